@@ -1,9 +1,9 @@
-//! A microcontroller (Cortex-M4): the same gateway with 64 routes, on buses inside, in 512 KiB of flash and
-//! 256 KiB of RAM. It says what it took by semihosting, and ends.
+//! A microcontroller (Cortex-M4): the same gateway with 64 routes, on buses inside, in 512 KiB of
+//! flash and 256 KiB of RAM. It says what it took by semihosting, and ends.
 //!
 //! It is no port to a board: that would add the registers of the board's own CAN controllers behind
-//! [`baremetal::Machine`]. It shows that the core fits, and that it works on a processor without MMU, with 32
-//! bits and without an allocator but its own.
+//! [`baremetal::Machine`]. It shows that the core fits, and that it works on a processor without
+//! MMU, with 32 bits and without an allocator but its own.
 #![allow(
     unsafe_code,
     reason = "an image has no operating system below it: entry and memory are here"

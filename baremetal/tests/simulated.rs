@@ -1,4 +1,5 @@
-//! A gateway on the bench, without a machine: every frame has one fate, whatever happens on the buses.
+//! A gateway on the bench, without a machine: every frame has one fate, whatever happens on the
+//! buses.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use baremetal::bench::{Disturbed, Pattern, Simulated, Stamp, StampKind, Task, TaskFrame};

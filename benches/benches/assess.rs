@@ -79,7 +79,8 @@ fn assess(criterion: &mut Criterion) {
     }
 }
 
-/// The same buses, and each passes on every tenth message to the next one, by a gateway that takes up to 100 µs.
+/// The same buses, and each passes on every tenth message to the next one, by a gateway that takes
+/// up to 100 µs.
 fn network(order: Order) -> Network {
     let mut network = Network {
         buses: (0..BUSES).map(|n| bus(n, order, false, false)).collect(),

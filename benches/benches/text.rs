@@ -1,4 +1,5 @@
-//! How many lines of a log are read and written in a second: `cargo bench -p cangate-benches --bench text`.
+//! How many lines of a log are read and written in a second: `cargo bench -p cangate-benches
+//! --bench text`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

@@ -1,4 +1,5 @@
-//! How long it takes to know a frame's length, fast and slow: `cargo bench -p cangate-benches --bench wire`.
+//! How long it takes to know a frame's length, fast and slow: `cargo bench -p cangate-benches
+//! --bench wire`.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

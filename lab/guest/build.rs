@@ -1,5 +1,5 @@
-//! Puts the sources of the kernel modules into the program, which builds them for the guest's kernel
-//! wherever it is installed.
+//! Puts the sources of the kernel modules into the program, which builds them for the guest's
+//! kernel wherever it is installed.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -32,15 +32,15 @@ pub(crate) const TARGETS: [&str; 8] = [
 /// compiler would have to be installed, with its glibc.
 pub(crate) const TARGET: &str = "aarch64-unknown-linux-musl";
 
-/// Of [`TARGETS`] those for which more is done than checking: the step `build` is for this machine's,
-/// and [`TARGET`]'s package is made below.
+/// Of [`TARGETS`] those for which more is done than checking: the step `build` is for this
+/// machine's, and [`TARGET`]'s package is made below.
 fn is_built(target: &str) -> bool {
     let host = cfg!(all(target_arch = "x86_64", target_env = "gnu"));
     target == TARGET || host && target == "x86_64-unknown-linux-gnu"
 }
 
-/// The targets that are checked: each processor for which nothing is built, with glibc. With `--long`
-/// all for which nothing is built.
+/// The targets that are checked: each processor for which nothing is built, with glibc. With
+/// `--long` all for which nothing is built.
 fn checked(long: bool) -> impl Iterator<Item = &'static str> {
     let processor = |target: &str| target.split('-').next().map(str::to_owned);
     let is_covered = move |target: &str| {
@@ -114,7 +114,8 @@ pub(crate) fn missing(target: &str) -> Option<String> {
         .then(|| format!("the target {target} is missing; to have it: rustup target add {target}"))
 }
 
-/// The gateway compiles for other targets. It is not linked, so that no C library of them is needed.
+/// The gateway compiles for other targets. It is not linked, so that no C library of them is
+/// needed.
 fn check(workspace: &Workspace, long: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut check = workspace.cargo("check");
@@ -158,8 +159,8 @@ fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Res
     for package in PURE {
         test.args(["-p", package]);
     }
-    // The program has no test among these. With it, all crates have the features that it asks for, so
-    // that its package needs no second build of them.
+    // The program has no test among these. With it, all crates have the features that it asks for,
+    // so that its package needs no second build of them.
     test.args(["-p", "cangate"]);
     let pure = binaries
         .iter()
@@ -178,7 +179,8 @@ fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Res
     Ok(libtest::run(&mut test, &workspace.log("arm64"))?.tally)
 }
 
-/// The tests of the command line, which are programs of this machine, with a program for 64-bit ARM.
+/// The tests of the command line, which are programs of this machine, with a program for 64-bit
+/// ARM.
 fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> {
     let program = program(workspace);
     let why = if on_path(RUNNER) {
@@ -193,7 +195,8 @@ fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally>
         )));
     }
     let script = wrapper(workspace, &program)?;
-    // The step `build` has built them, for all packages at once: one package alone would be built anew.
+    // The step `build` has built them, for all packages at once: one package alone would be built
+    // anew.
     let cli = binaries
         .iter()
         .find(|binary| binary.package == "cangate" && binary.selector == ["--test", "cli"])

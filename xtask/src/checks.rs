@@ -52,8 +52,8 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Clippy over everything, warnings are errors; then over what a user builds, without the features that other packages of the
-/// workspace ask for.
+/// Clippy over everything, warnings are errors; then over what a user builds, without the features
+/// that other packages of the workspace ask for.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     if !on_path("cargo-clippy") {
         return Ok(Tally::skipped("clippy because it is missing"));
@@ -120,7 +120,8 @@ pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
 /// Every benchmark runs each of its parts once. Nothing is measured.
 pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
     let mut test = workspace.cargo("test");
-    // Unoptimized, and with all of the workspace: so the step `build` has built all crates that they use.
+    // Unoptimized, and with all of the workspace: so the step `build` has built all crates that
+    // they use.
     test.args(["--no-fail-fast", "--workspace"]);
     let mut names = 0;
     for bench in workspace

@@ -1,4 +1,5 @@
-//! Figures in documents: which version made them, and whether what they depend on has changed since.
+//! Figures in documents: which version made them, and whether what they depend on has changed
+//! since.
 
 use crate::command::{command, output};
 use crate::report::Tally;
@@ -13,7 +14,8 @@ const DOCUMENTS: [&str; 3] = [
     "docs/ways.md",
 ];
 
-/// How the line begins that says so: ``Figures of commit `1234567`, which depend on `crates/frame`, `crates/bus`.``
+/// How the line begins that says so: ``Figures of commit `1234567`, which depend on `crates/frame`,
+/// `crates/bus`.``
 const BEGIN: &str = "Figures of commit `";
 
 /// Where figures come from.
@@ -25,8 +27,8 @@ struct Origin<'t> {
     paths: Vec<&'t str>,
 }
 
-/// Each document names the version of its figures. Those that are stale are a warning, no failure: to measure them
-/// again takes hours, and most changes do not move them.
+/// Each document names the version of its figures. Those that are stale are a warning, no failure:
+/// to measure them again takes hours, and most changes do not move them.
 pub(crate) fn origins(workspace: &Workspace) -> Result<Tally> {
     let git = |arguments: &[&str]| -> Option<String> {
         let said = output(command("git", &workspace.root).args(arguments)).ok()?;
@@ -63,7 +65,8 @@ pub(crate) fn origins(workspace: &Workspace) -> Result<Tally> {
             let arguments: Vec<&str> = count.into_iter().chain(paths.iter().copied()).collect();
             let changes = git(&arguments);
             match &changes {
-                // A history that was written anew has other names; the words beside the figures stay true.
+                // A history that was written anew has other names; the words beside the figures
+                // stay true.
                 None => println!("warning: {place}: this history has no commit {commit}"),
                 Some(_) if paths.is_empty() || !missing.is_empty() => {
                     println!(

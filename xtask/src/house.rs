@@ -1,5 +1,6 @@
 //! What ARCHITECTURE.md promises about the house: arrows between rooms, features that both programs
-//! share, where `unsafe` may be, licences of the parts for the kernel, and no build output among the committed files.
+//! share, where `unsafe` may be, licences of the parts for the kernel, and no build output among
+//! the committed files.
 
 mod arrows;
 mod features;

@@ -69,8 +69,8 @@ fn is_on_many(program: &str) -> bool {
     ON_MANY.contains(&plain_name(program))
 }
 
-/// The names of tests that skipped themselves, each given with its reason; `None` where one skipped itself in
-/// a thread of its own, whose test nobody knows.
+/// The names of tests that skipped themselves, each given with its reason; `None` where one skipped
+/// itself in a thread of its own, whose test nobody knows.
 fn names<'a>(skipped: &'a [String]) -> Option<Vec<&'a str>> {
     let name = |skipped: &'a String| {
         let (name, _) = skipped.split_once(' ')?;
@@ -100,8 +100,8 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally::check(show(setup.arg("setup"))?))
 }
 
-/// Runs test programs in guests that have virtual CAN interfaces, as many at a time as there are processors. What skips
-/// itself there too is skipped.
+/// Runs test programs in guests that have virtual CAN interfaces, as many at a time as there are
+/// processors. What skips itself there too is skipped.
 pub(crate) fn guests(
     workspace: &Workspace,
     programs: &BTreeMap<String, Vec<String>>,
@@ -185,7 +185,8 @@ impl GuestRun<'_> {
             exec.arg("--ignored");
         }
         match names(tests) {
-            // The program's other tests have run on the host, and another kernel is nothing to them.
+            // The program's other tests have run on the host, and another kernel is nothing to
+            // them.
             Some(names) if !is_on_many(program) => exec.arg("--exact").args(names),
             _ => &mut exec,
         };
@@ -203,7 +204,8 @@ impl GuestRun<'_> {
 /// Which claims are tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claims {
-    /// Those whose guests have no machines of their own, and which search for no rate, from nothing.
+    /// Those whose guests have no machines of their own, and which search for no rate, from
+    /// nothing.
     Short,
     /// All; what the others have made is taken as it is, unless the program has changed since.
     All,

@@ -55,7 +55,8 @@ enum Task {
         #[arg(long)]
         update: bool,
     },
-    /// Hold what ARCHITECTURE.md promises against the code: arrows between rooms, `unsafe`, licences
+    /// Hold what ARCHITECTURE.md promises against the code: arrows between rooms, `unsafe`,
+    /// licences
     House,
     /// Search for inputs that break a promise
     Fuzz(fuzz::Options),
@@ -67,7 +68,8 @@ enum Task {
         #[arg(last = true)]
         rest: Vec<String>,
     },
-    /// Build the Debian package, with man pages, completions and a program that is linked statically
+    /// Build the Debian package, with man pages, completions and a program that is linked
+    /// statically
     Package {
         /// The processor it is for [default: this machine's]
         #[arg(long, value_enum)]
@@ -77,8 +79,8 @@ enum Task {
     Size,
     /// Make the pictures of the documents anew, with the program; needs Chromium
     ///
-    /// The tests compare docs/pictures with what the program draws. After a change that is meant, this writes
-    /// them; look at each before it is committed.
+    /// The tests compare docs/pictures with what the program draws. After a change that is meant,
+    /// this writes them; look at each before it is committed.
     Pictures,
     /// Check that every promise of docs/promises.md is kept by a test that exists
     Promises,

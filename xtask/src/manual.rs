@@ -1,5 +1,5 @@
-//! The man page of the gateway file, cangate.toml(5): made of its reference, docs/gateway-toml.md, which is the one
-//! definition.
+//! The man page of the gateway file, cangate.toml(5): made of its reference, docs/gateway-toml.md,
+//! which is the one definition.
 
 use anyhow::{Context, Result};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -139,7 +139,8 @@ impl Page {
         }
     }
 
-    /// Text; what roff would take for a command, a hyphen or an escape is written so that it is none.
+    /// Text; what roff would take for a command, a hyphen or an escape is written so that it is
+    /// none.
     fn text(&mut self, text: &str) {
         for (n, line) in text.split('\n').enumerate() {
             if n > 0 {

@@ -3,11 +3,11 @@
 //! The amd64 package has glibc in it, the arm64 package musl. For amd64 the machine that makes the
 //! package has a static glibc anyway. For arm64 a static glibc takes a cross compiler and its C
 //! library (`gcc-aarch64-linux-gnu`), while musl, the objects that begin a program and the linker
-//! `rust-lld` come with Rust's target, and no part of the gateway needs a C compiler there. Measured
-//! on the same sources (2026-11, Rust 1.95): 15 177 048 bytes with musl, 15 288 760 with glibc;
-//! packages of 3.9 and 4.1 MB; between two emulated cards on Debian's arm64 kernel 6.1 the same p50
-//! from end to end (53 µs) and nearly the same maximum (60 and 64 µs). What spoke against musl, a
-//! system call for each frame of a batch, `linux` avoids: it makes the call itself.
+//! `rust-lld` come with Rust's target, and no part of the gateway needs a C compiler there.
+//! Measured on the same sources (2026-11, Rust 1.95): 15 177 048 bytes with musl, 15 288 760 with
+//! glibc; packages of 3.9 and 4.1 MB; between two emulated cards on Debian's arm64 kernel 6.1 the
+//! same p50 from end to end (53 µs) and nearly the same maximum (60 and 64 µs). What spoke against
+//! musl, a system call for each frame of a batch, `linux` avoids: it makes the call itself.
 
 use crate::arm64;
 use crate::command::{command, on_path, output, show};
@@ -18,9 +18,9 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What links the program statically: it needs nothing of the system but the kernel, so one package is for every
-/// distribution. Only the program is compiled with it, so all else is what an ordinary build has.
-/// See docs/decisions/0026-service.md.
+/// What links the program statically: it needs nothing of the system but the kernel, so one package
+/// is for every distribution. Only the program is compiled with it, so all else is what an ordinary
+/// build has. See docs/decisions/0026-service.md.
 const STATIC: &str = "--release -p cangate --bin cangate -- -C target-feature=+crt-static";
 /// The same for the laboratory, which is for 64-bit PCs only.
 const STATIC_LAB: &str =
@@ -62,9 +62,9 @@ impl Architecture {
 /// What makes the package.
 pub(crate) const CARGO_DEB: &str = "cargo-deb";
 
-/// What lintian finds in every package that is not Debian's own: there is no bug report that asks for the package
-/// (`initial-upload-closes-no-bugs`), the program is linked statically on purpose, and of its licences Debian has one
-/// file each.
+/// What lintian finds in every package that is not Debian's own: there is no bug report that asks
+/// for the package (`initial-upload-closes-no-bugs`), the program is linked statically on purpose,
+/// and of its licences Debian has one file each.
 const NOT_DEBIAN_S: &str = "initial-upload-closes-no-bugs,statically-linked-binary,extra-license-file,no-changelog,\
                             debian-changelog-file-missing";
 
@@ -140,7 +140,8 @@ fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<Prog
     }))
 }
 
-/// The program for 64-bit ARM, and this machine's, which has the same command line. Or why there is none.
+/// The program for 64-bit ARM, and this machine's, which has the same command line. Or why there is
+/// none.
 fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
     if let Some(why) = arm64::missing(arm64::TARGET) {
         return Ok(Err(why));
@@ -156,8 +157,8 @@ fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
     }))
 }
 
-/// Man pages and completions, by the program itself: the one definition of its command line. And the program, where tests
-/// find it. A package for another processor stays.
+/// Man pages and completions, by the program itself: the one definition of its command line. And
+/// the program, where tests find it. A package for another processor stays.
 fn generate(workspace: &Workspace, name: &str, programs: &Programs) -> Result<()> {
     // The assets in the Cargo.toml of the program name this folder, wherever cargo builds.
     let folder = workspace.root.join("target/package");

@@ -59,9 +59,9 @@ struct Stage {
     class: Class,
     /// What it does, in one line.
     what: &'static str,
-    /// About how long it takes in a run of its class from a clean clone, on two idle cores, in seconds.
-    /// What the steps before it have built is there. `setup`, `format` and `house` were measured; the
-    /// others are estimated from runs on a busy machine: half their processor time.
+    /// About how long it takes in a run of its class from a clean clone, on two idle cores, in
+    /// seconds. What the steps before it have built is there. `setup`, `format` and `house` were
+    /// measured; the others are estimated from runs on a busy machine: half their processor time.
     seconds: u32,
 }
 
@@ -417,8 +417,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
     Ok(())
 }
 
-/// All tests that are quick enough without optimization. Ignored ones are other steps', and so are the
-/// examples in the API's documentation: rustdoc reads each library once more for them.
+/// All tests that are quick enough without optimization. Ignored ones are other steps', and so are
+/// the examples in the API's documentation: rustdoc reads each library once more for them.
 fn debug_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest::Run> {
     let programs = binaries.iter().map(|binary| {
         let mut test = command(&binary.program, &binary.folder);
@@ -480,8 +480,9 @@ fn count(binaries: &[TestBinary], which: Ignored) -> Result<u64> {
     Ok(all)
 }
 
-/// More tests at a time than there are processors: many wait for most of their time. Those that boot guests wait for
-/// a processor that is free for one (`Right` in lab/cangate-lab/tests/lab/main.rs).
+/// More tests at a time than there are processors: many wait for most of their time. Those that
+/// boot guests wait for a processor that is free for one (`Right` in
+/// lab/cangate-lab/tests/lab/main.rs).
 const THREADS: &str = "--test-threads=4";
 
 /// Packages whose ignored tests boot guests. Only the two programs that they start are built for

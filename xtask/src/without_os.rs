@@ -38,8 +38,8 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally::check(show(&mut build)?))
 }
 
-/// The images of `baremetal`, as far as the compiler looks at them; `cangate image` builds them, and tests in the
-/// lab run them.
+/// The images of `baremetal`, as far as the compiler looks at them; `cangate image` builds them,
+/// and tests in the lab run them.
 fn images(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     for target in [BARE_TARGET, NO_STD_TARGET] {

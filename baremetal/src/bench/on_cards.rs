@@ -1,7 +1,8 @@
-//! A tester on cards of the same machine: it sends on one and receives on another, between the gateway's steps.
+//! A tester on cards of the same machine: it sends on one and receives on another, between the
+//! gateway's steps.
 //!
-//! Its cards' buses take no time (QEMU's), so that its stamps say what came, in which order, and when this
-//! tester saw it; they time nothing.
+//! Its cards' buses take no time (QEMU's), so that its stamps say what came, in which order, and
+//! when this tester saw it; they time nothing.
 
 use super::task::{Pattern, Stamp, StampKind, Task, TaskFrame};
 use alloc::sync::Arc;
@@ -34,7 +35,8 @@ struct Side {
 }
 
 impl OnCards {
-    /// On these ports: the incoming bus, and the outgoing one; `None` where the task has what is no frame.
+    /// On these ports: the incoming bus, and the outgoing one; `None` where the task has what is no
+    /// frame.
     #[must_use]
     pub fn new(task: &Task, ports: [Arc<Shared>; 2], now: Nanos) -> Option<Self> {
         let frames = task

@@ -8,8 +8,8 @@ use portable_atomic::{AtomicU64, Ordering::Relaxed};
 /// Words of `struct bitcan_registers`.
 const WORDS: usize = (at::RX + at::RX_SIZE * FIFO as usize) / 8;
 
-/// The registers of one controller, shared by the bench and the gateway's driver. There is one processor, so
-/// each sees what the other wrote.
+/// The registers of one controller, shared by the bench and the gateway's driver. There is one
+/// processor, so each sees what the other wrote.
 pub struct Page([AtomicU64; WORDS]);
 
 /// Two registers of 32 bits in a word, the first one lowest.

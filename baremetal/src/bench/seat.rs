@@ -11,8 +11,8 @@ use frame::Nanos;
 
 /// The way to the bench, which somebody else moves on meanwhile.
 pub trait Access: Clone + Send + Sync + 'static {
-    /// Does something with the bench, at this bus time, while nothing else happens there; `None` where there
-    /// is none any more.
+    /// Does something with the bench, at this bus time, while nothing else happens there; `None`
+    /// where there is none any more.
     fn with<T>(&self, work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T>;
 }
 
@@ -75,7 +75,8 @@ impl<A: Access> Device for Registers<A> {
         joined.unwrap_or(Err(NOBODY))
     }
 
-    /// A controller of an image stays on its bus until the machine ends: before its start it is not there.
+    /// A controller of an image stays on its bus until the machine ends: before its start it is not
+    /// there.
     fn leave(&mut self) {}
 
     /// Nor does a gateway take anything back.

@@ -10,20 +10,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Frames pass from the incoming to the outgoing controller within the bench, without a gateway: what
-    /// the bench itself costs.
+    /// Frames pass from the incoming to the outgoing controller within the bench, without a
+    /// gateway: what the bench itself costs.
     pub ideal: bool,
     /// How frames go.
     pub pattern: Pattern,
     /// ns after which a frame is given up; how long the tester listens after the last one.
     pub timeout: Nanos,
-    /// Ticks a second of the processor's counter and of its timer, where they are known for certain (in
-    /// virtual time).
+    /// Ticks a second of the processor's counter and of its timer, where they are known for certain
+    /// (in virtual time).
     pub ticks: Option<u64>,
-    /// Where the tester is on cards of the machine instead of the bench's buses: its ports on the incoming
-    /// and on the outgoing bus.
+    /// Where the tester is on cards of the machine instead of the bench's buses: its ports on the
+    /// incoming and on the outgoing bus.
     pub on_cards: Option<[PortPlan; 2]>,
-    /// Stamps that there is room for; `None`: four for each frame, and a thousand. More are counted as lost.
+    /// Stamps that there is room for; `None`: four for each frame, and a thousand. More are counted
+    /// as lost.
     pub stamps: Option<u32>,
     /// What goes wrong on the outgoing bus of the bench.
     pub disturbed: Option<Disturbed>,
@@ -49,7 +50,8 @@ pub enum Pattern {
     Schedule,
 }
 
-/// A frame to send: when, ns; identifier with flag bits; FD flags, `None` for a classic one; payload.
+/// A frame to send: when, ns; identifier with flag bits; FD flags, `None` for a classic one;
+/// payload.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TaskFrame(pub Nanos, pub u32, pub Option<u8>, pub String);
 

@@ -1,8 +1,8 @@
 //! The bench on this machine: bus time, its interrupts, and the controllers' devices.
 //!
-//! **Bus time** is the processor's counter less all that the bench itself has taken. So it stands still from
-//! where the bench has read the counter until it is done; what remains in a latency is the interrupt's way to
-//! that place, and its way back. The bench always runs with interrupts off.
+//! **Bus time** is the processor's counter less all that the bench itself has taken. So it stands
+//! still from where the bench has read the counter until it is done; what remains in a latency is
+//! the interrupt's way to that place, and its way back. The bench always runs with interrupts off.
 
 use super::clock;
 use alloc::string::{String, ToString};

@@ -1,8 +1,8 @@
 //! The way in: from the loader's 32 bits to a Rust function in 64 bits.
 //!
 //! The entry is PVH's (Xen, `docs/misc/pvh.pandoc`): protected mode with flat segments, paging off,
-//! interrupts off, the address of `struct hvm_start_info` in ebx. All memory below 4 GiB is mapped to itself,
-//! with pages of 2 MiB; registers of cards that lie above are not reached.
+//! interrupts off, the address of `struct hvm_start_info` in ebx. All memory below 4 GiB is mapped
+//! to itself, with pages of 2 MiB; registers of cards that lie above are not reached.
 
 use core::arch::global_asm;
 
@@ -36,7 +36,8 @@ global_asm!(
     "cld",
     "mov esp, offset stack_top",
     "mov edi, ebx",
-    // 2048 pages of 2 MiB, present and writable; the last GiB without cache, as registers of cards are there.
+    // 2048 pages of 2 MiB, present and writable; the last GiB without cache, as registers of cards
+    // are there.
     "xor ecx, ecx",
     "2:",
     "mov eax, ecx",

@@ -1,5 +1,5 @@
-//! Time: the processor's time stamp counter and the local APIC's timer, both held against the PC's timer
-//! chip at the start.
+//! Time: the processor's time stamp counter and the local APIC's timer, both held against the PC's
+//! timer chip at the start.
 
 use super::interrupts::{MESSAGE, SPURIOUS, TIMER};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -36,8 +36,8 @@ pub(super) fn counter() -> u64 {
 }
 
 fn write(register: usize, value: u32) {
-    // SAFETY: a register of the local APIC, mapped at this address since reset; none of those written here
-    // reaches memory.
+    // SAFETY: a register of the local APIC, mapped at this address since reset; none of those
+    // written here reaches memory.
     unsafe { core::ptr::write_volatile((APIC + register) as *mut u32, value) }
 }
 

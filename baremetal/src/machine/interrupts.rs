@@ -24,9 +24,9 @@ static MASK: AtomicU16 = AtomicU16::new(0xFFFF);
 
 static TABLE: Once<InterruptDescriptorTable> = Once::new();
 
-// All registers that a call may change (x86-64 psABI, 3.2.1), then the handler with the vector in edi. The
-// processor aligned the stack to 16 bytes before it pushed five words; nine more and the vector make
-// fifteen, so one word is left out.
+// All registers that a call may change (x86-64 psABI, 3.2.1), then the handler with the vector in
+// edi. The processor aligned the stack to 16 bytes before it pushed five words; nine more and the
+// vector make fifteen, so one word is left out.
 global_asm!(
     ".macro save",
     "push rax",

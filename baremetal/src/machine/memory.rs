@@ -93,7 +93,8 @@ pub(super) unsafe fn take(info: *const StartInfo) -> Result<Loaded, &'static str
     if info.version < 1 || info.memory == 0 {
         return Err("the loader's start information has no table of memory (PVH version 0)");
     }
-    // SAFETY: by PVH the tables have so many entries at these addresses, all below 4 GiB, and nobody writes them.
+    // SAFETY: by PVH the tables have so many entries at these addresses, all below 4 GiB, and
+    // nobody writes them.
     let (modules, ranges) = unsafe {
         (
             slice::<Module>(info.modules_at, info.modules),
@@ -101,8 +102,8 @@ pub(super) unsafe fn take(info: *const StartInfo) -> Result<Loaded, &'static str
         )
     };
     let module = modules.first();
-    // Behind the image, and behind the module if that lies higher: loaders put it at the end of memory or
-    // right behind the image.
+    // Behind the image, and behind the module if that lies higher: loaders put it at the end of
+    // memory or right behind the image.
     let own_end = &raw const image_end as u64;
     let reserved = |start: u64| match module {
         Some(m) if m.address >= start => (start, m.address),

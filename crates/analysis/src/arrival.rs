@@ -11,8 +11,8 @@ use frame::Nanos;
 /// `distance` after the frame before it. A message without a fixed period (a sporadic one) has its
 /// least distance as its period, and no jitter.
 ///
-/// **By a list** of the least time that 2, 3, 4 … consecutive events span, an arrival curve: [`mod@crate::curve`]. Each
-/// releases a frame at once; gateways and queues add a jitter.
+/// **By a list** of the least time that 2, 3, 4 … consecutive events span, an arrival curve:
+/// [`mod@crate::curve`]. Each releases a frame at once; gateways and queues add a jitter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
     due: Due,
@@ -93,7 +93,8 @@ impl Arrival {
         }
     }
 
-    /// The period, ns; by a list the mean distance of the densest releases in the long run, rounded down.
+    /// The period, ns; by a list the mean distance of the densest releases in the long run, rounded
+    /// down.
     #[must_use]
     pub const fn period(&self) -> Nanos {
         match &self.due {
@@ -126,8 +127,8 @@ impl Arrival {
         self.distance
     }
 
-    /// Events that are due as these are, with another jitter; the releases keep `distance` ns apart, or the period if
-    /// that is less.
+    /// Events that are due as these are, with another jitter; the releases keep `distance` ns
+    /// apart, or the period if that is less.
     #[must_use]
     pub const fn with_jitter(self, jitter: Nanos, distance: Nanos) -> Self {
         let period = self.period();
@@ -138,8 +139,8 @@ impl Arrival {
         }
     }
 
-    /// The same releases after each was delayed by 0 to `delay` ns more, and kept `distance` ns apart
-    /// by it at least.
+    /// The same releases after each was delayed by 0 to `delay` ns more, and kept `distance` ns
+    /// apart by it at least.
     #[must_use]
     pub const fn delayed(self, delay: Nanos, distance: Nanos) -> Self {
         if delay == 0 {
@@ -158,8 +159,8 @@ impl Arrival {
         Self { due, ..self }.with_jitter(self.jitter, self.distance)
     }
 
-    /// In the long run at most so many releases come in a time, ns. In a time t, both ends included, there are
-    /// at most the count · (t + jitter) / the time + the count of them.
+    /// In the long run at most so many releases come in a time, ns. In a time t, both ends
+    /// included, there are at most the count · (t + jitter) / the time + the count of them.
     #[must_use]
     pub const fn long_run(&self) -> (u64, Nanos) {
         match &self.due {
@@ -231,8 +232,8 @@ mod tests {
     }
 
     proptest! {
-        /// The two ways to say the same agree: a release can follow within a span if the earliest one
-        /// that does is not later.
+        /// The two ways to say the same agree: a release can follow within a span if the earliest
+        /// one that does is not later.
         #[test]
         fn counts_and_times_agree(
             period in 1..50_u64,

@@ -37,7 +37,8 @@ pub struct MessageBound {
 pub struct NodeBound {
     /// How it was bounded.
     pub service: Service,
-    /// The most frames that wait in it or are on the bus from it at one time; `None` without a bound.
+    /// The most frames that wait in it or are on the bus from it at one time; `None` without a
+    /// bound.
     pub backlog: Option<u64>,
     /// What was counted on of its messages' offsets; `None` if none has one.
     pub offsets: Option<Offsets>,
@@ -54,7 +55,8 @@ pub enum Service {
     Queue,
 }
 
-/// Rounds of the search. After these, what [`Compiled::together`] says stands for what is still growing.
+/// Rounds of the search. After these, what [`Compiled::together`] says stands for what is still
+/// growing.
 const MOST_ROUNDS: usize = 100;
 
 /// What is known in a round.
@@ -69,7 +71,8 @@ struct Round {
 struct Inside {
     /// For each message, the most that it waits before it competes; `None` if that has no bound.
     delays: Vec<Option<Nanos>>,
-    /// For each message, the most frames of it that are in its node at one time; `None` if that has no bound.
+    /// For each message, the most frames of it that are in its node at one time; `None` if that has
+    /// no bound.
     frames: Vec<Option<u64>>,
 }
 
@@ -86,25 +89,27 @@ impl Compiled {
     /// Bounds for all messages, with these arrivals in the place of their own.
     ///
     /// # The argument
-    /// Bounds of one node need what messages of other nodes wait in their queues, and the other way round.
-    /// The search begins with no waiting at all, and repeats with what it found until nothing
-    /// grows. What it ends with is safe: let it be exceeded, and let t be the first time at which a frame
-    /// has waited longer than its bound. All frames before t have kept theirs, so what was
-    /// assumed of the others holds until t, and the derivations of [`crate::window`] and
+    /// Bounds of one node need what messages of other nodes wait in their queues, and the other way
+    /// round. The search begins with no waiting at all, and repeats with what it found until
+    /// nothing grows. What it ends with is safe: let it be exceeded, and let t be the first time at
+    /// which a frame has waited longer than its bound. All frames before t have kept theirs, so
+    /// what was assumed of the others holds until t, and the derivations of [`crate::window`] and
     /// [`crate::queue`], which look at nothing after t, say that the bound holds at t, too.
     /// (Tindell, Clark, *Holistic schedulability analysis for distributed hard real-time systems*,
     /// Microprocessing and Microprogramming 40, 1994, use it for jitter.)
     ///
-    /// The same with how many frames of a message are in its node at one time, which says what can win
-    /// while a frame waits there ([`mod@crate::queue`]): until there are more than that for the first time, the bounds held.
+    /// The same with how many frames of a message are in its node at one time, which says what can
+    /// win while a frame waits there ([`mod@crate::queue`]): until there are more than that for the
+    /// first time, the bounds held.
     ///
-    /// Jitter that feeds jitter can grow without end where the bus is loaded. So no message is taken to
-    /// wait longer than a second derivation allows, which needs no jitter of others: see
+    /// Jitter that feeds jitter can grow without end where the bus is loaded. So no message is
+    /// taken to wait longer than a second derivation allows, which needs no jitter of others: see
     /// [`mod@crate::queue`].
     ///
-    /// The same with the order of a node that has M buffers. It is taken to serve by priority as long as
-    /// at most M frames can be in it by the bounds that follow from that: then, until there are more
-    /// than M for the first time, each frame was in a buffer, so the bounds held, so there are at most M.
+    /// The same with the order of a node that has M buffers. It is taken to serve by priority as
+    /// long as at most M frames can be in it by the bounds that follow from that: then, until there
+    /// are more than M for the first time, each frame was in a buffer, so the bounds held, so there
+    /// are at most M.
     #[must_use]
     pub fn assess(&self, arrivals: &[Arrival]) -> Assessment {
         let orders = self.orders.iter().zip(&self.pauses);
@@ -175,8 +180,8 @@ impl Compiled {
         }
     }
 
-    /// Nodes whose buffers do not hold all that can wait in them have a queue; false if there is no new
-    /// one.
+    /// Nodes whose buffers do not hold all that can wait in them have a queue; false if there is no
+    /// new one.
     fn new_queues(&self, backlogs: &[Option<u64>], services: &mut [Service]) -> bool {
         let mut any = false;
         for ((order, backlog), service) in self.orders.iter().zip(backlogs).zip(services) {
@@ -245,7 +250,8 @@ impl Compiled {
         self.priority_bound(index, arrivals, against)
     }
 
-    /// Messages of a node with a queue, each group with the lowest arbitration field that wins while one of them waits.
+    /// Messages of a node with a queue, each group with the lowest arbitration field that wins
+    /// while one of them waits.
     fn victims(
         &self,
         node: usize,
@@ -429,7 +435,8 @@ impl Compiled {
         grown
     }
 
-    /// The most frames in each node: of each message, those released in the time that one can be there.
+    /// The most frames in each node: of each message, those released in the time that one can be
+    /// there.
     fn backlogs(
         &self,
         arrivals: &[Arrival],

@@ -143,15 +143,16 @@ impl Compiled {
         self.error_frame
     }
 
-    /// The least time that a frame of this message occupies the bus, with its intermission, ns; `None` if there is no
-    /// such message.
+    /// The least time that a frame of this message occupies the bus, with its intermission, ns;
+    /// `None` if there is no such message.
     #[must_use]
     pub fn least_occupied(&self, message: usize) -> Option<Nanos> {
         let sent = self.messages.get(message)?;
         Some(sent.shortest + (sent.occupied - sent.frame))
     }
 
-    /// What delays frames that these messages go before: rivals with their arrivals, and with what they wait in queues.
+    /// What delays frames that these messages go before: rivals with their arrivals, and with what
+    /// they wait in queues.
     pub(crate) fn window(&self, against: Against, own: &[usize]) -> Window {
         let Against {
             rivals,
@@ -177,7 +178,8 @@ impl Compiled {
         let node = |i: usize| self.messages.get(i).map(|m| m.node);
         let paused =
             |i: usize| node(i).map_or_else(Added::default, |node| self.added(node, blocking));
-        // What rivals of other nodes wait in pauses is in their jitter, but where no waiting is counted.
+        // What rivals of other nodes wait in pauses is in their jitter, but where no waiting is
+        // counted.
         let each = |i: usize| if together { paused(i).each } else { 0 };
         let of_own = own.first().map_or_else(Added::default, |&i| paused(i));
         let mut once = of_own.once;
@@ -215,7 +217,8 @@ impl Compiled {
         }
     }
 
-    /// The streams of these messages, as they belong to [`Window::own`], each frame with what a [`Window::pause`] adds to it.
+    /// The streams of these messages, as they belong to [`Window::own`], each frame with what a
+    /// [`Window::pause`] adds to it.
     pub(crate) fn streams(&self, own: &[usize], arrivals: &[Arrival], pause: Nanos) -> Vec<Stream> {
         let (_, places) = trains(own.iter().map(|&i| (self.messages[i].source, 0, pause)));
         let each = own.iter().zip(places);

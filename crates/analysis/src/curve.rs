@@ -1,38 +1,41 @@
 //! Arrival curves: the least time that some consecutive releases span.
 //!
 //! # The argument
-//! Let D(m) be the least time from a release to the m-th after it: in compositional performance analysis
-//! δ⁻(m + 1), the minimum distance of m + 1 consecutive events (Richter, *Compositional Scheduling Analysis Using
-//! Standard Event Models*, 2005, §3.1; `delta_min` in pyCPA). A list gives D(1) to D(k). What follows of the rest:
+//! Let D(m) be the least time from a release to the m-th after it: in compositional performance
+//! analysis δ⁻(m + 1), the minimum distance of m + 1 consecutive events (Richter, *Compositional
+//! Scheduling Analysis Using Standard Event Models*, 2005, §3.1; `delta_min` in pyCPA). A list
+//! gives D(1) to D(k). What follows of the rest:
 //!
-//! **Continuation.** Of a + b distances that follow one another, the first a span at least D(a) and the last b at least
-//! D(b). So every message that keeps the list also keeps, for each m, what any way to cut m into parts of 1 to k adds
-//! up to. Let E(m) be the most of all of these ways:
+//! **Continuation.** Of a + b distances that follow one another, the first a span at least D(a) and
+//! the last b at least D(b). So every message that keeps the list also keeps, for each m, what any
+//! way to cut m into parts of 1 to k adds up to. Let E(m) be the most of all of these ways:
 //!
 //! > E(0) = 0, E(m) = max { E(m − j) + D(j) : 1 ≤ j ≤ min(m, k) }.
 //!
-//! E is safe: no release comes earlier than E says. It is super-additive, E(a + b) ≥ E(a) + E(b), because two ways
-//! to cut a and b are one to cut a + b. A list in which D(m) is less than a way to cut m is refused: a
-//! figure in it is wrong, because distances that were measured, or are true, are never less. So E(m) = D(m) up to k.
+//! E is safe: no release comes earlier than E says. It is super-additive, E(a + b) ≥ E(a) + E(b),
+//! because two ways to cut a and b are one to cut a + b. A list in which D(m) is less than a way to
+//! cut m is refused: a figure in it is wrong, because distances that were measured, or are true,
+//! are never less. So E(m) = D(m) up to k.
 //!
 //! **It is reached.** Let releases be at E(0), E(1), E(2) …. Two of them that are b apart span E(a + b) − E(a) ≥ E(b), so
 //! these releases keep the list, and all of them are as early after the first one as they can be. So nothing better
 //! than E can be said of what the list says; and a bound that counts with E is reached by releases that are allowed.
 //!
-//! **Far ahead.** Let p be a part with the greatest D(p) / p, the least one of these. Of p parts that are not p, some that
-//! follow one another add up to a multiple of p (two of the p + 1 sums of the first 0, 1, … p of them are equal modulo p). Parts of p
-//! in their place are no less, since no part has more time for each release. So a way that is the best has fewer than p parts that are
+//! **Far ahead.** Let p be a part with the greatest D(p) / p, the least one of these. Of p parts
+//! that are not p, some that follow one another add up to a multiple of p (two of the p + 1 sums of
+//! the first 0, 1, … p of them are equal modulo p). Parts of p in their place are no less, since no
+//! part has more time for each release. So a way that is the best has fewer than p parts that are
 //! not p, which come to at most T = (p − 1) · k. So
 //!
 //! > E(m) = E(m − p) + D(p), for each m > T,
 //!
 //! and a table up to T + p says all of E. In the long run p releases come in D(p) at most.
 //!
-//! **As a line.** E(m) ≥ ⌊m / p⌋ · D(p) ≥ (m − p + 1) · D(p) / p. So in a time t, both ends included, there are at most t · p / D(p) + p
-//! releases.
+//! **As a line.** E(m) ≥ ⌊m / p⌋ · D(p) ≥ (m − p + 1) · D(p) / p. So in a time t, both ends
+//! included, there are at most t · p / D(p) + p releases.
 //!
-//! **Jitter.** If each release is delayed by 0 to J more, two of them come nearer to each other by J at most: D(m) − J. If something keeps
-//! them d apart, it is at least m · d.
+//! **Jitter.** If each release is delayed by 0 to J more, two of them come nearer to each other by
+//! J at most: D(m) − J. If something keeps them d apart, it is at least m · d.
 
 use crate::ArrivalError;
 use frame::Nanos;
@@ -162,7 +165,8 @@ impl Curve {
 
     /// All distances divided by so many thousandths.
     pub(crate) fn faster(mut self, thousandths: u64) -> Self {
-        // ⌊x + y⌋ ≥ ⌊x⌋ + ⌊y⌋, so it stays super-additive; p may have lost the most by rounding, so it is looked for again.
+        // ⌊x + y⌋ ≥ ⌊x⌋ + ⌊y⌋, so it stays super-additive; p may have lost the most by rounding, so
+        // it is looked for again.
         for span in &mut self.spans {
             *span = divided(*span, thousandths);
         }
@@ -225,7 +229,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against all ways to cut, near and far; it is super-additive; counts and times agree; the line holds.
+        /// Against all ways to cut, near and far; it is super-additive; counts and times agree; the
+        /// line holds.
         #[test]
         fn the_continuation_is_the_best_way_to_cut(
             gaps in prop::collection::vec(0..40_u64, 12..40),

@@ -12,8 +12,8 @@ pub const FEWEST: usize = 3;
 pub struct Estimate {
     /// The period, ns.
     pub period: Nanos,
-    /// By how much the stamps vary around it, ns. All that delayed a frame before it was stamped is in
-    /// it.
+    /// By how much the stamps vary around it, ns. All that delayed a frame before it was stamped is
+    /// in it.
     pub jitter: Nanos,
     /// The least time between two stamps, at most the period, ns.
     pub distance: Nanos,
@@ -37,10 +37,11 @@ impl Estimate {
 
 /// Estimates from stamps that do not go back; `None` of fewer than [`FEWEST`], or if all are equal.
 ///
-/// Each stamp belongs to an event of its own: the one next in time or, after a pause, as many periods later as
-/// fit. The jitter is the width of what the stamps deviate from their events. So the arrival covers all that was
-/// seen, whatever the period is: it could have released these frames at these times. Of the median of the
-/// distances, their mean, and both with one, two and three digits, the period is the one with the least jitter.
+/// Each stamp belongs to an event of its own: the one next in time or, after a pause, as many
+/// periods later as fit. The jitter is the width of what the stamps deviate from their events. So
+/// the arrival covers all that was seen, whatever the period is: it could have released these
+/// frames at these times. Of the median of the distances, their mean, and both with one, two and
+/// three digits, the period is the one with the least jitter.
 #[must_use]
 pub fn estimate(stamps: &[Nanos]) -> Option<Estimate> {
     if stamps.len() < FEWEST {
@@ -85,11 +86,13 @@ impl Densest {
     }
 }
 
-/// The arrival curve of stamps that do not go back; `None` if there are fewer than [`FEWEST`], or too many at one time.
+/// The arrival curve of stamps that do not go back; `None` if there are fewer than [`FEWEST`], or
+/// too many at one time.
 ///
-/// Each distance is the least of all windows of so many stamps, so it is reached, and what was seen keeps the curve: also
-/// where more frames than the list has follow one another ([`mod@crate::curve`]). There are up to [`MOST_DISTANCES`] of them, and
-/// no more than half as many as stamps: one that is the least of few windows says more about the log than about the
+/// Each distance is the least of all windows of so many stamps, so it is reached, and what was seen
+/// keeps the curve: also where more frames than the list has follow one another
+/// ([`mod@crate::curve`]). There are up to [`MOST_DISTANCES`] of them, and no more than half as
+/// many as stamps: one that is the least of few windows says more about the log than about the
 /// message. At its end, distances are left out that follow from those before.
 #[must_use]
 pub fn densest(stamps: &[Nanos]) -> Option<Densest> {
@@ -199,7 +202,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each window of what was seen has at most as many frames as the curve lets; each distance of the list is reached.
+        /// Each window of what was seen has at most as many frames as the curve lets; each distance
+        /// of the list is reached.
         #[test]
         fn the_curve_covers_what_was_seen_and_is_reached(
             gaps in prop::collection::vec(prop_oneof![0..9_u64, 100..50_000_u64], 2..80),
@@ -225,7 +229,8 @@ mod tests {
             }
         }
 
-        /// Whatever was seen, the arrival allows it: no interval between two stamps has more of them than it says.
+        /// Whatever was seen, the arrival allows it: no interval between two stamps has more of
+        /// them than it says.
         #[test]
         fn the_arrival_covers_what_was_seen(gaps in prop::collection::vec(0..50_000_u64, 2..80)) {
             let mut stamps = vec![1_000];

@@ -1,38 +1,45 @@
 //! Errors that come at random, and how probable it is that a deadline is missed.
 //!
 //! # The model
-//! Errors on a bus are a Poisson process: they do not depend on one another, nor on what is sent, and 1 / μ of
-//! them come in a second, μ being their mean distance. (Broster, Burns, Rodríguez-Navas, *Probabilistic analysis of
-//! CAN with faults*, RTSS 2002, use this process, and ask how many errors a deadline allows. They
-//! look at the first frame of a busy period and at deadlines up to the period. What follows is derived here; it looks at
-//! all frames, arbitrary deadlines, and queues.)
+//! Errors on a bus are a Poisson process: they do not depend on one another, nor on what is sent,
+//! and 1 / μ of them come in a second, μ being their mean distance. (Broster, Burns,
+//! Rodríguez-Navas, *Probabilistic analysis of CAN with faults*, RTSS 2002, use this process, and
+//! ask how many errors a deadline allows. They look at the first frame of a busy period and at
+//! deadlines up to the period. What follows is derived here; it looks at all frames, arbitrary
+//! deadlines, and queues.)
 //!
 //! # The argument
-//! Let a frame have to end at t, its event and its deadline, and let it end later. Let *s* be the beginning of its
-//! busy period in the sense of [`mod@crate::queue`]'s second derivation, which needs nothing to be known of what others
-//! wait: up to its release, *s* is the last instant before which no frame of H was open. Let L = t − *s*. It is released at
-//! most its jitter J after its event, so L is at least deadline − J =: L₀, and it is released at most L − L₀ after *s*.
+//! Let a frame have to end at t, its event and its deadline, and let it end later. Let *s* be the
+//! beginning of its busy period in the sense of [`mod@crate::queue`]'s second derivation, which
+//! needs nothing to be known of what others wait: up to its release, *s* is the last instant before
+//! which no frame of H was open. Let L = t − *s*. It is released at most its jitter J after its
+//! event, so L is at least deadline − J =: L₀, and it is released at most L − L₀ after *s*.
 //!
-//! Let the frame be released x after *s*, so that L = L₀ + x or less, and let k errors come from *s* to t, each at a cost of c
-//! ([`mod@crate::window`]). The frame starts at the latest at w after *s*, the smallest solution of
+//! Let the frame be released x after *s*, so that L = L₀ + x or less, and let k errors come from
+//! *s* to t, each at a cost of c ([`mod@crate::window`]). The frame starts at the latest at w after
+//! *s*, the smallest solution of
 //!
 //! > w = blocking + ahead (x) + Σ releases (w + joins) · length + k · c,
 //!
-//! `ahead` being the frames of its own message, and of its own queue, that are released up to it. It ends in time if w + C, C
-//! being its length, is no more than L₀ + x. Between the instants at which `ahead` steps up, a later x only gives more time.
-//! So let L_k be the greatest w + C of all instants x at which w + C > L₀ + x. If L > L_k, or if there is no such
-//! instant, k errors are not enough. So a frame that is late has a k with L ≤ L_k and at least k errors in the time L before
-//! t (the least number that is enough), and so at least k errors in the time L_k before t. t does not depend on errors, so their
-//! number in this time has a Poisson distribution with the mean L_k / μ:
+//! `ahead` being the frames of its own message, and of its own queue, that are released up to it.
+//! It ends in time if w + C, C being its length, is no more than L₀ + x. Between the instants at
+//! which `ahead` steps up, a later x only gives more time. So let L_k be the greatest w + C of all
+//! instants x at which w + C > L₀ + x. If L > L_k, or if there is no such instant, k errors are not
+//! enough. So a frame that is late has a k with L ≤ L_k and at least k errors in the time L before
+//! t (the least number that is enough), and so at least k errors in the time L_k before t. t does
+//! not depend on errors, so their number in this time has a Poisson distribution with the mean L_k
+//! / μ:
 //!
 //! > P (late) ≤ Σ P (Poisson (L_k / μ) ≥ k), over all k for which there is an L_k.
 //!
-//! (A message that follows only its own frames is looked at frame by frame: with q before it, its event is at least q periods after the
-//! earliest event of the first, so L is at least L₀ + q · period, or L₀ + [`Arrival::due`] (q); L_k is then the greatest w + C of those above this.)
+//! (A message that follows only its own frames is looked at frame by frame: with q before it, its
+//! event is at least q periods after the earliest event of the first, so L is at least L₀ + q ·
+//! period, or L₀ + [`Arrival::due`] (q); L_k is then the greatest w + C of those above this.)
 //!
-//! If that has k = 0 in it, the deadline can be missed without errors, and the bound is 1. L_k is at most
-//! (what does not depend on w + k · c) / (1 − load), which ends the list of instants. The sum ends where the rest is small, by
-//! P (Poisson (m) ≥ k) ≤ (x · e^(1 − x))^k with x = m / k below 1 (Chernoff). The rest is in the result.
+//! If that has k = 0 in it, the deadline can be missed without errors, and the bound is 1. L_k is
+//! at most (what does not depend on w + k · c) / (1 − load), which ends the list of instants. The
+//! sum ends where the rest is small, by P (Poisson (m) ≥ k) ≤ (x · e^(1 − x))^k with x = m / k
+//! below 1 (Chernoff). The rest is in the result.
 //!
 //! Not in it: nodes that go error-passive because errors come often; errors that come in bursts.
 
@@ -58,7 +65,8 @@ struct Wanted<'w> {
     frame: Nanos,
     /// L₀, ns.
     shortest: Nanos,
-    /// Those of its own message and queue, with what each occupies, ns; whether they count up to its release only.
+    /// Those of its own message and queue, with what each occupies, ns; whether they count up to
+    /// its release only.
     own: Vec<(Arrival, Nanos, bool)>,
     /// What one of its own occupies: it is itself among those that are ahead, ns.
     itself: Nanos,
@@ -67,9 +75,10 @@ struct Wanted<'w> {
 }
 
 impl Compiled {
-    /// For each message, how probable it is at most that a frame misses its deadline, with errors that come
-    /// at random, one in [`crate::BusSpec::random_errors`] on average. `None` without such errors, and for what a
-    /// gateway passes on: its releases depend on errors. `deadlines` are those of the messages, in their order.
+    /// For each message, how probable it is at most that a frame misses its deadline, with errors
+    /// that come at random, one in [`crate::BusSpec::random_errors`] on average. `None` without
+    /// such errors, and for what a gateway passes on: its releases depend on errors. `deadlines`
+    /// are those of the messages, in their order.
     #[must_use]
     pub fn misses(&self, deadlines: &[Nanos]) -> Vec<Option<f64>> {
         let mean = self.random_errors;
@@ -167,8 +176,8 @@ impl Wanted<'_> {
         1.0
     }
 
-    /// What does not depend on L, ns, and the part of the bus that is left: L_k ≤ (the first + k · c) / the second.
-    /// `None` if nothing is left.
+    /// What does not depend on L, ns, and the part of the bus that is left: L_k ≤ (the first + k ·
+    /// c) / the second. `None` if nothing is left.
     fn line(&self) -> Option<(f64, f64)> {
         let rivals = self.window.rivals.iter().map(|r| (r.arrival, r.occupied));
         let own = self
@@ -180,8 +189,8 @@ impl Wanted<'_> {
         for (arrival, occupied) in rivals.chain(own) {
             let of_it = occupied as f64 * arrival.rate();
             part -= of_it;
-            // ⌊(t + jitter) / period⌋ + 1 ≤ (t + jitter + period) / period, with t up to L + joins. By a list, the time
-            // in which releases repeat stands in the place of the period.
+            // ⌊(t + jitter) / period⌋ + 1 ≤ (t + jitter + period) / period, with t up to L + joins.
+            // By a list, the time in which releases repeat stands in the place of the period.
             let (_, time) = arrival.long_run();
             let more = arrival.jitter() as f64 + time as f64;
             fixed += of_it * (more + self.window.joins as f64);
@@ -239,8 +248,8 @@ impl Wanted<'_> {
 }
 
 impl Wanted<'_> {
-    /// L_k of a message that only follows frames of its own: of frame q, which follows q of them, the event is at
-    /// least q periods after the earliest one of the first.
+    /// L_k of a message that only follows frames of its own: of frame q, which follows q of them,
+    /// the event is at least q periods after the earliest one of the first.
     fn longest_alone(
         &self,
         arrival: Arrival,

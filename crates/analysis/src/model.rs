@@ -17,17 +17,19 @@ pub struct BusSpec {
     /// How lengths are found.
     pub lengths: LengthRule,
     /// The least time between two errors on the bus, ns; `None` for a bus without errors. See
-    /// [`crate::window`] for what an error costs. Nodes must stay error-active: error-passive ones wait
-    /// longer before they send ([`frame::wire::SUSPEND_BITS`]), which no bound here has.
+    /// [`crate::window`] for what an error costs. Nodes must stay error-active: error-passive ones
+    /// wait longer before they send ([`frame::wire::SUSPEND_BITS`]), which no bound here has.
     pub errors: Option<Nanos>,
-    /// The mean time between errors that come at random, ns; `None` for a bus without such errors. They are in no
-    /// bound: [`Compiled::misses`](crate::Compiled::misses) says how probable it is that they make a frame late.
+    /// The mean time between errors that come at random, ns; `None` for a bus without such errors.
+    /// They are in no bound: [`Compiled::misses`](crate::Compiled::misses) says how probable it is
+    /// that they make a frame late.
     pub random_errors: Option<Nanos>,
     /// For how long after the start of a frame another node can still join its arbitration, ns.
     ///
-    /// On a real bus a node that has just got its frame ready takes the start of frame of another one
-    /// for its own: about a bit time (Davis et al. 2007, §3.1: τ_bit), and [`BusSpec::bit`] gives it.
-    /// The `bus` model has 0: a frame that is ready at the very start takes part, a later one does not.
+    /// On a real bus a node that has just got its frame ready takes the start of frame of another
+    /// one for its own: about a bit time (Davis et al. 2007, §3.1: τ_bit), and [`BusSpec::bit`]
+    /// gives it. The `bus` model has 0: a frame that is ready at the very start takes part, a later
+    /// one does not.
     pub joins: Nanos,
     /// Its nodes.
     pub nodes: Vec<NodeSpec>,
@@ -50,8 +52,8 @@ pub struct NodeSpec {
     pub name: String,
     /// In which order it sends its frames.
     pub order: Order,
-    /// How long it takes to fill a transmit buffer; of a node with [`Order::Mailboxes`]. `None`: no time, which is within the
-    /// intermission.
+    /// How long it takes to fill a transmit buffer; of a node with [`Order::Mailboxes`]. `None`: no
+    /// time, which is within the intermission.
     pub refill: Option<Refill>,
 }
 
@@ -70,12 +72,13 @@ impl NodeSpec {
 /// In which order a node sends its frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// By priority: each frame that waits takes part in each arbitration, as far as the node goes. True
-    /// of a node with a transmit buffer for each frame, or with a sorted queue whose best frame replaces
-    /// one in a buffer at once.
+    /// By priority: each frame that waits takes part in each arbitration, as far as the node goes.
+    /// True of a node with a transmit buffer for each frame, or with a sorted queue whose best
+    /// frame replaces one in a buffer at once.
     Priority,
-    /// So many transmit buffers, of which the best takes part in arbitration, and a queue in order of
-    /// arrival in front of them: what Linux and most drivers do. Nothing is taken back from a buffer.
+    /// So many transmit buffers, of which the best takes part in arbitration, and a queue in order
+    /// of arrival in front of them: what Linux and most drivers do. Nothing is taken back from a
+    /// buffer.
     Mailboxes(NonZeroU8),
 }
 
@@ -90,9 +93,9 @@ pub struct Message {
     pub shape: Shape,
     /// When they are released.
     pub arrival: Arrival,
-    /// When its events are on its node's clock, ns, from 0 to before its period: event k is at offset + k · period.
-    /// All messages of a node with an offset share one clock, which began at any time: [`mod@crate::offset`]. `None`:
-    /// its events have any phase.
+    /// When its events are on its node's clock, ns, from 0 to before its period: event k is at
+    /// offset + k · period. All messages of a node with an offset share one clock, which began at
+    /// any time: [`mod@crate::offset`]. `None`: its events have any phase.
     pub offset: Option<Nanos>,
     /// The time from the event to the end of the frame that must be kept, ns.
     pub deadline: Nanos,

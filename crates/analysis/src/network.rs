@@ -1,20 +1,21 @@
 //! Several buses, and gateways between them.
 //!
 //! # The argument
-//! A frame that a gateway passes on is released on the next bus when it has ended on the one before, later by the
-//! gateway's own time. With the event of the message at 0, that is
+//! A frame that a gateway passes on is released on the next bus when it has ended on the one
+//! before, later by the gateway's own time. With the event of the message at 0, that is
 //!
 //! * not before `base`: the sum of the shortest lengths of its frames on the buses before;
 //! * not after the bound on the bus before, and the gateway's time.
 //!
-//! So on the next bus it is a message with an event at `base`, with the difference of the two as its jitter, and
-//! with its period, or its list of distances. Two frames of it end on one bus at least the shortest length after each other; the
-//! gateway's time can bring them nearer by as much as it varies.
+//! So on the next bus it is a message with an event at `base`, with the difference of the two as
+//! its jitter, and with its period, or its list of distances. Two frames of it end on one bus at
+//! least the shortest length after each other; the gateway's time can bring them nearer by as much
+//! as it varies.
 //!
-//! The bounds of one bus need those of others, in circles where routes go both ways. The search begins without any
-//! jitter and repeats until nothing grows; why the result is safe is said at
-//! [`crate::Compiled::assess`]. Where jitter feeds jitter around a circle it can grow without end: then there is
-//! no bound, and [`NetworkFound::circle`] has the buses.
+//! The bounds of one bus need those of others, in circles where routes go both ways. The search
+//! begins without any jitter and repeats until nothing grows; why the result is safe is said at
+//! [`crate::Compiled::assess`]. Where jitter feeds jitter around a circle it can grow without end:
+//! then there is no bound, and [`NetworkFound::circle`] has the buses.
 
 use crate::train::{self, Source};
 use crate::{Assessment, BusSpec, Compiled, Lengths, ModelError, NoBound, Order};
@@ -60,10 +61,11 @@ pub struct Network {
 pub struct NetworkFound {
     /// The buses, with the arrivals of what was passed on.
     pub compiled: Vec<Compiled>,
-    /// For each bus. The response of a message that was passed on goes from [`NetworkFound::base`] on.
+    /// For each bus. The response of a message that was passed on goes from [`NetworkFound::base`]
+    /// on.
     pub buses: Vec<Assessment>,
-    /// For each bus and message, how long after its event it can arrive there at the earliest, ns; 0 for a
-    /// message that was not passed on.
+    /// For each bus and message, how long after its event it can arrive there at the earliest, ns;
+    /// 0 for a message that was not passed on.
     pub base: Vec<Vec<Nanos>>,
     /// Buses whose jitters grow without end, in a circle; empty if there is none.
     pub circle: Vec<usize>,
@@ -92,8 +94,8 @@ pub enum NetworkError {
 const MOST_ROUNDS: usize = 300;
 
 impl NetworkFound {
-    /// The bound of a message from its event to its end of frame on this bus, over all buses before it,
-    /// ns.
+    /// The bound of a message from its event to its end of frame on this bus, over all buses before
+    /// it, ns.
     ///
     /// # Errors
     /// [`NoBound`] if there is none, or no such message.
@@ -168,7 +170,8 @@ impl Network {
             let rates = [hop.from.bus, hop.to.bus].map(|bus| self.buses[bus].rate);
             match hop.unchanged {
                 true if rates[0] == rates[1] => train::ONE,
-                // So many bits at another rate. Each of two durations is rounded twice, to a nanosecond.
+                // So many bits at another rate. Each of two durations is rounded twice, to a
+                // nanosecond.
                 true if rates.iter().all(|rate| rate.data().is_none()) => {
                     let same = here.shortest + (here.occupied - here.frame);
                     train::ratio(same + 2, shortest.saturating_sub(2))
@@ -279,8 +282,8 @@ impl NetworkFound {
                 if self.response(hop.from).is_ok() {
                     continue;
                 }
-                // Nothing is known of when it comes. It can only block what is above it, if all nodes send in
-                // order of priority; if not, it can be in front of anything.
+                // Nothing is known of when it comes. It can only block what is above it, if all
+                // nodes send in order of priority; if not, it can be in front of anything.
                 let bus = &self.compiled[hop.to.bus];
                 let plain = bus.orders.iter().all(|order| *order == Order::Priority);
                 let lowest = match plain {

@@ -12,8 +12,9 @@ pub struct Parts {
     pub blocking: Nanos,
     /// Frames of the same message, and of the same queue, that are ahead.
     pub ahead: Nanos,
-    /// Pauses of its own node, and frames of lower priority that begin in them ([`mod@crate::refill`]). Those behind frames that
-    /// overtake it in other buffers are among [`Parts::interference`].
+    /// Pauses of its own node, and frames of lower priority that begin in them
+    /// ([`mod@crate::refill`]). Those behind frames that overtake it in other buffers are among
+    /// [`Parts::interference`].
     pub pauses: Nanos,
     /// Frames of higher priority.
     pub interference: Nanos,
@@ -45,16 +46,17 @@ pub struct Bound {
 
 /// The exact bound for a message that is sent in order of priority.
 ///
-/// Davis, Burns, Bril, Lukkien, *Controller Area Network (CAN) schedulability analysis: Refuted, revisited
-/// and revised*, Real-Time Systems 35, 2007, §3.2 (equations 6 to 12): every frame that the message can
-/// release in the longest busy period is looked at, not only the first one, because what the first one
-/// pushes back can hit a later one harder. Frame q (from 0) follows q others of its own message; it is
-/// released at q · period − jitter at the earliest, and its event is at that time if the first frame was
-/// released as late as it can be. (By a list of distances, the event of frame q is at least [`crate::Arrival::due`] (q)
-/// after that of the first; see [`mod@crate::curve`].)
+/// Davis, Burns, Bril, Lukkien, *Controller Area Network (CAN) schedulability analysis: Refuted,
+/// revisited and revised*, Real-Time Systems 35, 2007, §3.2 (equations 6 to 12): every frame that
+/// the message can release in the longest busy period is looked at, not only the first one, because
+/// what the first one pushes back can hit a later one harder. Frame q (from 0) follows q others of
+/// its own message; it is released at q · period − jitter at the earliest, and its event is at that
+/// time if the first frame was released as late as it can be. (By a list of distances, the event of
+/// frame q is at least [`crate::Arrival::due`] (q) after that of the first; see
+/// [`mod@crate::curve`].)
 ///
-/// None of its frames need be in the busy period where its phase to others is known ([`Stream::lead`]): then there
-/// is nothing to be bounded.
+/// None of its frames need be in the busy period where its phase to others is known
+/// ([`Stream::lead`]): then there is nothing to be bounded.
 pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Option<Bound>, NoBound> {
     let busy = window.busy(&[own])?;
     let frames = own.before(busy);

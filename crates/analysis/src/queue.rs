@@ -1,65 +1,70 @@
 //! Messages of a node whose frames go through a queue in order of arrival.
 //!
 //! # The argument
-//! A node has M transmit buffers and a queue in front of them. Whenever a frame of it waits, the node
-//! takes part in arbitration with *some* frame, of a priority that is at least P, the lowest among its
-//! messages (with several buffers it is often higher: see below). So let, for a frame of the node that is released at *r*, *s* be the last instant up to
-//! *r* before which no frame of this node was open, and no frame of another node with a priority above P.
-//! The argument of [`crate::window`] holds with it: from *s* until the frame starts, each winner is a
-//! frame of the node or one of higher priority than P; a frame that blocks is one of another node, with
-//! a priority below P.
+//! A node has M transmit buffers and a queue in front of them. Whenever a frame of it waits, the
+//! node takes part in arbitration with *some* frame, of a priority that is at least P, the lowest
+//! among its messages (with several buffers it is often higher: see below). So let, for a frame of
+//! the node that is released at *r*, *s* be the last instant up to *r* before which no frame of
+//! this node was open, and no frame of another node with a priority above P. The argument of
+//! [`crate::window`] holds with it: from *s* until the frame starts, each winner is a frame of the
+//! node or one of higher priority than P; a frame that blocks is one of another node, with a
+//! priority below P.
 //!
 //! Let the frame be released a = *r* − *s* after *s*. Of its own node these go before it:
 //!
-//! * those that were released before it, at most [`crate::Arrival::most_within`] (a) of each message, whatever their
-//!   priority. (Frames enter the buffers in order of arrival.)
-//! * with more than one buffer, those that are released later, if their priority is higher: they can be in
-//!   another buffer while the frame waits in its own. One of lower priority cannot: it enters a buffer
-//!   later, and loses against the frame there.
+//! * those that were released before it, at most [`crate::Arrival::most_within`] (a) of each
+//!   message, whatever their priority. (Frames enter the buffers in order of arrival.)
+//! * with more than one buffer, those that are released later, if their priority is higher: they
+//!   can be in another buffer while the frame waits in its own. One of lower priority cannot: it
+//!   enters a buffer later, and loses against the frame there.
 //!
-//! For a given a, the start follows from the equation of [`crate::window`]. Between the instants at which
-//! one of the counts steps up, a later a only brings the release nearer to the same start. So it is
-//! enough to look at these instants, from *s* on to the end of the longest busy period.
+//! For a given a, the start follows from the equation of [`crate::window`]. Between the instants at
+//! which one of the counts steps up, a later a only brings the release nearer to the same start. So
+//! it is enough to look at these instants, from *s* on to the end of the longest busy period.
 //!
-//! Where frames come from one bus, [`mod@crate::train`] limits what is ahead by something that grows with a, at a rate of
-//! ρ. As long as the start does not reach the next release of a frame that goes before it, it grows by no more than
-//! ρ times what a does. With ρ of 1 or less, the wait is then longest at the beginning of such a piece. With more, or where rivals
-//! are limited so, too, it is no longer than from the beginning of a piece to the start that belongs to its end. So these pieces are looked at, too. With several buffers the limit
-//! is that of all that is released up to the start, which does not grow with a.
+//! Where frames come from one bus, [`mod@crate::train`] limits what is ahead by something that
+//! grows with a, at a rate of ρ. As long as the start does not reach the next release of a frame
+//! that goes before it, it grows by no more than ρ times what a does. With ρ of 1 or less, the wait
+//! is then longest at the beginning of such a piece. With more, or where rivals are limited so,
+//! too, it is no longer than from the beginning of a piece to the start that belongs to its end. So
+//! these pieces are looked at, too. With several buffers the limit is that of all that is released
+//! up to the start, which does not grow with a.
 //!
 //! # The lowest priority that wins
-//! While a frame waits, the node has it in a buffer, or all M buffers are full. Let L be a priority such that less than M
-//! frames below L can be in the node at one time: then one of M full buffers holds a frame of L or above. So
-//! for each frame of the node, take P as its own priority or L, whichever is lower. Let s be the last instant
-//! up to its release before which no frame of P or above was open, of this node or another. From s on, one of them waits
-//! in each arbitration: if it is one of this node, then it is in a buffer, or another one of P or above is. So the winner
-//! is of P or above. Frames of this node below P are not among what goes before the frame: at most one of them blocks, as one of
-//! another node does.
+//! While a frame waits, the node has it in a buffer, or all M buffers are full. Let L be a priority
+//! such that less than M frames below L can be in the node at one time: then one of M full buffers
+//! holds a frame of L or above. So for each frame of the node, take P as its own priority or L,
+//! whichever is lower. Let s be the last instant up to its release before which no frame of P or
+//! above was open, of this node or another. From s on, one of them waits in each arbitration: if it
+//! is one of this node, then it is in a buffer, or another one of P or above is. So the winner is
+//! of P or above. Frames of this node below P are not among what goes before the frame: at most one
+//! of them blocks, as one of another node does.
 //!
-//! How many frames of a message are in the node at one time follows from its bound: those that are released in a time as long as
-//! that. ([`crate::Compiled::assess`] finds both together.) With one buffer, no frame may be below L: L is the lowest of the
-//! node.
+//! How many frames of a message are in the node at one time follows from its bound: those that are
+//! released in a time as long as that. ([`crate::Compiled::assess`] finds both together.) With one
+//! buffer, no frame may be below L: L is the lowest of the node.
 //!
-//! With one buffer this is the case that Davis, Kollmann, Pollex, Slomka, *Controller Area Network (CAN)
-//! schedulability analysis with FIFO queues*, ECRTS 2011, §4 treat; the derivation above is ours, and
-//! covers arbitrary deadlines and several buffers.
+//! With one buffer this is the case that Davis, Kollmann, Pollex, Slomka, *Controller Area Network
+//! (CAN) schedulability analysis with FIFO queues*, ECRTS 2011, §4 treat; the derivation above is
+//! ours, and covers arbitrary deadlines and several buffers.
 //!
 //! # What it means for the other nodes
-//! For them, a frame of this node competes from the time when it is in a buffer. That is its release,
-//! later by what it waits in the queue: a jitter. With one buffer, two frames of a message are in it one
-//! after the other, so they keep the distance of a frame; with several, none.
+//! For them, a frame of this node competes from the time when it is in a buffer. That is its
+//! release, later by what it waits in the queue: a jitter. With one buffer, two frames of a message
+//! are in it one after the other, so they keep the distance of a frame; with several, none.
 //! ([`crate::Compiled::assess`] finds all of these jitters together.)
 //!
 //! # A second derivation, without jitter
-//! Let H be a set of messages with two properties: if it has a message of a node with a queue, it has all
-//! of that node; and each message outside has a lower priority than each inside. Let *s* be the last instant
-//! up to the release before which no frame of H was open. From then on there is a frame of H that waits in each
-//! arbitration. If its node serves by priority it takes part itself, else its node takes part with a frame
-//! of H. So the winner is of H, because all others are lower. So the equation of [`crate::window`] holds
-//! with all of H as what goes before the frame, less those of its own node that cannot, and with a blocking
-//! frame from outside; what others wait in their queues is not in it. The smallest such H is found from the
-//! frame's own message (for a queue, all of its node). It counts more frames, but each only as often as it is
-//! released. The lower one of both bounds holds.
+//! Let H be a set of messages with two properties: if it has a message of a node with a queue, it
+//! has all of that node; and each message outside has a lower priority than each inside. Let *s* be
+//! the last instant up to the release before which no frame of H was open. From then on there is a
+//! frame of H that waits in each arbitration. If its node serves by priority it takes part itself,
+//! else its node takes part with a frame of H. So the winner is of H, because all others are lower.
+//! So the equation of [`crate::window`] holds with all of H as what goes before the frame, less
+//! those of its own node that cannot, and with a blocking frame from outside; what others wait in
+//! their queues is not in it. The smallest such H is found from the frame's own message (for a
+//! queue, all of its node). It counts more frames, but each only as often as it is released. The
+//! lower one of both bounds holds.
 
 use crate::priority::{Bound, Parts};
 use crate::train::{ONE, Train};
@@ -87,8 +92,9 @@ pub(crate) struct Member {
     pub(crate) shortest: Nanos,
 }
 
-/// The lowest arbitration field with which a node with so many buffers takes part, while a frame of no lower one waits in it:
-/// of its messages' fields, each with how many frames of it can be in the node at one time (`None`: any number).
+/// The lowest arbitration field with which a node with so many buffers takes part, while a frame of
+/// no lower one waits in it: of its messages' fields, each with how many frames of it can be in the
+/// node at one time (`None`: any number).
 pub(crate) fn lowest(mut messages: Vec<(u64, Option<u64>)>, mailboxes: u8) -> u64 {
     messages.sort_unstable_by_key(|(key, _)| core::cmp::Reverse(*key));
     let mut lower = 0_u64;
@@ -115,8 +121,9 @@ impl Member {
     }
 }
 
-/// Bounds for those messages of a node with `mailboxes` buffers that are asked for by their places; `None` for one of which no
-/// frame can be in this busy period. `members` are those that can go before them.
+/// Bounds for those messages of a node with `mailboxes` buffers that are asked for by their places;
+/// `None` for one of which no frame can be in this busy period. `members` are those that can go
+/// before them.
 pub(crate) fn bounds(
     window: &Window,
     members: &[Member],
@@ -186,7 +193,8 @@ fn slope(trains: &[Train]) -> u64 {
     ratios.fold(0, u64::saturating_add)
 }
 
-/// Does a train occupy less than what the counts of its messages say, of what is released up to this time?
+/// Does a train occupy less than what the counts of its messages say, of what is released up to
+/// this time?
 fn limited(window: &Window, members: &[Member], released: Nanos) -> bool {
     window.own.iter().enumerate().any(|(place, train)| {
         let its = members.iter().filter(|m| m.stream.train == Some(place));
@@ -207,8 +215,8 @@ fn bound(
     released: Nanos,
     from: &mut Nanos,
 ) -> Result<(Bound, Nanos), NoBound> {
-    // Of the frames up to a time, those of `above` count up to then, the others up to the release. Without the
-    // frame itself.
+    // Of the frames up to a time, those of `above` count up to then, the others up to the release.
+    // Without the frame itself.
     let above = |m: &Member| mailboxes > 1 && m.key < own.key;
     let before = |until: Nanos| {
         let until = until.max(released);
@@ -275,7 +283,8 @@ mod tests {
     #[test]
     fn as_many_frames_as_there_are_buffers_are_not_all_below_the_lowest() {
         let one = |keys: [u64; 4]| keys.map(|key| (key, Some(1))).to_vec();
-        // With one buffer it can be the lowest of all; with as many as there are messages, none needs to wait.
+        // With one buffer it can be the lowest of all; with as many as there are messages, none
+        // needs to wait.
         for (mailboxes, expected) in [(1, 40), (2, 30), (3, 20), (4, 10), (5, 10)] {
             assert_eq!(lowest(one([30, 10, 40, 20]), mailboxes), expected);
         }

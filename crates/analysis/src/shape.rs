@@ -121,8 +121,8 @@ impl Shape {
         payload.copied().all(|byte| byte == 0)
     }
 
-    /// Bit `index` of the payload on the wire, from 0, the highest bit of a byte first; `None` where it
-    /// can be either.
+    /// Bit `index` of the payload on the wire, from 0, the highest bit of a byte first; `None`
+    /// where it can be either.
     pub(crate) fn bit(&self, index: usize) -> Option<bool> {
         let bit = 0x80_u8 >> (index % 8);
         let byte = |bytes: &[u8; dlc::FD_MAX]| bytes.get(index / 8).copied().unwrap_or(0);

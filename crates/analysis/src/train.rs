@@ -1,29 +1,32 @@
 //! Frames that come from one bus, one after the other.
 //!
 //! # The argument
-//! Let messages of a bus be those that gateways pass on from one other bus. Of the frames that are released here in
-//! an interval of length t, both ends included, let f be the one that ended first on the bus before. Each of
-//! the others ended there at least its own length, intermission included, after the one before it: two
-//! frames cannot be on a bus at one time. A frame is released here at most Δ after its end of frame there (the
-//! gateway's own time, and what it waited in a queue, where it is looked at from behind that). So f ended
-//! at most Δ before the interval, the last one at most at its end, and all lengths there but that of f add up to at
-//! most t + Δ. If a frame takes at most ρ times as long here as there, then together they occupy this bus for at
+//! Let messages of a bus be those that gateways pass on from one other bus. Of the frames that are
+//! released here in an interval of length t, both ends included, let f be the one that ended first
+//! on the bus before. Each of the others ended there at least its own length, intermission
+//! included, after the one before it: two frames cannot be on a bus at one time. A frame is
+//! released here at most Δ after its end of frame there (the gateway's own time, and what it waited
+//! in a queue, where it is looked at from behind that). So f ended at most Δ before the interval,
+//! the last one at most at its end, and all lengths there but that of f add up to at most t + Δ. If
+//! a frame takes at most ρ times as long here as there, then together they occupy this bus for at
 //! most
 //!
 //! > the longest of them here + ρ · (t + Δ).
 //!
-//! Where this is less than what their periods allow, it counts. A frame that several routes pass on to the same
-//! bus counts with all its copies. Of this time the frame itself takes at least its shortest length, if it is one of
-//! them and not f; if it is f, then the first term has it, and the same may be taken off.
+//! Where this is less than what their periods allow, it counts. A frame that several routes pass on
+//! to the same bus counts with all its copies. Of this time the frame itself takes at least its
+//! shortest length, if it is one of them and not f; if it is f, then the first term has it, and the
+//! same may be taken off.
 //!
-//! Two frames are taken to be apart by three bits of intermission, as they are on the `bus` model. (A node may
-//! begin its frame in the third bit, if it sees another one begin there.)
+//! Two frames are taken to be apart by three bits of intermission, as they are on the `bus` model.
+//! (A node may begin its frame in the third bit, if it sees another one begin there.)
 //!
 //! # A bus that only passes on
-//! Let a bus carry nothing but the frames of one message that come unchanged from a bus of the same bit rate, so that ρ is 1. A
-//! frame that is released a after the beginning of the busy period then starts at most at longest + (a + Δ) less
-//! its own shortest length, and waits at most longest − shortest + Δ, however long the busy period is. So a bus that is
-//! full all the time is bounded, too: [`Compiled::passing`].
+//! Let a bus carry nothing but the frames of one message that come unchanged from a bus of the same
+//! bit rate, so that ρ is 1. A frame that is released a after the beginning of the busy period then
+//! starts at most at longest + (a + Δ) less its own shortest length, and waits at most longest −
+//! shortest + Δ, however long the busy period is. So a bus that is full all the time is bounded,
+//! too: [`Compiled::passing`].
 
 use crate::Compiled;
 use crate::window::Stream;
@@ -39,7 +42,8 @@ pub(crate) const ONE: u64 = 1 << 32;
 pub(crate) struct Source {
     /// The bus, by its index.
     pub(crate) bus: usize,
-    /// How much longer a frame is here than there at most, in parts of [`ONE`]; of all its copies together.
+    /// How much longer a frame is here than there at most, in parts of [`ONE`]; of all its copies
+    /// together.
     pub(crate) ratio: u64,
     /// The longest frame with all its copies, intermissions included, ns.
     pub(crate) longest: Nanos,
@@ -87,10 +91,11 @@ impl Train {
 }
 
 impl Compiled {
-    /// The most that a frame of this message waits, ns, if this bus carries nothing else and the frames come unchanged
-    /// from a bus of the same bit rate, at most `delay` ns after their ends of frame there, in their order: however
-    /// often they come. Where its node has pauses ([`mod@crate::refill`]), a bus that is full does not make up for them: this is for
-    /// the last of so many `frames`, and for those before. `None` if there is no such message.
+    /// The most that a frame of this message waits, ns, if this bus carries nothing else and the
+    /// frames come unchanged from a bus of the same bit rate, at most `delay` ns after their ends
+    /// of frame there, in their order: however often they come. Where its node has pauses
+    /// ([`mod@crate::refill`]), a bus that is full does not make up for them: this is for the last
+    /// of so many `frames`, and for those before. `None` if there is no such message.
     #[must_use]
     pub fn passing(&self, message: usize, delay: Nanos, frames: u64) -> Option<Nanos> {
         let sent = self.messages.get(message)?;
@@ -101,9 +106,9 @@ impl Compiled {
     }
 }
 
-/// The trains of some messages, and for each message which one it belongs to. With each message comes the
-/// time from its release to the time at which it is looked at, and what pauses of its node add to each frame of it
-/// ([`mod@crate::refill`]).
+/// The trains of some messages, and for each message which one it belongs to. With each message
+/// comes the time from its release to the time at which it is looked at, and what pauses of its
+/// node add to each frame of it ([`mod@crate::refill`]).
 pub(crate) fn trains(
     messages: impl Iterator<Item = (Option<Source>, Nanos, Nanos)>,
 ) -> (Vec<Train>, Vec<Option<usize>>) {
@@ -143,7 +148,8 @@ pub(crate) fn trains(
     (all, places)
 }
 
-/// What streams occupy: each at most what `count` frames of it do, and each train no more than it can in `span`.
+/// What streams occupy: each at most what `count` frames of it do, and each train no more than it
+/// can in `span`.
 pub(crate) fn occupied<'s>(
     streams: impl Iterator<Item = &'s Stream>,
     trains: &[Train],

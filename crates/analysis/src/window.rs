@@ -1,34 +1,36 @@
 //! The busy period, on which all bounds rest.
 //!
 //! # The argument
-//! A frame is *open* from its release to the end of the intermission behind it. Let a frame wait for the
-//! bus, and let *s* be the last instant up to its release before which no frame was open that can go before
-//! it. From *s* on, until the frame starts, at least one such frame or the
-//! frame itself takes part in every arbitration, or is being sent. So the winner is always one of them, and the bus is
-//! never idle. The time from *s* to the start of the frame, *w*, therefore consists of
+//! A frame is *open* from its release to the end of the intermission behind it. Let a frame wait
+//! for the bus, and let *s* be the last instant up to its release before which no frame was open
+//! that can go before it. From *s* on, until the frame starts, at least one such frame or the frame
+//! itself takes part in every arbitration, or is being sent. So the winner is always one of them,
+//! and the bus is never idle. The time from *s* to the start of the frame, *w*, therefore consists
+//! of
 //!
 //! * **blocking**: a frame that cannot go before it, and was on the bus at *s* already. It started
 //!   before *s*, so at most one such frame, whole;
-//! * frames that go before it, of which no more are there than are released from *s* to *w*. One that
-//!   is released at *w* itself still takes part in that arbitration, and so does one that is released
-//!   [`crate::BusSpec::joins`] later;
+//! * frames that go before it, of which no more are there than are released from *s* to *w*. One
+//!   that is released at *w* itself still takes part in that arbitration, and so does one that is
+//!   released [`crate::BusSpec::joins`] later;
 //! * errors, each with what it costs.
 //!
-//! Each frame occupies the bus until the end of its intermission. *w* is at most the smallest solution
-//! of *w* = blocking + frames ahead + errors (*w* + own length) + Σ releases (*w* + joins) · length:
-//! at that time all that was there to be sent has been sent, and nothing has come since. Its own
-//! length stands in the term of errors because an error may hit the frame itself.
+//! Each frame occupies the bus until the end of its intermission. *w* is at most the smallest
+//! solution of *w* = blocking + frames ahead + errors (*w* + own length) + Σ releases (*w* + joins)
+//! · length: at that time all that was there to be sent has been sent, and nothing has come since.
+//! Its own length stands in the term of errors because an error may hit the frame itself.
 //!
 //! # What an error costs
-//! An error destroys at most the whole frame that it hits: an attempt is over at the latest with its
-//! end of frame. The flags take at most 12 bits, the delimiter 8, the intermission 3
-//! ([`frame::wire::ERROR_FLAGS_MAX_BITS`], [`frame::wire::ERROR_DELIMITER_BITS`]); then the frame competes
-//! again. So an error lengthens *w* by at most the longest of the frames that can go before this one,
-//! itself included, and 20 bits beside its intermission. An error in the blocking frame costs the 20
-//! bits only: its next attempt loses against what waits. At most ⌊t / T_e⌋ + 1 errors with a distance of T_e
-//! happen in a time t. (Tindell, Burns, Wellings, *Calculating Controller Area Network (CAN) message response
-//! times*, Control Engineering Practice 3, 1995, §5, with the distance as its error model.) Of an error in a
-//! lower frame before *s*, at most 23 bits are left at *s*; they stand in the place of the blocking.
+//! An error destroys at most the whole frame that it hits: an attempt is over at the latest with
+//! its end of frame. The flags take at most 12 bits, the delimiter 8, the intermission 3
+//! ([`frame::wire::ERROR_FLAGS_MAX_BITS`], [`frame::wire::ERROR_DELIMITER_BITS`]); then the frame
+//! competes again. So an error lengthens *w* by at most the longest of the frames that can go
+//! before this one, itself included, and 20 bits beside its intermission. An error in the blocking
+//! frame costs the 20 bits only: its next attempt loses against what waits. At most ⌊t / T_e⌋ + 1
+//! errors with a distance of T_e happen in a time t. (Tindell, Burns, Wellings, *Calculating
+//! Controller Area Network (CAN) message response times*, Control Engineering Practice 3, 1995, §5,
+//! with the distance as its error model.) Of an error in a lower frame before *s*, at most 23 bits
+//! are left at *s*; they stand in the place of the blocking.
 //!
 //! Not in it: overload frames, and error-passive nodes.
 
@@ -41,15 +43,15 @@ use frame::Nanos;
 /// No bound longer than this is looked for, ns: an hour.
 pub const LONGEST: Nanos = 3_600_000_000_000;
 
-/// Where so much of the bus is taken, a busy period need not end; 1 is all of it. What is left covers the
-/// rounding of the sum.
+/// Where so much of the bus is taken, a busy period need not end; 1 is all of it. What is left
+/// covers the rounding of the sum.
 const FULL: f64 = 1.0 - 1e-9;
 
 /// Why there is no bound.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum NoBound {
-    /// The message and all that goes before it take this part of the bus or more (1 is all of it), with
-    /// errors.
+    /// The message and all that goes before it take this part of the bus or more (1 is all of it),
+    /// with errors.
     Overload(f64),
     /// A busy period may last longer than [`LONGEST`].
     TooLong,
@@ -65,11 +67,13 @@ pub enum NoBound {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     pub(crate) arrival: Arrival,
-    /// How long a frame occupies the bus, intermission and what pauses of its node add included, ns.
+    /// How long a frame occupies the bus, intermission and what pauses of its node add included,
+    /// ns.
     pub(crate) occupied: Nanos,
     /// Which train it belongs to, of those of its window.
     pub(crate) train: Option<usize>,
-    /// No frame of it is released before this time, ns after *s*: [`mod@crate::offset`]. 0 for any phase.
+    /// No frame of it is released before this time, ns after *s*: [`mod@crate::offset`]. 0 for any
+    /// phase.
     pub(crate) lead: Nanos,
 }
 
@@ -109,7 +113,8 @@ pub(crate) struct Errors {
 /// What delays a frame, but for the frames of its own queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// A frame that cannot go before it, and pauses of nodes ([`mod@crate::refill`]) that are counted once, ns.
+    /// A frame that cannot go before it, and pauses of nodes ([`mod@crate::refill`]) that are
+    /// counted once, ns.
     pub(crate) blocking: Nanos,
     /// How much of that is pauses, ns.
     pub(crate) once: Nanos,
@@ -137,10 +142,10 @@ pub(crate) struct Started {
 }
 
 impl Window {
-    /// When a frame starts at the latest, ns after *s*. `ahead`: frames of its own queue that go before
-    /// it; `frame`: its own length; `overtaking`: frames of its own queue that are released later
-    /// and go before it all the same, up to a start of frame; `from`: a time that it does not start
-    /// before.
+    /// When a frame starts at the latest, ns after *s*. `ahead`: frames of its own queue that go
+    /// before it; `frame`: its own length; `overtaking`: frames of its own queue that are released
+    /// later and go before it all the same, up to a start of frame; `from`: a time that it does not
+    /// start before.
     pub(crate) fn start(
         &self,
         ahead: Nanos,
@@ -179,8 +184,9 @@ impl Window {
         joint.fold(alone, Nanos::saturating_add)
     }
 
-    /// How much later a frame can be released, ns, if it then starts no later than just before the next release of a
-    /// rival, or the next error: it starts at `start` now, and what goes before it grows as these trains do.
+    /// How much later a frame can be released, ns, if it then starts no later than just before the
+    /// next release of a rival, or the next error: it starts at `start` now, and what goes before
+    /// it grows as these trains do.
     pub(crate) fn steady(&self, start: Nanos, frame: Nanos, trains: &[Train]) -> Nanos {
         let until = start.saturating_add(self.joins);
         let next = |rival: &Stream| {

@@ -60,13 +60,14 @@ pub enum ReplayError {
 /// instant. The first release is at `start`.
 ///
 /// The longest frame that can block is released first. One nanosecond later, when it is on the bus,
-/// everything else that can go before the frame is released together, and again as early as it can be,
-/// until the frame that waits longest has been sent. (Davis et al. 2007, §3.1.) For a node with a queue
-/// the message comes last of its node. It sends nothing without a bound.
+/// everything else that can go before the frame is released together, and again as early as it can
+/// be, until the frame that waits longest has been sent. (Davis et al. 2007, §3.1.) For a node with
+/// a queue the message comes last of its node. It sends nothing without a bound.
 ///
-/// For messages in order of priority, among others in order of priority, this is the worst case. Where
-/// queues are involved, it need not be. Where messages have offsets, it begins in the phase of each clock that the bound
-/// says most of; then it need not be, either. What a node sent before has ended by then, and is left out.
+/// For messages in order of priority, among others in order of priority, this is the worst case.
+/// Where queues are involved, it need not be. Where messages have offsets, it begins in the phase
+/// of each clock that the bound says most of; then it need not be, either. What a node sent before
+/// has ended by then, and is left out.
 ///
 /// # Errors
 /// None in fact: frames were checked when their shapes were made.
@@ -169,7 +170,8 @@ impl<'b> Phased<'b> {
         new
     }
 
-    /// One of its last instants on its clock, and the time to the next one of its message; `None` without an offset.
+    /// One of its last instants on its clock, and the time to the next one of its message; `None`
+    /// without an offset.
     fn last_instant(&self, i: usize) -> Option<(Nanos, Nanos)> {
         let message = self.bus.messages.get(i)?;
         let last = message.offset?.saturating_add(message.arrival.jitter());

@@ -194,9 +194,9 @@ impl Bus {
         Ok(())
     }
 
-    /// Takes back a frame that was handed in for now or before and is not on the wire; no event tells of it.
-    /// Of several with this tag it is the one handed in last. False where there is none, or it is on the
-    /// wire.
+    /// Takes back a frame that was handed in for now or before and is not on the wire; no event
+    /// tells of it. Of several with this tag it is the one handed in last. False where there is
+    /// none, or it is on the wire.
     pub fn cancel(&mut self, node: NodeId, tag: u64) -> bool {
         let index = usize::from(node.0);
         let flying = self.sending(node).is_some();

@@ -74,9 +74,9 @@
 //! analysis that assumes a sorted queue.
 //!
 //! A failed attempt is repeated until it succeeds (*recovery management*), or dropped by a
-//! `one_shot` node. Losing arbitration is no failure, but a `one_shot` node drops the frame, too, as
-//! controllers do in single-shot mode: at the start of the frame that wins. Memory is bounded by `mailboxes`, `queue` and
-//! `scheduled` of all nodes.
+//! `one_shot` node. Losing arbitration is no failure, but a `one_shot` node drops the frame, too,
+//! as controllers do in single-shot mode: at the start of the frame that wins. Memory is bounded by
+//! `mailboxes`, `queue` and `scheduled` of all nodes.
 //!
 //! * **Acknowledge** (*ACK field*): every node on the bus that receives the frame without
 //!   error and is not listen-only. If there is none, the sender has an acknowledge error.

@@ -190,8 +190,8 @@ impl Node {
         Some(pending)
     }
 
-    /// Takes out a frame with this tag that is not on the wire, the newest first; the queue moves up.
-    /// `flying`: one is on the wire.
+    /// Takes out a frame with this tag that is not on the wire, the newest first; the queue moves
+    /// up. `flying`: one is on the wire.
     pub(crate) fn cancel(&mut self, tag: u64, flying: bool) -> bool {
         if let Some(place) = self.queue.iter().rposition(|p| p.tag == tag) {
             self.queue.remove(place);

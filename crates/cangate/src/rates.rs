@@ -6,8 +6,8 @@ use gateway::{InterfaceRow, KernelRow, Stats};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Frames per second; `None` where it is not known: there was nothing of this name before, or it has
-/// begun to count anew.
+/// Frames per second; `None` where it is not known: there was nothing of this name before, or it
+/// has begun to count anew.
 pub(crate) type Rate = Option<f64>;
 
 /// A port.

@@ -72,8 +72,8 @@ fn the_guide_names_what_is_not_received() {
     assert!(Fate::ALL.iter().all(|fate| fate.key() != reason.key));
 }
 
-/// The guide lists each event that `cangate run` can say, by its name: first the gateway's, then those
-/// of the program around it.
+/// The guide lists each event that `cangate run` can say, by its name: first the gateway's, then
+/// those of the program around it.
 #[test]
 fn the_guide_lists_every_event() {
     let table = rows(&document("guide.md"), "| event | it means | its fields |");

@@ -1,5 +1,6 @@
-//! `cangate run` between two virtual machines, and either side is killed again and again: only what was in
-//! flight is lost, and that is counted. The machines are in this process; the gateway is the program.
+//! `cangate run` between two virtual machines, and either side is killed again and again: only what
+//! was in flight is lost, and that is counted. The machines are in this process; the gateway is the
+//! program.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -136,8 +137,9 @@ impl Fates {
     }
 }
 
-/// A program that is started has all descriptors of this process for a moment, also a monitor's of the other test that has just been
-/// closed: the gateway would not see its end in time, and send the next monitor away. So one test after the other.
+/// A program that is started has all descriptors of this process for a moment, also a monitor's of
+/// the other test that has just been closed: the gateway would not see its end in time, and send
+/// the next monitor away. So one test after the other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn survive(kills: u32) {
@@ -192,7 +194,8 @@ fn survive(kills: u32) {
         "{kills} kills: {} frames sent, {came} came, {lost} lost, {twice} came twice, {} backwards",
         fates.sent, fates.backwards
     );
-    // Each kill costs at most what was in flight: a transmit queue, and the queue of the other port's.
+    // Each kill costs at most what was in flight: a transmit queue, and the queue of the other
+    // port's.
     let in_flight = kills * (u32::from(HEADS) + u32::from(BUFFERS));
     assert!(lost <= in_flight && twice <= in_flight, "{lost} {twice}");
     assert!(came > kills * 10, "{came}");

@@ -1,9 +1,10 @@
 //! Vector ASC: classic and FD frames; of error frames only that there was one; no XL frames.
 //!
-//! Times count from the first frame's, down to the millisecond, which is the finest that the line `date`
-//! can say. They have six digits, as CANoe writes them, and nine where there are fractions of a microsecond.
-//! Dates are UTC. The interface `canN` is channel N + 1 where that is free, as SocketCAN's readers count;
-//! a comment names the interface of each channel, so that `logs` finds it again.
+//! Times count from the first frame's, down to the millisecond, which is the finest that the line
+//! `date` can say. They have six digits, as CANoe writes them, and nine where there are fractions
+//! of a microsecond. Dates are UTC. The interface `canN` is channel N + 1 where that is free, as
+//! SocketCAN's readers count; a comment names the interface of each channel, so that `logs` finds
+//! it again.
 
 use crate::chunk::{Gap, Record};
 use chrono::{DateTime, Utc};

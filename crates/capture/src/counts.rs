@@ -12,8 +12,8 @@ pub struct InterfaceCounts {
     /// Besides: frames for which the kernel's ring had no room. `None` where nobody knows of which
     /// interface they were: they are in [`Counts::lost_ring`] only.
     pub lost_ring: Option<u64>,
-    /// Besides: frames for which a character device's queue had no room; and how often its controller's own FIFO
-    /// had none, which is at least one frame each. 0 for interfaces.
+    /// Besides: frames for which a character device's queue had no room; and how often its
+    /// controller's own FIFO had none, which is at least one frame each. 0 for interfaces.
     pub lost_device: u64,
     /// Of these: frames for which the queue to the file had no room.
     pub lost_queue: u64,
@@ -30,7 +30,8 @@ pub struct Counts {
     pub interfaces: Vec<InterfaceCounts>,
     /// Frames for which the kernel's ring had no room. All interfaces together.
     pub lost_ring: u64,
-    /// Frames that the kernel announced and that were not in the ring whole; queues of devices that cannot be.
+    /// Frames that the kernel announced and that were not in the ring whole; queues of devices that
+    /// cannot be.
     pub malformed: u64,
     /// Frames that the kernel says it put into the ring, as soon as all of it has been read.
     pub passed: u64,

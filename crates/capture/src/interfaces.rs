@@ -11,7 +11,8 @@ const DEVICES: &str = "/dev/";
 /// An interface or a character device that was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Its name, or its path below `/dev/`; `None`: every CAN interface, also those that come later.
+    /// Its name, or its path below `/dev/`; `None`: every CAN interface, also those that come
+    /// later.
     pub name: Option<String>,
     /// Frames that pass any of these; none at all means every frame.
     pub filters: Vec<Filter>,
@@ -27,8 +28,9 @@ pub struct ChoiceError {
 }
 
 impl Choice {
-    /// Reads `can0`, `/dev/can0`, or as candump has it `can0,123:7FF,400~700`: filters in SocketCAN's raw bits.
-    /// `any` is every CAN interface. `also` are filters as routes have them, which are added.
+    /// Reads `can0`, `/dev/can0`, or as candump has it `can0,123:7FF,400~700`: filters in
+    /// SocketCAN's raw bits. `any` is every CAN interface. `also` are filters as routes have them,
+    /// which are added.
     ///
     /// # Errors
     /// [`ChoiceError`]

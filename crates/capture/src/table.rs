@@ -1,7 +1,7 @@
 //! Parquet: a row for each frame.
 //!
-//! Rows are collected and written as row groups. Behind each the footer is written, and the next row
-//! group takes the footer's place: so the file can be read whenever no write is going on.
+//! Rows are collected and written as row groups. Behind each the footer is written, and the next
+//! row group takes the footer's place: so the file can be read whenever no write is going on.
 
 use crate::chunk::{Gap, Record};
 use bytes::Bytes;

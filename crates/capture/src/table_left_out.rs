@@ -1,5 +1,6 @@
-//! What stands in the place of `table` in a build without Parquet: a table that cannot be made. Such an
-//! output is refused before ([`crate::FormError::NotBuilt`]); here nothing is left to go wrong.
+//! What stands in the place of `table` in a build without Parquet: a table that cannot be made.
+//! Such an output is refused before ([`crate::FormError::NotBuilt`]); here nothing is left to go
+//! wrong.
 
 use crate::chunk::{Gap, Record};
 use std::convert::Infallible;

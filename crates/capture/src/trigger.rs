@@ -45,8 +45,8 @@ impl fmt::Display for Trigger {
 
 impl Trigger {
     /// Reads triggers that are separated by commas: `error`, `signal`, IDs as routes have them
-    /// (`123`, `200-2FF`, `100:700`, `!123`), each with `#` and the payload's begin behind it, where
-    /// `X` is any digit: `7E8#037FX1`.
+    /// (`123`, `200-2FF`, `100:700`, `!123`), each with `#` and the payload's begin behind it,
+    /// where `X` is any digit: `7E8#037FX1`.
     ///
     /// # Errors
     /// [`TriggerError`] for the first one that is wrong.

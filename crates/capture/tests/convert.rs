@@ -344,7 +344,8 @@ fn what_cannot_be_said_is_counted_with_the_first_frame() {
     ));
 }
 
-/// Flags that contradict one another, as can-gw can make them: pcapng keeps them, text says that it does not.
+/// Flags that contradict one another, as can-gw can make them: pcapng keeps them, text says that it
+/// does not.
 #[test]
 fn bits_that_no_frame_has_are_said() {
     let frames: Vec<Logged> = [

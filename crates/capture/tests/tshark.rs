@@ -1,7 +1,7 @@
 //! What Wireshark's program for the command line reads out of the pcapng that is written here.
 //!
-//! XL frames are not among them: tshark 4.0 of Debian 12 does not know them. Their bytes are compared with
-//! the link type's description (`pcapng::tests::frames_as_the_link_type_has_them`).
+//! XL frames are not among them: tshark 4.0 of Debian 12 does not know them. Their bytes are
+//! compared with the link type's description (`pcapng::tests::frames_as_the_link_type_has_them`).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

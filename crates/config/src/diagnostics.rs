@@ -32,8 +32,8 @@ impl Diagnostics {
         Self::default()
     }
 
-    /// Nothing found yet; which keys are asked for is remembered. For tests, which hold a schema against
-    /// its reader.
+    /// Nothing found yet; which keys are asked for is remembered. For tests, which hold a schema
+    /// against its reader.
     #[must_use]
     pub fn listening() -> Self {
         Self {

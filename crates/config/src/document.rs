@@ -12,8 +12,8 @@ pub struct Document<'s> {
 }
 
 impl<'s> Document<'s> {
-    /// Reads a TOML text and reports all errors of its syntax, one a line. A file of another known kind,
-    /// such as a DBC, is one error.
+    /// Reads a TOML text and reports all errors of its syntax, one a line. A file of another known
+    /// kind, such as a DBC, is one error.
     #[must_use]
     pub fn parse(source: &'s Source, found: &mut Diagnostics) -> Self {
         let (root, errors) = DeTable::parse_recoverable(&source.text);

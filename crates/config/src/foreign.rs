@@ -65,7 +65,8 @@ const KINDS: [Kind; 6] = [
 /// Lines at the beginning that are looked at.
 const LINES: usize = 40;
 
-/// Says so if a text that is no TOML is a file of another known kind; the place is the line that shows it.
+/// Says so if a text that is no TOML is a file of another known kind; the place is the line that
+/// shows it.
 pub(crate) fn recognise(source: &Source) -> Option<Diagnostic> {
     let lines = source.text.lines().take(LINES);
     let trimmed = lines.map(|line| line.trim_start_matches('\u{feff}').trim());

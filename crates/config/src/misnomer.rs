@@ -1,15 +1,15 @@
 //! Words that people write for a key because another tool, or another language, calls it so.
 
-/// Words that are not a key, and the key that is meant. A word that is only misspelt needs no entry:
-/// [`crate::nearest`] finds it.
+/// Words that are not a key, and the key that is meant. A word that is only misspelt needs no
+/// entry: [`crate::nearest`] finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Misnomer {
     /// The words, in small letters, with `_` where there is a `-` or a `_`.
     pub words: &'static [&'static str],
     /// The key that is meant; empty if it stands elsewhere, or if there is none.
     pub key: &'static str,
-    /// What to write. It follows "did you mean `key`?", and may be empty if that says it all. Without
-    /// a key it stands alone.
+    /// What to write. It follows "did you mean `key`?", and may be empty if that says it all.
+    /// Without a key it stands alone.
     pub hint: &'static str,
 }
 

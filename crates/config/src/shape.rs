@@ -15,8 +15,8 @@ pub struct Key {
     pub is_needed: bool,
 }
 
-/// What a value can be. A shape says no more than what a schema can check: whether a file makes sense,
-/// only its reader knows.
+/// What a value can be. A shape says no more than what a schema can check: whether a file makes
+/// sense, only its reader knows.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Shape {
     /// Anything.

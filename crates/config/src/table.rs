@@ -82,9 +82,9 @@ impl<'t> Table<'t> {
         self.known.contains(&key)
     }
 
-    /// Words that people write here for one of the keys, or for something that stands elsewhere. Say
-    /// them before asking for a key that must be there: if one of these words stands in its place,
-    /// only the word is reported.
+    /// Words that people write here for one of the keys, or for something that stands elsewhere.
+    /// Say them before asking for a key that must be there: if one of these words stands in its
+    /// place, only the word is reported.
     pub fn misnomers(&mut self, list: &'static [Misnomer]) {
         self.misnomers.push(list);
     }
@@ -104,8 +104,8 @@ impl<'t> Table<'t> {
         Some(value)
     }
 
-    /// Reports the keys that are known misnomers, and no others: for a table of which it is not known
-    /// which keys belong into it. True if there was one.
+    /// Reports the keys that are known misnomers, and no others: for a table of which it is not
+    /// known which keys belong into it. True if there was one.
     pub fn report_misnomers(&self, found: &mut Diagnostics) -> bool {
         let mut any = false;
         for (key, _) in self.entries {

@@ -122,8 +122,8 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The digits of an integer as they are written, without `0x`, and their base; says nothing where it is
-    /// none.
+    /// The digits of an integer as they are written, without `0x`, and their base; says nothing
+    /// where it is none.
     #[must_use]
     pub fn as_digits(&self) -> Option<(&'t str, u32)> {
         match self.inner {

@@ -29,7 +29,8 @@ pub fn width(table: &Table) -> usize {
     lines.map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// At most [`WIDTH`] wide: with the names of these columns on several lines, the longest first, where they are too long.
+/// At most [`WIDTH`] wide: with the names of these columns on several lines, the longest first,
+/// where they are too long.
 pub fn fitted(mut table: Table, names: &[usize]) -> Table {
     let mut too_wide = width(&table).saturating_sub(WIDTH);
     if too_wide == 0 {

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// What was given is wrong; exit status 2.
     Input(String),
-    /// A file that was given has mistakes, with their places, as [`config::render`] gives them: each
-    /// begins with `error: ` itself. Exit status 2.
+    /// A file that was given has mistakes, with their places, as [`config::render`] gives them:
+    /// each begins with `error: ` itself. Exit status 2.
     Mistakes(String),
     /// It could not be done; exit status 1.
     Run(String),
@@ -96,7 +96,8 @@ pub fn exit_code(done: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Writes a line to standard error. A failure to write is ignored: the exit status reports the rest.
+/// Writes a line to standard error. A failure to write is ignored: the exit status reports the
+/// rest.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

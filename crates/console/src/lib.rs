@@ -24,8 +24,8 @@ pub use progress::ProgressLine;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
 
-/// Returns whether parsing ended at `--version` and `--verbose` is beside it: clap ends at `--version` and does
-/// not read what comes after it. `words` is the whole command line.
+/// Returns whether parsing ended at `--version` and `--verbose` is beside it: clap ends at
+/// `--version` and does not read what comes after it. `words` is the whole command line.
 pub fn is_verbose_version(end: &clap::Error, words: impl Iterator<Item = OsString>) -> bool {
     end.kind() == ErrorKind::DisplayVersion
         && words

@@ -26,7 +26,8 @@ pub fn file(path: &Path) -> Result<(), Failure> {
     folder(parent.unwrap_or_else(|| Path::new(".")))
 }
 
-/// Makes a folder if it is missing, with those above it, and tries whether files can be written in it.
+/// Makes a folder if it is missing, with those above it, and tries whether files can be written in
+/// it.
 ///
 /// # Errors
 /// It cannot be made, a file has its name, or nothing can be written there.

@@ -9,8 +9,8 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// Moves to the start of the line and clears it (ECMA-48 EL).
 const CLEAR: &str = "\r\x1b[K";
 
-/// A line on standard error that shows how much of a work is done. Nothing is written where standard error is
-/// not a terminal.
+/// A line on standard error that shows how much of a work is done. Nothing is written where
+/// standard error is not a terminal.
 pub struct ProgressLine {
     label: &'static str,
     is_shown: bool,

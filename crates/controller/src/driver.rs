@@ -6,39 +6,39 @@ use frame::FrameRef;
 
 /// A CAN controller.
 ///
-/// None of its methods waits for the bus. Those that wait for the controller itself (a change of its
-/// mode) read a register a bounded number of times.
+/// None of its methods waits for the bus. Those that wait for the controller itself (a change of
+/// its mode) read a register a bounded number of times.
 pub trait Controller {
     /// What it can do.
     fn properties(&self) -> &Properties;
 
-    /// Sets it up and lets it take part in its bus. It may have been at work before, also under another
-    /// driver: nothing of that is left. Frames that this driver had in flight are reported by the next
-    /// [`Controller::service`].
+    /// Sets it up and lets it take part in its bus. It may have been at work before, also under
+    /// another driver: nothing of that is left. Frames that this driver had in flight are reported
+    /// by the next [`Controller::service`].
     ///
     /// # Errors
     /// [`StartError`] says what it cannot do; it is stopped then.
     fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError>;
 
-    /// Takes it off the bus, without an interrupt left over. What was in flight and not yet reported,
-    /// the next [`Controller::service`] reports.
+    /// Takes it off the bus, without an interrupt left over. What was in flight and not yet
+    /// reported, the next [`Controller::service`] reports.
     fn stop(&mut self);
 
     /// How many frames [`Controller::transmit`] takes at the moment. Only
     /// [`Controller::service`] makes it more.
     fn room(&self) -> usize;
 
-    /// Takes a frame into a transmit buffer and asks for its transmission. Frames leave in the order in
-    /// which they were taken.
+    /// Takes a frame into a transmit buffer and asks for its transmission. Frames leave in the
+    /// order in which they were taken.
     ///
     /// # Errors
     /// [`Refused`] says why not; nothing has changed then.
     fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused>;
 
-    /// Finds out what has happened since the last call, in the order in which it happened as far as the
-    /// controller tells it, and takes up to `budget` received frames. Gives true where there may be
-    /// more at once. It acknowledges the controller's interrupt: after a call that gave false, the
-    /// interrupt line is only raised by something new.
+    /// Finds out what has happened since the last call, in the order in which it happened as far as
+    /// the controller tells it, and takes up to `budget` received frames. Gives true where there
+    /// may be more at once. It acknowledges the controller's interrupt: after a call that gave
+    /// false, the interrupt line is only raised by something new.
     ///
     /// # Errors
     /// [`Gone`]: the registers read all ones. What was in flight has been reported as failed.

@@ -2,7 +2,8 @@
 
 use frame::{FrameRef, Nanos};
 
-/// A number by which the caller knows a frame that it gave to [`transmit`](crate::Controller::transmit).
+/// A number by which the caller knows a frame that it gave to
+/// [`transmit`](crate::Controller::transmit).
 pub type Token = u64;
 
 /// Something that has happened, as [`service`](crate::Controller::service) found it.
@@ -74,7 +75,8 @@ pub enum Failure {
     Gone,
 }
 
-/// The error state of ISO 11898-1, *Fault confinement*, with the warning limit that controllers have.
+/// The error state of ISO 11898-1, *Fault confinement*, with the warning limit that controllers
+/// have.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub enum State {
     /// It does not take part: not started, or stopped.

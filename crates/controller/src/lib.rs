@@ -1,9 +1,10 @@
 //! Register-level drivers of CAN controllers.
 //!
-//! A driver reads and writes registers through [`Registers`], and offers what every controller can do
-//! through [`Controller`]: start and stop, a transmit buffer for a frame, and [`Controller::service`],
-//! which tells what has happened. It knows no operating system, allocates nothing and reads no clock,
-//! so that the same code runs in a Linux process, in a test on the host and on bare metal.
+//! A driver reads and writes registers through [`Registers`], and offers what every controller can
+//! do through [`Controller`]: start and stop, a transmit buffer for a frame, and
+//! [`Controller::service`], which tells what has happened. It knows no operating system, allocates
+//! nothing and reads no clock, so that the same code runs in a Linux process, in a test on the host
+//! and on bare metal.
 //!
 //! | where | what |
 //! |---|---|
@@ -17,8 +18,8 @@
 //!
 //! A frame that [`Controller::transmit`] took is answered by exactly one [`Event::Sent`] or
 //! [`Event::Failed`] with its [`Token`], also at bus-off, [`Controller::abort`] and
-//! [`Controller::stop`]. A frame that the controller received is handed over once, or was lost to a full
-//! FIFO, which [`Event::Overrun`] says.
+//! [`Controller::stop`]. A frame that the controller received is handed over once, or was lost to a
+//! full FIFO, which [`Event::Overrun`] says.
 
 #![no_std]
 #![forbid(unsafe_code)]

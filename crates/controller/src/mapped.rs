@@ -1,5 +1,5 @@
-//! The mapped controller of the bit-timed bus (`kmod/bitcan`, model `mapped`): three transmit buffers and
-//! a receive FIFO of four frames, in a page of memory.
+//! The mapped controller of the bit-timed bus (`kmod/bitcan`, model `mapped`): three transmit
+//! buffers and a receive FIFO of four frames, in a page of memory.
 //!
 //! Source: `kmod/bitcan/bitcan.h`, which says what each register means and who writes it.
 
@@ -13,8 +13,8 @@ const NAME: &str = "mapped controller of the bit-timed bus";
 /// `BITCAN_VERSION`.
 pub const VERSION: u32 = 1;
 
-/// Byte offsets of `struct bitcan_registers`. Each names a word of 64 bits, which has two registers of
-/// 32 bits: the first in its first four bytes.
+/// Byte offsets of `struct bitcan_registers`. Each names a word of 64 bits, which has two registers
+/// of 32 bits: the first in its first four bytes.
 pub mod at {
     /// `version`, `changes`.
     pub const CHANGES: usize = 0;
@@ -111,8 +111,8 @@ pub enum Trap {
 
 /// The device of a mapped controller: its page of registers, and what is no register.
 pub trait Device {
-    /// Reads a word of the page; `at` is a multiple of 8. What was written before a word that is read is
-    /// seen (acquire). Beyond the page, all ones.
+    /// Reads a word of the page; `at` is a multiple of 8. What was written before a word that is
+    /// read is seen (acquire). Beyond the page, all ones.
     fn get(&self, at: usize) -> u64;
     /// Writes a word; what was written before is seen by whoever reads it (release).
     fn set(&mut self, at: usize, word: u64);

@@ -17,8 +17,8 @@ pub struct Mode<'a> {
     /// Tell [`BusError`](crate::Event::BusError) and
     /// [`ArbitrationLost`](crate::Event::ArbitrationLost). They cost register accesses.
     pub diagnose: bool,
-    /// The frames that are of use: those that match any of them; all, where there is none. A controller
-    /// that cannot say it exactly lets more through, never less.
+    /// The frames that are of use: those that match any of them; all, where there is none. A
+    /// controller that cannot say it exactly lets more through, never less.
     pub filters: &'a [Filter],
 }
 
@@ -37,8 +37,8 @@ impl Mode<'_> {
     }
 }
 
-/// Frames whose ID matches, as SocketCAN's `struct can_filter`: `frame.id & mask == id & mask`, with
-/// the bits of [`CanId::EFF_FLAG`](frame::CanId::EFF_FLAG) and
+/// Frames whose ID matches, as SocketCAN's `struct can_filter`: `frame.id & mask == id & mask`,
+/// with the bits of [`CanId::EFF_FLAG`](frame::CanId::EFF_FLAG) and
 /// [`CanId::RTR_FLAG`](frame::CanId::RTR_FLAG).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Filter {

@@ -3,9 +3,9 @@
 /// The registers of one controller, by byte offset from its first one.
 ///
 /// Reads can have effects (a FIFO moves on, interrupts are acknowledged), so every access happens
-/// exactly once, in the order of the program. Values are numbers: whoever implements this turns the bus's
-/// byte order into the processor's. A read from a device that is gone gives all ones, as PCI does; an
-/// offset outside of the device reads all ones and writes nothing.
+/// exactly once, in the order of the program. Values are numbers: whoever implements this turns the
+/// bus's byte order into the processor's. A read from a device that is gone gives all ones, as PCI
+/// does; an offset outside of the device reads all ones and writes nothing.
 pub trait Registers {
     /// Reads 8 bits.
     fn read8(&mut self, offset: u32) -> u8;

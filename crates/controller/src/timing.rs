@@ -1,8 +1,8 @@
 //! Bit timing from clock, bit rate and sample point.
 //!
 //! A bit consists of time quanta (tq): one for synchronization, then `prop`, `phase1` and `phase2`
-//! (ISO 11898-1, *Bit time*). A tq is `prescaler` periods of the controller's clock. The bus is sampled
-//! between `phase1` and `phase2`.
+//! (ISO 11898-1, *Bit time*). A tq is `prescaler` periods of the controller's clock. The bus is
+//! sampled between `phase1` and `phase2`.
 
 use core::fmt;
 
@@ -143,10 +143,11 @@ impl Timing {
             && self.jump <= self.after_sample
     }
 
-    /// The timing for a bit rate in bit/s and a sample point in thousandths, of a controller with this
-    /// clock in Hz. The bit rate is met exactly. Of the timings that do so, it is the one whose sample
-    /// point is nearest, then the one with the most time quanta. The jump width is half of
-    /// `after_sample`, at least 1 and as far as the controller can, as in Linux's `can_sjw_set_default`.
+    /// The timing for a bit rate in bit/s and a sample point in thousandths, of a controller with
+    /// this clock in Hz. The bit rate is met exactly. Of the timings that do so, it is the one
+    /// whose sample point is nearest, then the one with the most time quanta. The jump width is
+    /// half of `after_sample`, at least 1 and as far as the controller can, as in Linux's
+    /// `can_sjw_set_default`.
     ///
     /// # Errors
     /// [`TimingError`]; it names the nearest bit rates that are possible.
@@ -220,7 +221,8 @@ fn has_prescaler(limits: &Limits, prescaler: u32) -> bool {
 /// A bit of so many tq, sampled as near to the sample point as the limits allow.
 fn split(limits: &Limits, prescaler: u32, quanta: u32, sample_point: u32) -> Timing {
     let wanted = (quanta * sample_point + 500) / 1000;
-    // Both ends of the bit have limits; `quanta` is within their sum, so that the range is not empty.
+    // Both ends of the bit have limits; `quanta` is within their sum, so that the range is not
+    // empty.
     let least = limits
         .before_sample
         .0

@@ -1,5 +1,5 @@
-//! Both drivers against models of their controllers: no frame is lost or doubled without an event that says so,
-//! whatever happens in whatever order.
+//! Both drivers against models of their controllers: no frame is lost or doubled without an event
+//! that says so, whatever happens in whatever order.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod model;

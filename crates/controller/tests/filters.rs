@@ -1,5 +1,5 @@
-//! Acceptance filters let through whatever is asked for, and where a controller can say it exactly, nothing
-//! else.
+//! Acceptance filters let through whatever is asked for, and where a controller can say it exactly,
+//! nothing else.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod model;

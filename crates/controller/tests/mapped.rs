@@ -321,7 +321,8 @@ fn nonsense_in_the_page_is_no_frame() {
     }
 }
 
-/// A buffer stays taken until the fate of its frame was told, so that two starts in a row forget none.
+/// A buffer stays taken until the fate of its frame was told, so that two starts in a row forget
+/// none.
 #[test]
 fn frames_from_before_several_starts_are_answered() {
     let mode = Mode::classic(timing(500_000));
@@ -377,8 +378,8 @@ impl Open {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: each received frame is handed over once, or an overrun says
-    /// that it was not; each frame taken has one fate.
+    /// Whatever happens in whatever order: each received frame is handed over once, or an overrun
+    /// says that it was not; each frame taken has one fate.
     #[test]
     fn every_frame_has_one_fate(
         steps in prop::collection::vec((0..5u8, 0..9usize, any::<bool>()), 1..200),

@@ -13,8 +13,8 @@ const SJA1000: Limits = Limits {
     jump: 4,
 };
 
-/// What Linux's `can_calc_bittiming` chooses for an SJA1000 with a clock of 8 MHz, as `ip -details link show`
-/// prints it: brp, prop-seg + phase-seg1, phase-seg2.
+/// What Linux's `can_calc_bittiming` chooses for an SJA1000 with a clock of 8 MHz, as `ip -details
+/// link show` prints it: brp, prop-seg + phase-seg1, phase-seg2.
 #[test]
 fn as_linux_chooses_for_an_sja1000() {
     for (rate, point, expected) in [
@@ -75,7 +75,8 @@ fn limits() -> impl Strategy<Value = Limits> {
         })
 }
 
-/// All that the limits allow, tried one by one: the least distance of a sample point, as a fraction.
+/// All that the limits allow, tried one by one: the least distance of a sample point, as a
+/// fraction.
 fn best(clock: u32, limits: &Limits, rate: u32, point: u32) -> Option<(u64, u64)> {
     let mut best: Option<(u64, u64)> = None;
     for prescaler in limits.prescaler.0..=limits.prescaler.1 {

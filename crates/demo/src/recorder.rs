@@ -1,5 +1,5 @@
-//! What became of each frame: joins what passed the gateway's ports with what was seen on the buses to
-//! one record for each frame and destination.
+//! What became of each frame: joins what passed the gateway's ports with what was seen on the buses
+//! to one record for each frame and destination.
 
 use crate::observer::Observers;
 use crate::scene::Scene;

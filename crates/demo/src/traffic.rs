@@ -57,7 +57,8 @@ impl Source {
     }
 
     /// A log. An interface that has the name of a bus is put on it; the others are put on the buses
-    /// that are left, in the order in which they appear. `buses`: their names, and which carry FD frames.
+    /// that are left, in the order in which they appear. `buses`: their names, and which carry FD
+    /// frames.
     pub(crate) fn log(
         path: &Path,
         buses: Vec<(String, bool)>,

@@ -291,8 +291,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
     }
 
-    /// Looks for a half of [`Engine::receiving`] of which this is true. It has the first turn in the next
-    /// step: nobody else is asked before it.
+    /// Looks for a half of [`Engine::receiving`] of which this is true. It has the first turn in
+    /// the next step: nobody else is asked before it.
     #[inline]
     pub fn look_for(&mut self, mut has: impl FnMut(&R) -> bool) -> bool {
         let found = self.rx.iter().position(|rx| rx.is_asked() && has(&rx.half));

@@ -105,25 +105,25 @@ pub trait Transmit {
         usize::MAX
     }
 
-    /// Would it refuse this frame now, for another reason than [`Refused::Full`]? So a queue in front
-    /// of it ([`wrap::Queued`](crate::wrap::Queued)) can tell at once. A half that does not know
-    /// says `None`; what it refuses later is lost then.
+    /// Would it refuse this frame now, for another reason than [`Refused::Full`]? So a queue in
+    /// front of it ([`wrap::Queued`](crate::wrap::Queued)) can tell at once. A half that does not
+    /// know says `None`; what it refuses later is lost then.
     fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
         let _ = (now, outgoing);
         None
     }
 
-    /// Gives back the only frame that it holds, as if it had never taken it, if nobody outside of this process has
-    /// seen it yet. Did it? So a queue in front of it can send a better one first. A half that cannot, or holds none or
-    /// several, says `false`, and all is as before.
+    /// Gives back the only frame that it holds, as if it had never taken it, if nobody outside of
+    /// this process has seen it yet. Did it? So a queue in front of it can send a better one first.
+    /// A half that cannot, or holds none or several, says `false`, and all is as before.
     fn recall(&mut self) -> bool {
         false
     }
 
     /// Is nothing to be taken from the ports from which frames may come here, until
-    /// [`Transmit::room`] says that there is some? It never changes. Such a half says that frames are
-    /// held as long as it has no room, and wakes the engine by its own deadline or descriptor: the
-    /// receiving halves may all be waiting for it.
+    /// [`Transmit::room`] says that there is some? It never changes. Such a half says that frames
+    /// are held as long as it has no room, and wakes the engine by its own deadline or descriptor:
+    /// the receiving halves may all be waiting for it.
     fn makes_wait(&self) -> bool {
         false
     }

@@ -17,14 +17,14 @@
 //!
 //! Both halves work in batches and never block.
 //!
-//! * Receiving hands each frame to a closure *in place*: in the buffer that a system call filled, in
-//!   a ring, in a controller's mailbox. Nothing is copied that the routes do not change.
+//! * Receiving hands each frame to a closure *in place*: in the buffer that a system call filled,
+//!   in a ring, in a controller's mailbox. Nothing is copied that the routes do not change.
 //! * Transmitting writes each frame straight to where it leaves from (a slot of a ring, a mailbox).
 //!   A flush after the batch tells the other side.
 //!
 //! What a half waits for when it has nothing to do is not the engine's to know, except for a time:
-//! [`Receive::deadline`], [`Transmit::deadline`]. `Engine<R, T>` is generic over its halves, so that
-//! whoever drives it can hold halves that know more, a file descriptor for example.
+//! [`Receive::deadline`], [`Transmit::deadline`]. `Engine<R, T>` is generic over its halves, so
+//! that whoever drives it can hold halves that know more, a file descriptor for example.
 //!
 //! # Example
 //!

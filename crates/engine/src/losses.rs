@@ -3,8 +3,8 @@
 use crate::snapshot::Snapshot;
 use core::fmt;
 
-/// Frames and copies that did not arrive and that nobody asked to stop. Rules, limits and faults
-/// on purpose are not among them; what a full or slow queue drops is, whatever rule chose the frame.
+/// Frames and copies that did not arrive and that nobody asked to stop. Rules, limits and faults on
+/// purpose are not among them; what a full or slow queue drops is, whatever rule chose the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Losses {
     /// Copies that a full queue refused.

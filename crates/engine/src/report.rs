@@ -14,8 +14,8 @@ pub struct RxReport {
     pub finished: bool,
     /// [`Receive::link`](crate::Receive::link) may say something else than before.
     pub news: bool,
-    /// Frames that the transmitting half of this port held have left or were given up: it is flushed
-    /// once more, so that it says what it holds still.
+    /// Frames that the transmitting half of this port held have left or were given up: it is
+    /// flushed once more, so that it says what it holds still.
     pub ended: bool,
 }
 
@@ -47,8 +47,9 @@ pub enum Refused {
 /// What a port counts of its receiving side. Frames counted here never reached the gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RxCounters {
-    /// Lost because a receive queue was full: the socket's (SO_RXQ_OVFL), or the controller's FIFO. Controllers of
-    /// SocketCAN report an overflow and not how many frames it cost: each report counts as one.
+    /// Lost because a receive queue was full: the socket's (SO_RXQ_OVFL), or the controller's FIFO.
+    /// Controllers of SocketCAN report an overflow and not how many frames it cost: each report
+    /// counts as one.
     pub overrun: u64,
     /// Input that was no frame: a bad line of a log, a short read.
     pub malformed: u64,

@@ -12,8 +12,8 @@ use frame::Nanos;
 use route::{Arrival, PortId};
 
 impl<R: Receive, T: Transmit> Engine<R, T> {
-    /// Receives a batch from a port, decides about its frames, and flushes the ports that were given
-    /// some. Gives the number of frames, and whether there may be more at once.
+    /// Receives a batch from a port, decides about its frames, and flushes the ports that were
+    /// given some. Gives the number of frames, and whether there may be more at once.
     pub(crate) fn take_batch(&mut self, from: usize, now: Nanos) -> (usize, bool) {
         let Some(source) = self.rx.get_mut(from) else {
             return (0, false);
@@ -74,8 +74,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     }
 
     /// How many frames of this port all its destinations have room for, or, where its frames cannot
-    /// wait, those that make them wait. Where one has less room than a single frame may need, it is one
-    /// frame each time that nothing waits there.
+    /// wait, those that make them wait. Where one has less room than a single frame may need, it is
+    /// one frame each time that nothing waits there.
     fn room_for(&self, from: usize) -> usize {
         let all = self.rx.get(from).is_some_and(|source| source.can_wait);
         let to = self.destinations.get(from).map_or(&[][..], Vec::as_slice);

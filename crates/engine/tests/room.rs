@@ -205,8 +205,8 @@ proptest! {
     }
 }
 
-/// Frames that are held are not flushed for nothing: the half that saw them leave says so, and the step in
-/// which it does asks what is held still.
+/// Frames that are held are not flushed for nothing: the half that saw them leave says so, and the
+/// step in which it does asks what is held still.
 #[test]
 fn a_port_whose_frames_have_left_is_flushed_once_more() {
     let (mut engine, ports) = engine(2, &[], &all(vec![route("r", &[0], &[1])]));

@@ -1,7 +1,8 @@
 //! The service manager that started this process, told what the gateway does: sd_notify(3).
 //!
-//! The protocol is a datagram of lines `NAME=VALUE` to the socket that `NOTIFY_SOCKET` names. No crate is used for
-//! it: `sd-notify` (0.5) does not know abstract sockets, and waits without end where the manager does not read.
+//! The protocol is a datagram of lines `NAME=VALUE` to the socket that `NOTIFY_SOCKET` names. No
+//! crate is used for it: `sd-notify` (0.5) does not know abstract sockets, and waits without end
+//! where the manager does not read.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,8 +13,8 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often within the watchdog's time the worker is asked whether it lives. sd_watchdog_enabled(3) recommends half
-/// of the time; a third leaves time for its answer.
+/// How often within the watchdog's time the worker is asked whether it lives.
+/// sd_watchdog_enabled(3) recommends half of the time; a third leaves time for its answer.
 const BEATS: u32 = 3;
 
 /// How long the control thread waits for a manager whose queue is full.
@@ -120,7 +121,8 @@ impl Manager {
 
     /// A reload begins.
     pub(crate) fn reloading(&self) -> Result<(), NotTold> {
-        // The manager compares it with the moment at which it asked for the reload (CLOCK_MONOTONIC).
+        // The manager compares it with the moment at which it asked for the reload
+        // (CLOCK_MONOTONIC).
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
         let time = format!("MONOTONIC_USEC={microseconds}");
@@ -138,7 +140,8 @@ impl Manager {
         self.tell(&["WATCHDOG=1", &status_line(status)])
     }
 
-    /// The worker has not answered. Without a sign of life the manager ends the process, in its own time.
+    /// The worker has not answered. Without a sign of life the manager ends the process, in its own
+    /// time.
     pub(crate) fn silent(&mut self) -> Result<(), NotTold> {
         self.beat_later();
         self.tell(&[&status_line("the worker does not answer")])

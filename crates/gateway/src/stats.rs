@@ -112,8 +112,8 @@ pub struct Uncounted {
 pub struct KernelPart {
     /// How: `bpf` or `can-gw`.
     pub how: String,
-    /// Rules or programs that somebody else took away, and that the gateway put back. What passed in between was not routed,
-    /// and nobody has counted it.
+    /// Rules or programs that somebody else took away, and that the gateway put back. What passed
+    /// in between was not routed, and nobody has counted it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restored: u64,
     /// In the order of the file.

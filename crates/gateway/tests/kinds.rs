@@ -260,8 +260,8 @@ fn a_run_that_waits_for_an_end_asks_every_kind_for_it() {
     }
 }
 
-/// A half that cannot say that nothing has happened is asked again and again; time goes on meanwhile, and
-/// with it what other ports wait for.
+/// A half that cannot say that nothing has happened is asked again and again; time goes on
+/// meanwhile, and with it what other ports wait for.
 #[test]
 fn beside_a_port_that_is_never_waited_for_time_goes_on() {
     let folder = tempfile::tempdir().unwrap();

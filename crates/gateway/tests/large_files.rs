@@ -5,7 +5,8 @@ use config::Source;
 use gateway::config::load;
 use port::Kinds;
 
-/// Slow in a debug build: `cargo test --release -p cangate-gateway --test large_files -- --ignored`.
+/// Slow in a debug build: `cargo test --release -p cangate-gateway --test large_files --
+/// --ignored`.
 #[test]
 #[ignore = "slow without --release"]
 fn a_million_routes_load_and_one_more_does_not() {

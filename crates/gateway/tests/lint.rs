@@ -1,5 +1,5 @@
-//! What `cangate check` says about files that are allowed and hardly meant: each message with its place and
-//! its cure.
+//! What `cangate check` says about files that are allowed and hardly meant: each message with its
+//! place and its cure.
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostic, Severity, Source};

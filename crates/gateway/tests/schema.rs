@@ -1,4 +1,5 @@
-//! The schema of gateway.toml and its reader say the same: each key that one knows, the other knows.
+//! The schema of gateway.toml and its reader say the same: each key that one knows, the other
+//! knows.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use config::{Key, Severity, Shape, Source};
@@ -128,8 +129,8 @@ fn the_reader_and_the_schema_know_the_same_keys() {
         }
         assert_eq!(*heard, known, "{place}");
     }
-    // The root, [gateway], seven ports, controllers, faults and their sides, rotate, a route with limit,
-    // payload, actions and what is in them.
+    // The root, [gateway], seven ports, controllers, faults and their sides, rotate, a route with
+    // limit, payload, actions and what is in them.
     assert_eq!(
         heard.len(),
         2 + 7 + 1 + 3 + 1 + 1 + 2 + 1 + 9 + 1,
@@ -256,7 +257,8 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Each gateway file of the repository: examples/, and the blocks of docs/gateway-toml.md and the guide.
+/// Each gateway file of the repository: examples/, and the blocks of docs/gateway-toml.md and the
+/// guide.
 fn files() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(repository().join("examples")).unwrap() {
@@ -341,8 +343,8 @@ fn valid(shape: &Shape, pick: usize) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever has the schema's shape, the schema takes and the reader has no unknown key in; and not with
-    /// another key anywhere.
+    /// Whatever has the schema's shape, the schema takes and the reader has no unknown key in; and
+    /// not with another key anywhere.
     #[test]
     fn random_files(picks in prop::collection::vec(any::<u32>(), 4), garbage in 0_usize..4) {
         let kinds = Kinds::standard();

@@ -24,12 +24,12 @@ pub(crate) const NO_EVENT: Event = Event {
     data: epoll::EventData::new_u64(u64::MAX),
 };
 
-/// Places at which somebody may wait for a descriptor, said anew for each waiting as with [`Poll`](crate::Poll). The
-/// kernel keeps what was said last, and is told only what has changed: a waiting costs as much for
-/// hundreds of descriptors as for a few.
+/// Places at which somebody may wait for a descriptor, said anew for each waiting as with
+/// [`Poll`](crate::Poll). The kernel keeps what was said last, and is told only what has changed: a
+/// waiting costs as much for hundreds of descriptors as for a few.
 ///
-/// As long as a place names the same number, that must be the same open file: the kernel forgets a file
-/// that is closed, and this does not notice. [`Epoll::forget`] is for whoever closes files.
+/// As long as a place names the same number, that must be the same open file: the kernel forgets a
+/// file that is closed, and this does not notice. [`Epoll::forget`] is for whoever closes files.
 pub struct Epoll {
     set: OwnedFd,
     /// What was said, by place.
@@ -140,8 +140,9 @@ impl Epoll {
         self.collect(timeout)
     }
 
-    /// Tells the kernel what has changed, for a waiting in another epoll that this one is in; [`Epoll::collect`] belongs to it.
-    /// The kernel's set may be another one from now on ([`AsFd`], [`Epoll::number`]).
+    /// Tells the kernel what has changed, for a waiting in another epoll that this one is in;
+    /// [`Epoll::collect`] belongs to it. The kernel's set may be another one from now on ([`AsFd`],
+    /// [`Epoll::number`]).
     ///
     /// # Errors
     /// As [`Epoll::wait`].
@@ -157,13 +158,15 @@ impl Epoll {
         Ok(())
     }
 
-    /// Another number says that the kernel's set is another one. The one before has left whatever it was in.
+    /// Another number says that the kernel's set is another one. The one before has left whatever
+    /// it was in.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.before
     }
 
-    /// Is a descriptor among those that were said which is always ready, so that nobody need wait for the others?
+    /// Is a descriptor among those that were said which is always ready, so that nobody need wait
+    /// for the others?
     #[must_use]
     pub const fn is_always_ready(&self) -> bool {
         self.always > 0
@@ -301,8 +304,8 @@ fn flags_of(watch: Watch) -> EventFlags {
     flags
 }
 
-/// epoll_wait(2), at most so long (`None`: for ever). `old`: the kernel has no epoll_pwait2(2), which came with 5.11, so that
-/// another call waits; it is found out here.
+/// epoll_wait(2), at most so long (`None`: for ever). `old`: the kernel has no epoll_pwait2(2),
+/// which came with 5.11, so that another call waits; it is found out here.
 pub(crate) fn wait_for(
     set: &OwnedFd,
     events: &mut [Event],
@@ -337,8 +340,8 @@ pub(crate) fn control(
         events: flags.bits(),
         u64: data,
     };
-    // SAFETY: the pointer is to a live `epoll_event`, which the call only reads. Numbers are all that
-    // it gets besides; one that names no open file is answered with EBADF.
+    // SAFETY: the pointer is to a live `epoll_event`, which the call only reads. Numbers are all
+    // that it gets besides; one that names no open file is answered with EBADF.
     let result = unsafe { libc::epoll_ctl(set.as_raw_fd(), what, fd, &raw mut event) };
     if result == 0 {
         Ok(())

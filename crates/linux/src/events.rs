@@ -1,13 +1,15 @@
 //! One epoll for the descriptors of several owners, in which one thread waits for all of them.
 //!
-//! A port with several descriptors can have an epoll of its own, which others wait for as for one descriptor. Then each
-//! event takes two calls: one that waits, and one that asks the port's epoll what it was. And an epoll in an epoll, or in
-//! ppoll(2), is asked once more before and after each waiting. The [members](Member) of an [`EventSet`] have their descriptors in
-//! one epoll. Whoever waits in it brings each member what is its own, and the member picks that up without a call.
+//! A port with several descriptors can have an epoll of its own, which others wait for as for one
+//! descriptor. Then each event takes two calls: one that waits, and one that asks the port's epoll
+//! what it was. And an epoll in an epoll, or in ppoll(2), is asked once more before and after each
+//! waiting. The [members](Member) of an [`EventSet`] have their descriptors in one epoll. Whoever
+//! waits in it brings each member what is its own, and the member picks that up without a call.
 //!
 //! # Who waits
-//! A thread that [attends](EventSet::attend) the set waits by [`EventSet::wait`]. Where nobody does, a member looks itself when it
-//! is asked ([`Member::take`]), and the set's descriptor is readable when there is something for any of them.
+//! A thread that [attends](EventSet::attend) the set waits by [`EventSet::wait`]. Where nobody
+//! does, a member looks itself when it is asked ([`Member::take`]), and the set's descriptor is
+//! readable when there is something for any of them.
 
 use crate::Errno;
 use crate::epoll::{NO_EVENT, control, wait_for};
@@ -30,7 +32,8 @@ const BELL: u64 = u64::MAX;
 pub enum Trigger {
     /// As long as there is something to read.
     Level,
-    /// Each time that something was written: nobody need read it. An event descriptor (eventfd(2)), for example.
+    /// Each time that something was written: nobody need read it. An event descriptor (eventfd(2)),
+    /// for example.
     Edge,
 }
 
@@ -52,7 +55,8 @@ pub struct EventSet {
 
 #[derive(Default)]
 struct Known {
-    /// The number of the next member. Numbers are not used again, so that no event of one that has gone is another's.
+    /// The number of the next member. Numbers are not used again, so that no event of one that has
+    /// gone is another's.
     next: u32,
     /// What there is for each member, in the order of their numbers.
     members: Vec<(u32, Arc<AtomicU32>)>,
@@ -101,18 +105,20 @@ impl EventSet {
         }
     }
 
-    /// From now on somebody waits by [`EventSet::wait`] (true), so that members need not look themselves; or no longer does (false).
+    /// From now on somebody waits by [`EventSet::wait`] (true), so that members need not look
+    /// themselves; or no longer does (false).
     pub fn attend(&self, attended: bool) {
         self.attended.store(attended, Ordering::SeqCst);
     }
 
-    /// Waits until there is something for a member, at most so long (`None`: for ever), and brings all members what is theirs.
-    /// Gives how many events there were, 0 after the time or a signal.
+    /// Waits until there is something for a member, at most so long (`None`: for ever), and brings
+    /// all members what is theirs. Gives how many events there were, 0 after the time or a signal.
     ///
     /// # Errors
     /// Those of epoll_wait(2) but EINTR.
     pub fn wait(&self, timeout: Option<Duration>) -> io::Result<usize> {
-        // Who stirs a member from here on sees that somebody waits, or has done so before the next line.
+        // Who stirs a member from here on sees that somebody waits, or has done so before the next
+        // line.
         self.asleep.store(true, Ordering::SeqCst);
         let stirred = self.stirred.swap(false, Ordering::SeqCst);
         let timeout = if stirred {
@@ -165,11 +171,13 @@ pub struct Member {
 }
 
 impl Member {
-    /// Bit `what` (0 to 31) of [`Member::take`] is to be set when this descriptor is readable. It is the member's until
-    /// [`Member::leave`]; one that is closed before has left by itself, if nobody else has the same file open.
+    /// Bit `what` (0 to 31) of [`Member::take`] is to be set when this descriptor is readable. It
+    /// is the member's until [`Member::leave`]; one that is closed before has left by itself, if
+    /// nobody else has the same file open.
     ///
     /// # Errors
-    /// Those of epoll_ctl(2): no memory, `/proc/sys/fs/epoll/max_user_watches`, a file that cannot be waited for.
+    /// Those of epoll_ctl(2): no memory, `/proc/sys/fs/epoll/max_user_watches`, a file that cannot
+    /// be waited for.
     pub fn add(&self, fd: impl AsFd, what: u8, trigger: Trigger) -> io::Result<()> {
         let fd = fd.as_fd().as_raw_fd();
         let mut flags = EventFlags::IN;
@@ -220,8 +228,8 @@ impl Member {
         &self.set
     }
 
-    /// Takes all descriptors of the member out of the set: for whoever closes files that somebody else has open, too. They would go
-    /// on to bring events for nobody.
+    /// Takes all descriptors of the member out of the set: for whoever closes files that somebody
+    /// else has open, too. They would go on to bring events for nobody.
     pub fn leave(&self) {
         let mut known = lock(&self.set.known);
         known.owners.retain(|(fd, number)| {

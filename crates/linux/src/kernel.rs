@@ -1,8 +1,8 @@
 //! Which kernel runs, for what can be told in no other way.
 
 /// Is the running kernel of this series, or a later one? No where its release is not a version.
-/// Distributions may have brought a change back to an older one, so ask this only where nothing else
-/// tells.
+/// Distributions may have brought a change back to an older one, so ask this only where nothing
+/// else tells.
 #[must_use]
 pub fn is_at_least(series: (u32, u32)) -> bool {
     let uname = rustix::system::uname();

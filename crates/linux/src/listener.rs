@@ -22,7 +22,8 @@ pub enum ListenError {
     System(PathBuf, #[source] io::Error),
 }
 
-/// A socket that listens. Its file is removed in the end, unless somebody else has put another one there.
+/// A socket that listens. Its file is removed in the end, unless somebody else has put another one
+/// there.
 #[derive(Debug)]
 pub struct Listener {
     listener: UnixListener,

@@ -22,8 +22,8 @@ pub(crate) struct Memory {
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; every
 // access to it is atomic.
 unsafe impl Send for Memory {}
-// SAFETY: as for `Send`: through a shared reference there are only atomic accesses, which threads may make
-// at the same time.
+// SAFETY: as for `Send`: through a shared reference there are only atomic accesses, which threads
+// may make at the same time.
 unsafe impl Sync for Memory {}
 
 impl Memory {
@@ -136,8 +136,8 @@ impl Drop for Memory {
     }
 }
 
-/// A mapping of `WORDS` words. That their number is known when this is compiled leaves out most of the
-/// comparisons with it, on a way where each instruction counts.
+/// A mapping of `WORDS` words. That their number is known when this is compiled leaves out most of
+/// the comparisons with it, on a way where each instruction counts.
 pub(crate) struct Page<const WORDS: usize>(Memory);
 
 impl<const WORDS: usize> Page<WORDS> {
@@ -158,8 +158,8 @@ impl<const WORDS: usize> Page<WORDS> {
         if !at.is_multiple_of(WORD) || at / WORD >= WORDS {
             return None;
         }
-        // SAFETY: `at / WORD` is below `WORDS`, and `of` takes no mapping that has fewer words; the rest
-        // as in `Memory::word`.
+        // SAFETY: `at / WORD` is below `WORDS`, and `of` takes no mapping that has fewer words; the
+        // rest as in `Memory::word`.
         Some(unsafe { AtomicU64::from_ptr(self.0.start.as_ptr().add(at / WORD)) })
     }
 
@@ -179,14 +179,15 @@ impl<const WORDS: usize> Page<WORDS> {
     }
 }
 
-/// A device's registers, mapped. Each access happens once, with its size, in the order of the program.
+/// A device's registers, mapped. Each access happens once, with its size, in the order of the
+/// program.
 pub(crate) struct Registers32 {
     start: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; it is the
-// device's memory, which no reference of this process points to.
+// SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; it is
+// the device's memory, which no reference of this process points to.
 unsafe impl Send for Registers32 {}
 
 impl Registers32 {
@@ -222,8 +223,8 @@ impl Registers32 {
     }
 
     pub(crate) fn read8(&self, offset: usize) -> Option<u8> {
-        // SAFETY: `at` gives pointers into the mapping only, which lives as long as `self`; any bits are
-        // a `u8`. Volatile: the device sees each access.
+        // SAFETY: `at` gives pointers into the mapping only, which lives as long as `self`; any
+        // bits are a `u8`. Volatile: the device sees each access.
         self.at(offset)
             .map(|at| unsafe { std::ptr::read_volatile(at) })
     }
@@ -260,8 +261,8 @@ impl std::fmt::Debug for Registers32 {
 
 impl Drop for Registers32 {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, made by `map` with this start and this length; pointers
-        // into it do not outlive the calls above.
+        // SAFETY: the mapping is this value's, made by `map` with this start and this length;
+        // pointers into it do not outlive the calls above.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
 }

@@ -40,9 +40,9 @@ pub(crate) fn set_slice<T: Plain>(
 ) -> Result<(), Errno> {
     // SAFETY: the pointer and the length in bytes are those of one live slice of values without
     // gaps (`Plain`), which the kernel only reads during the call; an empty slice's pointer is not
-    // read, its length is 0. The descriptor is borrowed, so it is open. The kernel writes nothing and
-    // keeps no address: options whose value has an address inside do not come here, since
-    // no pointer is `Plain`.
+    // read, its length is 0. The descriptor is borrowed, so it is open. The kernel writes nothing
+    // and keeps no address: options whose value has an address inside do not come here, since no
+    // pointer is `Plain`.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
@@ -68,8 +68,8 @@ pub(crate) fn get<T: Plain>(
 ) -> Result<usize, Errno> {
     let mut len = size_of_val(value) as libc::socklen_t;
     // SAFETY: the pointer and `len` are those of one live value, of which any bytes are valid
-    // (`Plain`) and into which the kernel writes at most `len` bytes; the descriptor is borrowed, so
-    // it is open.
+    // (`Plain`) and into which the kernel writes at most `len` bytes; the descriptor is borrowed,
+    // so it is open.
     let result = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),

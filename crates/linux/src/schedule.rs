@@ -133,8 +133,8 @@ pub fn lock_memory() -> Result<(), NotLocked> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(NotLocked::System)
 }
 
-/// Keeps memory from being paged out from the moment on at which it is used first, and the code around
-/// these functions from now on. What was never used is not read in.
+/// Keeps memory from being paged out from the moment on at which it is used first, and the code
+/// around these functions from now on. What was never used is not read in.
 ///
 /// Where the kernel cannot do that (before Linux 5.14, which reads code in for us), it is
 /// [`lock_memory`]: that costs memory, and no page fault later.
@@ -164,8 +164,9 @@ fn allowed() -> Result<(), NotLocked> {
     }
 }
 
-/// Bytes of code before and after a function that are read in with it. What a release build compiles as
-/// one unit (`codegen-units = 1` in Cargo.toml) lies together, so that a function stands for its crate.
+/// Bytes of code before and after a function that are read in with it. What a release build
+/// compiles as one unit (`codegen-units = 1` in Cargo.toml) lies together, so that a function
+/// stands for its crate.
 const AROUND: usize = 384 * 1024;
 
 /// Reads the code around these functions in, and maps it.
@@ -179,8 +180,8 @@ fn read_in(functions: &[*const ()]) -> Result<(), Errno> {
         };
         let first = at.saturating_sub(AROUND).max(code.start) / page * page;
         let end = at.saturating_add(AROUND).min(code.end);
-        // SAFETY: MADV_POPULATE_READ changes no memory: it maps pages of a mapping as a read would, and
-        // answers with an error where there is none.
+        // SAFETY: MADV_POPULATE_READ changes no memory: it maps pages of a mapping as a read would,
+        // and answers with an error where there is none.
         let result = unsafe {
             libc::madvise(
                 std::ptr::without_provenance_mut(first),

@@ -13,7 +13,8 @@ impl Shared {
     /// Maps all of a file of memory that nobody can shrink (`F_SEAL_SHRINK`, memfd_create(2)).
     ///
     /// # Errors
-    /// EPERM for a file that can shrink: this process would be ended by SIGBUS then. What mmap(2) says.
+    /// EPERM for a file that can shrink: this process would be ended by SIGBUS then. What mmap(2)
+    /// says.
     pub fn map(fd: impl AsFd) -> Result<Self, Errno> {
         let fd = fd.as_fd();
         let seals = fcntl_get_seals(fd)?;

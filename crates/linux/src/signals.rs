@@ -2,12 +2,12 @@
 
 #![allow(unsafe_code, reason = "signal(2)")]
 
-/// From now on this process takes no notice of SIGTERM, SIGINT, SIGHUP and SIGPIPE. For a helper process that
-/// ends when its task is done.
+/// From now on this process takes no notice of SIGTERM, SIGINT, SIGHUP and SIGPIPE. For a helper
+/// process that ends when its task is done.
 pub fn ignore_termination() {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGPIPE] {
-        // SAFETY: the disposition is SIG_IGN, so that no code of ours runs in a handler; the signals
-        // exist, and the call reads and writes no memory of ours.
+        // SAFETY: the disposition is SIG_IGN, so that no code of ours runs in a handler; the
+        // signals exist, and the call reads and writes no memory of ours.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }

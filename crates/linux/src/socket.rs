@@ -25,8 +25,8 @@ pub fn take_error(socket: impl AsFd) -> Result<(), Errno> {
 }
 
 /// What is sent from now on has this mark (`SO_MARK`), by which classic BPF programs know it
-/// ([`crate::classic_bpf::MARK`]). Packet sockets mark their frames since long, raw CAN sockets since
-/// Linux 6.3.
+/// ([`crate::classic_bpf::MARK`]). Packet sockets mark their frames since long, raw CAN sockets
+/// since Linux 6.3.
 ///
 /// # Errors
 /// What setsockopt(2) says: EPERM without CAP_NET_ADMIN (or CAP_NET_RAW, since Linux 5.17).

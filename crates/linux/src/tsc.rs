@@ -5,8 +5,8 @@
 #[allow(unsafe_code, reason = "rdtsc")]
 #[inline]
 pub(crate) fn now() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction, and Linux lets processes use it unless they
-    // forbid it to themselves (prctl PR_SET_TSC), which nothing here does. It reads no memory.
+    // SAFETY: every x86-64 processor has the instruction, and Linux lets processes use it unless
+    // they forbid it to themselves (prctl PR_SET_TSC), which nothing here does. It reads no memory.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 

@@ -1,4 +1,5 @@
-//! Lines out of a stream of bytes, in bounded memory. What is no text is looked at in the same memory.
+//! Lines out of a stream of bytes, in bounded memory. What is no text is looked at in the same
+//! memory.
 
 use std::io::{self, Read};
 

@@ -195,9 +195,9 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
     }
 }
 
-/// Does a log in this format, which was named, begin so? A text is taken at its word, with any garbage
-/// in it: each line that is wrong is reported. Only what is clearly something else is refused, which
-/// would be read to its end for nothing.
+/// Does a log in this format, which was named, begin so? A text is taken at its word, with any
+/// garbage in it: each line that is wrong is reported. Only what is clearly something else is
+/// refused, which would be read to its end for nothing.
 pub(crate) fn begins(format: Format, head: &[u8], last: bool) -> Verdict {
     let verdict = recognise(head, last);
     let named = Verdict::Is(format);

@@ -97,8 +97,8 @@ pub struct Scanner {
 }
 
 impl Scanner {
-    /// Reads this format; `None`: the one that the beginning of the log tells. A named format is taken at
-    /// its word, unless the beginning is clearly something else.
+    /// Reads this format; `None`: the one that the beginning of the log tells. A named format is
+    /// taken at its word, unless the beginning is clearly something else.
     #[must_use]
     pub fn new(format: Option<Format>) -> Self {
         Self {

@@ -1,4 +1,5 @@
-//! Which data path is best for each route on this machine: BPF, can-gw, or the gateway's own process.
+//! Which data path is best for each route on this machine: BPF, can-gw, or the gateway's own
+//! process.
 //!
 //! # What must stay together
 //! Wherever they run, routes mean the same, and frames arrive in the order in which they came. So
@@ -13,9 +14,9 @@
 //!   within one data path is it known which frames have passed this gateway already (`max_hops`).
 //!
 //! # What means something else there
-//! The kernel sends an error frame as it is, and a controller makes another frame of it. This process sends none. So a route
-//! that takes error frames and leads to a controller stays here. BPF cannot send into a vcan: a route to an interface that is
-//! not there yet does not run by BPF.
+//! The kernel sends an error frame as it is, and a controller makes another frame of it. This
+//! process sends none. So a route that takes error frames and leads to a controller stays here. BPF
+//! cannot send into a vcan: a route to an interface that is not there yet does not run by BPF.
 //!
 //! Routes from one port that need not stay together can be split: a route that writes a log does
 //! not keep the others out of the kernel. BPF then leaves frames that it takes to the others as
@@ -62,8 +63,8 @@ struct Candidate {
     reasons: Vec<Option<String>>,
 }
 
-/// The fastest data path for each route, by [`RouteId`]. `interfaces` are the Linux interfaces of the
-/// ports, by [`PortId`]; `None` for a port that is none.
+/// The fastest data path for each route, by [`RouteId`]. `interfaces` are the Linux interfaces of
+/// the ports, by [`PortId`]; `None` for a port that is none.
 #[must_use]
 pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> Vec<Choice> {
     let groups = groups(routes, interfaces, machine);
@@ -163,8 +164,8 @@ pub fn part(routes: &Routes, choices: &[Choice], data_path: DataPath) -> (Routes
     (part, ids)
 }
 
-/// Do routes of other data paths begin where routes of this one begin? Then they must see the frames
-/// that BPF takes.
+/// Do routes of other data paths begin where routes of this one begin? Then they must see the
+/// frames that BPF takes.
 #[must_use]
 pub fn shares_entrances(routes: &Routes, choices: &[Choice], data_path: DataPath) -> bool {
     let begin = |here: bool| -> HashSet<PortId> {
@@ -187,7 +188,8 @@ fn narrowed(route: &Route, no_xl: bool) -> Route {
     route
 }
 
-/// Why a route to an interface that is not there yet must not run in a data path that does not reach every interface.
+/// Why a route to an interface that is not there yet must not run in a data path that does not
+/// reach every interface.
 fn into_the_unknown(
     path: &dyn KernelPath,
     route: &Route,
@@ -270,7 +272,8 @@ fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> 
     }
     let comes_in = |to: PortId| match interfaces.get(usize::from(to.0)) {
         Some(Some(name)) => machine.find(name).is_none_or(bpf::Interface::is_virtual),
-        // Buses and logs of this process are known to it alone, and no other data path begins there.
+        // Buses and logs of this process are known to it alone, and no other data path begins
+        // there.
         _ => false,
     };
     for (id, route) in all() {

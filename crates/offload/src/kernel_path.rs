@@ -1,7 +1,7 @@
 //! What the data paths in the kernel have in common.
 //!
-//! BPF and can-gw implement [`KernelPath`] each in its own way; [`KERNEL_PATHS`](crate::KERNEL_PATHS)
-//! lists both.
+//! BPF and can-gw implement [`KernelPath`] each in its own way;
+//! [`KERNEL_PATHS`](crate::KERNEL_PATHS) lists both.
 
 use crate::RouteCounts;
 use crate::bpf::{self, ListedTable, Options};
@@ -80,7 +80,8 @@ pub trait KernelPath: Sync {
     /// come.
     fn without_xl(&self) -> bool;
 
-    /// Frames reach somebody at the other side of a vcan, too. An interface that is not there yet can be one.
+    /// Frames reach somebody at the other side of a vcan, too. An interface that is not there yet
+    /// can be one.
     fn reaches_vcan(&self) -> bool;
 
     /// Takes away what an earlier process of an instance left, by a crash or on purpose; says what
@@ -125,8 +126,9 @@ pub trait Running: AsFd {
     /// What the kernel says.
     fn links_changed(&mut self) -> Result<Option<Report>, Error>;
 
-    /// Looks whether all is there that should be, and puts back what somebody else took away (`cangw -F`, `tc qdisc del`, an
-    /// unloaded module): the kernel does not say when that happens. Nothing if nothing had changed.
+    /// Looks whether all is there that should be, and puts back what somebody else took away
+    /// (`cangw -F`, `tc qdisc del`, an unloaded module): the kernel does not say when that happens.
+    /// Nothing if nothing had changed.
     ///
     /// # Errors
     /// What the kernel says; what is missing stays so.

@@ -6,8 +6,8 @@
 //!
 //! [`KERNEL_PATHS`] are both, behind one trait; [`choose`] says which is best for which route.
 //!
-//! BPF is the feature `bpf`: without it, [`bpf::left_out`] says so, and every route has that objection to
-//! it. can-gw needs nothing but netlink and is always there.
+//! BPF is the feature `bpf`: without it, [`bpf::left_out`] says so, and every route has that
+//! objection to it. can-gw needs nothing but netlink and is always there.
 //!
 //! Both say by name which routes they cannot express, before anything is changed in the kernel;
 //! both change only what is theirs, count in 64 bits, and go from one table to the next without

@@ -67,8 +67,8 @@ pub struct Settings {
     pub keep: usize,
 }
 
-/// Plays until all masters are through, or [`Stop::end`]. `live` has a place for each party. Gives how
-/// each ended, in the given order, and sentences on what the system did not allow.
+/// Plays until all masters are through, or [`Stop::end`]. `live` has a place for each party. Gives
+/// how each ended, in the given order, and sentences on what the system did not allow.
 pub fn play(
     parties: Vec<Party>,
     settings: Settings,
@@ -95,8 +95,8 @@ pub fn play(
     for (place, party) in parties.into_iter().enumerate() {
         all.push((place, Player::new(party, settings, live.get(place))));
     }
-    // What has no descriptor can only be asked: by one thread, which asks it when another of its kind
-    // has done something.
+    // What has no descriptor can only be asked: by one thread, which asks it when another of its
+    // kind has done something.
     let (asked, waited): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, p)| !p.can_be_waited_for());
     let mut groups: Vec<Vec<(usize, Player<'_>)>> =
@@ -140,8 +140,8 @@ struct Run<'a> {
     /// There is none, and slaves answer until they are told to end.
     alone: bool,
     start: Instant,
-    /// Nobody begins before all have the priority that they are to have: on a busy machine a thread without
-    /// one starts late, and the first frame would wait for it.
+    /// Nobody begins before all have the priority that they are to have: on a busy machine a thread
+    /// without one starts late, and the first frame would wait for it.
     ready: Barrier,
 }
 

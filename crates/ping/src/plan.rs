@@ -13,7 +13,8 @@ pub struct Plan {
     pub id: CanId,
     /// The ID of what the slave answers. It differs from `id`, but for `own`.
     pub answer: CanId,
-    /// Nobody answers: the master's port gives it back what it sends, at the end of frame. `answer` is `id` then.
+    /// Nobody answers: the master's port gives it back what it sends, at the end of frame. `answer`
+    /// is `id` then.
     pub own: bool,
     /// Payload bytes of both, 0 to 8, or to 64 with `fd`. The first four are the round trip's
     /// number, as far as there is room for it.
@@ -92,8 +93,8 @@ impl Plan {
 }
 
 /// The least time that a round trip takes on a bus, ns: both frames from start of frame to end of
-/// frame, and the intermission between them; of a frame that comes back by itself the one frame. `None` for a bus
-/// on which frames take no time.
+/// frame, and the intermission between them; of a frame that comes back by itself the one frame.
+/// `None` for a bus on which frames take no time.
 ///
 /// drivers-2009 §3.1 has 241 µs for 8 bytes at 1 Mbit/s, with the stuff bits of one payload; this
 /// is exact for the first round trip's, whose number is 0.
@@ -107,7 +108,8 @@ pub fn bus_time(plan: &Plan, rate: Option<BitRate>) -> Option<Nanos> {
     Some(of(plan.id, true)? + of(plan.answer, false)?)
 }
 
-/// How long one of a round trip's frames is on the bus, ns, with the intermission after it if that is asked for.
+/// How long one of a round trip's frames is on the bus, ns, with the intermission after it if that
+/// is asked for.
 pub(crate) fn on_the_bus(
     plan: &Plan,
     id: CanId,

@@ -9,8 +9,8 @@ const DEVICES: &str = "/dev/";
 
 /// The bit rates of an interface or a character device, as the kernel knows them.
 ///
-/// `None` where frames take no time (a virtual interface), where the kernel does not know the rate, and where `brs`
-/// asks for a data bit rate and there is none.
+/// `None` where frames take no time (a virtual interface), where the kernel does not know the rate,
+/// and where `brs` asks for a data bit rate and there is none.
 #[must_use]
 pub fn bit_rate(name: &str, brs: bool) -> Option<BitRate> {
     let rate = if name.starts_with(DEVICES) {

@@ -1,4 +1,5 @@
-//! Every round trip as a row of `probe`'s results: drawn by `cangate report`, read by any data tool.
+//! Every round trip as a row of `probe`'s results: drawn by `cangate report`, read by any data
+//! tool.
 
 use crate::plan::on_the_bus;
 use crate::{Part, Played};
@@ -10,14 +11,16 @@ use probe::{Description, Incoming, Outgoing, Record, Results, Status};
 pub const STAMP: &str =
     "just before the call that sends; just after the call that brings the answer";
 
-/// The entry of a description that says how long the first frame that came back by itself was on the bus, ns.
+/// The entry of a description that says how long the first frame that came back by itself was on
+/// the bus, ns.
 pub const FRAME: &str = "own frame on the bus, ns";
 
 /// The rows of all masters. A row's latency is the round trip: what came in is the frame as it was
 /// sent, what went out is the answer, and no frame's duration is taken off.
 ///
-/// Of a frame that comes back by itself ([`Plan::own`](crate::Plan::own)) it is what sending takes beside its time on the bus,
-/// which differs with the stuff bits of its number and is taken off; `rate` is the bus's, `None` where frames take no time.
+/// Of a frame that comes back by itself ([`Plan::own`](crate::Plan::own)) it is what sending takes
+/// beside its time on the bus, which differs with the stuff bits of its number and is taken off;
+/// `rate` is the bus's, `None` where frames take no time.
 #[must_use]
 pub fn of(played: &[Played], rate: Option<BitRate>, description: Description) -> Results {
     let mut results = Results {

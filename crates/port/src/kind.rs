@@ -33,8 +33,8 @@ pub trait PortKind: Send + Sync {
         found: &mut Diagnostics,
     ) -> Arc<dyn Settings>;
 
-    /// The keys that [`PortKind::parse`] reads and those of its transmit queue, for a schema. A kind that
-    /// does not say them is described as a table with any keys.
+    /// The keys that [`PortKind::parse`] reads and those of its transmit queue, for a schema. A
+    /// kind that does not say them is described as a table with any keys.
     fn keys(&self) -> Option<Vec<Key>> {
         None
     }
@@ -72,8 +72,8 @@ pub trait Settings: Comparable + Debug + Send + Sync {
     /// [`PortError`] says what is wrong or missing and what to do.
     fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError>;
 
-    /// Is what the port stands on still as these settings say, or has somebody changed it since? Where it is not, a reload
-    /// opens the port anew.
+    /// Is what the port stands on still as these settings say, or has somebody changed it since?
+    /// Where it is not, a reload opens the port anew.
     fn is_in_force(&self) -> bool {
         true
     }
@@ -84,8 +84,8 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
-    /// The bus that it is on, in words, if other ports can be on the same one: what one of them sends
-    /// comes in at all the others, but not at itself.
+    /// The bus that it is on, in words, if other ports can be on the same one: what one of them
+    /// sends comes in at all the others, but not at itself.
     fn bus(&self) -> Option<String> {
         None
     }
@@ -95,7 +95,8 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
-    /// Where it reads from. A gateway makes sure that no port empties a file that another one reads.
+    /// Where it reads from. A gateway makes sure that no port empties a file that another one
+    /// reads.
     fn reads(&self) -> Option<&Stream> {
         None
     }
@@ -105,15 +106,15 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
-    /// Its transmit queue, if another one can stand in its place that goes by priority, age, or a rule
-    /// for when it is full. Its transmitting half must then count as held what it has not yet passed
-    /// on, and have a deadline or a descriptor for when it has.
+    /// Its transmit queue, if another one can stand in its place that goes by priority, age, or a
+    /// rule for when it is full. Its transmitting half must then count as held what it has not yet
+    /// passed on, and have a deadline or a descriptor for when it has.
     fn transmit_queue(&self) -> Option<QueueSize> {
         None
     }
 
-    /// Does this kind of frame pass, as far as the settings decide? What an interface or a machine has to
-    /// decide is [`Passage::Open`].
+    /// Does this kind of frame pass, as far as the settings decide? What an interface or a machine
+    /// has to decide is [`Passage::Open`].
     fn passes(&self, kind: Kind) -> Passage {
         let _ = kind;
         Passage::Open

@@ -6,8 +6,8 @@ use std::env::consts::ARCH;
 use std::fmt;
 use std::sync::Arc;
 
-/// Other tools' words for kinds of port, in small letters: drivers and adapters that Linux has as CAN
-/// interfaces, the interfaces of python-can, formats of logs.
+/// Other tools' words for kinds of port, in small letters: drivers and adapters that Linux has as
+/// CAN interfaces, the interfaces of python-can, formats of logs.
 const OTHER_WORDS: [(&str, &[&str]); 5] = [
     (
         "socketcan",
@@ -163,8 +163,8 @@ impl Kinds {
         kind
     }
 
-    /// The kind that a table of this name (`[controllers.NAME]`) has by its place; reports where this
-    /// list lacks it.
+    /// The kind that a table of this name (`[controllers.NAME]`) has by its place; reports where
+    /// this list lacks it.
     pub(crate) fn placed(
         &self,
         keyword: &str,
@@ -234,8 +234,8 @@ impl fmt::Debug for Kinds {
     }
 }
 
-/// Declares the folder of each kind, and lists the kinds: `"keyword" by "feature" => folder::Type`, with
-/// `where condition, "processors"` where it is for some processors only.
+/// Declares the folder of each kind, and lists the kinds: `"keyword" by "feature" => folder::Type`,
+/// with `where condition, "processors"` where it is for some processors only.
 macro_rules! kinds {
     ($(
         $keyword:literal by $feature:literal $(where $target:meta, $processors:literal)?

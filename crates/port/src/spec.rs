@@ -87,7 +87,8 @@ impl PortSpec {
         Self::of_kind(name, named, kind, table, found)
     }
 
-    /// Reads the table of a port whose kind is known by the table's place, as [`PortSpec::parse`] does.
+    /// Reads the table of a port whose kind is known by the table's place, as [`PortSpec::parse`]
+    /// does.
     #[must_use]
     pub fn parse_as(
         keyword: &str,
@@ -146,8 +147,8 @@ impl PortSpec {
         }
     }
 
-    /// What this port has that no kernel does, in words that go after its name. `None` where there is
-    /// nothing.
+    /// What this port has that no kernel does, in words that go after its name. `None` where there
+    /// is nothing.
     #[must_use]
     pub fn only_here(&self) -> Option<String> {
         if self.faults.is_some() {

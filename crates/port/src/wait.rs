@@ -12,9 +12,9 @@ use std::os::fd::RawFd;
 /// own, or into the one that ports have in common ([`PollReceive::events`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wait {
-    /// A file descriptor to wait for until the next call on the half; `None` where there is none, and
-    /// only the half's deadline counts. As long as the half lives, the same number is to be the same
-    /// open file: who waits tells the kernel only when the number changes.
+    /// A file descriptor to wait for until the next call on the half; `None` where there is none,
+    /// and only the half's deadline counts. As long as the half lives, the same number is to be the
+    /// same open file: who waits tells the kernel only when the number changes.
     pub fd: Option<RawFd>,
     /// Poll it for reading.
     pub readable: bool,
@@ -27,9 +27,9 @@ pub trait PollReceive: Receive + Send {
     /// Call again when this is ready, or at [`Receive::deadline`], whichever comes first.
     fn wait(&self) -> Wait;
 
-    /// The half's descriptors are in a set that ports have in common: who waits for several of them waits in the set, which brings
-    /// each what is its own. [`PollReceive::wait`] is true of such a half, too: the set can be waited for as one descriptor,
-    /// by whoever then asks all its halves.
+    /// The half's descriptors are in a set that ports have in common: who waits for several of them
+    /// waits in the set, which brings each what is its own. [`PollReceive::wait`] is true of such a
+    /// half, too: the set can be waited for as one descriptor, by whoever then asks all its halves.
     fn events(&self) -> Option<&Member> {
         None
     }
@@ -41,8 +41,8 @@ pub trait PollReceive: Receive + Send {
         false
     }
 
-    /// Is it certain that nothing has happened since the last call of [`Receive::receive`]? Where all
-    /// halves can say so, a worker that does not wait need not ask them.
+    /// Is it certain that nothing has happened since the last call of [`Receive::receive`]? Where
+    /// all halves can say so, a worker that does not wait need not ask them.
     fn is_quiet(&self) -> bool {
         false
     }

@@ -175,7 +175,8 @@ fn bus_off_is_the_controllers_and_all_machines_are_told() {
     lab.send(0, "101#");
     lab.work();
     assert_eq!(lab.results(0), [1]);
-    // The controller comes back by itself after 100 ms, and by the rules of the bus: 128 runs of 11 bits.
+    // The controller comes back by itself after 100 ms, and by the rules of the bus: 128 runs of 11
+    // bits.
     let came = lab.until(200 * MS);
     assert_eq!(came, []);
     lab.send(0, "102#");

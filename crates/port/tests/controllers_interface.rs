@@ -1,7 +1,7 @@
 //! Machines that share a controller on a Linux CAN interface.
 //!
-//! Needs a kernel with AF_CAN and vxcan, and leave to make interfaces. Without them each test says why it is
-//! skipped.
+//! Needs a kernel with AF_CAN and vxcan, and leave to make interfaces. Without them each test says
+//! why it is skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,5 @@
-//! Ports of kind `shm`, two of them at one server: whatever order things happen in, every frame has one fate.
+//! Ports of kind `shm`, two of them at one server: whatever order things happen in, every frame has
+//! one fate.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

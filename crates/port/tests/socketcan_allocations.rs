@@ -1,7 +1,8 @@
-//! In the steady state a frame's way from one Linux interface to another allocates nothing, by every way to
-//! receive and every way to transmit.
+//! In the steady state a frame's way from one Linux interface to another allocates nothing, by
+//! every way to receive and every way to transmit.
 //!
-//! Alone in its file, because the count is of the whole process. Needs what `socketcan_ways.rs` needs.
+//! Alone in its file, because the count is of the whole process. Needs what `socketcan_ways.rs`
+//! needs.
 #![allow(clippy::unwrap_used)]
 
 mod common;

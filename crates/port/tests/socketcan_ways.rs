@@ -1,8 +1,8 @@
-//! Every way to receive with every way to transmit, on real virtual interfaces: the same frames, the
-//! same counts.
+//! Every way to receive with every way to transmit, on real virtual interfaces: the same frames,
+//! the same counts.
 //!
-//! Needs a kernel with AF_CAN, vcan and vxcan, and leave to make interfaces (`CAP_NET_ADMIN`, `ip` on
-//! the path). Without them each test says why it is skipped.
+//! Needs a kernel with AF_CAN, vcan and vxcan, and leave to make interfaces (`CAP_NET_ADMIN`, `ip`
+//! on the path). Without them each test says why it is skipped.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -310,10 +310,11 @@ fn an_interface_is_unplugged_and_plugged_in_again_by_every_pair() {
 
 /// A vxcan without a queue takes everything; with a slow one the rest is held, and leaves in order.
 ///
-/// The queue lets next to nothing pass until the port is full, so that the test does not depend on how
-/// fast this machine sends. The kernel hands a frame of vxcan over on the processor that it is on, each of
-/// which has a queue of its own: a thread that goes to another one, or a timer that stays behind on the first, would mix
-/// up frames that the port has sent in order. So all of it is on one processor.
+/// The queue lets next to nothing pass until the port is full, so that the test does not depend on
+/// how fast this machine sends. The kernel hands a frame of vxcan over on the processor that it is
+/// on, each of which has a queue of its own: a thread that goes to another one, or a timer that
+/// stays behind on the first, would mix up frames that the port has sent in order. So all of it is
+/// on one processor.
 #[test]
 fn what_the_interface_has_no_room_for_is_held_and_leaves_in_order() {
     let allowed = sched_getaffinity(None).unwrap();

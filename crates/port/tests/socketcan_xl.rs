@@ -1,7 +1,8 @@
 //! XL frames by every way to receive and to transmit, on real virtual interfaces.
 //!
-//! Needs a kernel with CAN XL (6.1 and later) besides what `socketcan_ways.rs` needs. Since 6.9, raw sockets
-//! have to be told to pass virtual networks' numbers on, so the step `guests` runs it on a newer one.
+//! Needs a kernel with CAN XL (6.1 and later) besides what `socketcan_ways.rs` needs. Since 6.9,
+//! raw sockets have to be told to pass virtual networks' numbers on, so the step `guests` runs it
+//! on a newer one.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,4 +1,5 @@
-//! Ports of kind `virtio`, with machines in this process: whatever order things happen in, every frame has one fate.
+//! Ports of kind `virtio`, with machines in this process: whatever order things happen in, every
+//! frame has one fate.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

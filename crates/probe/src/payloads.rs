@@ -1,4 +1,5 @@
-//! The payloads of a run's frames, beside its records: bytes once, and for each record where they are.
+//! The payloads of a run's frames, beside its records: bytes once, and for each record where they
+//! are.
 
 /// Where a payload is. 8 bytes, because there are two for each record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

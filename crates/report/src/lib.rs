@@ -1,10 +1,10 @@
 //! Pages from results.
 //!
 //! [`run::write`] makes one page of one run: a single file that opens from the disk in any browser,
-//! without a network; [`bound::write`] one of worst cases that were computed, beside what was measured.
-//! [`site::write`] makes a site of a folder of results. All draw with the same scripts (`assets/`), in the
-//! browser, and offer each chart as SVG and PNG. The same data gives the same bytes on every machine: no clock
-//! or locale is used.
+//! without a network; [`bound::write`] one of worst cases that were computed, beside what was
+//! measured. [`site::write`] makes a site of a folder of results. All draw with the same scripts
+//! (`assets/`), in the browser, and offer each chart as SVG and PNG. The same data gives the same
+//! bytes on every machine: no clock or locale is used.
 //!
 //! One chart has one clock ([`TimeBase`]) and says which; times of the embedded bus or a virtual
 //! machine and real time never share a chart.

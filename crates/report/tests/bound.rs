@@ -1,5 +1,5 @@
-//! The page of worst cases: what it gives to its scripts, and what a real browser makes of it, on a screen and on a
-//! telephone. Skipped, with the reason, where there is no Chromium.
+//! The page of worst cases: what it gives to its scripts, and what a real browser makes of it, on a
+//! screen and on a telephone. Skipped, with the reason, where there is no Chromium.
 
 #![allow(clippy::unwrap_used)]
 

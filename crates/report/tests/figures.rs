@@ -1,5 +1,5 @@
-//! The claims' figures in a real browser: their points and the paper's, on the first screen, on a telephone too.
-//! Skipped, with the reason, where there is no Chromium.
+//! The claims' figures in a real browser: their points and the paper's, on the first screen, on a
+//! telephone too. Skipped, with the reason, where there is no Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,8 @@ use cangate_report::site;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Says what the figures have, when they are drawn; what is reached with the keyboard alone; what is too wide.
+/// Says what the figures have, when they are drawn; what is reached with the keyboard alone; what
+/// is too wide.
 const SCRIPT: &str = r##"(async () => {
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   for (let i = 0; i < 200 && !document.documentElement.dataset.ready; i++) await wait(20);
@@ -255,7 +256,8 @@ fn everything_is_reached_by_keys() {
     assert_eq!(seen["keys"], true);
 }
 
-/// No word leaves its figure, and none of what the papers state is hidden, on a telephone and on screens.
+/// No word leaves its figure, and none of what the papers state is hidden, on a telephone and on
+/// screens.
 #[test]
 fn no_word_is_cut_or_hidden() {
     let Some(browser) = browser::chromium() else {

@@ -1,5 +1,5 @@
-//! Charts that hold experiments against one another: medians, and curves over the frame period, in a real
-//! browser. Skipped, with the reason, where there is no Chromium.
+//! Charts that hold experiments against one another: medians, and curves over the frame period, in
+//! a real browser. Skipped, with the reason, where there is no Chromium.
 
 #![allow(clippy::unwrap_used)]
 

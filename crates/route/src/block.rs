@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-/// Frames whose bits under the mask are the value's. The bits are SocketCAN's 32 bits of the ID; a search can have bits
-/// of its own above them.
+/// Frames whose bits under the mask are the value's. The bits are SocketCAN's 32 bits of the ID; a
+/// search can have bits of its own above them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Block {
     pub(crate) mask: u64,

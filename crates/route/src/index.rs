@@ -288,8 +288,8 @@ impl Index {
         }
     }
 
-    /// The only route that names this ID, where that can be said at a glance: what most frames of most
-    /// tables meet. `Err`: [`Index::routes`] knows.
+    /// The only route that names this ID, where that can be said at a glance: what most frames of
+    /// most tables meet. `Err`: [`Index::routes`] knows.
     #[inline]
     pub(crate) fn only(&self, raw: u32) -> Result<Option<u32>, ()> {
         let found = match &self.groups[..] {

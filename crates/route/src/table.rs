@@ -52,8 +52,8 @@ impl Compiled {
     const SAME_PORT: u8 = 2;
     /// No action touches the payload, so it need not be copied.
     const HEADER_ONLY: u8 = 4;
-    /// Sends each frame of its sorts as it is to one other port: no pattern, no limit of length, rate
-    /// or hops, no action.
+    /// Sends each frame of its sorts as it is to one other port: no pattern, no limit of length,
+    /// rate or hops, no action.
     const PLAIN: u8 = 8;
 
     const fn is(&self, flag: u8) -> bool {
@@ -295,8 +295,8 @@ impl Table {
         }
     }
 
-    /// What a route does that names the frame's ID. False where no other one is asked after it. Apart, so that
-    /// plain routes, which need none of it, keep their few instructions.
+    /// What a route does that names the frame's ID. False where no other one is asked after it.
+    /// Apart, so that plain routes, which need none of it, keep their few instructions.
     #[inline(never)]
     fn take(
         &self,

@@ -1,4 +1,5 @@
-//! Where what is in the shared memory, and what a frame looks like there. All words are little-endian.
+//! Where what is in the shared memory, and what a frame looks like there. All words are
+//! little-endian.
 //!
 //! | byte | |
 //! |---|---|
@@ -7,8 +8,8 @@
 //! | 4096 | ring of the first side: what it sends |
 //! | half of the memory | ring of the second side |
 //!
-//! A block ([`at`]) is written by its side only. A ring has a power of two of slots of [`SLOT`] bytes, as many as fit
-//! between its beginning and half of the memory later, less the first page.
+//! A block ([`at`]) is written by its side only. A ring has a power of two of slots of [`SLOT`]
+//! bytes, as many as fit between its beginning and half of the memory later, less the first page.
 
 use frame::{CanId, Frame, FrameRef, Kind, dlc, flags};
 
@@ -110,7 +111,8 @@ pub const fn slots(memory: usize) -> u32 {
     if fit == 0 { 0 } else { 1 << fit.ilog2() }
 }
 
-/// The least memory whose rings hold so many frames, up to 2^20: a power of two, as a region of a PCI device is.
+/// The least memory whose rings hold so many frames, up to 2^20: a power of two, as a region of a
+/// PCI device is.
 #[must_use]
 pub const fn memory_for(frames: u32) -> usize {
     let mut memory = LEAST;
@@ -128,12 +130,12 @@ pub const fn session(first: u32, second: u32) -> u32 {
 
 const KIND_FD: u8 = 1;
 
-/// The words of a slot after encoding a frame, and how many of them say something; `None` for what has no place here:
-/// CAN XL, and error frames, which are a controller's own.
+/// The words of a slot after encoding a frame, and how many of them say something; `None` for what
+/// has no place here: CAN XL, and error frames, which are a controller's own.
 ///
-/// Word 0 is the header: identifier with the flags of SocketCAN (bits 0 to 31), length in bytes (32 to 39), the FD
-/// flags BRS 1 and ESI 2 (40 to 47), the DLC of a classic frame of 8 bytes if it is above 8 (48 to 55), 1 for CAN FD
-/// (56 to 63). The data follow, from word 1 on.
+/// Word 0 is the header: identifier with the flags of SocketCAN (bits 0 to 31), length in bytes (32
+/// to 39), the FD flags BRS 1 and ESI 2 (40 to 47), the DLC of a classic frame of 8 bytes if it is
+/// above 8 (48 to 55), 1 for CAN FD (56 to 63). The data follow, from word 1 on.
 #[must_use]
 pub fn encode(frame: &FrameRef<'_>) -> Option<([u64; WORDS], usize)> {
     let header = frame.header();
@@ -253,7 +255,8 @@ mod tests {
             prop_assert_eq!(decode(&words), Some(frame));
         }
 
-        /// Whatever is decoded is a frame that would be written like this, but for words that say nothing.
+        /// Whatever is decoded is a frame that would be written like this, but for words that say
+        /// nothing.
         #[test]
         fn nothing_but_frames_is_decoded(words in any::<[u64; WORDS]>(), id in any::<u32>(), rest in 0..0x0200_0F40_u64) {
             let mut words = words;

@@ -1,26 +1,29 @@
 //! Frames between two machines, or two processes, in memory that they share.
 //!
-//! The memory is that of QEMU's device `ivshmem-doorbell`, or a file descriptor between processes. Exactly two sides
-//! use it. Each has a block of words that only it writes, and a ring of frames for the other one.
+//! The memory is that of QEMU's device `ivshmem-doorbell`, or a file descriptor between processes.
+//! Exactly two sides use it. Each has a block of words that only it writes, and a ring of frames
+//! for the other one.
 //!
-//! * [`Rings`]: one side. Nothing that the other side writes is believed: what is read is read once, checked, and
-//!   bounded.
+//! * [`Rings`]: one side. Nothing that the other side writes is believed: what is read is read
+//!   once, checked, and bounded.
 //! * [`layout`]: where what is.
-//! * [`link`]: how two processes, or two machines' monitors, get the memory and each other's doorbells: the protocol
-//!   of QEMU's ivshmem server (QEMU, `docs/specs/ivshmem-spec.rst`), both ends of it.
+//! * [`link`]: how two processes, or two machines' monitors, get the memory and each other's
+//!   doorbells: the protocol of QEMU's ivshmem server (QEMU, `docs/specs/ivshmem-spec.rst`), both
+//!   ends of it.
 //!
 //! # Sessions
-//! Either side may die at any moment, and return. At each start a side takes a number, its *life*. Both lives make the
-//! number of the *session*, and every count in the memory names the session that it belongs to. So nobody has to
-//! clean up behind a side that died, and what was in a ring for a dead side is read by nobody. Its sender counts it as
-//! lost.
+//! Either side may die at any moment, and return. At each start a side takes a number, its *life*.
+//! Both lives make the number of the *session*, and every count in the memory names the session
+//! that it belongs to. So nobody has to clean up behind a side that died, and what was in a ring
+//! for a dead side is read by nobody. Its sender counts it as lost.
 //!
-//! A side that cannot say goodbye stops beating: [`BEAT`] is how often a side says that it is there, [`SILENT`] after
-//! which time it is taken for gone. If it only slept (a paused machine), the session goes on where it was.
+//! A side that cannot say goodbye stops beating: [`BEAT`] is how often a side says that it is
+//! there, [`SILENT`] after which time it is taken for gone. If it only slept (a paused machine),
+//! the session goes on where it was.
 //!
 //! # Doorbells
-//! A side that is about to wait says what for ([`Rings::arm`]). Only then the other one rings. So a ring that is never
-//! empty needs no doorbell, and one frame after a pause needs one.
+//! A side that is about to wait says what for ([`Rings::arm`]). Only then the other one rings. So a
+//! ring that is never empty needs no doorbell, and one frame after a pause needs one.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
@@ -32,8 +35,8 @@ mod rings;
 pub use layout::Side;
 pub use rings::{Armed, BEAT, Counters, Link, NotSent, Rings, SILENT, TooSmall};
 
-/// Memory that somebody else writes, too. Words lie at multiples of 8 bytes; one that does not lie within the memory
-/// reads 0 and takes nothing.
+/// Memory that somebody else writes, too. Words lie at multiples of 8 bytes; one that does not lie
+/// within the memory reads 0 and takes nothing.
 pub trait Words {
     /// Bytes.
     fn len(&self) -> usize;
@@ -45,7 +48,8 @@ pub trait Words {
     fn get(&self, at: usize) -> u64;
     /// Writes a word. Whoever sees it sees all that was written before (release).
     fn set(&self, at: usize, word: u64);
-    /// What was written before is seen by others before anything is read after (sequentially consistent).
+    /// What was written before is seen by others before anything is read after (sequentially
+    /// consistent).
     fn fence(&self);
 }
 

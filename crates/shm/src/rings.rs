@@ -99,7 +99,8 @@ const fn pack(session: u32, count: u32) -> u64 {
 }
 
 impl<W: Words> Rings<W> {
-    /// Takes its side, from now on. `life` is to be another number at each start, such as one from a clock.
+    /// Takes its side, from now on. `life` is to be another number at each start, such as one from
+    /// a clock.
     ///
     /// # Errors
     /// [`TooSmall`]
@@ -157,8 +158,9 @@ impl<W: Words> Rings<W> {
         self.set(at::LIFE, u64::from(self.life));
     }
 
-    /// Says what was read in this session. Before the other side has sent anything in it, the word says what the life
-    /// before this one has read: the other side has perhaps not counted that yet.
+    /// Says what was read in this session. Before the other side has sent anything in it, the word
+    /// says what the life before this one has read: the other side has perhaps not counted that
+    /// yet.
     fn tell_tail(&self) {
         if self.released != 0 {
             self.set(at::TAIL, pack(self.session, self.released));
@@ -271,8 +273,8 @@ impl<W: Words> Rings<W> {
         side.ring(self.words.len()) + (count % self.slots) as usize * SLOT
     }
 
-    /// Shows the other side what was put into the ring; how many frames that were, and whether it wants its doorbell
-    /// rung.
+    /// Shows the other side what was put into the ring; how many frames that were, and whether it
+    /// wants its doorbell rung.
     pub fn publish(&mut self) -> (u32, bool) {
         let more = self.written.wrapping_sub(self.shown);
         if more == 0 {
@@ -285,7 +287,8 @@ impl<W: Words> Rings<W> {
 
     /// Does the other side wait for this?
     fn wants(&self, what: u64) -> bool {
-        // What was shown is there before the question whether the other side sleeps; it asks the other way round.
+        // What was shown is there before the question whether the other side sleeps; it asks the
+        // other way round.
         self.words.fence();
         self.theirs != 0 && self.get(at::WANTS) & what != 0
     }
@@ -298,7 +301,8 @@ impl<W: Words> Rings<W> {
         (head as u32).wrapping_sub(self.read)
     }
 
-    /// Takes up to `budget` frames out of the other side's ring. True where there may be more of them.
+    /// Takes up to `budget` frames out of the other side's ring. True where there may be more of
+    /// them.
     pub fn receive(&mut self, budget: usize, take: &mut dyn FnMut(Frame)) -> bool {
         let waiting = self.waiting();
         if waiting > self.slots {
@@ -342,8 +346,8 @@ impl<W: Words> Rings<W> {
         self.wants(WANTS_ROOM)
     }
 
-    /// Says what this side waits for: frames always, room if `room`. It says what is there already; then there is
-    /// nothing to wait for. The next [`look`](Self::look) takes it back.
+    /// Says what this side waits for: frames always, room if `room`. It says what is there already;
+    /// then there is nothing to wait for. The next [`look`](Self::look) takes it back.
     pub fn arm(&mut self, room: bool) -> Armed {
         self.armed = true;
         let what = WANTS_FRAMES | if room { WANTS_ROOM } else { 0 };

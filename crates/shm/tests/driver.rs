@@ -1,5 +1,6 @@
-//! The driver's side (`kmod/shmcan/ring.c`) and this crate's: the same steps in two memories give the same answers, and the
-//! same words in both. Compiles `kmod/shmcan/host/side.c` with the system's C compiler; without one, it says so.
+//! The driver's side (`kmod/shmcan/ring.c`) and this crate's: the same steps in two memories give
+//! the same answers, and the same words in both. Compiles `kmod/shmcan/host/side.c` with the
+//! system's C compiler; without one, it says so.
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame, dlc};
@@ -261,7 +262,8 @@ proptest! {
         let (file_a, ours) = memory();
         let (file, theirs) = memory();
         let mut driver = Driver::new(program, &file, side);
-        // This crate's side beside the other one, in the one memory; the driver beside the other one, in the other.
+        // This crate's side beside the other one, in the one memory; the driver beside the other
+        // one, in the other.
         let map = |of: &OwnedFd| Shared::map(of).unwrap();
         let mut one = Rings::new(map(&file_a), side, 1, 0).unwrap();
         prop_assert_eq!(driver.ask("begin 1 0"), tell("begin", 1, &one));

@@ -227,8 +227,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever dies when: each frame is received once at most, in order, by the side that it was sent to in its
-    /// session; what was received is not counted as more than was sent; everything adds up.
+    /// Whatever dies when: each frame is received once at most, in order, by the side that it was
+    /// sent to in its session; what was received is not counted as more than was sent; everything
+    /// adds up.
     #[test]
     fn every_frame_has_one_fate(steps in steps()) {
         let memory = Memory::new();
@@ -302,8 +303,8 @@ proptest! {
         }
     }
 
-    /// A side that writes anything anywhere: the other one hands over nothing but frames, comes to an end with each
-    /// step, counts everything, and goes on with an honest side afterwards.
+    /// A side that writes anything anywhere: the other one hands over nothing but frames, comes to
+    /// an end with each step, counts everything, and goes on with an honest side afterwards.
     #[test]
     fn a_hostile_side_hurts_nobody(
         writes in proptest::collection::vec((0..LEAST / 8, any::<u64>(), 0..8_u8, 0..300_usize), 1..200),
@@ -347,7 +348,8 @@ proptest! {
         let now = 1 << 40;
         one.look(now);
         two.look(now);
-        // The hostile side has perhaps written into this side's own block, too: with the next beat it is right again.
+        // The hostile side has perhaps written into this side's own block, too: with the next beat
+        // it is right again.
         one.look(now);
         two.look(now);
         prop_assert_eq!(one.link(), Link::Up);

@@ -7,11 +7,13 @@ use frame::{Frame, Nanos, wire};
 pub enum Unit {
     /// Frames.
     Frames,
-    /// Bits on the wire, stuff bits and intermission included, those of a data phase like the others.
+    /// Bits on the wire, stuff bits and intermission included, those of a data phase like the
+    /// others.
     Bits,
 }
 
-/// A rate and a burst: a bucket that fills by `amount` each `per`, up to `burst`, and pays for each attempt.
+/// A rate and a burst: a bucket that fills by `amount` each `per`, up to `burst`, and pays for each
+/// attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Budget {
     /// What is counted.

@@ -109,8 +109,8 @@ impl Controller {
 
     // ---- The physical function ----
 
-    /// What a function may do from now on. Frames that it may not send any more and that are not on the wire are
-    /// given up; its budget begins anew, with a full bucket.
+    /// What a function may do from now on. Frames that it may not send any more and that are not on
+    /// the wire are given up; its budget begins anew, with a full bucket.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -135,8 +135,8 @@ impl Controller {
         Ok(())
     }
 
-    /// How the controller takes part in its bus from now on; all functions are told. When frames pass no
-    /// more, all that wait are given up.
+    /// How the controller takes part in its bus from now on; all functions are told. When frames
+    /// pass no more, all that wait are given up.
     pub fn set_state(&mut self, state: State, now: Nanos) {
         if self.state == state {
             return;
@@ -197,8 +197,9 @@ impl Controller {
         Ok(())
     }
 
-    /// It takes part no more, and is as it was at first: what waits is given up, what it has not read is thrown
-    /// away. A frame on the wire is on the wire; its function learns nothing more of it.
+    /// It takes part no more, and is as it was at first: what waits is given up, what it has not
+    /// read is thrown away. A frame on the wire is on the wire; its function learns nothing more of
+    /// it.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -252,8 +253,8 @@ impl Controller {
         Ok(())
     }
 
-    /// Takes back all requests with this ticket. One that is on the wire stays there; it is not tried again.
-    /// Gives the number of those that were taken back or will be.
+    /// Takes back all requests with this ticket. One that is on the wire stays there; it is not
+    /// tried again. Gives the number of those that were taken back or will be.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -306,7 +307,8 @@ impl Controller {
         Ok(core::mem::take(&mut function.news).then_some(state))
     }
 
-    /// Is there something that the function has not read: a confirmation, a frame, a change of the state?
+    /// Is there something that the function has not read: a confirmation, a frame, a change of the
+    /// state?
     #[must_use]
     pub fn has_news(&self, vf: Vf) -> bool {
         self.function(vf).is_ok_and(|function| {
@@ -324,8 +326,9 @@ impl Controller {
 
     // ---- The bus ----
 
-    /// The frame to offer to the bus just before an arbitration: the one with the highest priority of all
-    /// functions whose budgets allow theirs. `None` while one is on the wire, or where nothing may be sent.
+    /// The frame to offer to the bus just before an arbitration: the one with the highest priority
+    /// of all functions whose budgets allow theirs. `None` while one is on the wire, or where
+    /// nothing may be sent.
     #[must_use]
     pub fn best(&self, now: Nanos) -> Option<Candidate> {
         if self.wire.is_some() || !self.state.passes() {
@@ -345,7 +348,8 @@ impl Controller {
         })
     }
 
-    /// When a budget allows a frame that it does not allow now: [`Controller::best`] may change then.
+    /// When a budget allows a frame that it does not allow now: [`Controller::best`] may change
+    /// then.
     #[must_use]
     pub fn deadline(&self, now: Nanos) -> Option<Nanos> {
         let times = self.in_use().filter_map(|function| {

@@ -1,8 +1,8 @@
-//! The paper's promise: functions that share a controller give the same frames at the same nanoseconds on the bus
-//! as controllers of their own.
+//! The paper's promise: functions that share a controller give the same frames at the same
+//! nanoseconds on the bus as controllers of their own.
 //!
-//! It holds while the controller is error-active. TEC and REC are the shared controller's: with errors enough
-//! it becomes passive or bus-off earlier than each of several controllers would
+//! It holds while the controller is error-active. TEC and REC are the shared controller's: with
+//! errors enough it becomes passive or bus-off earlier than each of several controllers would
 //! (`what_cannot_be_the_same_is_the_error_counters`).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -86,7 +86,8 @@ fn others(bus: &mut Bus) -> Vec<NodeId> {
         .collect()
 }
 
-/// A controller of one's own with a queue that is ordered by priority: as many buffers as it has frames.
+/// A controller of one's own with a queue that is ordered by priority: as many buffers as it has
+/// frames.
 fn with_queue(mailboxes: u8) -> NodeConfig {
     let mut node = NodeConfig::new("");
     (node.mailboxes, node.queue) = (mailboxes, 0);
@@ -183,7 +184,8 @@ proptest! {
     }
 }
 
-/// Three frames of two functions, each disturbed six times: with controllers of their own nobody is passive.
+/// Three frames of two functions, each disturbed six times: with controllers of their own nobody is
+/// passive.
 #[test]
 fn what_cannot_be_the_same_is_the_error_counters() {
     let frame = |id| Frame::classic(CanId::from_raw(id), &[]).unwrap();
@@ -204,7 +206,8 @@ fn what_cannot_be_the_same_is_the_error_counters() {
     assert_ne!(controller.state(), State::BusOff);
 }
 
-/// A function's frame with a high priority does not wait behind its own or anybody's frames that wait.
+/// A function's frame with a high priority does not wait behind its own or anybody's frames that
+/// wait.
 #[test]
 fn nothing_waits_in_a_buffer_before_a_frame_with_a_higher_priority() {
     let frame = |id| Frame::classic(CanId::from_raw(id), &[0; 8]).unwrap();

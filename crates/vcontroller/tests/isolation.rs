@@ -1,4 +1,5 @@
-//! Whatever a hostile function does, the others lose nothing but what arbitration and budgets allow.
+//! Whatever a hostile function does, the others lose nothing but what arbitration and budgets
+//! allow.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
@@ -45,8 +46,8 @@ fn tries() -> impl Strategy<Value = Vec<(Nanos, Try)>> {
     })
 }
 
-/// How long each frame of the honest function took from its request to its end of frame; and what the hostile
-/// one has received.
+/// How long each frame of the honest function took from its request to its end of frame; and what
+/// the hostile one has received.
 fn played(tries: &[(Nanos, Try)], rights: Rights) -> (Vec<Nanos>, Vec<CanId>, Controller) {
     let mut bus = Bus::new(BusConfig::classic(BITRATE)).unwrap();
     let mut controller = Controller::new(Config {

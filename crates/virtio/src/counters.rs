@@ -1,7 +1,7 @@
 //! What is counted.
 
-/// Of one device, since it was made. Frames of the machine: `taken = acknowledged + refused + abandoned` and those
-/// that are under way.
+/// Of one device, since it was made. Frames of the machine: `taken = acknowledged + refused +
+/// abandoned` and those that are under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Frames that the machine sent and that were handed over.
@@ -14,8 +14,8 @@ pub struct Counters {
     pub abandoned: u64,
     /// Frames that the machine sent while its controller was stopped or bus-off: reported as bad.
     pub not_started: u64,
-    /// What the machine put into its transmit queue that is no frame, or none of a kind that was agreed on:
-    /// reported as bad.
+    /// What the machine put into its transmit queue that is no frame, or none of a kind that was
+    /// agreed on: reported as bad.
     pub malformed: u64,
     /// Frames that the machine got.
     pub given: u64,

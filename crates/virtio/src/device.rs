@@ -23,8 +23,8 @@ pub struct Options {
     pub brs: bool,
     /// A frame is acknowledged when it was on the bus.
     pub late_ack: bool,
-    /// While other frames of the machine are under way, its driver may hear so much later that one was sent, ns: several
-    /// frames then take one interrupt ([`Device::tell`]). 0: at once.
+    /// While other frames of the machine are under way, its driver may hear so much later that one
+    /// was sent, ns: several frames then take one interrupt ([`Device::tell`]). 0: at once.
     pub coalesce: Nanos,
     /// Memory is accepted that its monitor can shrink (a file). Shrunk memory ends this process by
     /// SIGBUS.
@@ -65,16 +65,20 @@ const PAUSE: Nanos = 100_000_000;
 /// What is known of a queue by which the machine wants something to be done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// There may be something: the driver has said so, or nobody has looked since the queue was set up.
+    /// There may be something: the driver has said so, or nobody has looked since the queue was set
+    /// up.
     Stirred,
-    /// Nothing was there when it was looked at. The driver does not yet know that it is to say what it adds.
+    /// Nothing was there when it was looked at. The driver does not yet know that it is to say what
+    /// it adds.
     Empty,
-    /// The driver was asked to say what it adds, and nothing was there *after* that. So whatever it adds, it says, and
-    /// the device's events keep that until they are taken: there is nothing to be looked for before.
+    /// The driver was asked to say what it adds, and nothing was there *after* that. So whatever it
+    /// adds, it says, and the device's events keep that until they are taken: there is nothing to
+    /// be looked for before.
     Quiet,
 }
 
-/// So many frames that have ended are told in any case: a quarter of the 64 places of QEMU's queues.
+/// So many frames that have ended are told in any case: a quarter of the 64 places of QEMU's
+/// queues.
 const MOST_UNTOLD: u64 = 16;
 
 /// How the connection is made.
@@ -104,7 +108,8 @@ pub struct Device {
     now: Nanos,
     /// How long a driver may not know that a frame was sent.
     coalesce: Nanos,
-    /// Frames that had ended when the driver was told last, and when the first one after them ended.
+    /// Frames that had ended when the driver was told last, and when the first one after them
+    /// ended.
     told: u64,
     untold_since: Option<Nanos>,
 }
@@ -128,7 +133,8 @@ impl Device {
         Ok(device)
     }
 
-    /// Connects to a monitor that listens at this path (QEMU: `server=on`), and again whenever it has gone.
+    /// Connects to a monitor that listens at this path (QEMU: `server=on`), and again whenever it
+    /// has gone.
     #[must_use]
     pub fn connect(path: &Path, options: Options, set: &Arc<EventSet>) -> Self {
         Self::new(path, options, Way::Connect { at: 0 }, set)
@@ -160,14 +166,16 @@ impl Device {
         &self.events
     }
 
-    /// [`Device::events`] has something, too, when this descriptor is readable: for whoever does more than [`Device::work`]
-    /// then. [`Device::others`] says whether it was. `what`: [`FIRST_OTHER`] or one of those after it.
+    /// [`Device::events`] has something, too, when this descriptor is readable: for whoever does
+    /// more than [`Device::work`] then. [`Device::others`] says whether it was. `what`:
+    /// [`FIRST_OTHER`] or one of those after it.
     pub fn watch(&self, other: impl AsFd, what: u8, trigger: Trigger) {
         // Without it the other one is served at its time.
         let _ = self.events.add(other, what, trigger);
     }
 
-    /// What there was of those that it was to [watch](Device::watch), when [`Device::work`] looked last; as bits.
+    /// What there was of those that it was to [watch](Device::watch), when [`Device::work`] looked
+    /// last; as bits.
     #[must_use]
     pub const fn others(&self) -> u32 {
         self.others
@@ -288,7 +296,8 @@ impl Device {
 
     fn begin(&mut self, stream: UnixStream) {
         let begun = Session::new(stream, Arc::clone(&self.guest)).and_then(|session| {
-            // An event each time that bytes come: of a message that has begun and does not go on, it would be one without end.
+            // An event each time that bytes come: of a message that has begun and does not go on,
+            // it would be one without end.
             self.events.add(session.stream(), MESSAGES, Trigger::Edge)?;
             Ok(session)
         });
@@ -343,8 +352,8 @@ impl Device {
         }
     }
 
-    /// Hands over up to `budget` frames that the machine sends. True: there may be more. When there are none left,
-    /// [`Device::tell`] says whether some have come meanwhile.
+    /// Hands over up to `budget` frames that the machine sends. True: there may be more. When there
+    /// are none left, [`Device::tell`] says whether some have come meanwhile.
     pub fn take(&mut self, budget: usize, take: &mut dyn FnMut(Taken)) -> bool {
         if self.frames == Known::Quiet {
             return false;
@@ -375,14 +384,15 @@ impl Device {
         message::carries(frame, lock(&self.guest).rings.features())
     }
 
-    /// Gives the machine a frame that it [carries](Device::carries), while its link is up; false where it has no
-    /// buffer for it. The driver is told by [`Device::tell`].
+    /// Gives the machine a frame that it [carries](Device::carries), while its link is up; false
+    /// where it has no buffer for it. The driver is told by [`Device::tell`].
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         lock(&self.guest).rings.give(frame)
     }
 
-    /// Lets the driver know of what was given back and given since; true: it has buffers for frames again, after there was
-    /// none. For whoever gives frames and takes none: what the machine wants to be done is left to [`Device::tell`].
+    /// Lets the driver know of what was given back and given since; true: it has buffers for frames
+    /// again, after there was none. For whoever gives frames and takes none: what the machine wants
+    /// to be done is left to [`Device::tell`].
     pub fn tell_given(&mut self) -> bool {
         self.tell_ended();
         self.interrupt(RX);
@@ -391,8 +401,9 @@ impl Device {
 
     /// Interrupts for frames that have ended, or puts it off.
     ///
-    /// Who has several frames under way is told of half of them at once, or when the time is over: so a program that waits for its
-    /// own frame before it sends the next one is told at once, and one that sends without pause has fewer interrupts.
+    /// Who has several frames under way is told of half of them at once, or when the time is over:
+    /// so a program that waits for its own frame before it sends the next one is told at once, and
+    /// one that sends without pause has fewer interrupts.
     fn tell_ended(&mut self) {
         let guest = lock(&self.guest);
         let (ended, under_way) = (guest.rings.ended(), guest.rings.under_way());
@@ -409,8 +420,9 @@ impl Device {
         self.interrupt(TX);
     }
 
-    /// The same, and a queue that was found empty is armed: the result says what the driver has added to it meanwhile, which
-    /// it will not say itself. For whoever takes frames: nobody else may lose that.
+    /// The same, and a queue that was found empty is armed: the result says what the driver has
+    /// added to it meanwhile, which it will not say itself. For whoever takes frames: nobody else
+    /// may lose that.
     pub fn tell(&mut self) -> Armed {
         self.tell_ended();
         self.interrupt(RX);

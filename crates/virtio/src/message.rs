@@ -65,7 +65,8 @@ pub enum NoFrame {
     /// Another kind of message.
     #[error("message type {0:#06x} is no frame to send")]
     Type(u16),
-    /// A kind of frame that was not agreed on, flags that nobody knows, or flags that exclude one another.
+    /// A kind of frame that was not agreed on, flags that nobody knows, or flags that exclude one
+    /// another.
     #[error("flags {0:#x} are not among what was agreed on")]
     Flags(u32),
     /// Above 0x7FF without [`FLAG_EXTENDED`], or above 0x1FFF_FFFF.
@@ -164,8 +165,9 @@ pub fn encode(frame: &FrameRef<'_>, bytes: &mut [u8; LONGEST]) -> usize {
     }
     let data = frame.data();
     let data = data.get(..data.len().min(dlc::FD_MAX)).unwrap_or_default();
-    // A remote frame has no payload and a length. Linux's driver throws away what is shorter than its length says
-    // (`virtio_can_read_rx_queue` in drivers/net/can/virtio_can.c), without counting it: so there are bytes, of zeros.
+    // A remote frame has no payload and a length. Linux's driver throws away what is shorter than
+    // its length says (`virtio_can_read_rx_queue` in drivers/net/can/virtio_can.c), without
+    // counting it: so there are bytes, of zeros.
     let length = if id.is_rtr() {
         frame.len().min(dlc::CLASSIC_MAX)
     } else {

@@ -1,8 +1,8 @@
 //! The queues in the machine's memory.
 //!
-//! Everything here comes from the machine, which may change it at any time. Each value is read once and then
-//! checked. A chain of descriptors is followed for [`PARTS`] parts at most; a queue whose indices make no sense is
-//! left alone until it is set up anew.
+//! Everything here comes from the machine, which may change it at any time. Each value is read once
+//! and then checked. A chain of descriptors is followed for [`PARTS`] parts at most; a queue whose
+//! indices make no sense is left alone until it is set up anew.
 
 use crate::counters::Counters;
 use crate::message::{self, CONTROL, LONGEST, QUEUES, RX, TX};
@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 use virtio_queue::{Queue, QueueOwnedT as _, QueueT as _};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemoryMmap};
 
-/// Messages that are answered in one call without being handed over: a machine that writes nonsense as fast as it can
-/// is to hold up nobody.
+/// Messages that are answered in one call without being handed over: a machine that writes nonsense
+/// as fast as it can is to hold up nobody.
 const AT_ONCE: usize = 64;
 /// Descriptors of the longest chain that is looked at. Linux's driver uses two.
 const PARTS: usize = 8;
@@ -24,7 +24,8 @@ pub(crate) const EVENT_IDX: u64 = 1 << 29;
 /// Why a queue is left alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Broken {
-    /// The driver says that more buffers are there than the queue has, or names one that it has not.
+    /// The driver says that more buffers are there than the queue has, or names one that it has
+    /// not.
     #[error("its index is out of range")]
     Index,
     /// A buffer is in the queue that was not given back.
@@ -193,7 +194,8 @@ impl Default for Rings {
 }
 
 impl Rings {
-    /// Queues that are not set up. `features`: what is agreed on; `brs`: FD frames of the machine have it.
+    /// Queues that are not set up. `features`: what is agreed on; `brs`: FD frames of the machine
+    /// have it.
     #[must_use]
     pub fn new(memory: GuestMemoryMmap, features: u64, brs: bool) -> Self {
         let ring = || Ring {
@@ -254,8 +256,8 @@ impl Rings {
             && queue.try_set_used_ring_address(GuestAddress(used)).is_ok()
     }
 
-    /// A queue begins, or begins anew where another process has left it: at the first buffer that was not given
-    /// back.
+    /// A queue begins, or begins anew where another process has left it: at the first buffer that
+    /// was not given back.
     pub fn start(&mut self, index: usize) {
         let Some(ring) = self.rings.get_mut(index) else {
             return;
@@ -276,12 +278,13 @@ impl Rings {
         }
     }
 
-    /// The last command that was given back: Linux's driver keeps one buffer for all of them, and it is still
-    /// there. Where it is not, a machine that has given commands has started.
+    /// The last command that was given back: Linux's driver keeps one buffer for all of them, and
+    /// it is still there. Where it is not, a machine that has given commands has started.
     fn was_started(&self, used: u16) -> bool {
         let queue = &self.rings[CONTROL].queue;
         let slot = u64::from(used.wrapping_sub(1) % queue.size());
-        // `struct virtq_used`: flags, index, then elements of id and length; `struct virtq_desc` has 16 bytes.
+        // `struct virtq_used`: flags, index, then elements of id and length; `struct virtq_desc`
+        // has 16 bytes.
         let id = self
             .memory
             .read_obj::<u32>(GuestAddress(queue.used_ring().wrapping_add(4 + 8 * slot)));
@@ -356,7 +359,8 @@ impl Rings {
         self.started && !self.bus_off && usable
     }
 
-    /// The controller that the machine shares is off the bus, or back. True: the machine is to be told.
+    /// The controller that the machine shares is off the bus, or back. True: the machine is to be
+    /// told.
     pub const fn set_bus_off(&mut self, bus_off: bool) -> bool {
         let before = self.bus_off;
         self.bus_off = bus_off;
@@ -420,8 +424,8 @@ impl Rings {
         self.push(index, head, usize::from(written));
     }
 
-    /// Commands: which are all there is to do with the control queue. True where the machine has started or
-    /// stopped.
+    /// Commands: which are all there is to do with the control queue. True where the machine has
+    /// started or stopped.
     pub fn obey(&mut self) -> bool {
         let before = self.started;
         for _ in 0..AT_ONCE {
@@ -447,8 +451,9 @@ impl Rings {
         before != self.started
     }
 
-    /// The next frame that the machine sends. What is none, or comes while the controller is stopped, is answered
-    /// and counted, and the next one taken. After some of those it stops: [`Rings::arm`] says whether there is more.
+    /// The next frame that the machine sends. What is none, or comes while the controller is
+    /// stopped, is answered and counted, and the next one taken. After some of those it stops:
+    /// [`Rings::arm`] says whether there is more.
     pub fn take(&mut self) -> Option<Taken> {
         for _ in 0..AT_ONCE {
             let chain = self.pop(TX)?;
@@ -536,7 +541,8 @@ impl Rings {
         self.arm_these([true; QUEUES])
     }
 
-    /// The same, of some of the queues whose driver has work for us; that of buffers for frames is always among them.
+    /// The same, of some of the queues whose driver has work for us; that of buffers for frames is
+    /// always among them.
     pub(crate) fn arm_these(&mut self, which: [bool; QUEUES]) -> Armed {
         let mut armed = Armed::default();
         for index in [TX, CONTROL, RX] {

@@ -18,7 +18,8 @@ use vhost::vhost_user::{BackendReqHandler, Error};
 const HEADER: usize = 12;
 /// The request that brings the way to the monitor, `VHOST_USER_SET_BACKEND_REQ_FD`.
 const SET_BACKEND_REQ: u32 = 21;
-/// To the monitor: the configuration has changed, `VHOST_USER_BACKEND_CONFIG_CHANGE_MSG`, version 1, no body.
+/// To the monitor: the configuration has changed, `VHOST_USER_BACKEND_CONFIG_CHANGE_MSG`, version
+/// 1, no body.
 const CONFIG_CHANGE: [u32; 3] = [2, 1, 0];
 /// The longest body that the crate `vhost` accepts (its `MAX_MSG_SIZE`), bytes. A header that
 /// promises more is refused without its body.

@@ -131,8 +131,8 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     assert_eq!((counters.not_started, counters.given), (1, 1));
 }
 
-/// A queue that was armed is not looked at before its driver has said something; what came before that is found by
-/// arming it.
+/// A queue that was armed is not looked at before its driver has said something; what came before
+/// that is found by arming it.
 #[test]
 fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
     let place = place();
@@ -245,7 +245,8 @@ fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
     assert_eq!(device.lock().link(), Link::Up);
 }
 
-/// The same buffer twice, buffers outside of the memory, chains without an end, messages that are too short.
+/// The same buffer twice, buffers outside of the memory, chains without an end, messages that are
+/// too short.
 #[test]
 fn buffers_that_make_no_sense_hurt_nobody() {
     let place = place();
@@ -510,8 +511,8 @@ fn an_interrupt_is_not_waited_for() {
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "it was sent away");
 }
 
-/// A driver that has several frames under way hears of half of them at once, or when the time is over; one that has a single one, at
-/// once.
+/// A driver that has several frames under way hears of half of them at once, or when the time is
+/// over; one that has a single one, at once.
 #[test]
 fn several_frames_that_were_sent_take_one_interrupt() {
     const LATER: u64 = 1_000;
@@ -547,7 +548,8 @@ fn several_frames_that_were_sent_take_one_interrupt() {
     };
     let one = send(&mut device, 1, 0);
     assert_eq!(end(&mut device, one[0], 0), 1);
-    // 8 under way: 1 and 7, 2 and 6, 3 and 5, 4 and 4: told; then 1 and 3, 2 and 2: told; 1 and 1: told; the last one.
+    // 8 under way: 1 and 7, 2 and 6, 3 and 5, 4 and 4: told; then 1 and 3, 2 and 2: told; 1 and 1:
+    // told; the last one.
     let eight = send(&mut device, 8, 10);
     let told: Vec<u64> = eight.iter().map(|t| end(&mut device, *t, 20)).collect();
     assert_eq!(told, [0, 0, 0, 1, 0, 1, 1, 1]);

@@ -1,5 +1,5 @@
-//! Runs fuzz targets on stable Rust for a while: each seed, then seeds changed at random. As many targets at a time as
-//! there are processors.
+//! Runs fuzz targets on stable Rust for a while: each seed, then seeds changed at random. As many
+//! targets at a time as there are processors.
 //!
 //! An input that panics, or takes longer than [`SLOW`], is written to `fuzz/artifacts/TARGET/`
 //! and the target has failed.

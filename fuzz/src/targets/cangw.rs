@@ -1,5 +1,5 @@
-//! can-gw's rules as text: what was understood is a gateway file that means the same, and comes back
-//! from export as the same routes.
+//! can-gw's rules as text: what was understood is a gateway file that means the same, and comes
+//! back from export as the same routes.
 
 use crate::Target;
 use config::Source;

@@ -1,5 +1,6 @@
-//! A port on a character device, while the driver's side writes anything into the mapped area: it must not panic,
-//! hands over nothing but frames, each slot once, and counts each frame that it took as one of sent, lost and held.
+//! A port on a character device, while the driver's side writes anything into the mapped area: it
+//! must not panic, hands over nothing but frames, each slot once, and counts each frame that it
+//! took as one of sent, lost and held.
 
 use crate::Target;
 use crate::bytes::Bytes;

@@ -1,5 +1,5 @@
-//! Drivers of controllers over registers that read as anything: a card that is broken, or another one. They must
-//! not panic, must come to an end, and must answer each frame exactly once.
+//! Drivers of controllers over registers that read as anything: a card that is broken, or another
+//! one. They must not panic, must come to an end, and must answer each frame exactly once.
 
 use crate::Target;
 use crate::bytes::Bytes;

@@ -1,5 +1,6 @@
-//! The reader of a mapped controller's page, while somebody else writes anything into it: it must not panic,
-//! must come to an end, hands over nothing but frames, and answers each frame that it took exactly once.
+//! The reader of a mapped controller's page, while somebody else writes anything into it: it must
+//! not panic, must come to an end, hands over nothing but frames, and answers each frame that it
+//! took exactly once.
 
 use crate::Target;
 use crate::bytes::Bytes;

@@ -1,5 +1,6 @@
-//! A block of a packet socket's ring, as the kernel fills it: whatever its offsets say, each frame that
-//! it announces is counted once, and what is found can be a frame of a chunk and a line of a log.
+//! A block of a packet socket's ring, as the kernel fills it: whatever its offsets say, each frame
+//! that it announces is counted once, and what is found can be a frame of a chunk and a line of a
+//! log.
 
 use crate::Target;
 use capture::{Chunk, Entry, Record};

@@ -1,6 +1,6 @@
-//! One side of memory that two share, while the other one writes anything anywhere: it must not panic, it hands over nothing
-//! but frames and never more than a ring holds, each frame that it took has one fate, and it goes on with an honest side
-//! afterwards.
+//! One side of memory that two share, while the other one writes anything anywhere: it must not
+//! panic, it hands over nothing but frames and never more than a ring holds, each frame that it
+//! took has one fate, and it goes on with an honest side afterwards.
 
 use crate::Target;
 use crate::bytes::Bytes;

@@ -1,6 +1,6 @@
-//! The controller that shares itself, with functions and a bus that do anything in any order: it must not panic, its
-//! sums add up after each operation, each accepted frame is answered once, and no function gets a frame that it
-//! has no right to.
+//! The controller that shares itself, with functions and a bus that do anything in any order: it
+//! must not panic, its sums add up after each operation, each accepted frame is answered once, and
+//! no function gets a frame that it has no right to.
 
 use crate::Target;
 use crate::bytes::Bytes;

@@ -1,6 +1,6 @@
-//! The queues of a virtio CAN device, while the machine writes anything anywhere in its memory: the device must not
-//! panic, hands over nothing but frames that were agreed on, reports each of them at most once, and counts each
-//! as one of acknowledged, refused, abandoned and under way.
+//! The queues of a virtio CAN device, while the machine writes anything anywhere in its memory: the
+//! device must not panic, hands over nothing but frames that were agreed on, reports each of them
+//! at most once, and counts each as one of acknowledged, refused, abandoned and under way.
 
 use crate::Target;
 use crate::bytes::Bytes;

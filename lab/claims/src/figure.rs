@@ -1,8 +1,8 @@
-//! A claim's figure: what its experiments gave, over what the paper has on its axis, and the points that
-//! the paper states.
+//! A claim's figure: what its experiments gave, over what the paper has on its axis, and the points
+//! that the paper states.
 //!
-//! A claim says how its figure is made ([`Plan`]); [`Plan::draw`] fills it from what was measured. Who draws
-//! it needs to know nothing about claims: each value has its unit beside it.
+//! A claim says how its figure is made ([`Plan`]); [`Plan::draw`] fills it from what was measured.
+//! Who draws it needs to know nothing about claims: each value has its unit beside it.
 
 use crate::evidence::{Evidence, Missing};
 use experiment::Experiment;
@@ -18,7 +18,8 @@ pub enum Form {
     Named,
     /// Beside one another: a column for each name.
     Bars,
-    /// The latency profiles of the experiments; the paper's points are places on the axis of latencies.
+    /// The latency profiles of the experiments; the paper's points are places on the axis of
+    /// latencies.
     Profile,
 }
 
@@ -212,8 +213,8 @@ pub(crate) const LATENCY: Axis = Axis {
 };
 
 impl Plan {
-    /// Fills the figure from what was measured; an experiment without results is not in it. Nothing where
-    /// there is nothing to draw.
+    /// Fills the figure from what was measured; an experiment without results is not in it. Nothing
+    /// where there is nothing to draw.
     pub(crate) fn draw(self, evidence: &Evidence, experiments: &[Experiment]) -> Option<Figure> {
         let mut series: Vec<Series> = Vec::new();
         for experiment in experiments {

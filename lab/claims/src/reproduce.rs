@@ -110,8 +110,8 @@ pub struct Printed {
     pub recordings: Option<Result<Vec<Recording>, Failed>>,
 }
 
-/// Makes what the claims need besides experiments, unless the folder has it. `begin` is told what is
-/// being measured.
+/// Makes what the claims need besides experiments, unless the folder has it. `begin` is told what
+/// is being measured.
 ///
 /// # Errors
 /// [`ScheduleError`] where no guest can be had or nothing can be kept; a guest that fails is in

@@ -1,5 +1,5 @@
-//! An experiment without an operating system: on the host, from its settings to an image and its task, and from
-//! what the image says to a guest's outcome.
+//! An experiment without an operating system: on the host, from its settings to an image and its
+//! task, and from what the image says to a guest's outcome.
 
 use crate::choices::Gateway;
 use crate::experiment::Experiment;

@@ -1,5 +1,5 @@
-//! Measurements that are no [`Experiment`]: a command that runs in a guest of virtual time, and prints
-//! what it measured.
+//! Measurements that are no [`Experiment`]: a command that runs in a guest of virtual time, and
+//! prints what it measured.
 //!
 //! [`Experiment`]: crate::Experiment
 

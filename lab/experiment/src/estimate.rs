@@ -48,8 +48,8 @@ impl Estimate {
         }
     }
 
-    /// Besides what is planned, so many tries of these experiments are expected, each list one after
-    /// the other. It takes the place of what was expected before.
+    /// Besides what is planned, so many tries of these experiments are expected, each list one
+    /// after the other. It takes the place of what was expected before.
     pub fn expect<'e>(&mut self, searches: impl IntoIterator<Item = (&'e Experiment, usize)>) {
         self.expected = (0.0, 0.0);
         for (base, tries) in searches {
@@ -85,8 +85,8 @@ impl Estimate {
         }
     }
 
-    /// What is left; `None` until an experiment was made besides the first ones, of which there are as
-    /// many as run at the same time.
+    /// What is left; `None` until an experiment was made besides the first ones, of which there are
+    /// as many as run at the same time.
     #[must_use]
     pub fn left(&self, now: Duration) -> Option<Duration> {
         let (cost, seconds, number) = self.made;
@@ -174,7 +174,8 @@ mod tests {
         );
     }
 
-    /// Makes all by a simulated clock, each in its time; gives what was estimated when, and the end.
+    /// Makes all by a simulated clock, each in its time; gives what was estimated when, and the
+    /// end.
     fn simulate(seconds: &[u64], jobs: usize) -> (Vec<(Duration, Duration)>, Duration) {
         let all = some(seconds.len() as u64);
         let mut estimate = Estimate::new(jobs);
@@ -199,9 +200,9 @@ mod tests {
     }
 
     proptest! {
-        /// Experiments of equal cost take between 20 and 60 s, in any order. Once a quarter of them is
-        /// made, what is said to be left is at most twice and at least half of what is, give or take
-        /// the longest experiment.
+        /// Experiments of equal cost take between 20 and 60 s, in any order. Once a quarter of them
+        /// is made, what is said to be left is at most twice and at least half of what is, give or
+        /// take the longest experiment.
         #[test]
         fn what_is_said_holds_within_a_factor_of_two(
             seconds in prop::collection::vec(20u64..=60, 8..60),

@@ -26,8 +26,8 @@ pub struct Experiment {
     pub gateway: Gateway,
     /// How frames come.
     pub traffic: Pattern,
-    /// A log that is played in the place of made frames; `traffic`, `payload` and `frames` are then the
-    /// log's ([`Experiment::playing`]).
+    /// A log that is played in the place of made frames; `traffic`, `payload` and `frames` are then
+    /// the log's ([`Experiment::playing`]).
     #[serde(default)]
     pub log: Log,
     /// What else the gateway's machine does.

@@ -1,4 +1,5 @@
-//! What results say of an incident: something that happened to a machine, or to the controller, while all sent.
+//! What results say of an incident: something that happened to a machine, or to the controller,
+//! while all sent.
 
 use crate::entry::figure;
 use probe::Results;
@@ -8,7 +9,8 @@ use probe::Results;
 pub struct Aftermath {
     /// Round trips before it.
     pub before: u64,
-    /// Frames of the machine that were on the bus after it had happened, and before the machine was started again.
+    /// Frames of the machine that were on the bus after it had happened, and before the machine was
+    /// started again.
     pub later: u64,
     /// Machines that knew that the controller was bus-off.
     pub told: u64,
@@ -55,8 +57,9 @@ impl Aftermath {
         self.requested.abs_diff(fates)
     }
 
-    /// Frames that are said to have been sent, and that the node that answers has not heard, or the other way round. This is 0 where
-    /// that node reads its controller in time: of frames that its FIFO has no room for, it counts only how often that happened.
+    /// Frames that are said to have been sent, and that the node that answers has not heard, or the
+    /// other way round. This is 0 where that node reads its controller in time: of frames that its
+    /// FIFO has no room for, it counts only how often that happened.
     #[must_use]
     pub const fn unheard(&self) -> u64 {
         self.sent.abs_diff(self.heard)

@@ -3,7 +3,8 @@
 use crate::entry::{self, figure};
 use probe::Results;
 
-/// How the entries of a description begin that say how often KVM did something in a round trip, by kind.
+/// How the entries of a description begin that say how often KVM did something in a round trip, by
+/// kind.
 pub(crate) const PER_TRIP: &str = "kvm a round trip, ";
 /// KVM's own name for all exits together.
 const ALL: &str = "exits";
@@ -14,7 +15,8 @@ pub fn exits(results: &Results) -> impl Iterator<Item = (&str, f64)> {
     entry::figures(results, PER_TRIP)
 }
 
-/// How often KVM left the machine for a frame: half of a round trip's. `None` for results without inner machines.
+/// How often KVM left the machine for a frame: half of a round trip's. `None` for results without
+/// inner machines.
 #[must_use]
 pub fn exits_a_frame(results: &Results) -> Option<f64> {
     let (_, count) = exits(results).find(|(kind, _)| *kind == ALL)?;
@@ -26,7 +28,8 @@ pub fn exits_a_frame(results: &Results) -> Option<f64> {
 pub struct Beside {
     /// How long the longest of their frames is on the bus, with the intermission after it, ns.
     pub frame: u64,
-    /// How much of the time there was a frame on the bus during the round trips, per cent, intermissions included.
+    /// How much of the time there was a frame on the bus during the round trips, per cent,
+    /// intermissions included.
     pub asking: f64,
     /// Their frames on the bus a second, while nobody asks.
     pub rate: f64,
@@ -42,7 +45,8 @@ pub struct Beside {
     pub lost: u64,
     /// Frames on the bus for which the node that answers had no room.
     pub unheard: u64,
-    /// What KVM counted for each frame on the bus, of all machines together, by its own names, while nobody asks.
+    /// What KVM counted for each frame on the bus, of all machines together, by its own names,
+    /// while nobody asks.
     pub exits: Vec<(String, f64)>,
 }
 

@@ -339,7 +339,8 @@ pub fn search(
     search_in_rounds(searches, find, &mut |_, todo| make(todo))
 }
 
-/// Makes experiments of a round and keeps what comes of them; it also sees how far the searches are.
+/// Makes experiments of a round and keeps what comes of them; it also sees how far the searches
+/// are.
 pub type MakeRound<'a> = dyn FnMut(&[Search], &[Experiment]) -> Result<Tally, ScheduleError> + 'a;
 
 /// As [`search`]; `make` also sees how far the searches are.

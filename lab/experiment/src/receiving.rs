@@ -13,7 +13,8 @@ pub struct Receiving {
     pub load: f64,
     /// Frames that the driver of the controller's owner handed on.
     pub owner: u64,
-    /// Frames that the interface handed on at which the program is: of a machine that owns its controller the same.
+    /// Frames that the interface handed on at which the program is: of a machine that owns its
+    /// controller the same.
     pub machine: u64,
     /// Frames that the program has.
     pub program: u64,

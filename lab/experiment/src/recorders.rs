@@ -1,5 +1,5 @@
-//! What it costs to record many interfaces, by several recorders: made by `cangate lab bench-capture` in a
-//! guest.
+//! What it costs to record many interfaces, by several recorders: made by `cangate lab
+//! bench-capture` in a guest.
 
 use crate::by_command::ByCommand;
 use crate::choices::Cpu;

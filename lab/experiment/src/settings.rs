@@ -99,7 +99,8 @@ pub struct SettingError {
 /// timed bench knows which frame to stamp, has 16 bits.
 pub const MOST_STAMP_EVERY: u32 = 65_536;
 
-/// The highest cost of an exit, ns: a hundred times what an exit takes the slowest processors that are known.
+/// The highest cost of an exit, ns: a hundred times what an exit takes the slowest processors that
+/// are known.
 pub const MOST_EXIT_COST: u32 = 100_000;
 
 /// A number of payload bytes: which of them an experiment can have, [`Experiment::check`] says.

@@ -77,8 +77,9 @@ fn memory(experiment: &Experiment) -> u32 {
     }
 }
 
-/// Real time after which a guest is taken to hang: ten minutes, a second for ten frames and one
-/// for ten rules, five minutes for each further machine, which is far more than what a busy host with several guests a core takes.
+/// Real time after which a guest is taken to hang: ten minutes, a second for ten frames and one for
+/// ten rules, five minutes for each further machine, which is far more than what a busy host with
+/// several guests a core takes.
 fn timeout(experiment: &Experiment) -> Duration {
     let rules = experiment.filters.count().unwrap_or(0);
     let machines = u32::from(experiment.machines.beside()) * 300;

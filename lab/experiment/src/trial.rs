@@ -27,19 +27,19 @@ pub trait Machine: Sync {
     /// No guest can be had; one that fails is an [`Outcome`].
     fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error>;
 
-    /// Runs an image without an operating system to its end: [`crate::bare`] says what it is given, and what its
-    /// words mean.
+    /// Runs an image without an operating system to its end: [`crate::bare`] says what it is given,
+    /// and what its words mean.
     ///
     /// # Errors
     /// As [`Machine::run`].
     fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error>;
 
-    /// Ends all guests that run, and starts none any more, because someone asked for that from outside. The
-    /// process may end with it: nothing is left to be said.
+    /// Ends all guests that run, and starts none any more, because someone asked for that from
+    /// outside. The process may end with it: nothing is left to be said.
     fn stop(&self) {}
 
-    /// Ends all guests that run, and starts none any more, because of an error. It returns, so that the error is
-    /// reported.
+    /// Ends all guests that run, and starts none any more, because of an error. It returns, so that
+    /// the error is reported.
     fn give_up(&self) {}
 }
 

@@ -1,5 +1,5 @@
-//! A machine without an operating system: an image that runs for itself, what is given to it, and what it
-//! says on its serial line.
+//! A machine without an operating system: an image that runs for itself, what is given to it, and
+//! what it says on its serial line.
 
 use crate::cache::RunFolder;
 use crate::error::Error;
@@ -24,7 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 pub enum Processor {
     /// A PC's.
     Pc,
-    /// A Cortex-M4 without MMU, on a board that QEMU knows (`mps2-an386`); what it says comes by semihosting.
+    /// A Cortex-M4 without MMU, on a board that QEMU knows (`mps2-an386`); what it says comes by
+    /// semihosting.
     CortexM4,
 }
 
@@ -41,11 +42,13 @@ pub struct Bare {
     pub shift: u8,
     /// MiB.
     pub memory: u32,
-    /// QEMU's devices besides, each with its options, such as `kvaser_pci,canbus=b0`; and its objects.
+    /// QEMU's devices besides, each with its options, such as `kvaser_pci,canbus=b0`; and its
+    /// objects.
     pub devices: Vec<String>,
     /// See [`Bare::devices`].
     pub objects: Vec<String>,
-    /// Letters that are typed on its serial line: one each time that it has said a line since the last.
+    /// Letters that are typed on its serial line: one each time that it has said a line since the
+    /// last.
     pub letters: Vec<u8>,
     /// Real time after which it is taken to hang.
     pub timeout: Duration,
@@ -156,8 +159,8 @@ impl Lab {
         self.listen(&mut command, &folder, &bare.letters, bare.timeout)
     }
 
-    /// Runs QEMU to its end, or ends it after `timeout`, and gives what came on its standard output,
-    /// which is the machine's serial line. `letters` is typed there, see [`Bare::letters`].
+    /// Runs QEMU to its end, or ends it after `timeout`, and gives what came on its standard
+    /// output, which is the machine's serial line. `letters` is typed there, see [`Bare::letters`].
     pub(crate) fn listen(
         &self,
         command: &mut Command,

@@ -1,4 +1,5 @@
-//! The root folder of a small Debian system: for tests that need its init, its package manager, its users.
+//! The root folder of a small Debian system: for tests that need its init, its package manager, its
+//! users.
 
 use crate::architecture::Architecture;
 use crate::error::{Error, tail};
@@ -11,7 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What makes a folder a system: the folders, users and groups that all packages count on, and dpkg.
+/// What makes a folder a system: the folders, users and groups that all packages count on, and
+/// dpkg.
 const BASE: [&str; 10] = [
     "base-files",
     "base-passwd",
@@ -27,9 +29,9 @@ const BASE: [&str; 10] = [
 ];
 
 impl Lab {
-    /// The root folder of a Debian 12 system with these packages and all that they depend on. They are unpacked, not
-    /// configured; dpkg counts them as installed, so that it installs further packages into the folder where their
-    /// dependencies are met.
+    /// The root folder of a Debian 12 system with these packages and all that they depend on. They
+    /// are unpacked, not configured; dpkg counts them as installed, so that it installs further
+    /// packages into the folder where their dependencies are met.
     ///
     /// # Errors
     ///

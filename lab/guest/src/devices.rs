@@ -10,15 +10,16 @@ pub(crate) const CARDS: [(&str, u8, &str); 5] = [
     ("gw1", 0x14, "b1"),
 ];
 
-/// The PCI slots of the ctucan bench's cards, the buses of their two controllers, and the names that
-/// the agent gives those that are used.
+/// The PCI slots of the ctucan bench's cards, the buses of their two controllers, and the names
+/// that the agent gives those that are used.
 pub(crate) const CTU_CARDS: [(u8, [&str; 2], &[&str]); 3] = [
     (0x10, ["b0", "b1"], &["can0", "can2"]),
     (0x11, ["b0", "b1"], &["can1"]),
     (0x12, ["b0", "b1"], &["gw0", "gw1"]),
 ];
 
-/// The PCI slots of the vm bench's cards, and the names that the agent gives them. Both are on the same bus.
+/// The PCI slots of the vm bench's cards, and the names that the agent gives them. Both are on the
+/// same bus.
 pub(crate) const VM_CARDS: [(&str, u8); 2] = [("card0", 0x10), ("card1", 0x11)];
 
 /// The PCI slots of the Ethernet cards, and their names.

@@ -1,5 +1,5 @@
-//! What goes into a guest while it runs: keys for its shell, and the size of the terminal. Pieces as in
-//! `wire`, through a FIFO that QEMU reads for a virtio serial port.
+//! What goes into a guest while it runs: keys for its shell, and the size of the terminal. Pieces
+//! as in `wire`, through a FIFO that QEMU reads for a virtio serial port.
 
 use crate::error::Error;
 use crate::wire::write_piece;

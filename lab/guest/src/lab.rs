@@ -18,11 +18,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Where the lab keeps things and where it fetches them.
 #[derive(Clone, Debug, Default)]
 pub struct Locations {
-    /// The cache folder; else `$CANGATE_LAB`, else `cangate/lab` in `$XDG_CACHE_HOME` or `~/.cache`.
+    /// The cache folder; else `$CANGATE_LAB`, else `cangate/lab` in `$XDG_CACHE_HOME` or
+    /// `~/.cache`.
     pub cache: Option<PathBuf>,
     /// The Debian mirror; else `$CANGATE_MIRROR`, else that of the host's own apt.
     pub mirror: Option<String>,
-    /// The gateway under test: a program `cangate`; else the one beside the program that runs, else the one in PATH.
+    /// The gateway under test: a program `cangate`; else the one beside the program that runs, else
+    /// the one in PATH.
     pub cangate: Option<PathBuf>,
 }
 
@@ -41,8 +43,8 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// The folder cannot be made, nothing says where it is, the gateway that was named is not a file, or the host
-    /// cannot run guests.
+    /// The folder cannot be made, nothing says where it is, the gateway that was named is not a
+    /// file, or the host cannot run guests.
     pub fn open(locations: &Locations) -> Result<Self, Error> {
         if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
             return Err(Error::Host);
@@ -206,7 +208,8 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// As [`Self::setup`], which it does where something is missing; or the module does not compile.
+    /// As [`Self::setup`], which it does where something is missing; or the module does not
+    /// compile.
     pub fn module(
         &self,
         module: kmod::Module,
@@ -224,8 +227,8 @@ impl Lab {
     }
 
     /// What a guest with this kernel is made of, as [`crate::Outcome::versions`] begins: package by
-    /// package, and as `agent` and `gateway` the hashes of the laboratory's program and of the gateway under
-    /// test. Guests with the same versions give the same results.
+    /// package, and as `agent` and `gateway` the hashes of the laboratory's program and of the
+    /// gateway under test. Guests with the same versions give the same results.
     ///
     /// # Errors
     ///

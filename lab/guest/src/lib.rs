@@ -6,8 +6,8 @@
 //! * [`agent`]: the same program as a guest's first process. It brings up the hardware, does the
 //!   [`machine::Job`] and hands out what came of it. What jobs mean beyond running a command is
 //!   the business of the one who asks ([`agent::Tasks`]): no experiment is known here.
-//! * [`Arm64Guest`]: a guest with another processor, where the arm64 package is tried; a script of the
-//!   caller's is its job.
+//! * [`Arm64Guest`]: a guest with another processor, where the arm64 package is tried; a script of
+//!   the caller's is its job.
 //! * [`program`]: programs of the guest, run from inside.
 
 #![forbid(unsafe_code)]

@@ -31,8 +31,8 @@ pub enum Bench {
     Ctucan,
     /// Interfaces of `kmod/bitcan` on bit-timed buses.
     Timed,
-    /// A hypervisor: interfaces as on the timed bench, both on one bus, KVM, and what inner machines are
-    /// made of.
+    /// A hypervisor: interfaces as on the timed bench, both on one bus, KVM, and what inner
+    /// machines are made of.
     Vm,
     /// Virtual interfaces.
     Vcan,
@@ -158,11 +158,12 @@ pub struct Spec {
     pub boot: Vec<String>,
     /// MiB.
     pub memory: u32,
-    /// Sockets of virtio CAN devices that this machine is to have: of `cangate run` with ports of kind
-    /// `virtio`. Its kernel has the driver loaded. With `listen:` before the path, QEMU listens there.
+    /// Sockets of virtio CAN devices that this machine is to have: of `cangate run` with ports of
+    /// kind `virtio`. Its kernel has the driver loaded. With `listen:` before the path, QEMU
+    /// listens there.
     pub virtio: Vec<PathBuf>,
-    /// Sockets of servers of shared memory (`cangate shm`), of each of which this machine is one side. Its kernel has
-    /// the drivers of `kmod/shmcan` loaded.
+    /// Sockets of servers of shared memory (`cangate shm`), of each of which this machine is one
+    /// side. Its kernel has the drivers of `kmod/shmcan` loaded.
     pub shm: Vec<PathBuf>,
     /// What to add to the image, with the shared libraries it needs.
     pub files: Vec<GuestFile>,
@@ -187,8 +188,8 @@ pub enum Job {
         /// Program and arguments.
         command: Vec<String>,
     },
-    /// Run a shell as root that is fed through a [`crate::Keyboard`], and hand on what it prints and
-    /// its exit status.
+    /// Run a shell as root that is fed through a [`crate::Keyboard`], and hand on what it prints
+    /// and its exit status.
     Shell {
         /// The terminal that it is to have; without one, it reads commands as from a pipe.
         terminal: Option<Terminal>,

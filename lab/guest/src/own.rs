@@ -1,5 +1,5 @@
-//! The two programs that every guest gets: the laboratory's own, which is the agent, and the gateway under
-//! test.
+//! The two programs that every guest gets: the laboratory's own, which is the agent, and the
+//! gateway under test.
 
 use crate::error::Error;
 use sha2::{Digest, Sha256};
@@ -38,11 +38,11 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Reads both programs. `gateway` is the path that the user gave; without it, the gateway is the program beside
-    /// the one that runs, else the one in PATH.
+    /// Reads both programs. `gateway` is the path that the user gave; without it, the gateway is
+    /// the program beside the one that runs, else the one in PATH.
     pub(crate) fn find(gateway: Option<&Path>) -> Result<Self, Error> {
-        // Not /proc/self/exe: an error should name a program that was built anew since, rather than run it
-        // by chance.
+        // Not /proc/self/exe: an error should name a program that was built anew since, rather than
+        // run it by chance.
         let own = std::env::current_exe().map_err(Error::file("find", Path::new(AGENT)))?;
         let path = match gateway {
             Some(path) => path.to_path_buf(),

@@ -159,7 +159,8 @@ impl Background {
         self.signal(Signal::CONT);
     }
 
-    /// Asks it to end (SIGTERM), and gives it this long; then it is killed. It is gone when this returns.
+    /// Asks it to end (SIGTERM), and gives it this long; then it is killed. It is gone when this
+    /// returns.
     pub fn end(&mut self, patience: Duration) {
         const LOOK_EVERY: Duration = Duration::from_millis(10);
         self.signal(Signal::TERM);
@@ -170,7 +171,8 @@ impl Background {
         self.kill();
     }
 
-    /// Ends it with all that it has started, whatever it does (SIGKILL). It is gone when this returns.
+    /// Ends it with all that it has started, whatever it does (SIGKILL). It is gone when this
+    /// returns.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         let _ = self.child.wait();

@@ -36,8 +36,8 @@ impl Lab {
         self.run_with(spec, progress, sink, None)
     }
 
-    /// Runs a guest with a [`Job::Shell`] to its end. `begin` gets what the shell is fed through, once
-    /// the guest has booted.
+    /// Runs a guest with a [`Job::Shell`] to its end. `begin` gets what the shell is fed through,
+    /// once the guest has booted.
     ///
     /// # Errors
     ///

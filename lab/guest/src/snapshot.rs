@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How much time of the host's processors a guest that is to be saved may use until it stops itself.
+/// How much time of the host's processors a guest that is to be saved may use until it stops
+/// itself.
 const BOOT: Duration = Duration::from_secs(300);
 /// How often a guest is booted to be saved before that is given up. At the first try it is as it
 /// should be nearly always.
@@ -24,8 +25,9 @@ const IMAGES: usize = 12;
 /// How many saved machines are kept: 100 to 200 MB each.
 const STATES: usize = 32;
 
-/// A hash of all that an image depends on, so that it can be kept; `others` is one of further files. The program that runs is in
-/// it, and with it the way images are put together; the gateway under test is, too.
+/// A hash of all that an image depends on, so that it can be kept; `others` is one of further
+/// files. The program that runs is in it, and with it the way images are put together; the gateway
+/// under test is, too.
 pub(crate) fn image_hash(
     programs: &Programs,
     trees: &[&Tree],

@@ -333,8 +333,9 @@ fn depmod(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
     })
 }
 
-/// Leaves a kernel the modules that guests use, and lists them as installing the package would have.
-/// depmod is one of the guest's `programs`, which run on the host; it reads modules of any processor.
+/// Leaves a kernel the modules that guests use, and lists them as installing the package would
+/// have. depmod is one of the guest's `programs`, which run on the host; it reads modules of any
+/// processor.
 pub(crate) fn choose_modules(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
     depmod(programs, tree, version)?;
     keep_modules(&modules_folder(tree, version))?;

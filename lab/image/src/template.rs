@@ -111,8 +111,8 @@ fn said(command: &mut Command) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// The image of this version of cangate, built with the user's cargo where it is not in `folder` yet.
-/// `begin` is called before anything takes long.
+/// The image of this version of cangate, built with the user's cargo where it is not in `folder`
+/// yet. `begin` is called before anything takes long.
 ///
 /// # Errors
 /// [`TemplateError`]: what is missing, and what to install.
@@ -152,8 +152,8 @@ pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Templat
     Ok(found(path))
 }
 
-/// Can the image be had, because it is in `folder` or the compiler for it is here? For those who are going to
-/// need it later.
+/// Can the image be had, because it is in `folder` or the compiler for it is here? For those who
+/// are going to need it later.
 ///
 /// # Errors
 /// [`TemplateError`]: what is missing, and what to install.
@@ -192,8 +192,8 @@ fn hash(machine: For, version: Option<&str>) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Takes out of the lock file what an image does not need, which only cargo knows; all that stays is what was tested.
-/// Cargo fetches libraries for it and compiles none.
+/// Takes out of the lock file what an image does not need, which only cargo knows; all that stays
+/// is what was tested. Cargo fetches libraries for it and compiles none.
 fn pin(cargo: &OsStr, work: &Path, version: Option<&str>) -> Result<(), TemplateError> {
     let path = work.join("Cargo.lock");
     let before = fs::read_to_string(&path).map_err(file("read", &path))?;

@@ -1,7 +1,9 @@
-//! Virtual machines by KVM: the one call of `kvm-ioctls` that is not safe, handing memory to a machine.
+//! Virtual machines by KVM: the one call of `kvm-ioctls` that is not safe, handing memory to a
+//! machine.
 //!
-//! A crate of the laboratory and not a module of `linux`, because the gateway knows nothing of KVM: a feature of
-//! `linux` would make the laboratory's `linux` another build than the gateway's, and so of every crate above it.
+//! A crate of the laboratory and not a module of `linux`, because the gateway knows nothing of KVM:
+//! a feature of `linux` would make the laboratory's `linux` another build than the gateway's, and
+//! so of every crate above it.
 
 #![deny(unsafe_code)]
 
@@ -19,8 +21,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine with this memory. The memory stays mapped until this process ends: a machine is all that its monitor's
-    /// process is for, and its processors' descriptors keep the kernel using the memory when the [`Machine`] is gone.
+    /// A machine with this memory. The memory stays mapped until this process ends: a machine is
+    /// all that its monitor's process is for, and its processors' descriptors keep the kernel using
+    /// the memory when the [`Machine`] is gone.
     ///
     /// # Errors
     /// What KVM_CREATE_VM and KVM_SET_USER_MEMORY_REGION say.
@@ -37,9 +40,9 @@ impl Machine {
             // One more owner of the mapping, who never lets go.
             std::mem::forget(region.get_mmap());
             #[allow(unsafe_code)]
-            // SAFETY: address and length are those of a mapping that is never unmapped, because an owner of it was forgotten
-            // above. Its bytes are only reached by raw pointers and volatile accesses (vm-memory), so that the machine may
-            // change them at any time.
+            // SAFETY: address and length are those of a mapping that is never unmapped, because an
+            // owner of it was forgotten above. Its bytes are only reached by raw pointers and
+            // volatile accesses (vm-memory), so that the machine may change them at any time.
             unsafe {
                 vm.set_user_memory_region(place)?;
             }

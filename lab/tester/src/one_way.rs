@@ -1,4 +1,5 @@
-//! Frames that go one way: the tester sends them on a bit-timed bus, and somebody else counts what arrives.
+//! Frames that go one way: the tester sends them on a bit-timed bus, and somebody else counts what
+//! arrives.
 
 use crate::measure::Error;
 use crate::plan::{Plan, Planned};
@@ -23,7 +24,8 @@ pub struct Sent {
     pub duration: u32,
 }
 
-/// Sends the plan's frames on a bus of `kmod/bitcan`, at this bit rate, and says which were on it, in their order.
+/// Sends the plan's frames on a bus of `kmod/bitcan`, at this bit rate, and says which were on it,
+/// in their order.
 ///
 /// # Errors
 /// [`Error`] where the run cannot begin, or the device does not do as it should.
@@ -59,7 +61,8 @@ pub fn one_way(
     })
 }
 
-/// The planned frames among what was on the bus: they leave in their order, and the tester's number as a node is 0.
+/// The planned frames among what was on the bus: they leave in their order, and the tester's number
+/// as a node is 0.
 fn in_order(planned: &[Planned], ran: &Ran, bus: u8) -> Vec<Sent> {
     let mut stamps: Vec<&Stamp> = ran
         .stamps

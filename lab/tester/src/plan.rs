@@ -48,8 +48,8 @@ pub struct Plan {
     pub fd: Option<u8>,
     /// Seed of identifiers, lengths and payloads.
     pub seed: u64,
-    /// Frames that the tester sends besides, on the bus on which it receives, at times of the replayed
-    /// log's clock. They have no number and are not measured. Bit-timed buses only.
+    /// Frames that the tester sends besides, on the bus on which it receives, at times of the
+    /// replayed log's clock. They have no number and are not measured. Bit-timed buses only.
     pub beside: Vec<(Nanos, Frame)>,
 }
 
@@ -156,8 +156,8 @@ impl Plan {
         Ok(planned)
     }
 
-    /// How long after the earliest of all frames the first one of [`Plan::frames`] is sent; and the frames
-    /// beside, with their times after the earliest, ns.
+    /// How long after the earliest of all frames the first one of [`Plan::frames`] is sent; and the
+    /// frames beside, with their times after the earliest, ns.
     pub(crate) fn together(&self) -> (Nanos, Vec<(Nanos, Frame)>) {
         let first = match &self.traffic {
             Source::Log(log) => log

@@ -2,10 +2,10 @@
 //! frames that are missing in the file.
 //!
 //! Frames are sent into virtual interfaces at a pace, with real-time priority, as buses would bring
-//! them: whether the recorder keeps up or not. Its processor time is the kernel's own account of its
-//! threads (`/proc/PID/task/*/schedstat`), from the first frame until it has nothing more to do. What
-//! a delivery to it costs stands in the sender's time, because a virtual interface delivers while it
-//! is sent to; the difference to a run without a recorder is this share.
+//! them: whether the recorder keeps up or not. Its processor time is the kernel's own account of
+//! its threads (`/proc/PID/task/*/schedstat`), from the first frame until it has nothing more to
+//! do. What a delivery to it costs stands in the sender's time, because a virtual interface
+//! delivers while it is sent to; the difference to a run without a recorder is this share.
 
 use crate::realtime::prepare;
 use frame::{CanId, Frame};
@@ -55,7 +55,8 @@ pub struct Cost {
     pub sent: u32,
     /// How long that took, s.
     pub seconds: f64,
-    /// Frames in a second that were reached: less where the sender itself takes the whole processor.
+    /// Frames in a second that were reached: less where the sender itself takes the whole
+    /// processor.
     pub reached: f64,
     /// Processor time of the recorder for each frame that was sent, ns.
     pub recorder_ns: f64,
@@ -197,7 +198,8 @@ fn now(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Frames in a file that a recorder wrote: candump's lines, or blocks of pcapng, or records of pcap.
+/// Frames in a file that a recorder wrote: candump's lines, or blocks of pcapng, or records of
+/// pcap.
 ///
 /// # Errors
 /// The file cannot be read, or has another form.

@@ -72,9 +72,9 @@ fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
     Ok(outcome(setup, bench, planned, &ran, warnings))
 }
 
-/// What stamps say that another tester has taken on bit-timed buses, from frames of this plan: an image
-/// without an operating system has one inside. `started`: bus time at its start, ns; `lost`: stamps that
-/// had no room.
+/// What stamps say that another tester has taken on bit-timed buses, from frames of this plan: an
+/// image without an operating system has one inside. `started`: bus time at its start, ns; `lost`:
+/// stamps that had no room.
 ///
 /// # Errors
 /// [`Error`]: the plan is none, or the buses are not.

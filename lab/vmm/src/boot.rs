@@ -1,6 +1,6 @@
-//! What is in memory when the machine starts: the kernel, its image, and what it is told by the PVH boot protocol
-//! (Xen's `docs/misc/pvh.pandoc`; Linux: `arch/x86/platform/pvh`). A table of processors and interrupts stands in for
-//! ACPI (Intel's MultiProcessor Specification 1.4, §4).
+//! What is in memory when the machine starts: the kernel, its image, and what it is told by the PVH
+//! boot protocol (Xen's `docs/misc/pvh.pandoc`; Linux: `arch/x86/platform/pvh`). A table of
+//! processors and interrupts stands in for ACPI (Intel's MultiProcessor Specification 1.4, §4).
 
 use crate::error::{VmmError, file, system};
 use linux_loader::configurator::pvh::PvhBootConfigurator;
@@ -35,7 +35,8 @@ const LONGEST_LINE: usize = 2048;
 const MAGIC: u32 = 0x336E_C578;
 const PAGE: u64 = 4096;
 
-/// The local interrupt controller and the one of the board (`APIC_DEFAULT_PHYS_BASE`, `IO_APIC_DEFAULT_PHYS_BASE`).
+/// The local interrupt controller and the one of the board (`APIC_DEFAULT_PHYS_BASE`,
+/// `IO_APIC_DEFAULT_PHYS_BASE`).
 const LOCAL_APIC: u32 = 0xFEE0_0000;
 const IO_APIC: u32 = 0xFEC0_0000;
 
@@ -58,7 +59,8 @@ pub(crate) fn memory(bytes: u64) -> Result<GuestMemoryMmap, VmmError> {
     GuestMemoryMmap::from_regions(vec![region]).map_err(|error| other(&error))
 }
 
-/// Puts all of it into the memory of so many bytes, and gives the address where the processor starts.
+/// Puts all of it into the memory of so many bytes, and gives the address where the processor
+/// starts.
 pub(crate) fn load(
     memory: &GuestMemoryMmap,
     bytes: u64,
@@ -153,8 +155,8 @@ fn start_info(
     PvhBootConfigurator::write_bootparams(&all, memory)
 }
 
-/// The table of one processor, an ISA bus, and its sixteen lines on the first pins of the board's interrupt controller,
-/// as KVM has them.
+/// The table of one processor, an ISA bus, and its sixteen lines on the first pins of the board's
+/// interrupt controller, as KVM has them.
 fn table() -> Vec<u8> {
     const PROCESSOR: u8 = 0;
     const BUS: u8 = 1;
@@ -231,7 +233,8 @@ mod tests {
         }
         let le16 = |at: usize| u16::from_le_bytes([table[at], table[at + 1]]);
         assert_eq!(usize::from(le16(4)), table.len());
-        // A processor, a bus, an interrupt controller, sixteen lines and two of the processor's own.
+        // A processor, a bus, an interrupt controller, sixteen lines and two of the processor's
+        // own.
         assert_eq!(le16(34), 21);
         assert_eq!(table.len(), 44 + 20 + 20 * 8);
         assert!(all.len() as u64 <= VIDEO - TABLE);

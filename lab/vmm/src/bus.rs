@@ -47,7 +47,8 @@ impl<F: Function> Bus<F> {
             _ => {}
         }
         match at(port) {
-            // An interrupt or an output that fails is the machine's serial line out of order: nobody could be told.
+            // An interrupt or an output that fails is the machine's serial line out of order:
+            // nobody could be told.
             At::Console(offset) => bytes.iter().for_each(|byte| {
                 let _ = self.console.write(offset, *byte);
             }),

@@ -1,4 +1,5 @@
-//! Which interrupt is which: KVM's table of routes, to the old controllers' lines and to messages (MSI).
+//! Which interrupt is which: KVM's table of routes, to the old controllers' lines and to messages
+//! (MSI).
 
 use crate::error::{VmmError, kvm};
 use crate::pci::Message;

@@ -38,7 +38,8 @@ pub struct Settings {
     pub console: PathBuf,
     /// The socket, made here, whose other end is the machine's second serial line (ttyS1).
     pub agent: PathBuf,
-    /// The sockets behind its virtio CAN devices, in the order of their slots, from `0000:00:10.0` on.
+    /// The sockets behind its virtio CAN devices, in the order of their slots, from `0000:00:10.0`
+    /// on.
     pub virtio: Vec<PathBuf>,
 }
 
@@ -62,8 +63,8 @@ impl News {
     }
 }
 
-/// Runs a machine until it ends. Its processor, its agent's line and its devices have a thread each, which last as long as
-/// this process.
+/// Runs a machine until it ends. Its processor, its agent's line and its devices have a thread
+/// each, which last as long as this process.
 ///
 /// # Errors
 /// [`VmmError`].

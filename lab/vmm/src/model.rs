@@ -1,5 +1,6 @@
-//! A machine's devices without KVM and without a gateway: the same registers, with something behind them that only notes down what it
-//! is asked. For whoever holds them against the standards from outside (fuzzing); nothing that runs a machine needs it.
+//! A machine's devices without KVM and without a gateway: the same registers, with something behind
+//! them that only notes down what it is asked. For whoever holds them against the standards from
+//! outside (fuzzing); nothing that runs a machine needs it.
 
 use crate::bus::Bus;
 use crate::error::{VmmError, file, system};
@@ -23,7 +24,8 @@ pub struct Given {
     pub size: u16,
     /// The interrupt that is to be raised for it, below [`VECTORS`].
     pub vector: Option<usize>,
-    /// Where its descriptors, what the driver writes and what the device writes begin, in bytes from the memory's beginning.
+    /// Where its descriptors, what the driver writes and what the device writes begin, in bytes
+    /// from the memory's beginning.
     pub parts: [u64; 3],
 }
 
@@ -156,7 +158,8 @@ impl Model {
     /// A device's own configuration, as it is read.
     pub const CONFIG: [u8; 2] = [0x5A, 0xC3];
 
-    /// So many virtio CAN devices, at most 16, that offer these features, in front of so many bytes of memory.
+    /// So many virtio CAN devices, at most 16, that offer these features, in front of so many bytes
+    /// of memory.
     ///
     /// # Errors
     /// [`VmmError`]: no event descriptors, no memory.
@@ -195,7 +198,8 @@ impl Model {
         })
     }
 
-    /// The processor writes a port: 1, 2 or 4 bytes, or as many times that as a string instruction writes.
+    /// The processor writes a port: 1, 2 or 4 bytes, or as many times that as a string instruction
+    /// writes.
     pub fn out(&mut self, port: u16, bytes: &[u8]) -> Option<Ended> {
         self.bus.out(port, bytes)
     }

@@ -20,7 +20,8 @@ pub(crate) const SECOND: u16 = 0x2F8;
 pub(crate) const FIRST_LINE: u32 = 4;
 pub(crate) const SECOND_LINE: u32 = 3;
 
-/// The most bytes that the machine says to its agent's line before anybody listens; later ones are lost.
+/// The most bytes that the machine says to its agent's line before anybody listens; later ones are
+/// lost.
 pub(crate) const EARLY: usize = 1 << 16;
 
 /// An interrupt by an event descriptor.
@@ -124,7 +125,8 @@ type Agents = Serial<Line, Empty, Out>;
 pub(crate) struct Agent(Arc<Mutex<Agents>>);
 
 impl Agent {
-    /// A line whose other end is whoever connects to this socket. Gives what a thread is to do for it.
+    /// A line whose other end is whoever connects to this socket. Gives what a thread is to do for
+    /// it.
     pub(crate) fn new(
         path: &Path,
         line: Line,
@@ -148,8 +150,8 @@ impl Agent {
         Ok((agent, serve))
     }
 
-    /// A line at whose other end nobody is: what the machine says waits in the second part, and the third is written when it has
-    /// read all that was there.
+    /// A line at whose other end nobody is: what the machine says waits in the second part, and the
+    /// third is written when it has read all that was there.
     pub(crate) fn unheard(line: Line) -> Result<(Self, Out, EventFd), VmmError> {
         let empty = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
         let out = Out::default();

@@ -107,8 +107,8 @@ fn drawn(packages: &[Package]) -> Arrows {
         .collect()
 }
 
-/// Rows of the table whose first cell is `` `crates/ROOM` `` or `` `lab/ROOM` ``; the last cell names the rooms that it
-/// knows, each in backquotes, or says "nobody" or "all".
+/// Rows of the table whose first cell is `` `crates/ROOM` `` or `` `lab/ROOM` ``; the last cell
+/// names the rooms that it knows, each in backquotes, or says "nobody" or "all".
 fn promised(text: &str) -> Result<Arrows> {
     let mut arrows = Arrows::new();
     let bare = format!("| `{BARE}`");

@@ -61,8 +61,8 @@ const BUSES: u8 = 8;
 const EVENTS: usize = 64;
 
 impl World {
-    /// Buses without controllers, and a tester that has not started; `None` where the task has what is no
-    /// frame.
+    /// Buses without controllers, and a tester that has not started; `None` where the task has what
+    /// is no frame.
     #[must_use]
     pub fn new(task: &Task) -> Option<Self> {
         Some(Self {
@@ -180,11 +180,12 @@ impl World {
         Ok(())
     }
 
-    /// The doorbell, rung at this time: frames of these transmit buffers are ready, in the order of their
-    /// numbers.
+    /// The doorbell, rung at this time: frames of these transmit buffers are ready, in the order of
+    /// their numbers.
     ///
     /// # Errors
-    /// [`Trap::Down`]: off the bus or bus-off; [`Trap::Invalid`]: no frame that this controller can send.
+    /// [`Trap::Down`]: off the bus or bus-off; [`Trap::Invalid`]: no frame that this controller can
+    /// send.
     pub fn ring(&mut self, seat: usize, buffers: u32, at: Nanos) -> Result<(), Trap> {
         self.run(at);
         let now = self.now;
@@ -247,8 +248,8 @@ impl World {
         }
     }
 
-    /// Lets time pass to the next thing that happens, and everybody react to it. `late`: when the bench
-    /// came to run, which is what an ideal gateway's frames are ready at.
+    /// Lets time pass to the next thing that happens, and everybody react to it. `late`: when the
+    /// bench came to run, which is what an ideal gateway's frames are ready at.
     fn step(&mut self, to: Nanos, late: Nanos) {
         self.now = to;
         let (happened, seats) = (&mut self.happened, &self.seats);

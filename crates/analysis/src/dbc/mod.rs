@@ -1,7 +1,7 @@
 //! What a DBC says of the traffic of a bus.
 //!
-//! The grammar is `can-dbc-pest`'s. This reads from its statements what a message set needs: messages with their
-//! senders, and attributes of Vector's tools, of messages and of their signals.
+//! The grammar is `can-dbc-pest`'s. This reads from its statements what a message set needs:
+//! messages with their senders, and attributes of Vector's tools, of messages and of their signals.
 
 mod attributes;
 mod decode;

@@ -13,8 +13,8 @@ const CRCS: usize = 1 << CRC_BITS;
 const POLYNOMIAL: u16 = 0x4599;
 const DELIMITER: u32 = 1;
 
-/// For each CRC and each state of a run, one more than the most stuff bits with which it is reached;
-/// 0 where it is not reached.
+/// For each CRC and each state of a run, one more than the most stuff bits with which it is
+/// reached; 0 where it is not reached.
 type Layer = Vec<u8>;
 
 const fn place(crc: u16, run: Run) -> usize {
@@ -31,8 +31,8 @@ const fn crc_bit(crc: u16, bit: bool) -> u16 {
     }
 }
 
-/// The CRC before the last bit, which was `bit`: the polynomial has its last term, so the lowest bit
-/// of the CRC tells whether it was subtracted.
+/// The CRC before the last bit, which was `bit`: the polynomial has its last term, so the lowest
+/// bit of the CRC tells whether it was subtracted.
 const fn crc_before(crc: u16, bit: bool) -> u16 {
     let subtracted = crc & 1 != 0;
     let shifted = if subtracted { crc ^ POLYNOMIAL } else { crc };
@@ -57,8 +57,8 @@ const LONGEST_TAIL: u8 = 4;
 pub(super) struct FreePayload {
     bytes: usize,
     start: Run,
-    /// The CRC that the payload adds, the state of the run after it, its stuff bits; the best first, and
-    /// only those that can be best with some CRC before them.
+    /// The CRC that the payload adds, the state of the run after it, its stuff bits; the best
+    /// first, and only those that can be best with some CRC before them.
     ends: Vec<(u16, Run, u8)>,
 }
 
@@ -174,12 +174,12 @@ impl FreePayload {
 
 /// The greatest length over all payloads.
 ///
-/// The stuff bits of a classic frame go on into the CRC, so a payload is judged by both. Bit by bit,
-/// the most stuff bits are kept for each pair of CRC and run that a payload can lead to: 2^15 · 8
-/// states, which all that follows depends on and nothing else. The CRC is linear: the CRC of header and
-/// payload is that of the header with zeros behind it, exclusive or that of the payload alone. So what
-/// the payload does is worked out once for a length and a run that the header ends with, and kept in
-/// `kept`.
+/// The stuff bits of a classic frame go on into the CRC, so a payload is judged by both. Bit by
+/// bit, the most stuff bits are kept for each pair of CRC and run that a payload can lead to: 2^15
+/// · 8 states, which all that follows depends on and nothing else. The CRC is linear: the CRC of
+/// header and payload is that of the header with zeros behind it, exclusive or that of the payload
+/// alone. So what the payload does is worked out once for a length and a run that the header ends
+/// with, and kept in `kept`.
 pub(super) fn greatest(shape: &Shape, kept: &mut Vec<FreePayload>) -> Bits {
     let start = Start::of(shape);
     let bits = shape.wire_len() * 8;
@@ -214,7 +214,8 @@ fn length(start: &Start, payload_bits: usize, stuffed: u32) -> Bits {
     }
 }
 
-/// A payload that has the greatest length. It keeps what [`greatest`] forgets, 256 KiB for each bit.
+/// A payload that has the greatest length. It keeps what [`greatest`] forgets, 256 KiB for each
+/// bit.
 pub(super) fn payload(shape: &Shape) -> [u8; dlc::FD_MAX] {
     let start = Start::of(shape);
     let bits = shape.wire_len() * 8;

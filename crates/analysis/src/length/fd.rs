@@ -15,10 +15,10 @@ const DELIMITER: u32 = 1;
 
 /// The greatest length, and a payload that has it.
 ///
-/// Dynamic stuff bits end with the payload, and the CRC field has fixed ones, so the length depends on
-/// nothing but the runs of equal bits up to there: the greatest number of stuff bits over all payloads
-/// is that of the best way through the states of a run, bit by bit. All stuff bits of the payload
-/// have the same bit rate, so most bits is most time.
+/// Dynamic stuff bits end with the payload, and the CRC field has fixed ones, so the length depends
+/// on nothing but the runs of equal bits up to there: the greatest number of stuff bits over all
+/// payloads is that of the best way through the states of a run, bit by bit. All stuff bits of the
+/// payload have the same bit rate, so most bits is most time.
 pub(super) fn greatest(shape: &Shape) -> (Bits, [u8; dlc::FD_MAX]) {
     let header = HeaderBits::of(shape.header());
     let payload_bits = shape.wire_len() * 8;

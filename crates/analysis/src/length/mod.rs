@@ -73,8 +73,8 @@ impl Bits {
 /// How the length of a frame is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LengthRule {
-    /// The greatest that the identifier and what is known of the payload allow: exact to the bit where
-    /// the payload is known.
+    /// The greatest that the identifier and what is known of the payload allow: exact to the bit
+    /// where the payload is known.
     #[default]
     Greatest,
     /// By the usual formula, whatever identifier and payload: see [`by_formula`].
@@ -142,16 +142,16 @@ impl Lengths {
     }
 }
 
-/// The length by formula: a stuff bit after the first five bits that can be stuffed and after each four
-/// more, whatever they are.
+/// The length by formula: a stuff bit after the first five bits that can be stuffed and after each
+/// four more, whatever they are.
 ///
-/// Classic: g + 8n + 13 + ⌊(g + 8n − 1) / 4⌋ bits with g = 34 (SFF) or 54 (EFF), of which 13 are not
-/// stuffed and 3 are the intermission, which is left out here (Davis, Burns, Bril, Lukkien, *Controller
-/// Area Network (CAN) schedulability analysis: Refuted, revisited and revised*, Real-Time Systems 35,
-/// 2007, equation 1). FD in the same way, with its parts: the bits up to BRS can hold at most
-/// ⌊(h − 1) / 4⌋ stuff bits, h = 17 (SFF) or 36 (EFF); all up to the end of the payload together at most
-/// ⌊(h + 5 + 8n − 1) / 4⌋. A stuff bit takes longest at the nominal rate, so as many as can be are counted
-/// there.
+/// Classic: g + 8n + 13 + ⌊(g + 8n − 1) / 4⌋ bits with g = 34 (SFF) or 54 (EFF), of which 13 are
+/// not stuffed and 3 are the intermission, which is left out here (Davis, Burns, Bril, Lukkien,
+/// *Controller Area Network (CAN) schedulability analysis: Refuted, revisited and revised*,
+/// Real-Time Systems 35, 2007, equation 1). FD in the same way, with its parts: the bits up to BRS
+/// can hold at most ⌊(h − 1) / 4⌋ stuff bits, h = 17 (SFF) or 36 (EFF); all up to the end of the
+/// payload together at most ⌊(h + 5 + 8n − 1) / 4⌋. A stuff bit takes longest at the nominal rate,
+/// so as many as can be are counted there.
 #[must_use]
 pub fn by_formula(shape: &Shape) -> Bits {
     let header = shape.header();
@@ -180,8 +180,8 @@ pub fn by_formula(shape: &Shape) -> Bits {
     }
 }
 
-/// Bits of a frame in which a stuff bit can follow: up to BRS, and after it (of classic frames all count
-/// as the former).
+/// Bits of a frame in which a stuff bit can follow: up to BRS, and after it (of classic frames all
+/// count as the former).
 fn stuffable(shape: &Shape) -> (u32, u32) {
     let header = shape.header();
     let payload = 8 * shape.wire_len() as u32;

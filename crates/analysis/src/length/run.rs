@@ -1,7 +1,7 @@
 //! Bit stuffing, one bit at a time.
 
-/// The last bit sent and how many equal ones there were, 1 to 4: after five the stuff bit follows at
-/// once and starts a run of its own (ISO 11898-1, frame coding).
+/// The last bit sent and how many equal ones there were, 1 to 4: after five the stuff bit follows
+/// at once and starts a run of its own (ISO 11898-1, frame coding).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Run(u8);
 

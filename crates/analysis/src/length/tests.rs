@@ -106,7 +106,8 @@ proptest! {
     }
 }
 
-/// Davis et al. 2007, equations 2 and 3: 55 + 10n bits (SFF) and 80 + 10n (EFF), intermission included.
+/// Davis et al. 2007, equations 2 and 3: 55 + 10n bits (SFF) and 80 + 10n (EFF), intermission
+/// included.
 #[test]
 fn the_formula_is_the_papers() {
     for len in 0..=8 {

@@ -18,8 +18,8 @@ pub(crate) struct Critical {
 }
 
 impl Compiled {
-    /// The phases in which a message's latency is longest, and its bound in them; without what other nodes' frames wait
-    /// in their queues. `None` if there is no bound.
+    /// The phases in which a message's latency is longest, and its bound in them; without what
+    /// other nodes' frames wait in their queues. `None` if there is no bound.
     pub(crate) fn critical(&self, found: &Assessment, message: usize) -> Option<Critical> {
         let sent = self.messages.get(message)?;
         let queued = found.nodes.get(sent.node)?.service == Service::Queue;

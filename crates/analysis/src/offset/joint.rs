@@ -42,8 +42,8 @@ impl Joint {
         let mut repeats = None;
         let periods: Vec<Nanos> = streams.iter().map(|s| s.arrival.period()).collect();
         let common = phases::count(&periods).and_then(|common| Nanos::try_from(common).ok());
-        // Behind a common multiple each number is greater by as many frames as it has in one. (A distance could make it
-        // greater by more.)
+        // Behind a common multiple each number is greater by as many frames as it has in one. (A
+        // distance could make it greater by more.)
         if let Some(common) = common.filter(|common| *common <= piece)
             && streams.iter().all(|s| s.arrival.distance() == 0)
         {
@@ -84,7 +84,8 @@ impl Joint {
         })
     }
 
-    /// What they occupy at most, of those released in an interval of this length, both ends included, ns.
+    /// What they occupy at most, of those released in an interval of this length, both ends
+    /// included, ns.
     pub(crate) fn within(&self, span: Nanos) -> Nanos {
         let more = (span / self.piece).saturating_mul(self.of_piece);
         let left = span % self.piece;
@@ -114,7 +115,8 @@ impl Joint {
         self.members.iter().map(|(_, _, s)| s.load()).sum()
     }
 
-    /// When on their clock an interval of this length begins in which they occupy most; with one of them.
+    /// When on their clock an interval of this length begins in which they occupy most; with one of
+    /// them.
     pub(super) fn worst(&self, span: Nanos) -> Option<(usize, Nanos)> {
         let sum = |phase: &Phase| {
             let each = self.members.iter().zip(&phase.shifts);

@@ -1,63 +1,71 @@
 //! Messages of a node whose events share its clock.
 //!
 //! # The model
-//! The messages of a node that have an [offset](crate::Message::offset) have their events at *S* + offset + k · period,
-//! for one *S* of the node and all whole numbers k. *S* is any time, and nodes know nothing of each other's: so the
-//! phases between nodes are arbitrary, and may drift. A frame is released at most its jitter after its event, as ever;
-//! an event may also release nothing (before the node was started, or because nothing was to be said). A node's clock
-//! is taken to run as periods say: what it is off in a busy period has to be in the jitter. Messages of the node
+//! The messages of a node that have an [offset](crate::Message::offset) have their events at *S* +
+//! offset + k · period, for one *S* of the node and all whole numbers k. *S* is any time, and nodes
+//! know nothing of each other's: so the phases between nodes are arbitrary, and may drift. A frame
+//! is released at most its jitter after its event, as ever; an event may also release nothing
+//! (before the node was started, or because nothing was to be said). A node's clock is taken to run
+//! as periods say: what it is off in a busy period has to be in the jitter. Messages of the node
 //! without an offset have any phase.
 //!
 //! # What a window can hold
-//! For an *s* on the node's clock, a message can release a frame in [*s*, *s* + w] for each event from *s* − jitter to
-//! *s* + w, and no more than keep their distance. Let the *last instant* of an event be the event and the jitter. Let
-//! *s* grow, with w as it is: the number of a message steps down only behind a last instant of it, and can step up
-//! everywhere else. So any sum of such numbers, with weights that are not negative, is greatest at an *s* that is a
-//! last instant of one of the messages. There are as many of these *phases* as frames in a common multiple of the
-//! periods. In one phase a message is like one of any phase, but later: with its next last instant at *s* + σ, its
-//! events are at *s* + σ − jitter + n · period. So it has its jitter less σ, or, if σ is greater, none and a *lead* of
-//! σ − jitter (`Stream` of [`mod@crate::window`]).
+//! For an *s* on the node's clock, a message can release a frame in [*s*, *s* + w] for each event
+//! from *s* − jitter to *s* + w, and no more than keep their distance. Let the *last instant* of an
+//! event be the event and the jitter. Let *s* grow, with w as it is: the number of a message steps
+//! down only behind a last instant of it, and can step up everywhere else. So any sum of such
+//! numbers, with weights that are not negative, is greatest at an *s* that is a last instant of one
+//! of the messages. There are as many of these *phases* as frames in a common multiple of the
+//! periods. In one phase a message is like one of any phase, but later: with its next last instant
+//! at *s* + σ, its events are at *s* + σ − jitter + n · period. So it has its jitter less σ, or, if
+//! σ is greater, none and a *lead* of σ − jitter (`Stream` of [`mod@crate::window`]).
 //!
 //! # The node's messages among the rivals of another node's frame
-//! The derivations of [`mod@crate::window`] count what rivals release from *s* to *s* + w. For all rivals of one clock
-//! together that is at most `Joint::within`, the greatest sum of all phases. It stands in the recurrences in the
-//! place of the sum of the single numbers. The phase may be another one for each w, so the bound is safe, but not
-//! always reached. (The same step is known of transactions: Palencia, González Harbour, *Schedulability analysis for
-//! tasks with static and dynamic offsets*, RTSS 1998; Mäki-Turja, Nolin, *Efficient implementation of tight
-//! response-times for tasks with offsets*, Real-Time Systems 40, 2008. For CAN: Szakály, 2003; Grenier, Havet, Navet,
-//! *Pushing the limits of CAN*, ERTS 2008; Meumeu Yomsi, Bertrand, Navet, Davis, *Controller Area Network (CAN):
-//! response time analysis with offsets*, WFCS 2012. What stands here is derived here.)
+//! The derivations of [`mod@crate::window`] count what rivals release from *s* to *s* + w. For all
+//! rivals of one clock together that is at most `Joint::within`, the greatest sum of all phases. It
+//! stands in the recurrences in the place of the sum of the single numbers. The phase may be
+//! another one for each w, so the bound is safe, but not always reached. (The same step is known of
+//! transactions: Palencia, González Harbour, *Schedulability analysis for tasks with static and
+//! dynamic offsets*, RTSS 1998; Mäki-Turja, Nolin, *Efficient implementation of tight
+//! response-times for tasks with offsets*, Real-Time Systems 40, 2008. For CAN: Szakály, 2003;
+//! Grenier, Havet, Navet, *Pushing the limits of CAN*, ERTS 2008; Meumeu Yomsi, Bertrand, Navet,
+//! Davis, *Controller Area Network (CAN): response time analysis with offsets*, WFCS 2012. What
+//! stands here is derived here.)
 //!
 //! # A frame of the node, in order of priority
-//! Let *s* begin the busy period of a frame with an offset, and let it follow q frames of its own message that can be
-//! released from *s* on. Its wait w from *s* on depends on *s* by the numbers of the node's own rivals and by q; all
-//! other rivals have any phase, which can be kept to *s*. Let *s* grow. Until behind the next last instant of one of
-//! these rivals or of the message itself, no number steps down, so w does not; the event and the release of the frame
-//! come nearer to *s*, so response and latency grow. The frame is released before its own last instant ends. So it is
-//! enough to look at the phases of the message and its own rivals, and in each at all frames of the busy period. A
-//! phase in which the next last instant of each message is as late as in another phase, or later, has no greater number
-//! for any w, and no event nearer to *s*: it need not be looked at.
+//! Let *s* begin the busy period of a frame with an offset, and let it follow q frames of its own
+//! message that can be released from *s* on. Its wait w from *s* on depends on *s* by the numbers
+//! of the node's own rivals and by q; all other rivals have any phase, which can be kept to *s*.
+//! Let *s* grow. Until behind the next last instant of one of these rivals or of the message
+//! itself, no number steps down, so w does not; the event and the release of the frame come nearer
+//! to *s*, so response and latency grow. The frame is released before its own last instant ends. So
+//! it is enough to look at the phases of the message and its own rivals, and in each at all frames
+//! of the busy period. A phase in which the next last instant of each message is as late as in
+//! another phase, or later, has no greater number for any w, and no event nearer to *s*: it need
+//! not be looked at.
 //!
 //! # A frame of the node, in a queue in order of arrival
-//! [`mod@crate::queue`] counts what is released from *s* up to the release, *s* + a. Let all messages of the node have
-//! an offset, and none a distance. Let *s* grow and the release stay: until behind the next last instant of one of
-//! them, what is released up to the release remains, later frames that overtake only become more, and the start, seen
-//! from the release, becomes no earlier. If *s* meets the release, let both grow together up to the next last instant,
-//! which is not behind that of the frame. So the phases are enough. In each, a must be a time at which an event of the
-//! message allows a release. (A message of any phase, or one with a distance, can have fewer frames in a shorter time:
-//! where the node has one, its own frames are counted with any phase.)
+//! [`mod@crate::queue`] counts what is released from *s* up to the release, *s* + a. Let all
+//! messages of the node have an offset, and none a distance. Let *s* grow and the release stay:
+//! until behind the next last instant of one of them, what is released up to the release remains,
+//! later frames that overtake only become more, and the start, seen from the release, becomes no
+//! earlier. If *s* meets the release, let both grow together up to the next last instant, which is
+//! not behind that of the frame. So the phases are enough. In each, a must be a time at which an
+//! event of the message allows a release. (A message of any phase, or one with a distance, can have
+//! fewer frames in a shorter time: where the node has one, its own frames are counted with any
+//! phase.)
 //!
 //! # How many frames wait
-//! At a time t those wait that were released less than their latency before. Seen backward from t, this is the same
-//! sum, with events in the place of last instants.
+//! At a time t those wait that were released less than their latency before. Seen backward from t,
+//! this is the same sum, with events in the place of last instants.
 //!
 //! # Limits
-//! More than [`MOST_PHASES`] phases of a node are not looked at. Messages are then taken, beginning with each of its
-//! periods, in order of their load as long as their common multiple allows, and the greatest load that was found
-//! remains; the others have any phase, which is safe: all *S* are among any phases. [`Offsets`] says how many were. A
-//! table of a joint sum ends at the busy period that follows without offsets, at a common multiple behind which it
-//! repeats itself, or where it becomes too long. A longer window is then cut into pieces: it holds no more than all of
-//! them.
+//! More than [`MOST_PHASES`] phases of a node are not looked at. Messages are then taken, beginning
+//! with each of its periods, in order of their load as long as their common multiple allows, and
+//! the greatest load that was found remains; the others have any phase, which is safe: all *S* are
+//! among any phases. [`Offsets`] says how many were. A table of a joint sum ends at the busy period
+//! that follows without offsets, at a common multiple behind which it repeats itself, or where it
+//! becomes too long. A longer window is then cut into pieces: it holds no more than all of them.
 
 mod critical;
 mod joint;
@@ -84,20 +92,22 @@ const MOST_CHOICES: usize = 16;
 pub struct Offsets {
     /// Messages of the node with an offset.
     pub given: usize,
-    /// Of these, how many were looked at in all phases to each other. The others have any phase: together they would
-    /// have more than [`MOST_PHASES`].
+    /// Of these, how many were looked at in all phases to each other. The others have any phase:
+    /// together they would have more than [`MOST_PHASES`].
     pub used: usize,
-    /// Are the node's own frames looked at in these phases? Frames in a queue are not if one of the node's messages
-    /// has any phase, or a distance.
+    /// Are the node's own frames looked at in these phases? Frames in a queue are not if one of the
+    /// node's messages has any phase, or a distance.
     pub own: bool,
 }
 
-/// What frames meet: those that go before them, with their arrivals and what they wait in queues, and those that do not.
+/// What frames meet: those that go before them, with their arrivals and what they wait in queues,
+/// and those that do not.
 #[derive(Clone, Debug)]
 pub(crate) struct Against {
     pub(crate) rivals: Vec<(usize, Arrival, Nanos)>,
     pub(crate) lower: Vec<usize>,
-    /// Nothing is counted of what rivals wait in queues; so pauses of their nodes are ([`mod@crate::refill`]).
+    /// Nothing is counted of what rivals wait in queues; so pauses of their nodes are
+    /// ([`mod@crate::refill`]).
     pub(crate) together: bool,
 }
 
@@ -110,7 +120,8 @@ pub(crate) struct Looked<'w> {
     pub(crate) begins: Option<Nanos>,
 }
 
-/// Takes offsets back where a node would have too many phases; for each node, how many it had and has.
+/// Takes offsets back where a node would have too many phases; for each node, how many it had and
+/// has.
 pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
     let mut all = Vec::with_capacity(nodes);
     for node in 0..nodes {
@@ -127,7 +138,8 @@ pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
             let left = load(a) * u128::from(period(b));
             (load(b) * u128::from(period(a))).cmp(&left)
         });
-        // As many as fit to the first one of each period; of these choices the one with the greatest load.
+        // As many as fit to the first one of each period; of these choices the one with the
+        // greatest load.
         let mut firsts: Vec<usize> = Vec::new();
         for &i in &of_node {
             if firsts.len() < MOST_CHOICES && firsts.iter().all(|&f| period(f) != period(i)) {
@@ -216,8 +228,8 @@ impl Compiled {
         worst.ok_or(NoBound::TooLong)
     }
 
-    /// Looks at the busy periods of `own`, all of one node, in each phase of the node's clock that matters. `queue`:
-    /// they are sent through a queue in order of arrival.
+    /// Looks at the busy periods of `own`, all of one node, in each phase of the node's clock that
+    /// matters. `queue`: they are sent through a queue in order of arrival.
     pub(crate) fn in_each_phase(
         &self,
         own: &[usize],
@@ -339,8 +351,8 @@ impl Compiled {
         *rivals = order.iter().map(|&place| rivals[place]).collect();
     }
 
-    /// The most frames of a node's messages, each in a time that ends with a common end: `spans` are these times, with
-    /// their ends, for these messages.
+    /// The most frames of a node's messages, each in a time that ends with a common end: `spans`
+    /// are these times, with their ends, for these messages.
     pub(crate) fn most_at_once(
         &self,
         members: &[usize],
@@ -359,7 +371,8 @@ impl Compiled {
     }
 }
 
-/// The most frames of messages that share a clock, each with its offset, and released in a time before a common end.
+/// The most frames of messages that share a clock, each with its offset, and released in a time
+/// before a common end.
 fn most_of_clock(clock: &[(Nanos, Stream, Nanos)]) -> u64 {
     // Backward: an event is as far before the end as its period less its offset is behind it.
     let points = clock.iter().map(|(offset, s, _)| {

@@ -9,8 +9,8 @@ use frame::Nanos;
 /// So far behind that it does not matter.
 pub(super) const FAR: Nanos = Nanos::MAX;
 
-/// A common multiple of these periods, and how many points they have in it; `None` if those are more than
-/// [`MOST_PHASES`].
+/// A common multiple of these periods, and how many points they have in it; `None` if those are
+/// more than [`MOST_PHASES`].
 pub(super) fn count(periods: &[Nanos]) -> Option<u128> {
     let mut common: u128 = 1;
     for &period in periods {
@@ -43,8 +43,8 @@ pub(super) struct Phase {
     pub(super) at: Nanos,
 }
 
-/// For points that come again with a period: the times at which there is one of them, those with the same shifts once.
-/// `None` if there are more than [`MOST_PHASES`].
+/// For points that come again with a period: the times at which there is one of them, those with
+/// the same shifts once. `None` if there are more than [`MOST_PHASES`].
 pub(super) fn phases(points: &[(Nanos, Nanos)]) -> Option<Vec<Phase>> {
     let periods: Vec<Nanos> = points.iter().map(|(_, period)| *period).collect();
     let common = count(&periods)?;
@@ -83,7 +83,8 @@ pub(super) fn keep_least(phases: &mut Vec<Phase>) {
     keep(phases, |shift, other| other <= shift);
 }
 
-/// Leaves those of which no other one has the same shifts where they matter, and as many or more that do.
+/// Leaves those of which no other one has the same shifts where they matter, and as many or more
+/// that do.
 pub(super) fn keep_fullest(phases: &mut Vec<Phase>) {
     keep(phases, |shift, other| shift == FAR || other == shift);
 }
@@ -117,7 +118,8 @@ pub(crate) fn led(stream: Stream, shift: Nanos) -> Stream {
     }
 }
 
-/// The times at which frames can be released in a phase, up to `until`, with what all of them up to then occupy.
+/// The times at which frames can be released in a phase, up to `until`, with what all of them up to
+/// then occupy.
 pub(super) fn work(streams: &[Stream], phase: &Phase, until: Nanos) -> Vec<(Nanos, Nanos)> {
     let mut all = Vec::new();
     for (stream, &shift) in streams.iter().zip(&phase.shifts) {

@@ -46,7 +46,8 @@ impl Search<'_> {
         *clock = clock.saturating_add(to).saturating_sub(from);
     }
 
-    /// Turns the clock of a source so that a frame of it is as late as can be when the source begins.
+    /// Turns the clock of a source so that a frame of it is as late as can be when the source
+    /// begins.
     pub(super) fn turn(&mut self, scenario: &mut Scenario, source: usize) {
         let Some((bus, node)) = self.clock(source) else {
             return;
@@ -76,8 +77,8 @@ impl Search<'_> {
         }
     }
 
-    /// Sets the clocks of a bus for a frame of the message at `place` that arrives there at `at`, with these sources
-    /// beside it.
+    /// Sets the clocks of a bus for a frame of the message at `place` that arrives there at `at`,
+    /// with these sources beside it.
     pub(super) fn set_clocks(
         &self,
         scenario: &mut Scenario,

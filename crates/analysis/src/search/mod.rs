@@ -1,22 +1,23 @@
 //! The worst case of one message, searched for where no construction reaches its bound.
 //!
 //! # How
-//! A *source* is a message that no gateway passes on. Each source has one number: the release of its first frame,
-//! which is as late as its jitter allows; the others follow as early as they can. So a search has as many numbers to
-//! find as there are sources, and each scenario is one that the model allows.
+//! A *source* is a message that no gateway passes on. Each source has one number: the release of
+//! its first frame, which is as late as its jitter allows; the others follow as early as they can.
+//! So a search has as many numbers to find as there are sources, and each scenario is one that the
+//! model allows.
 //!
-//! 1. *Guided alignment.* The victim is released. On each bus of its way, in order, the time at which it arrives there
-//!    is seen in a simulation. All that can go before it on this bus is made to arrive at that time too, and
-//!    the longest frame that can block a nanosecond earlier. What comes over other buses is moved by what it is seen
-//!    to arrive too early or too late.
-//! 2. *Moves.* A source, or all sources of a bus, is moved so that a frame of it arrives at the beginning
-//!    of an arbitration on the victim's way; or it is left out; or its place among frames of one instant changes.
-//!    What is no worse for the victim is kept.
+//! 1. *Guided alignment.* The victim is released. On each bus of its way, in order, the time at
+//!    which it arrives there is seen in a simulation. All that can go before it on this bus is made
+//!    to arrive at that time too, and the longest frame that can block a nanosecond earlier. What
+//!    comes over other buses is moved by what it is seen to arrive too early or too late.
+//! 2. *Moves.* A source, or all sources of a bus, is moved so that a frame of it arrives at the
+//!    beginning of an arbitration on the victim's way; or it is left out; or its place among frames
+//!    of one instant changes. What is no worse for the victim is kept.
 //!
-//! Messages with offsets keep to the clock of their node. In a search the clocks are moved: all sources of one together,
-//! or the clock under them. It begins with the phases that the bound says most of
-//! ([`crate::critical_instant`]). A source can release nothing before a time and all that its clock has due from then on: what
-//! was sent before has ended by then.
+//! Messages with offsets keep to the clock of their node. In a search the clocks are moved: all
+//! sources of one together, or the clock under them. It begins with the phases that the bound says
+//! most of ([`crate::critical_instant`]). A source can release nothing before a time and all that
+//! its clock has due from then on: what was sent before has ended by then.
 //!
 //! Random moves come from a seed, so the same search finds the same.
 
@@ -59,7 +60,8 @@ pub struct PlacedRelease {
 /// The worst that a search has found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Searched {
-    /// From the event to the end of frame at the end of the way, ns: at most [`NetworkFound::response`].
+    /// From the event to the end of frame at the end of the way, ns: at most
+    /// [`NetworkFound::response`].
     pub response: Nanos,
     /// From the release on the first bus to the same end of frame, ns.
     pub latency: Nanos,
@@ -69,12 +71,13 @@ pub struct Searched {
     pub plays: u32,
 }
 
-/// Searches for releases that make a frame of the message at `goal` take as long as possible, from its event to its
-/// end of frame there. Gateways take all of [`crate::Hop::delay`]. At most `plays` scenarios are simulated; fewer if
-/// one reaches the bound within 1 ns.
+/// Searches for releases that make a frame of the message at `goal` take as long as possible, from
+/// its event to its end of frame there. Gateways take all of [`crate::Hop::delay`]. At most `plays`
+/// scenarios are simulated; fewer if one reaches the bound within 1 ns.
 ///
-/// `found` is [`Network::assess`] of the same network. Frames that gateways pass on are the longest ones of their
-/// shapes; where a gateway changes frames whose payload is not known, it can in fact send shorter ones.
+/// `found` is [`Network::assess`] of the same network. Frames that gateways pass on are the longest
+/// ones of their shapes; where a gateway changes frames whose payload is not known, it can in fact
+/// send shorter ones.
 ///
 /// # Errors
 /// [`SearchError`]; a message that is not there is one.
@@ -266,7 +269,8 @@ impl Search<'_> {
             .sum()
     }
 
-    /// Up to `most`: SplitMix64 (Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, 2014).
+    /// Up to `most`: SplitMix64 (Steele, Lea, Flood, *Fast splittable pseudorandom number
+    /// generators*, 2014).
     fn up_to(&mut self, most: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.random;
@@ -332,7 +336,8 @@ impl Search<'_> {
         Some(next)
     }
 
-    /// An instant that matters to the victim's worst frame on this bus, or to all that came before it.
+    /// An instant that matters to the victim's worst frame on this bus, or to all that came before
+    /// it.
     fn instant(&mut self, best: &Trace, bus: usize) -> Option<Nanos> {
         let worst = best.steps.iter().filter(|s| s.number == best.number);
         let here = worst.clone().find(|step| step.bus == bus);

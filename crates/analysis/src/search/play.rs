@@ -17,11 +17,12 @@ const MOST_FRAMES: usize = 20_000;
 /// When the messages of all buses begin.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
-    /// For each source the release of its first frame, which is as late as its jitter allows; the others
-    /// follow as early as they can. Of a source with an offset: what its clock has due is released from then on, as early
-    /// as it can be. `None`: it sends nothing.
+    /// For each source the release of its first frame, which is as late as its jitter allows; the
+    /// others follow as early as they can. Of a source with an offset: what its clock has due is
+    /// released from then on, as early as it can be. `None`: it sends nothing.
     pub(super) begins: Vec<Option<Nanos>>,
-    /// When the clock of each bus and node began, or would have; those of sources with offsets matter.
+    /// When the clock of each bus and node began, or would have; those of sources with offsets
+    /// matter.
     pub(super) clocks: Vec<Vec<Nanos>>,
     /// Of frames that are ready at one time, the one with the lower rank comes first.
     pub(super) ranks: Vec<u64>,
@@ -237,7 +238,8 @@ impl<'n> World<'n> {
         })
     }
 
-    /// The first release of a source, and how the others follow: with as much jitter as the first one had.
+    /// The first release of a source, and how the others follow: with as much jitter as the first
+    /// one had.
     fn releases(&self, scenario: &Scenario, source: usize) -> (Nanos, Arrival) {
         let place = self.sources[source];
         let message = &self.network.buses[place.bus].messages[place.message];

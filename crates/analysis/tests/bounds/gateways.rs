@@ -12,8 +12,8 @@ use frame::{CanId, Frame, Nanos, wire};
 use std::collections::HashMap;
 use std::num::NonZeroU8;
 
-/// Buses with messages of their own, of which gateways with so many buffers pass some on to the next bus, and
-/// from the last one back to the first.
+/// Buses with messages of their own, of which gateways with so many buffers pass some on to the
+/// next bus, and from the last one back to the first.
 fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) -> Network {
     let mut random = Random(seed);
     let kind = Kind {
@@ -98,7 +98,8 @@ fn forward(network: &mut Network, from: Place, to: usize, delay: Nanos, random: 
     });
 }
 
-/// A simulated network. A frame is passed on at its end of frame, and the gateway takes a time up to its delay.
+/// A simulated network. A frame is passed on at its end of frame, and the gateway takes a time up
+/// to its delay.
 struct World<'n> {
     network: &'n Network,
     buses: Vec<Bus>,
@@ -204,8 +205,8 @@ fn own_releases(
     all
 }
 
-/// Bounds of messages that were passed on, divided by the worst that was seen of them, or found by a search of so many
-/// plays; and how many frames.
+/// Bounds of messages that were passed on, divided by the worst that was seen of them, or found by
+/// a search of so many plays; and how many frames.
 fn hold(network: &Network, seed: u64, plays: u32) -> (Vec<f64>, usize) {
     let found = network.assess(&mut Lengths::new()).unwrap();
     assert_eq!(found.circle, [], "network {seed}");
@@ -294,9 +295,9 @@ fn many_networks_hold() {
     }
 }
 
-/// Jitter that is not handed on gives bounds that frames exceed. A frame of 200 is held up on the first bus
-/// by six others, the next one is not: they come to the second bus, which is slow, one right after the other.
-/// There, 300 has to let both go first.
+/// Jitter that is not handed on gives bounds that frames exceed. A frame of 200 is held up on the
+/// first bus by six others, the next one is not: they come to the second bus, which is slow, one
+/// right after the other. There, 300 has to let both go first.
 #[test]
 fn without_the_jitter_of_the_bus_before_frames_are_above() {
     let ms = 1_000_000;
@@ -395,7 +396,8 @@ fn what_comes_from_a_bus_without_bounds_has_none() {
     assert!(lost > 0);
 }
 
-/// Ten messages that are released at once on one bus come to the next one frame by frame, and hardly wait there.
+/// Ten messages that are released at once on one bus come to the next one frame by frame, and
+/// hardly wait there.
 #[test]
 fn frames_of_one_bus_come_one_after_the_other() {
     let ms = 1_000_000;

@@ -372,8 +372,9 @@ fn each_flaw_is_found() {
     }
 }
 
-/// Two nodes with three messages each, and one that blocks: all phases of the clocks, a microsecond (a bit) and a
-/// nanosecond more or less, and the blocking frame a nanosecond before each event reach each bound.
+/// Two nodes with three messages each, and one that blocks: all phases of the clocks, a microsecond
+/// (a bit) and a nanosecond more or less, and the blocking frame a nanosecond before each event
+/// reach each bound.
 #[test]
 fn all_phases_of_two_nodes_reach_their_bounds() {
     let mut ratios = Vec::new();

@@ -160,7 +160,8 @@ fn a_slow_count_agrees() {
     }
 }
 
-/// Would a wrong analysis be found? For each flaw, critical instants show frames above what it says.
+/// Would a wrong analysis be found? For each flaw, critical instants show frames above what it
+/// says.
 #[test]
 fn each_flaw_of_an_analysis_is_found() {
     let stress = Kind {
@@ -220,9 +221,10 @@ fn bus(rate: &str, messages: Vec<Message>) -> BusSpec {
     }
 }
 
-/// Davis, Burns, Bril, Lukkien 2007, §3.3, table 2: three messages of 7 bytes (125 bits) at 125 kbit/s,
-/// with periods of 2.5, 3.5 and 3.5 ms: 2, 3 and 3.5 ms, the last by its second frame. The paper counts
-/// the intermission of the frame itself; a frame here ends with its end of frame, 3 bits earlier.
+/// Davis, Burns, Bril, Lukkien 2007, §3.3, table 2: three messages of 7 bytes (125 bits) at 125
+/// kbit/s, with periods of 2.5, 3.5 and 3.5 ms: 2, 3 and 3.5 ms, the last by its second frame. The
+/// paper counts the intermission of the frame itself; a frame here ends with its end of frame, 3
+/// bits earlier.
 #[test]
 fn the_example_of_the_2007_paper() {
     let ms = 1_000_000;

@@ -36,9 +36,10 @@ fn bus(rate: &str, messages: &[(usize, u64)]) -> BusSpec {
     }
 }
 
-/// The set of Broster, Burns, Rodríguez-Navas, *Probabilistic analysis of CAN with faults*, RTSS 2002, and what SchedCAT
-/// computes for it without faults, in µs: <https://github.com/brandenburg/schedcat/blob/master/tests/canbus.py>, class
-/// `CANMessage2`, `test_wctts_wo_faults`. 250 kbit/s, 11-bit identifiers, no jitter, deadlines as periods.
+/// The set of Broster, Burns, Rodríguez-Navas, *Probabilistic analysis of CAN with faults*, RTSS
+/// 2002, and what SchedCAT computes for it without faults, in µs:
+/// <https://github.com/brandenburg/schedcat/blob/master/tests/canbus.py>, class `CANMessage2`,
+/// `test_wctts_wo_faults`. 250 kbit/s, 11-bit identifiers, no jitter, deadlines as periods.
 ///
 /// Its assumptions (`schedcat/model/canbus.py` there) are ours with `LengthRule::Formula`: 44 + 8 b + ⌊(33 + 8 b) / 4⌋ bits,
 /// 3 bits between frames, a bit time in which others join. It counts these 3 bits before each message, also

@@ -63,7 +63,8 @@ impl Compared {
     }
 }
 
-/// Of messages that were not seen near their bound, the worst that a search finds from release to end of frame.
+/// Of messages that were not seen near their bound, the worst that a search finds from release to
+/// end of frame.
 fn searched(bus: &BusSpec, plays: u32, seed: u64, worst: &mut [Nanos]) {
     let network = Network {
         buses: vec![bus.clone()],
@@ -161,8 +162,8 @@ fn many_sets_of_queues_hold() {
     }
 }
 
-/// A node is taken to serve by priority only as long as its buffers hold all that can wait in it; then
-/// its bounds are those of priority order.
+/// A node is taken to serve by priority only as long as its buffers hold all that can wait in it;
+/// then its bounds are those of priority order.
 #[test]
 fn buffers_that_hold_all_serve_by_priority() {
     let mut covered = 0;
@@ -211,8 +212,8 @@ fn priority_order_assumed_for_a_queue_is_found_out() {
     }
 }
 
-/// A node with fewer buffers than the analysis counts with is found out: with more of them, fewer frames win that
-/// have a low priority.
+/// A node with fewer buffers than the analysis counts with is found out: with more of them, fewer
+/// frames win that have a low priority.
 #[test]
 fn more_buffers_than_there_are_are_found_out() {
     let mut above = 0;
@@ -244,7 +245,8 @@ fn node_of(node: NodeSpec, mailboxes: u8) -> NodeSpec {
     }
 }
 
-/// At 1 Mbit/s: node 0 with so many buffers has some IDs with any 8 bytes, node 1 in order of priority others.
+/// At 1 Mbit/s: node 0 with so many buffers has some IDs with any 8 bytes, node 1 in order of
+/// priority others.
 fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> BusSpec {
     let message = |number, node| {
         let id = CanId::sff(number).unwrap();
@@ -275,10 +277,10 @@ fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> B
     }
 }
 
-/// One node with two messages and one buffer, worked out by hand with the formula's lengths
-/// (135 bits of 1 µs with 8 bytes, 132 without the intermission): the higher one waits for a blocking
-/// frame of the other node and for one frame of its own node, which stands in the buffer; after it, the
-/// other node's frame of the priority in between is sent.
+/// One node with two messages and one buffer, worked out by hand with the formula's lengths (135
+/// bits of 1 µs with 8 bytes, 132 without the intermission): the higher one waits for a blocking
+/// frame of the other node and for one frame of its own node, which stands in the buffer; after it,
+/// the other node's frame of the priority in between is sent.
 #[test]
 fn a_queue_by_hand() {
     let bus = by_hand(1, LengthRule::Formula, &[0x100, 0x300], &[0x200, 0x400]);
@@ -293,8 +295,8 @@ fn a_queue_by_hand() {
     assert_eq!(latency(2), (135 + 135 + 132) * 1_000);
 }
 
-/// Two buffers for three messages: both can never hold 700 alone, so 500 is sent only while nothing but 700 waits, or
-/// before.
+/// Two buffers for three messages: both can never hold 700 alone, so 500 is sent only while nothing
+/// but 700 waits, or before.
 #[test]
 fn two_buffers_by_hand() {
     let (own, others) = ([0x100, 0x400, 0x700], [0x300, 0x500]);

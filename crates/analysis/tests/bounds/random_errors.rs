@@ -7,8 +7,8 @@ use bus::{Bus, BusConfig, ErrorState, Event, Faults, NodeConfig, NodeId};
 use common::{Kind, Phases, assess, releases, set};
 use frame::Nanos;
 
-/// Of each message the frames that were sent, and how many of them were late; a bit of the bus is disturbed with this
-/// probability.
+/// Of each message the frames that were sent, and how many of them were late; a bit of the bus is
+/// disturbed with this probability.
 fn simulated(spec: &BusSpec, per_bit: f64, seed: u64, span: Nanos) -> Vec<(u64, u64)> {
     let mut bus = Bus::new(BusConfig {
         seed,

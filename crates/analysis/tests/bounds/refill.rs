@@ -224,7 +224,8 @@ fn one_node(name: &str, rate: &str, refill: Option<Refill>, messages: Vec<Messag
     }
 }
 
-/// A frame of lower priority begins just before the buffer is filled: this is what one transmit buffer costs.
+/// A frame of lower priority begins just before the buffer is filled: this is what one transmit
+/// buffer costs.
 #[test]
 fn a_lower_frame_slips_into_the_pause() {
     let one = Order::Mailboxes(NonZeroU8::MIN);
@@ -257,7 +258,8 @@ fn a_lower_frame_slips_into_the_pause() {
     let bound = found.messages[1].bound.unwrap();
     let frame = |i: usize| compiled.least_occupied(i).unwrap();
     let at = |at, message| (at, Place { bus: 0, message }, at);
-    // Most lower frames that can: one is on the bus already, one begins before the second frame is in the buffer.
+    // Most lower frames that can: one is on the bus already, one begins before the second frame is
+    // in the buffer.
     let begin = 1_000_000;
     let end = begin - 1 + frame(2) + frame(0);
     let all = [at(begin - 1, 2), at(begin, 0), at(begin, 1), at(end, 3)];
@@ -274,7 +276,8 @@ fn a_lower_frame_slips_into_the_pause() {
     assert!(took * 10 > bound.response * 9, "{took} {}", bound.response);
 }
 
-/// A bus that is full never makes up for a pause, so there is no bound; for so many frames of a flood there is one.
+/// A bus that is full never makes up for a pause, so there is no bound; for so many frames of a
+/// flood there is one.
 #[test]
 fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
     let id = CanId::sff(0x123).unwrap();
@@ -309,7 +312,8 @@ fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
     };
     let found = network.assess(&mut Lengths::new()).unwrap();
     assert!(found.buses[1].messages[0].bound.is_err());
-    // All that is sent is there at once: the first bus is full. Frames have one length, so that only pauses add up.
+    // All that is sent is there at once: the first bus is full. Frames have one length, so that
+    // only pauses add up.
     let all: Vec<_> = (0..frames).map(|_| (0, hop.from, 0)).collect();
     let played = play(&network, &all, 5);
     let on = |bus: usize| played.iter().filter(move |ended| ended.place.bus == bus);

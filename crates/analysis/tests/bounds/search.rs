@@ -28,8 +28,9 @@ fn searched(network: &Network, message: usize, plays: u32, seed: u64) -> Searche
     searched
 }
 
-/// In order of priority the alignment alone is the critical instant. Where messages of a node come again within
-/// their busy period, the event of a later frame can be what counts; moves find it or come near.
+/// In order of priority the alignment alone is the critical instant. Where messages of a node come
+/// again within their busy period, the event of a later frame can be what counts; moves find it or
+/// come near.
 #[test]
 fn in_order_of_priority_a_search_reaches_the_bound() {
     let (mut reached, mut all) = (0, 0);

@@ -291,8 +291,8 @@ pub(crate) enum Phases {
     Together,
 }
 
-/// Releases for `span` ns, with the time of each event. The frames have random payloads where nothing
-/// is known of them.
+/// Releases for `span` ns, with the time of each event. The frames have random payloads where
+/// nothing is known of them.
 pub(crate) fn releases(
     bus: &BusSpec,
     phases: Phases,

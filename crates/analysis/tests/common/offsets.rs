@@ -1,11 +1,12 @@
-//! Sets with offsets, releases that keep to them, and a slow analysis of them that can be made wrong.
+//! Sets with offsets, releases that keep to them, and a slow analysis of them that can be made
+//! wrong.
 
 use super::{Random, assess};
 use analysis::{BusSpec, Lengths, Release};
 use frame::{Nanos, wire};
 
-/// A set of which so many percent of the messages have an offset. Periods become 1, 2, 5, 10 … `most` of one unit, so
-/// that they have a common multiple.
+/// A set of which so many percent of the messages have an offset. Periods become 1, 2, 5, 10 …
+/// `most` of one unit, so that they have a common multiple.
 pub(crate) fn with_offsets(
     mut bus: BusSpec,
     seed: u64,
@@ -72,8 +73,8 @@ const BEGIN: Nanos = 1 << 50;
 pub(crate) enum Clocks {
     /// Anyhow, and jitter anyhow.
     Random,
-    /// So that a frame of each is due as late as can be at one time; what has gathered by then is released there, what
-    /// follows as early as it can.
+    /// So that a frame of each is due as late as can be at one time; what has gathered by then is
+    /// released there, what follows as early as it can.
     Together,
     /// As they are said, and nothing before the first event behind the beginning.
     Steady,
@@ -167,7 +168,8 @@ pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
             message.node == node && message.offset.is_some()
         };
         let own: Vec<&Release> = releases.iter().filter(own).collect();
-        // A clock that fits can be moved back until an event is as early, or its release as late, as can be.
+        // A clock that fits can be moved back until an event is as early, or its release as late,
+        // as can be.
         let clocks = own.iter().flat_map(|r| {
             let message = &bus.messages[r.message];
             let offset = message.offset.unwrap();
@@ -179,7 +181,8 @@ pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
             since.rem_euclid(i128::from(message.arrival.period()))
                 <= i128::from(message.arrival.jitter())
         };
-        // Which event of its message it is is not known: each clock is tried with whole periods more.
+        // Which event of its message it is is not known: each clock is tried with whole periods
+        // more.
         let longest = own
             .iter()
             .map(|r| bus.messages[r.message].arrival.period())
@@ -252,8 +255,8 @@ impl Plain {
     }
 }
 
-/// The response and the latency of a message that is sent in order of priority, on a bus where all are, without distances:
-/// sums over all phases, nothing left out.
+/// The response and the latency of a message that is sent in order of priority, on a bus where all
+/// are, without distances: sums over all phases, nothing left out.
 pub(crate) fn bound(bus: &BusSpec, index: usize, flaw: Flaw) -> (Nanos, Nanos) {
     let key = |i: usize| wire::arbitration_key(bus.messages[i].shape.header());
     let length = |i: usize| {

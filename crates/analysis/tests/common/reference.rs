@@ -1,5 +1,5 @@
-//! Response times in the plainest way: events counted one at a time. Each flaw is one that an analysis
-//! could have.
+//! Response times in the plainest way: events counted one at a time. Each flaw is one that an
+//! analysis could have.
 
 use analysis::{Arrival, BusSpec, Compiled};
 use frame::{Nanos, wire};
@@ -10,8 +10,8 @@ pub(crate) enum Flaw {
     /// No frame of lower priority is ever on the bus.
     NoBlocking,
     /// Only the first frame of a busy period is looked at: the test of Tindell, Hansson, Wellings,
-    /// *Analysing real-time communications: controller area network (CAN)*, RTSS 1994, which Davis et al.
-    /// 2007 refute.
+    /// *Analysing real-time communications: controller area network (CAN)*, RTSS 1994, which Davis
+    /// et al. 2007 refute.
     FirstOnly,
     /// A frame that is released at the very start of another one is too late.
     LateAtStart,

@@ -93,7 +93,8 @@ pub(crate) struct Ended {
     pub(crate) end: Nanos,
 }
 
-/// Simulated buses whose nodes fill their buffers as their [`Refill`] allows; gateways take a time up to their delay.
+/// Simulated buses whose nodes fill their buffers as their [`Refill`] allows; gateways take a time
+/// up to their delay.
 pub(crate) fn play(network: &Network, all: &[(Nanos, Place, Nanos)], seed: u64) -> Vec<Ended> {
     let mut random = Random(seed);
     let mut lengths = Lengths::new();

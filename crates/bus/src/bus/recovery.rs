@@ -1,4 +1,5 @@
-//! Bus-off nodes: counting recessive bits until they are back (ISO 11898-1, fault confinement, rule 12).
+//! Bus-off nodes: counting recessive bits until they are back (ISO 11898-1, fault confinement, rule
+//! 12).
 
 use super::{Bus, Phase};
 use crate::{

@@ -17,17 +17,19 @@ pub(crate) struct Bound {
     /// The message set; `-` is standard input.
     #[arg(value_name = "SET.toml", required_unless_present_any = ["from_log", "from_dbc"])]
     pub(crate) set: Option<PathBuf>,
-    /// Print a message set that is estimated from this log, with how well each period fits; `-` is standard
-    /// input.
+    /// Print a message set that is estimated from this log, with how well each period fits; `-` is
+    /// standard input.
     ///
-    /// With --gateway the set is not printed but used: what would that gateway do with this traffic?
+    /// With --gateway the set is not printed but used: what would that gateway do with this
+    /// traffic?
     ///
     /// Example: cangate bound --from-log drive.log > set.toml
     #[arg(long, value_name = "FILE", conflicts_with = "set")]
     pub(crate) from_log: Option<PathBuf>,
     /// Print a message set from this DBC: its messages with their senders and cycle times.
     ///
-    /// A message of which the file does not say how often it comes is a comment, which says what is missing.
+    /// A message of which the file does not say how often it comes is a comment, which says what is
+    /// missing.
     ///
     /// Example: cangate bound --from-dbc body.dbc > set.toml
     #[arg(
@@ -41,27 +43,30 @@ pub(crate) struct Bound {
     /// A log does not have it: 500k is taken. A DBC can have it.
     #[arg(long, value_name = "RATE")]
     pub(crate) bitrate: Option<String>,
-    /// With --from-log and --gateway: a port that is not of kind "bus", the log's interface on whose bus it is, and
-    /// how many transmit buffers its controller has.
+    /// With --from-log and --gateway: a port that is not of kind "bus", the log's interface on
+    /// whose bus it is, and how many transmit buffers its controller has.
     ///
     /// Example: --mailboxes can1:can1=3
     #[arg(long, value_name = "PORT:INTERFACE=N", requires_all = ["from_log", "gateway"], value_parser = buffers)]
     pub(crate) mailboxes: Vec<(String, String, NonZeroU8)>,
-    /// Also follow the messages through a gateway with this gateway file, to other buses of the set.
+    /// Also follow the messages through a gateway with this gateway file, to other buses of the
+    /// set.
     ///
-    /// A port of kind "bus" is on the bus that it names; another one is on the bus of [nodes.PORT], or of its
-    /// own name.
+    /// A port of kind "bus" is on the bus that it names; another one is on the bus of [nodes.PORT],
+    /// or of its own name.
     #[arg(long, value_name = "GATEWAY.TOML")]
     pub(crate) gateway: Option<PathBuf>,
-    /// The most time that the gateway itself takes, from the end of a frame until the next controller has it.
+    /// The most time that the gateway itself takes, from the end of a frame until the next
+    /// controller has it.
     ///
     /// `cangate bench` and `cangate lab measure` measure it. Example: --gateway-delay 50us
     #[arg(long, value_name = "TIME", requires = "gateway", value_parser = time)]
     pub(crate) gateway_delay: Option<u64>,
     /// Take the longest latency of these results for the most time that the gateway itself takes.
     ///
-    /// `cangate bench --out` and `cangate lab measure --out` write such results: of the same gateway, at the place where its
-    /// routes run, one frame at a time. What was measured is no bound; the output says where the figure is from.
+    /// `cangate bench --out` and `cangate lab measure --out` write such results: of the same
+    /// gateway, at the place where its routes run, one frame at a time. What was measured is no
+    /// bound; the output says where the figure is from.
     #[arg(
         long,
         value_name = "RESULTS",
@@ -71,33 +76,38 @@ pub(crate) struct Bound {
     pub(crate) gateway_delay_from: Option<PathBuf>,
     /// Hold each frame of these results against its bound; the gateway was that of the file.
     ///
-    /// `cangate demo --out`, `cangate bench --out` and `cangate lab measure --out` write such results. A port of the
-    /// results is the port of the gateway file with its name, or the only one on the bus with its name; --port says
-    /// which one another name means. A latency is from the end of frame in to the start of frame out.
+    /// `cangate demo --out`, `cangate bench --out` and `cangate lab measure --out` write such
+    /// results. A port of the results is the port of the gateway file with its name, or the only
+    /// one on the bus with its name; --port says which one another name means. A latency is from
+    /// the end of frame in to the start of frame out.
     #[arg(long, value_name = "RESULTS", requires = "gateway", conflicts_with_all = ["json", "witness"])]
     pub(crate) check: Option<PathBuf>,
     /// With --check: what the results call NAME is this port of the gateway file, or its bus.
     ///
-    /// The timed bench of the lab calls its buses "bus 0" and "bus 1". Example: --port "bus 1=to_logger"
+    /// The timed bench of the lab calls its buses "bus 0" and "bus 1". Example: --port "bus
+    /// 1=to_logger"
     #[arg(long, value_name = "NAME=PORT", requires = "check", value_parser = renamed)]
     pub(crate) port: Vec<(String, String)>,
     /// Print JSON: all parts of each bound, in ns.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also say how much more often messages and errors may come, and how low bit rates may be, until a deadline can be missed.
+    /// Also say how much more often messages and errors may come, and how low bit rates may be,
+    /// until a deadline can be missed.
     #[arg(long, conflicts_with_all = ["json", "witness"])]
     pub(crate) margin: bool,
-    /// Write bound.html into this folder: a page that shows what each bound consists of, in any browser.
+    /// Write bound.html into this folder: a page that shows what each bound consists of, in any
+    /// browser.
     ///
-    /// With --check it shows beside each bound what was measured, with --margin also how much worse it may become.
-    /// It needs no network, and can be sent on its own.
+    /// With --check it shows beside each bound what was measured, with --margin also how much worse
+    /// it may become. It needs no network, and can be sent on its own.
     #[arg(long, value_name = "DIR", conflicts_with = "witness")]
     pub(crate) report: Option<PathBuf>,
-    /// Find releases that make this message wait as long as its bound says, and replay them on a simulated bus.
+    /// Find releases that make this message wait as long as its bound says, and replay them on a
+    /// simulated bus.
     ///
-    /// ID, or BUS:ID if several buses have it. In order of priority they are constructed. For queues in order of
-    /// arrival, and for what a gateway sends on, a search says how near it came. Examples: --witness 100, --witness
-    /// body:18FEF100
+    /// ID, or BUS:ID if several buses have it. In order of priority they are constructed. For
+    /// queues in order of arrival, and for what a gateway sends on, a search says how near it came.
+    /// Examples: --witness 100, --witness body:18FEF100
     #[arg(long, value_name = "ID", conflicts_with = "json")]
     pub(crate) witness: Option<String>,
     /// Write these releases as a candump log; its interfaces have the names of the buses.

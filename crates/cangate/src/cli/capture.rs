@@ -11,14 +11,15 @@ pub(crate) struct Capture {
     /// The interfaces and character devices, each with filters behind it as candump has them:
     /// can0,123:7FF,400~700.
     ///
-    /// A character device is a path such as /dev/can0. `any` is every CAN interface, also those that appear
-    /// later, and no character device.
+    /// A character device is a path such as /dev/can0. `any` is every CAN interface, also those
+    /// that appear later, and no character device.
     #[arg(value_name = "IFACE|DEVICE[,FILTER]…", required = true)]
     pub(crate) interfaces: Vec<String>,
     /// The file to write; its ending says the format: .log (candump), .asc, .pcapng, .parquet.
     ///
-    /// With .gz or .zst behind it, as in .log.gz, it is compressed, except Parquet, which is by itself. `-` is standard output. A file of
-    /// this name that is there already is kept: it gets a number (drive.000001.log).
+    /// With .gz or .zst behind it, as in .log.gz, it is compressed, except Parquet, which is by
+    /// itself. `-` is standard output. A file of this name that is there already is kept: it gets a
+    /// number (drive.000001.log).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// The format, where the file's name does not say it.
@@ -91,9 +92,9 @@ pub(crate) struct Which {
     pub(crate) no_error_frames: bool,
     /// Tell received frames from those that this machine sent.
     ///
-    /// Text lines end in R or T as candump -x writes them; in pcapng and Parquet it stands with the frame.
-    /// For interfaces it needs CAP_BPF, and memory of about the size of --ring; of character devices the
-    /// driver tells it.
+    /// Text lines end in R or T as candump -x writes them; in pcapng and Parquet it stands with the
+    /// frame. For interfaces it needs CAP_BPF, and memory of about the size of --ring; of character
+    /// devices the driver tells it.
     #[arg(short = 'x', long)]
     pub(crate) direction: bool,
     /// Whose time stamps.
@@ -104,7 +105,8 @@ pub(crate) struct Which {
 /// Whose time stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Stamps {
-    /// The kernel's, when the driver hands over the frame; Unix time. Character devices have only these.
+    /// The kernel's, when the driver hands over the frame; Unix time. Character devices have only
+    /// these.
     Kernel,
     /// The controller's where the driver has them, with the controller's epoch; else the kernel's.
     Hardware,
@@ -132,8 +134,8 @@ pub(crate) struct Files {
 pub(crate) struct Keep {
     /// Keep the frames of so long in memory, and write them when a trigger comes.
     ///
-    /// Each trigger begins a file with a number: fault.000001.log. A trigger that comes while a file is
-    /// written extends that file.
+    /// Each trigger begins a file with a number: fault.000001.log. A trigger that comes while a
+    /// file is written extends that file.
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trigger", conflicts_with = "rotate")]
     pub(crate) keep: Option<Duration>,
     /// What triggers, separated by commas: IDs (123, 200-2FF), IDs with the begin of the payload
@@ -156,7 +158,8 @@ pub(crate) struct Memory {
     /// Bytes of memory for frames that wait for the file.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "32MiB")]
     pub(crate) buffer: u64,
-    /// Print the summary as JSON on standard output; on standard error if frames go to standard output.
+    /// Print the summary as JSON on standard output; on standard error if frames go to standard
+    /// output.
     #[arg(long)]
     pub(crate) json: bool,
     /// Say only errors and remarks: no rates and no summary.

@@ -59,22 +59,26 @@ pub(crate) enum Command {
     Routes(Routes),
     /// Make a running gateway read its file again; a file with a mistake changes nothing.
     Reload(Control),
-    /// Serve memory that two machines or processes share (ports of kind "shm"), until SIGINT or SIGTERM.
+    /// Serve memory that two machines or processes share (ports of kind "shm"), until SIGINT or
+    /// SIGTERM.
     #[cfg(feature = "shm")]
     Shm(Shm),
     /// Print the number of bits and the duration of a frame on the wire.
     Timing(Timing),
-    /// Compute how long each message of a set can take at worst, and show a case that takes as long.
+    /// Compute how long each message of a set can take at worst, and show a case that takes as
+    /// long.
     #[cfg(feature = "bound")]
     Bound(Box<bound::Bound>),
-    /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway file.
+    /// Convert can-gw rules (output of `cangw -L`, or a script of `cangw -A` lines) to a gateway
+    /// file.
     Import(Import),
     /// Convert a gateway file to can-gw rules, or list the routes that can-gw cannot express.
     Export(Export),
     /// Measure round trips: one port asks, another answers.
     #[cfg(feature = "ping")]
     Ping(Box<ping::Ping>),
-    /// Record CAN interfaces to candump text, Vector ASC, pcapng or Parquet, with an exact count of what was lost.
+    /// Record CAN interfaces to candump text, Vector ASC, pcapng or Parquet, with an exact count of
+    /// what was lost.
     #[cfg(feature = "capture")]
     Capture(Box<capture::Capture>),
     /// Convert a log: any format that is read into candump's, Vector ASC, pcapng or Parquet.
@@ -94,7 +98,8 @@ pub(crate) enum Command {
     Image(Forwarded),
     /// Print the JSON schema of gateway.toml, with which editors complete and check it.
     ///
-    /// `#:schema PATH` in the first line of a file names it, for editors with taplo (Even Better TOML).
+    /// `#:schema PATH` in the first line of a file names it, for editors with taplo (Even Better
+    /// TOML).
     Schema,
     /// Print the completion script for a shell.
     #[cfg(feature = "man")]
@@ -102,7 +107,8 @@ pub(crate) enum Command {
     /// Write the man pages into a folder.
     #[cfg(feature = "man")]
     Man(Man),
-    /// Hand a PCI card back to its driver when standard input ends. The gateway starts this by itself.
+    /// Hand a PCI card back to its driver when standard input ends. The gateway starts this by
+    /// itself.
     #[cfg(feature = "direct")]
     #[command(hide = true, name = port::direct::keeper::COMMAND)]
     KeepCard(KeepCard),
@@ -142,9 +148,9 @@ pub(crate) struct KeepCard {
 pub(crate) struct Demo {
     /// Replay this log instead of the SAE class C messages.
     ///
-    /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also packed by gzip or zstd. `-` is standard input.
-    /// An interface that has the name of a bus of the gateway file is put on this bus, the others on the buses that
-    /// are left, in their order. Example: --log drive.log
+    /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also packed by gzip or zstd. `-` is
+    /// standard input. An interface that has the name of a bus of the gateway file is put on this
+    /// bus, the others on the buses that are left, in their order. Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet and outgoing.log into this folder.

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ping {
-    /// The port that asks, and the port that answers; each is a CAN interface or a character device, or
-    /// with --config a port of that file.
+    /// The port that asks, and the port that answers; each is a CAN interface or a character
+    /// device, or with --config a port of that file.
     ///
     /// A character device is a path such as /dev/can0.
     ///
-    /// With one port, somebody else answers: `cangate ping --slave` on another machine, or any device
-    /// that sends the answer.
+    /// With one port, somebody else answers: `cangate ping --slave` on another machine, or any
+    /// device that sends the answer.
     #[arg(value_name = "PORT", required = true, num_args = 1..=2)]
     pub(crate) ports: Vec<String>,
     /// Only answer, on all given ports, until SIGINT or SIGTERM.
@@ -23,7 +23,8 @@ pub(crate) struct Ping {
     pub(crate) slave: bool,
     /// Nobody answers: wait for the interface's own echo of each frame.
     ///
-    /// Most drivers echo a frame when it was on the bus. So this is how long sending takes, and hearing that it is done.
+    /// Most drivers echo a frame when it was on the bus. So this is how long sending takes, and
+    /// hearing that it is done.
     #[arg(long, conflicts_with_all = ["slave", "config", "answer"])]
     pub(crate) own: bool,
     /// The gateway file whose ports are meant; its routes are not used.
@@ -78,8 +79,8 @@ pub(crate) struct Frames {
     /// With --fd: send the data phase at the data bit rate (BRS).
     #[arg(long, requires = "fd")]
     pub(crate) brs: bool,
-    /// Number of masters at once, each with a slave of its own; their IDs follow each other. The other side
-    /// (`--slave`) needs the same number: masters without a slave get no answer.
+    /// Number of masters at once, each with a slave of its own; their IDs follow each other. The
+    /// other side (`--slave`) needs the same number: masters without a slave get no answer.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "answer",
           value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) masters: u16,

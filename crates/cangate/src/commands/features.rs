@@ -38,7 +38,8 @@ features! {
     "top": ["top"],
 }
 
-/// Why the command line names a command that this build does not have; `None` where parsing ended otherwise.
+/// Why the command line names a command that this build does not have; `None` where parsing ended
+/// otherwise.
 pub(crate) fn missing_command(end: &clap::Error) -> Option<Failure> {
     if end.kind() != ErrorKind::InvalidSubcommand {
         return None;

@@ -10,7 +10,8 @@ use std::process::Command;
 /// The program that runs these commands.
 const PROGRAM: &str = "cangate-lab";
 
-/// The commands that [`PROGRAM`] runs, and what each is called there; `lab` stands for all of its commands.
+/// The commands that [`PROGRAM`] runs, and what each is called there; `lab` stands for all of its
+/// commands.
 const FORWARDED: [(&str, Option<&str>); 4] = [
     ("lab", None),
     ("bench", Some("bench")),
@@ -18,7 +19,8 @@ const FORWARDED: [(&str, Option<&str>); 4] = [
     ("image", Some("image")),
 ];
 
-/// Replaces this process by `cangate-lab COMMAND ARGUMENTS`. It returns only if that is not possible.
+/// Replaces this process by `cangate-lab COMMAND ARGUMENTS`. It returns only if that is not
+/// possible.
 pub(crate) fn run(command: Option<&str>, color: Color, arguments: &[OsString]) -> Failure {
     let mut line = Command::new(program());
     // clap has taken a `--color` before the first argument for this program's own.
@@ -31,7 +33,8 @@ pub(crate) fn run(command: Option<&str>, color: Color, arguments: &[OsString]) -
     replace(&mut line)
 }
 
-/// `cangate help lab measure`: help is the other program's, because clap knows only the commands of this one.
+/// `cangate help lab measure`: help is the other program's, because clap knows only the commands of
+/// this one.
 pub(crate) fn help(words: impl Iterator<Item = OsString>) -> Option<Failure> {
     let words: Vec<OsString> = words.skip(1).collect();
     let (help, rest) = words.split_first()?;

@@ -246,7 +246,8 @@ impl Asked {
         })
     }
 
-    /// Says that the file is not what runs, if it has mistakes and the gateway is asked nevertheless.
+    /// Says that the file is not what runs, if it has mistakes and the gateway is asked
+    /// nevertheless.
     pub(super) fn warn(&self) {
         if let Some((file, _)) = &self.broken
             && std::os::unix::net::UnixStream::connect(&self.socket).is_ok()
@@ -259,8 +260,8 @@ impl Asked {
         }
     }
 
-    /// Sends a request. If nobody listens and the file is wrong, what is wrong with the file is what
-    /// there is to say: its socket may be another one.
+    /// Sends a request. If nobody listens and the file is wrong, what is wrong with the file is
+    /// what there is to say: its socket may be another one.
     pub(super) fn ask(&self, request: Request) -> Result<Value, Failure> {
         let answer = control::request(&self.socket, request, PATIENCE);
         answer.map_err(|error| match (error, &self.broken) {

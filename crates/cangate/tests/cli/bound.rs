@@ -10,8 +10,8 @@ fn write(folder: &Path, text: &str) -> std::path::PathBuf {
     file
 }
 
-/// Worked out by hand: two messages whose payload is known, at 500 kbit/s. `cangate timing` says 111 bits for
-/// both, intermission included.
+/// Worked out by hand: two messages whose payload is known, at 500 kbit/s. `cangate timing` says
+/// 111 bits for both, intermission included.
 const TWO: &str = "[buses.a]\nbitrate = '500k'\n\
     [[messages]]\nid = '100'\nname = 'first'\nperiod = '10ms'\ndata = 'AAAAAAAAAAAAAAAA'\n\
     [[messages]]\nid = '555'\nperiod = '20ms'\ndata = 'AAAAAAAAAAAAAAAA'\n";
@@ -127,7 +127,8 @@ fn the_example_is_bounded() {
     stdout(cangate().arg("bound").arg(example), 0);
 }
 
-/// A node with one mailbox that is filled late: in the table, in JSON, and in the bound; a bus that is full has none.
+/// A node with one mailbox that is filled late: in the table, in JSON, and in the bound; a bus that
+/// is full has none.
 #[test]
 fn a_mailbox_takes_time_to_fill() {
     let example = root().join("examples/bound/slow-driver.toml");
@@ -148,7 +149,8 @@ fn a_mailbox_takes_time_to_fill() {
     assert_eq!(node["refill_every"], 1);
     let (node, early, none) = bound(&text.replace("refill = \"60us\"\n", ""));
     assert_eq!(node["refill_ns"], Value::Null);
-    // Two pauses behind the intermission of 6 µs, and a frame of 127 bits and its intermission that begins in the second.
+    // Two pauses behind the intermission of 6 µs, and a frame of 127 bits and its intermission that
+    // begins in the second.
     let (pause, lower) = (54_000, 262_000);
     assert_eq!(late - early, 2 * pause + lower);
     assert_eq!((pauses, none), (late - early, 0));
@@ -237,7 +239,8 @@ fn the_tables_fit_a_terminal_of_80_columns() {
     }
 }
 
-/// Three frames at once, and again after 5 ms: worked out by hand. Each is as long as the others (`TWO`).
+/// Three frames at once, and again after 5 ms: worked out by hand. Each is as long as the others
+/// (`TWO`).
 #[test]
 fn a_list_of_distances_is_bounded_and_reached() {
     let folder = tempfile::tempdir().unwrap();
@@ -333,8 +336,8 @@ fn the_margin_is_the_edge() {
     assert!(missed.contains("Margin: none"), "{missed}");
 }
 
-/// A log that was made from a set gives the set back, as far as a log can have it; and its frames keep the
-/// bounds of what was estimated.
+/// A log that was made from a set gives the set back, as far as a log can have it; and its frames
+/// keep the bounds of what was estimated.
 #[test]
 fn a_set_is_estimated_from_a_log() {
     let folder = tempfile::tempdir().unwrap();

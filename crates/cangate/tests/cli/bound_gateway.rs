@@ -147,8 +147,8 @@ fn a_port_on_an_interface_needs_its_buffers() {
     assert!(status == 2 && err.contains("another bit rate"), "{err}");
 }
 
-/// The witness of each route's message, replayed by the demo with the same gateway: what it measures is within
-/// the bound of the second bus.
+/// The witness of each route's message, replayed by the demo with the same gateway: what it
+/// measures is within the bound of the second bus.
 #[test]
 fn the_demo_measures_no_more_than_the_bound() {
     let folder = tempfile::tempdir().unwrap();
@@ -188,8 +188,9 @@ fn the_demo_measures_no_more_than_the_bound() {
     assert!(0 < latency && latency <= worst, "{latency} of {worst}");
 }
 
-/// A search finds when the messages of both buses have to come, so that one that is sent on takes long; the demo,
-/// which has the same gateway, shows the same time. The second bus comes first in the log.
+/// A search finds when the messages of both buses have to come, so that one that is sent on takes
+/// long; the demo, which has the same gateway, shows the same time. The second bus comes first in
+/// the log.
 #[test]
 fn the_witness_of_a_route_is_found_and_shown_by_the_demo() {
     let folder = tempfile::tempdir().unwrap();
@@ -236,8 +237,8 @@ fn the_witness_of_a_route_is_found_and_shown_by_the_demo() {
     assert!(witness("1").contains("scenarios of at most 1."), "{log}");
 }
 
-/// Results of the demo are within the bounds of the set that it was given, and above those of a set that
-/// says less than was sent.
+/// Results of the demo are within the bounds of the set that it was given, and above those of a set
+/// that says less than was sent.
 #[test]
 fn the_gateways_own_time_comes_from_results() {
     let folder = tempfile::tempdir().unwrap();
@@ -282,7 +283,8 @@ fn replay(folder: &std::path::Path) {
     stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
 }
 
-/// Lets the demo play the worst case of message 150 of `set.toml` through `gateway.toml`; its results are in `out`.
+/// Lets the demo play the worst case of message 150 of `set.toml` through `gateway.toml`; its
+/// results are in `out`.
 pub(crate) fn play_witness(folder: &std::path::Path) {
     let at = |name: &str| folder.join(name);
     let mut witness = cangate();
@@ -336,7 +338,8 @@ fn results_are_held_against_bounds() {
     assert_eq!(bad.status.code(), Some(3));
 }
 
-/// Messages beside the gateway that a set spreads over time, and that come at once: what they delay is above its bound.
+/// Messages beside the gateway that a set spreads over time, and that come at once: what they delay
+/// is above its bound.
 #[test]
 fn results_are_held_against_offsets() {
     let folder = tempfile::tempdir().unwrap();

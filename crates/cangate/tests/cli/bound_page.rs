@@ -113,8 +113,8 @@ fn what_can_be_missed_is_on_the_page_too() {
     assert_eq!(page["lead"]["tiles"][0]["bad"], true);
 }
 
-/// A route's bound is its way on the bus before, the gateway, and the next bus; beside it stands what the demo measured,
-/// and frames that a set with less in it does not allow.
+/// A route's bound is its way on the bus before, the gateway, and the next bus; beside it stands
+/// what the demo measured, and frames that a set with less in it does not allow.
 #[test]
 fn what_the_demo_measured_stands_beside_the_bounds() {
     let folder = tempfile::tempdir().unwrap();

@@ -267,8 +267,8 @@ fn frames_that_no_bus_can_carry_are_counted_by_reason() {
     );
 }
 
-/// An interface with the name of a bus is put on this bus, whichever comes first; another one on the bus that is
-/// left.
+/// An interface with the name of a bus is put on this bus, whichever comes first; another one on
+/// the bus that is left.
 #[test]
 fn interfaces_with_the_name_of_a_bus_are_put_on_it() {
     let folder = tempfile::tempdir().unwrap();

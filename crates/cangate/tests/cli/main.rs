@@ -39,7 +39,8 @@ fn program() -> PathBuf {
     named.map_or_else(|| env!("CARGO_BIN_EXE_cangate").into(), PathBuf::from)
 }
 
-/// Returns whether the program is another processor's, which the environment names and this machine emulates.
+/// Returns whether the program is another processor's, which the environment names and this machine
+/// emulates.
 fn is_emulated() -> bool {
     std::env::var_os("CANGATE_PROGRAM").is_some_and(|path| !path.is_empty())
 }

@@ -1,8 +1,10 @@
-//! python-can reads what `cangate convert` writes, and the other way round: ASC, TRC, candump's log.
+//! python-can reads what `cangate convert` writes, and the other way round: ASC, TRC, candump's
+//! log.
 //!
-//! What python-can itself does not keep is not compared: FD frames without data, which its ASC reader takes for
-//! remote frames; remote and FD frames in TRC and the length of remote frames in candump's log, which it does
-//! not write; error frames of other classes than bus errors, which its log reader takes for data frames.
+//! What python-can itself does not keep is not compared: FD frames without data, which its ASC
+//! reader takes for remote frames; remote and FD frames in TRC and the length of remote frames in
+//! candump's log, which it does not write; error frames of other classes than bus errors, which its
+//! log reader takes for data frames.
 
 use crate::{cangate, root, stdout};
 use std::path::{Path, PathBuf};
@@ -225,7 +227,8 @@ fn what_python_can_writes_is_read() {
     }
 }
 
-/// The same lines. Of an error frame the channel is not kept, and an empty payload may be written as eight zeros.
+/// The same lines. Of an error frame the channel is not kept, and an empty payload may be written
+/// as eight zeros.
 fn assert_same(name: &str, found: &str, expected: &str) {
     let of = |line: &str| match line.split_once(" 20000080#") {
         Some((begin, _)) => begin.split(' ').next().unwrap().to_owned() + " error",

@@ -93,8 +93,8 @@ fn the_queue_keeps_what_the_file_says() {
     assert_eq!(frames.len(), 9);
 }
 
-/// A bus is busy with frames of a higher priority for 200 ms. Then 40 old commands leave at once, or
-/// only those that are not stale.
+/// A bus is busy with frames of a higher priority for 200 ms. Then 40 old commands leave at once,
+/// or only those that are not stale.
 #[test]
 fn a_bus_that_comes_back_gets_no_burst_of_old_frames() {
     let mut lines: Vec<(u32, String)> = (0..40)
@@ -124,8 +124,8 @@ fn a_bus_that_comes_back_gets_no_burst_of_old_frames() {
     assert_eq!((taken, displaced, held), (40, 0, 0));
     assert_eq!(sent + expired, 40);
     assert!(expired >= 30 && fresh.len() > 1, "{fresh:?}");
-    // The controller had the first one already. The others left the queue in time, and then took their time
-    // on two buses.
+    // The controller had the first one already. The others left the queue in time, and then took
+    // their time on two buses.
     assert!(fresh[1..].iter().all(|age| *age < 22_000), "{fresh:?}");
 }
 

@@ -1,4 +1,5 @@
-//! What `cangate run` says on standard error while it runs, and that it does not matter who reads it.
+//! What `cangate run` says on standard error while it runs, and that it does not matter who reads
+//! it.
 
 use crate::gateway::{Gateway, frames, row};
 use crate::text;

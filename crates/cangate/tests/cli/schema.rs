@@ -1,4 +1,5 @@
-//! The JSON schema of gateway.toml: the published one is the program's, and taplo, which editors use, takes it.
+//! The JSON schema of gateway.toml: the published one is the program's, and taplo, which editors
+//! use, takes it.
 
 use crate::{cangate, root, stdout};
 use std::path::PathBuf;

@@ -177,8 +177,8 @@ impl Drop for OnTerminal {
     }
 }
 
-/// Returns whether the terminal library has no chance, and says so: QEMU's emulation of one process has not all system
-/// calls that it waits by (ENOSYS).
+/// Returns whether the terminal library has no chance, and says so: QEMU's emulation of one process
+/// has not all system calls that it waits by (ENOSYS).
 fn lacks_terminal_calls() -> bool {
     let lacks = crate::is_emulated();
     if lacks {

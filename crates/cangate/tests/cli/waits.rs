@@ -121,8 +121,8 @@ fn a_reload_from_a_pipe() {
     drop(input);
 }
 
-/// Nobody reads its standard output, so frames wait; nor its standard error, which is given up after
-/// a while.
+/// Nobody reads its standard output, so frames wait; nor its standard error, which is given up
+/// after a while.
 #[test]
 fn a_run_whose_output_nobody_reads() {
     let place = Place::new(&format!("[ports.out]\nkind = 'log'\nwrite = '-'\n{IN}"));

@@ -1,5 +1,5 @@
-//! The pictures of the documents, made by the program itself: `cargo xtask pictures` writes them, every other
-//! run of the tests compares them with what the program draws today.
+//! The pictures of the documents, made by the program itself: `cargo xtask pictures` writes them,
+//! every other run of the tests compares them with what the program draws today.
 
 use std::path::PathBuf;
 
@@ -63,8 +63,8 @@ const CELL: (f64, f64) = (8.4, 19.0);
 /// Around the text.
 const MARGIN: f64 = 14.0;
 
-/// A terminal's lines as SVG. Each run of characters that look alike has its own width, so that columns stand below
-/// one another in every font.
+/// A terminal's lines as SVG. Each run of characters that look alike has its own width, so that
+/// columns stand below one another in every font.
 pub(crate) fn terminal(title: &str, columns: usize, lines: &[Vec<Cell>]) -> String {
     let (width, height) = (
         MARGIN * 2.0 + CELL.0 * columns as f64,

@@ -140,8 +140,8 @@ impl Ring {
         let _ = self.attach();
     }
 
-    /// Takes all blocks that the kernel has handed over, and what waits for them. The queues of devices are
-    /// short: they are emptied between two blocks.
+    /// Takes all blocks that the kernel has handed over, and what waits for them. The queues of
+    /// devices are short: they are emptied between two blocks.
     pub(super) fn drain(
         &mut self,
         filling: &mut Filling,

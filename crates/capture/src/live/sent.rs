@@ -1,16 +1,17 @@
 //! Which frames this machine sent.
 //!
-//! A ring beside the recorded one has the echoes only ([`SentRing`]). Each of its frames is in the recorded
-//! ring too, a moment later, or found no room there. So a frame is an echo if the same bytes of the same
-//! interface wait here with a stamp that is not later than its own; it takes the first of them.
+//! A ring beside the recorded one has the echoes only ([`SentRing`]). Each of its frames is in the
+//! recorded ring too, a moment later, or found no room there. So a frame is an echo if the same
+//! bytes of the same interface wait here with a stamp that is not later than its own; it takes the
+//! first of them.
 
 use frame::Nanos;
 use frame::text::Direction;
 use linux::packet::{SENT_BYTES, SentRing};
 use std::collections::VecDeque;
 
-/// A clock that was set differs by more than this; a frame whose stamp is so much later than that of one
-/// that waits came after it for certain.
+/// A clock that was set differs by more than this; a frame whose stamp is so much later than that
+/// of one that waits came after it for certain.
 const FAR: Nanos = 1_000_000_000;
 
 /// A sent frame: what the other ring has to have for it.

@@ -1,7 +1,8 @@
 //! Frames of character devices that wait for those of interfaces.
 //!
-//! A device's frames are here at once; those of interfaces come with their block, a quarter of a second later. So the
-//! former wait until the latter have come, and both go into the file in the order of their stamps.
+//! A device's frames are here at once; those of interfaces come with their block, a quarter of a
+//! second later. So the former wait until the latter have come, and both go into the file in the
+//! order of their stamps.
 
 use crate::chunk::Record;
 use frame::Nanos;
@@ -10,7 +11,8 @@ use linux::can::layout::FD_SIZE;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long frames are gathered until they go into the file together: a chunk for each would be too many.
+/// How long frames are gathered until they go into the file together: a chunk for each would be too
+/// many.
 const PACE: Duration = Duration::from_millis(100);
 /// As many frames may wait.
 const MOST: usize = 1 << 16;
@@ -162,7 +164,8 @@ mod tests {
     }
 
     proptest! {
-        /// Devices and a ring that lags behind them: all frames come out, once, in the order of their stamps.
+        /// Devices and a ring that lags behind them: all frames come out, once, in the order of
+        /// their stamps.
         #[test]
         fn the_order_is_that_of_the_stamps(
             frames in prop::collection::vec((0_u16..4, 1_u64..40), 1..300), lag in 1_usize..30,
@@ -180,7 +183,8 @@ mod tests {
                 }
             };
             for (number, (place, ms)) in all.iter().enumerate() {
-                // The kernel hands over a block when it is full, or at most 250 ms after its first frame.
+                // The kernel hands over a block when it is full, or at most 250 ms after its first
+                // frame.
                 if ring.first().is_some_and(|(first, _)| ms - first > 250) || ring.len() >= lag {
                     take_ring(&mut ring, &mut waiting, &mut out);
                 }

@@ -1,7 +1,7 @@
 //! Acceptance filters (data sheet, section 3.1, FILTER_A_MASK and following).
 //!
-//! Each of the filters A, B and C compares the 29 bits of an ID under a mask, for any of four sorts of
-//! frames. The ID of an SFF frame is in the upper 11 of these bits. RTR is not compared.
+//! Each of the filters A, B and C compares the 29 bits of an ID under a mask, for any of four sorts
+//! of frames. The ID of an SFF frame is in the upper 11 of these bits. RTR is not compared.
 
 use crate::Filter;
 use frame::CanId;
@@ -21,8 +21,8 @@ pub(super) struct Slot {
 const SFF: u32 = 0b0101;
 const EFF: u32 = 0b1010;
 
-/// The narrowest slots that let all frames through that match any of the filters; `None` where no filter
-/// is needed.
+/// The narrowest slots that let all frames through that match any of the filters; `None` where no
+/// filter is needed.
 pub(super) fn compute(filters: &[Filter]) -> Option<[Slot; SLOTS]> {
     if filters.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! Frames as the core's buffers have them (data sheet, section 3.3): format, ID, two words of time stamp,
-//! payload in little-endian words.
+//! Frames as the core's buffers have them (data sheet, section 3.3): format, ID, two words of time
+//! stamp, payload in little-endian words.
 
 use super::registers::RX_DATA;
 use crate::Registers;

@@ -7,8 +7,8 @@ use crate::{BusError, Place, Timing, Trouble};
 pub(super) const NOMINAL_PHASE_1: u32 = 63;
 pub(super) const DATA_PHASE_1: u32 = 31;
 
-/// Bit rates of the data phase above this need the secondary sample point, because the transceiver's
-/// delay reaches into the next bit.
+/// Bit rates of the data phase above this need the secondary sample point, because the
+/// transceiver's delay reaches into the next bit.
 const FAST: u32 = 1_000_000;
 
 /// The first buffer has the highest priority, 7, and so on.
@@ -35,7 +35,8 @@ pub(super) fn bit_time(timing: &Timing, longest_phase_1: u32) -> u32 {
         | timing.jump << 27
 }
 
-/// TRV_DELAY: the offset of the secondary sample point is the sample point's, in periods of the clock.
+/// TRV_DELAY: the offset of the secondary sample point is the sample point's, in periods of the
+/// clock.
 pub(super) fn secondary_sample_point(data: &Timing, clock: u32) -> u32 {
     if data.rate(clock) <= FAST {
         return SSP_NONE;
@@ -49,8 +50,8 @@ pub(super) fn nanoseconds(ticks: u64, clock: u32) -> u64 {
     u64::try_from(ns).unwrap_or(u64::MAX)
 }
 
-/// ALC: a field (1 base ID, 2 SRR or RTR, 3 IDE, 4 ID extension, 5 RTR of EFF), and for the IDs how many
-/// bits were left.
+/// ALC: a field (1 base ID, 2 SRR or RTR, 3 IDE, 4 ID extension, 5 RTR of EFF), and for the IDs how
+/// many bits were left.
 pub(super) fn lost_bit(captured: u32) -> Option<u8> {
     let left = (captured >> 16 & 0x1F) as u8;
     match captured >> 21 & 0x7 {
@@ -63,8 +64,8 @@ pub(super) fn lost_bit(captured: u32) -> Option<u8> {
     }
 }
 
-/// ERR_CAPT: error type in bits 5 to 7, position in bits 0 to 4. Positions are translated to those of
-/// SocketCAN where there is an equal one.
+/// ERR_CAPT: error type in bits 5 to 7, position in bits 0 to 4. Positions are translated to those
+/// of SocketCAN where there is an equal one.
 pub(super) fn bus_error(captured: u32) -> BusError {
     let trouble = match captured >> 5 & 0x7 {
         0 => Trouble::Bit,
@@ -75,7 +76,8 @@ pub(super) fn bus_error(captured: u32) -> BusError {
         _ => Trouble::Other,
     };
     let place = match captured & 0x1F {
-        // Start of frame, control field, data, CRC, acknowledge, end of frame, error frame, overload.
+        // Start of frame, control field, data, CRC, acknowledge, end of frame, error frame,
+        // overload.
         0 => Some(0x03),
         2 => Some(0x0B),
         3 => Some(0x0A),

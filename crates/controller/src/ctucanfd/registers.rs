@@ -68,8 +68,8 @@ pub(super) const COMMAND_CLEAR_OVERRUN: u32 = 1 << 3;
 /// [`COMMAND`]: leave bus-off, after 128 times 11 recessive bits.
 pub(super) const COMMAND_RESET_COUNTERS: u32 = 1 << 4;
 
-/// [`INT_STAT`]: warning limit, overrun, fault state, arbitration lost, bus error, FIFO not empty, a
-/// transmit buffer has come to its end.
+/// [`INT_STAT`]: warning limit, overrun, fault state, arbitration lost, bus error, FIFO not empty,
+/// a transmit buffer has come to its end.
 pub(super) const I_WARNING: u32 = 1 << 2;
 pub(super) const I_OVERRUN: u32 = 1 << 3;
 pub(super) const I_FAULT: u32 = 1 << 4;
@@ -99,7 +99,8 @@ pub(super) const TX_PARITY: u32 = 5;
 pub(super) const TX_FAILED: u32 = 6;
 pub(super) const TX_ABORTED: u32 = 7;
 
-/// [`TRV_DELAY`]: no secondary sample point. 0 in these bits: at the measured delay plus the offset.
+/// [`TRV_DELAY`]: no secondary sample point. 0 in these bits: at the measured delay plus the
+/// offset.
 pub(super) const SSP_NONE: u32 = 1 << 24;
 /// The greatest offset, periods of the clock.
 pub(super) const SSP_MOST: u32 = 0xFF;

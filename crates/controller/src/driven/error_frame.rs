@@ -80,8 +80,8 @@ fn counter(value: u16) -> u8 {
     u8::try_from(value).unwrap_or(u8::MAX)
 }
 
-/// As `can_change_state` of Linux's `drivers/net/can/dev/dev.c`: the counter that is higher says which
-/// side it is.
+/// As `can_change_state` of Linux's `drivers/net/can/dev/dev.c`: the counter that is higher says
+/// which side it is.
 fn state(status: &Status) -> u8 {
     let sending = status.tec >= status.rec;
     let receiving = status.rec >= status.tec;

@@ -66,8 +66,8 @@ pub(crate) struct Inner {
 /// Error frames that are kept until somebody can take them; more are counted.
 const UNSAID: usize = 16;
 
-/// How long it may take until frames in flight are looked after by the transmitting half, because nobody
-/// asks the receiving one (at the end of a run), ns.
+/// How long it may take until frames in flight are looked after by the transmitting half, because
+/// nobody asks the receiving one (at the end of a run), ns.
 const PATIENCE: Nanos = 1_000_000;
 
 /// Why a frame is not taken.
@@ -281,8 +281,8 @@ impl Inner {
         }
     }
 
-    /// The transmitting half looks after frames in flight, if the receiving one has not for long. Nothing
-    /// is received.
+    /// The transmitting half looks after frames in flight, if the receiving one has not for long.
+    /// Nothing is received.
     #[inline]
     pub(crate) fn look_after(&mut self, now: Nanos, shared: &Shared) {
         let forgotten = now.saturating_sub(self.last_service) >= PATIENCE;
@@ -293,7 +293,8 @@ impl Inner {
         }
     }
 
-    /// Lets the controller tell what has happened. Gives the number of frames that were handed over.
+    /// Lets the controller tell what has happened. Gives the number of frames that were handed
+    /// over.
     #[inline]
     pub(crate) fn service(
         &mut self,
@@ -370,8 +371,8 @@ impl Inner {
         });
     }
 
-    /// What a controller tells besides the frames that it received. `errors`: are error frames wanted?
-    /// `None` while nobody can take any.
+    /// What a controller tells besides the frames that it received. `errors`: are error frames
+    /// wanted? `None` while nobody can take any.
     fn tell(
         &mut self,
         event: &Event<'_>,

@@ -1,5 +1,5 @@
-//! The halves over a controller that does what the test says: every frame has one fate, in the order in which they
-//! came.
+//! The halves over a controller that does what the test says: every frame has one fate, in the
+//! order in which they came.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::driven::{Backend, Lost, Receiver, Rules, Shared, Transmitter};

@@ -22,8 +22,8 @@ const LIMITS: Limits = Limits {
 };
 
 /// How often a register is read until the chip has changed its mode. It does so within some clock
-/// periods, or at the end of the frame that it sends; an access takes a fraction of a microsecond at
-/// least.
+/// periods, or at the end of the frame that it sends; an access takes a fraction of a microsecond
+/// at least.
 const PATIENCE: u32 = 10_000;
 
 /// More frames than this are never in the receive FIFO: 64 bytes, 3 at least each.
@@ -124,9 +124,9 @@ impl<R: Registers> Sja1000<R> {
         self.registers.write8(register, value);
     }
 
-    /// Commands need a period of the clock to settle (data sheet, section 6.4.4). Until then the status
-    /// register says what was: one read of it is thrown away, as in Linux's `sja1000_write_cmdreg`.
-    /// Only bus-off can be read from it: that is not the command's doing.
+    /// Commands need a period of the clock to settle (data sheet, section 6.4.4). Until then the
+    /// status register says what was: one read of it is thrown away, as in Linux's
+    /// `sja1000_write_cmdreg`. Only bus-off can be read from it: that is not the command's doing.
     fn command(&mut self, bits: u8) -> bool {
         self.set(CMR, bits);
         self.get(SR) & SR_BUS_OFF == 0
@@ -195,7 +195,8 @@ impl<R: Registers> Sja1000<R> {
         tell(Event::end(frame.token, fate));
     }
 
-    /// Takes a frame; `status` is what the status register said before. Gives what it says afterwards.
+    /// Takes a frame; `status` is what the status register said before. Gives what it says
+    /// afterwards.
     fn receive(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) -> u8 {
         let mut payload = [0; PAYLOAD];
         let header = read(&mut self.registers, &mut payload);
@@ -277,8 +278,8 @@ impl<R: Registers> Sja1000<R> {
         self.set(OCR, self.wiring.output | OCR_NORMAL);
         self.set(TXERR, 0);
         self.set(RXERR, 0);
-        // What another driver left: captured errors, interrupts, frames, an overrun. Entering reset mode
-        // clears the last two on the chip, but not on all of its copies.
+        // What another driver left: captured errors, interrupts, frames, an overrun. Entering reset
+        // mode clears the last two on the chip, but not on all of its copies.
         self.get(ECC);
         self.get(ALC);
         self.command(CMR_ABORT | CMR_CLEAR_OVERRUN);

@@ -1,9 +1,9 @@
 //! Acceptance filters (data sheet, section 6.4.15).
 //!
-//! In single filter mode, 32 bits of code and 32 of mask are compared with the first bits of a frame:
-//! of EFF the 29 bits of the ID and RTR; of SFF the 11 bits of the ID, RTR and the first two bytes of the
-//! payload. The same registers serve both formats, so a filter for one format lets frames of the
-//! other through that look alike.
+//! In single filter mode, 32 bits of code and 32 of mask are compared with the first bits of a
+//! frame: of EFF the 29 bits of the ID and RTR; of SFF the 11 bits of the ID, RTR and the first two
+//! bytes of the payload. The same registers serve both formats, so a filter for one format lets
+//! frames of the other through that look alike.
 
 use crate::Filter;
 use frame::CanId;

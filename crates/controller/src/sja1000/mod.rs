@@ -4,8 +4,8 @@
 //! arbitration lost capture.
 //!
 //! Sources: *SJA1000 Stand-alone CAN controller, product specification* (Philips Semiconductors,
-//! 2000-01-04), here "data sheet"; its application note AN97076. The driver works on the chip, on its
-//! copies in FPGAs, and on QEMU's model.
+//! 2000-01-04), here "data sheet"; its application note AN97076. The driver works on the chip, on
+//! its copies in FPGAs, and on QEMU's model.
 //!
 //! # What the chip does not tell
 //! * How many frames were lost to a full FIFO: one at least each time that it says so.

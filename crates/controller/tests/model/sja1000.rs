@@ -1,5 +1,5 @@
-//! The SJA1000 as its data sheet describes it (PeliCAN mode). A command takes effect after the access that
-//! follows it, so that a driver that trusts the status register too early is found out.
+//! The SJA1000 as its data sheet describes it (PeliCAN mode). A command takes effect after the
+//! access that follows it, so that a driver that trusts the status register too early is found out.
 
 use super::{Arrival, Chip, Outcome};
 use controller::Registers;

@@ -82,8 +82,8 @@ fn read(
     (gateway, ports, parsed)
 }
 
-/// The keys that the readers of each table of a file ask for, present or not, whatever is wrong with the
-/// file. A test holds [`super::keys`] against them.
+/// The keys that the readers of each table of a file ask for, present or not, whatever is wrong
+/// with the file. A test holds [`super::keys`] against them.
 #[must_use]
 pub fn keys_asked_for(source: &Source, kinds: &Kinds) -> Vec<Heard> {
     let mut found = Diagnostics::listening();
@@ -92,8 +92,8 @@ pub fn keys_asked_for(source: &Source, kinds: &Kinds) -> Vec<Heard> {
     found.heard().to_vec()
 }
 
-/// What a file says in `[gateway]` as far as it can be read, whatever is wrong with it otherwise: it
-/// may still name the socket of a gateway that runs.
+/// What a file says in `[gateway]` as far as it can be read, whatever is wrong with it otherwise:
+/// it may still name the socket of a gateway that runs.
 #[must_use]
 pub fn readable_options(source: &Source) -> Options {
     if source.text.len() > LARGEST_FILE {
@@ -184,8 +184,8 @@ struct Ports {
 }
 
 impl Ports {
-    /// The ports that a name stands for that is none of theirs: that of their interface, their bus, their
-    /// file.
+    /// The ports that a name stands for that is none of theirs: that of their interface, their bus,
+    /// their file.
     fn meant(&self, name: &str) -> Vec<Meant> {
         let of = |port: &PortSpec| {
             let settings = &port.settings;

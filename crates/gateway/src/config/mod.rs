@@ -51,8 +51,8 @@ impl Config {
         self.ports.iter().map(interface).collect()
     }
 
-    /// Why the kernel cannot run a route: one of its ports injects faults, or has rules for its transmit
-    /// queue. `None` where none does.
+    /// Why the kernel cannot run a route: one of its ports injects faults, or has rules for its
+    /// transmit queue. `None` where none does.
     #[must_use]
     pub fn only_here(&self, route: RouteId) -> Option<String> {
         let route = self.routes.routes.get(usize::try_from(route.0).ok()?)?;

@@ -36,8 +36,8 @@ fn cure(kind: Kind) -> &'static str {
     }
 }
 
-/// Warns of frames that come in at one port and never leave by the other, and of routes whose kinds of frame
-/// never come in. `spans` are where each route stands.
+/// Warns of frames that come in at one port and never leave by the other, and of routes whose kinds
+/// of frame never come in. `spans` are where each route stands.
 pub(super) fn warn(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
     for (route, span) in config.routes.routes.iter().zip(spans) {
         let refused = kinds(route).find_map(|kind| {
@@ -104,8 +104,8 @@ impl Config {
         from.all(|port| self.passes(*port, Kind::Xl) == Passage::No)
     }
 
-    /// The routes as the kernel can have them: a route that would take XL frames as well, from ports that
-    /// have none (by default no port has), takes classic and FD frames.
+    /// The routes as the kernel can have them: a route that would take XL frames as well, from
+    /// ports that have none (by default no port has), takes classic and FD frames.
     #[must_use]
     pub fn kernel_routes(&self) -> Routes {
         let mut routes = self.routes.clone();

@@ -1,5 +1,5 @@
-//! Ports that would get into each other's way: one interface, one file. What ports of one kind share
-//! besides, their kind checks.
+//! Ports that would get into each other's way: one interface, one file. What ports of one kind
+//! share besides, their kind checks.
 
 use config::{Diagnostic, Diagnostics};
 use port::{Kinds, PlacedPort, PortSpec, Stream};

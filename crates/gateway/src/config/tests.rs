@@ -397,8 +397,8 @@ id = '180-27F'
     assert!(warnings(&both).iter().all(unused));
 }
 
-/// CAN FD has no remote frames, and an XL frame has no EFF ID: a route that could only make such frames
-/// is refused, one that also sends others is warned of.
+/// CAN FD has no remote frames, and an XL frame has no EFF ID: a route that could only make such
+/// frames is refused, one that also sends others is warned of.
 #[test]
 fn routes_to_frames_that_cannot_exist() {
     let with = |keys: &str| {

@@ -50,8 +50,8 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Listens at `address` for clients, and asks the gateway at the control socket `control`. `version` is the
-    /// program's.
+    /// Listens at `address` for clients, and asks the gateway at the control socket `control`.
+    /// `version` is the program's.
     ///
     /// # Errors
     /// [`MetricsError`].

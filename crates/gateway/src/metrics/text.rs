@@ -173,7 +173,8 @@ mod tests {
         }
     }
 
-    /// Gives each number another value. `reported` is a number of its own only if there is a mistake in cangate.
+    /// Gives each number another value. `reported` is a number of its own only if there is a
+    /// mistake in cangate.
     fn number(value: &mut Value, next: &mut u64, all: &mut Vec<u64>) {
         match value {
             Value::Number(n) => {

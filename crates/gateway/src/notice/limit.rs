@@ -1,4 +1,5 @@
-//! No more is said than somebody can read: a few at once, then one a second, for each port and event.
+//! No more is said than somebody can read: a few at once, then one a second, for each port and
+//! event.
 
 use super::Said;
 use frame::Nanos;

@@ -1,7 +1,8 @@
 //! What a gateway says while it runs.
 //!
 //! The gateway prints nothing. It hands each [`Notice`] to a [`Listener`] of the caller, with the
-//! time at which it happened, at most five at once and then one a second for each port and event. What was left out is counted, and the last of it is said in the end.
+//! time at which it happened, at most five at once and then one a second for each port and event.
+//! What was left out is counted, and the last of it is said in the end.
 
 mod limit;
 mod outbox;

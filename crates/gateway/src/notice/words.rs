@@ -48,7 +48,8 @@ fn plural(n: usize, what: &str) -> String {
     }
 }
 
-/// What follows from a state, and what to do: for an interface of Linux, or for a controller of our own.
+/// What follows from a state, and what to do: for an interface of Linux, or for a controller of our
+/// own.
 const fn consequence(now: LinkState, is_interface: bool) -> &'static str {
     match now {
         LinkState::BusOff if !is_interface => {

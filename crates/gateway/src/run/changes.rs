@@ -4,8 +4,8 @@ use super::lines::RouteLine;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// What became of the routes. Each route in force is in one of all but the last; a route is known by its
-/// name.
+/// What became of the routes. Each route in force is in one of all but the last; a route is known
+/// by its name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RouteChanges {
@@ -13,8 +13,8 @@ pub struct RouteChanges {
     pub unchanged: usize,
     /// Those that have their name from before, and do something else.
     pub changed: Vec<String>,
-    /// Those that do what a route did that is gone, under another name: the old name and the new one.
-    /// They begin to count anew.
+    /// Those that do what a route did that is gone, under another name: the old name and the new
+    /// one. They begin to count anew.
     pub renamed: Vec<(String, String)>,
     /// Those that do the same, and run in another data path now.
     pub moved: Vec<String>,
@@ -90,8 +90,8 @@ impl RouteChanges {
     }
 }
 
-/// A longest sequence of values, each greater than the one before, in their order; the values are all
-/// different. By patience sorting.
+/// A longest sequence of values, each greater than the one before, in their order; the values are
+/// all different. By patience sorting.
 fn longest_increasing(values: &[usize]) -> HashSet<usize> {
     // For each length, the end of the sequence of that length that ends lowest.
     let mut ends: Vec<usize> = Vec::new();

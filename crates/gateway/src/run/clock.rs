@@ -38,8 +38,8 @@ impl Clock {
     }
 }
 
-/// The monotonic clock, as one number: [`std::time::Instant`] costs as many instructions again for its
-/// arithmetic, and this is between a frame and its step.
+/// The monotonic clock, as one number: [`std::time::Instant`] costs as many instructions again for
+/// its arithmetic, and this is between a frame and its step.
 #[inline]
 fn monotonic() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);

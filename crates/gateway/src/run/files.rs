@@ -76,8 +76,8 @@ pub fn control_path_to_ask(file: Option<&Path>, options: &config::Options) -> Pa
     }
 }
 
-/// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload knows these
-/// kinds of port. The listener hears what it says meanwhile.
+/// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload knows
+/// these kinds of port. The listener hears what it says meanwhile.
 ///
 /// # Errors
 /// [`RunError`].

@@ -272,8 +272,8 @@ impl Watched {
 ///   among them; a socket does not get its own.
 /// * Elsewhere frames of programs on this machine come to the socket as an echo, and the interface
 ///   does not count these as received.
-/// * What the kernel had no room for came to no socket. What the controller had no room for did not even come to the
-///   interface; it is among the overruns, so that there are fewer here by as many.
+/// * What the kernel had no room for came to no socket. What the controller had no room for did not
+///   even come to the interface; it is among the overruns, so that there are fewer here by as many.
 fn not_asked_for(link: &Link, base: &Base, port: &PortCount) -> u64 {
     let interface = link.counters.since(&base.counters);
     let since = |now: u64, then: u64| now.saturating_sub(then);

@@ -16,7 +16,8 @@ pub enum KernelError {
     /// A data path cannot do it.
     #[error(transparent)]
     Path(#[from] offload::Error),
-    /// One data path could not take the new routes, and another could not take the former ones back.
+    /// One data path could not take the new routes, and another could not take the former ones
+    /// back.
     #[error("{}; and {path} could not be set back: {}", with_causes(.first), with_causes(.source))]
     NotSetBack {
         /// Why the new routes could not be taken.

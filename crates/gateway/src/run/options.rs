@@ -24,8 +24,8 @@ pub struct Options {
     /// Act on SIGHUP (reload), SIGTERM and SIGINT (orderly end). They belong to the whole
     /// process, so only one run in a process may have them.
     pub signals: bool,
-    /// The service manager that is told when the gateway is ready, reloads, lives and ends; none where nobody is to
-    /// know.
+    /// The service manager that is told when the gateway is ready, reloads, lives and ends; none
+    /// where nobody is to know.
     pub service: Option<Service>,
     /// How long an orderly end may take to send what ports hold, and how long the ports that a
     /// reload removes may take for that, all together.

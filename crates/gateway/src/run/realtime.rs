@@ -14,9 +14,9 @@ fn frame_path() -> [*const (); 4] {
     ]
 }
 
-/// Keeps the memory that the process has used, or uses from now on, from being paged out, and the code
-/// through which frames pass. Call this when tables and buffers have been made, because making them is
-/// their first use. Where it is not allowed, gives what to say about it.
+/// Keeps the memory that the process has used, or uses from now on, from being paged out, and the
+/// code through which frames pass. Call this when tables and buffers have been made, because making
+/// them is their first use. Where it is not allowed, gives what to say about it.
 pub(crate) fn lock_memory() -> Option<Notice> {
     let why = match linux::schedule::lock_used_memory(&frame_path()) {
         Ok(()) => return None,

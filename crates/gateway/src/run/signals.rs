@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long after SIGTERM or SIGINT the process ends without order. An orderly end takes two seconds
-/// at most, and what it has to do in the kernel.
+/// How long after SIGTERM or SIGINT the process ends without order. An orderly end takes two
+/// seconds at most, and what it has to do in the kernel.
 const LAST: Duration = Duration::from_secs(10);
 
 /// What signals ask for.

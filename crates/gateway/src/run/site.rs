@@ -69,7 +69,8 @@ pub trait Site {
     /// happens.
     fn give_up(&mut self) {}
 
-    /// Is what a port stands on still as its spec says? Where it is not, a reload opens the port anew.
+    /// Is what a port stands on still as its spec says? Where it is not, a reload opens the port
+    /// anew.
     fn is_in_force(&self, spec: &Self::Spec) -> bool {
         let _ = spec;
         true

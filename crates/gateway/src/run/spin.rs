@@ -5,21 +5,21 @@
 //!
 //! * from this program's own control thread, where there is no other processor, so that nothing but
 //!   the power switch would end it;
-//! * from the kernel's `ksoftirqd`, to which the kernel leaves received frames when there is much to
-//!   do, so that the frames for which the worker looks would not come as long as it looks;
+//! * from the kernel's `ksoftirqd`, to which the kernel leaves received frames when there is much
+//!   to do, so that the frames for which the worker looks would not come as long as it looks;
 //! * and the kernel would stop it for 50 ms of each second (`kernel.sched_rt_runtime_us`).
 //!
-//! So with real-time priority the worker steps back by itself: after 19 ms it waits for 1 ms in all,
-//! that is for as much as the kernel would take by default. It waits as for any port: a frame wakes it
-//! up at once.
+//! So with real-time priority the worker steps back by itself: after 19 ms it waits for 1 ms in
+//! all, that is for as much as the kernel would take by default. It waits as for any port: a frame
+//! wakes it up at once.
 
 use frame::Nanos;
 use linux::schedule;
 use std::time::Duration;
 
 /// How long it goes on, and for how long it waits then, ns. The waiting is long enough for
-/// `ksoftirqd` to finish and sleep again on a slow processor: with 50 µs after 950 µs it did not, and every
-/// frame was late.
+/// `ksoftirqd` to finish and sleep again on a slow processor: with 50 µs after 950 µs it did not,
+/// and every frame was late.
 const SPIN: Nanos = 19_000_000;
 const WAIT: Nanos = 1_000_000;
 

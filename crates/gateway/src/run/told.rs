@@ -32,7 +32,8 @@ impl<S: Site> Running<'_, S> {
         self.manager.deadline()
     }
 
-    /// Gives a sign of life, if one is due and the worker answers: that this thread lives says nothing about frames.
+    /// Gives a sign of life, if one is due and the worker answers: that this thread lives says
+    /// nothing about frames.
     pub(crate) fn beat(&mut self) {
         if self.manager.deadline().is_none_or(|at| at > Instant::now()) {
             return;

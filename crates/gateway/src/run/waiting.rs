@@ -16,13 +16,14 @@ use std::time::Duration;
 /// The mailbox's bell is the first place of a wait for work; those of receiving halves follow.
 const FIRST_RECEIVER: usize = 1;
 
-/// So many receiving halves ppoll(2) waits for in less time than epoll_wait(2): see docs/performance.md.
+/// So many receiving halves ppoll(2) waits for in less time than epoll_wait(2): see
+/// docs/performance.md.
 const FEW: usize = 2;
 
 /// What the worker waits for, said anew for each waiting, because it changes with what ports hold.
 ///
-/// Of many ports, the kernel is told only what has changed (epoll(7)): asked by ppoll(2) about all, it
-/// took longer with each port that was there.
+/// Of many ports, the kernel is told only what has changed (epoll(7)): asked by ppoll(2) about all,
+/// it took longer with each port that was there.
 pub(crate) struct Waiting {
     places: Places,
     /// Where there can be no set of descriptors (no memory, too many of them, a limit on what they
@@ -32,8 +33,9 @@ pub(crate) struct Waiting {
     common: Option<Common>,
 }
 
-/// The waiting is in this set, which brings ports what is their own. All else that is waited for is in an epoll that is in the
-/// set as one descriptor: most events are of the set's members, and then nobody need ask the others.
+/// The waiting is in this set, which brings ports what is their own. All else that is waited for is
+/// in an epoll that is in the set as one descriptor: most events are of the set's members, and then
+/// nobody need ask the others.
 struct Common {
     set: Arc<EventSet>,
     others: Member,
@@ -208,7 +210,8 @@ impl Waiting {
     }
 
     /// After [`Waiting::for_work`]: the engine's next step passes over receiving halves that wait
-    /// for nothing but a descriptor, and whose is not ready; and over those of the set in common that have nothing before their time.
+    /// for nothing but a descriptor, and whose is not ready; and over those of the set in common
+    /// that have nothing before their time.
     pub(crate) fn skip_idle(&self, engine: &mut Engine, now: Nanos) {
         let mut place = FIRST_RECEIVER;
         engine.skip_once(|half| {
@@ -321,7 +324,8 @@ mod tests {
         Engine::new(ports, table, &routes).unwrap()
     }
 
-    /// Ports of a set in common wait in it, and one of them is asked when it has something, or when it is time.
+    /// Ports of a set in common wait in it, and one of them is asked when it has something, or when
+    /// it is time.
     #[test]
     fn of_ports_with_a_set_in_common_those_are_asked_that_have_something() {
         let set = EventSet::new().unwrap();

@@ -30,8 +30,8 @@ pub(crate) enum Ended {
 const IDLE_WAKEUPS: u32 = 1000;
 const NAP: Duration = Duration::from_millis(1);
 
-/// Looks of a worker that does not wait between two readings of the clock: less than a microsecond on
-/// most processors.
+/// Looks of a worker that does not wait between two readings of the clock: less than a microsecond
+/// on most processors.
 const LOOKS: u32 = 16;
 /// Rounds of looks between two steps.
 const ROUNDS: u32 = 64;
@@ -151,9 +151,9 @@ impl Worker<'_> {
     }
 
     /// Looks at halves that can say at a glance that nothing has happened, again and again, which
-    /// finds a frame much earlier than a step after a step. Gives the time that it has read, some looks
-    /// old at most: reading the clock costs more than a look, and would come between a frame and its
-    /// step. It reads none where a half has news at once, or cannot say (most cannot).
+    /// finds a frame much earlier than a step after a step. Gives the time that it has read, some
+    /// looks old at most: reading the clock costs more than a look, and would come between a frame
+    /// and its step. It reads none where a half has news at once, or cannot say (most cannot).
     fn look_out(&mut self, deadline: Option<Nanos>) -> Option<Nanos> {
         let mut read = None;
         for _ in 0..ROUNDS {

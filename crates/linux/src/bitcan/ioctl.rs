@@ -38,15 +38,16 @@ pub(super) fn stop(device: &OwnedFd) -> Result<(), Errno> {
 
 pub(super) fn control(device: &OwnedFd, control: &Control) -> Result<(), Errno> {
     let code = opcode::write::<Control>(b'b', 16);
-    // SAFETY: the device is open; BITCAN_CONTROL reads one `struct bitcan_control`, as which `Control` is
-    // laid out (`repr(C)`, 152 bytes, in the number of the call too); `control` is live.
+    // SAFETY: the device is open; BITCAN_CONTROL reads one `struct bitcan_control`, as which
+    // `Control` is laid out (`repr(C)`, 152 bytes, in the number of the call too); `control` is
+    // live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(control)) })
 }
 
 pub(super) fn napi(device: &OwnedFd, napi: &Napi) -> Result<(), Errno> {
     let code = opcode::write::<Napi>(b'b', 8);
-    // SAFETY: the device is open; BITCAN_NAPI reads one `struct bitcan_napi`, as which `Napi` is laid out
-    // (`repr(C)`, 8 bytes, in the number of the call too); `napi` is live.
+    // SAFETY: the device is open; BITCAN_NAPI reads one `struct bitcan_napi`, as which `Napi` is
+    // laid out (`repr(C)`, 8 bytes, in the number of the call too); `napi` is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(napi)) })
 }
 
@@ -65,8 +66,8 @@ pub(super) fn recover(device: &OwnedFd) -> Result<(), Errno> {
 /// A call whose argument is a number or nothing.
 fn number(device: &OwnedFd, call: u8, argument: u32) -> Result<(), Errno> {
     let code = opcode::none(b'b', call);
-    // SAFETY: the device is open; these calls take their argument as a number (BITCAN_LEAVE, BITCAN_ABORT,
-    // BITCAN_RECOVER of bitcan.h), and read or write no memory of this process.
+    // SAFETY: the device is open; these calls take their argument as a number (BITCAN_LEAVE,
+    // BITCAN_ABORT, BITCAN_RECOVER of bitcan.h), and read or write no memory of this process.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, libc::c_ulong::from(argument)) })
 }
 

@@ -1,4 +1,5 @@
-//! A mapped controller of `kmod/bitcan`: its page of registers, and the calls that are no registers.
+//! A mapped controller of `kmod/bitcan`: its page of registers, and the calls that are no
+//! registers.
 
 use super::ioctl;
 use super::layout::Control;
@@ -86,8 +87,8 @@ impl Controller {
         fence(Ordering::SeqCst);
     }
 
-    /// Rings the doorbell for these transmit buffers, a bit each. The frames are ready at the time of this
-    /// call, where the processor has a counter that the module can read too.
+    /// Rings the doorbell for these transmit buffers, a bit each. The frames are ready at the time
+    /// of this call, where the processor has a counter that the module can read too.
     ///
     /// # Errors
     /// [`Errno::NETDOWN`]: off the bus or bus-off. [`Errno::INVAL`]: no frame that it can send.
@@ -101,7 +102,8 @@ impl Controller {
     ///
     /// # Errors
     /// [`Errno::INVAL`]: another bit rate than the bus has, or none that a bus can have.
-    /// [`Errno::PROTO`]: another version. [`Errno::NOSPC`]: the bus is full. [`Errno::BUSY`]: it is on it.
+    /// [`Errno::PROTO`]: another version. [`Errno::NOSPC`]: the bus is full. [`Errno::BUSY`]: it is
+    /// on it.
     pub fn join(&self, wanted: &Wanted<'_>) -> Result<(), Errno> {
         let control = Control::new(wanted).ok_or(Errno::INVAL)?;
         ioctl::control(&self.device, &control)

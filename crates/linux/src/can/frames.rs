@@ -22,8 +22,8 @@ pub struct FrameOptions {
     pub hear: bool,
     /// Other sockets of this machine on the interface see what is sent here.
     pub echo: bool,
-    /// What this socket sends comes back to it, when the driver echoes it (`CAN_RAW_RECV_OWN_MSGS`); needs
-    /// `echo`.
+    /// What this socket sends comes back to it, when the driver echoes it
+    /// (`CAN_RAW_RECV_OWN_MSGS`); needs `echo`.
     pub own: bool,
     /// Ask the driver for the controller's own stamps.
     pub hardware_stamps: bool,
@@ -141,8 +141,8 @@ impl FrameSocket {
         self.receive_at_most(MOST_ARRIVALS, take)
     }
 
-    /// The same, of at most so many frames. To ask for one costs half as much as to ask for many where one is there: the
-    /// kernel looks for a second one, too.
+    /// The same, of at most so many frames. To ask for one costs half as much as to ask for many
+    /// where one is there: the kernel looks for a second one, too.
     ///
     /// # Errors
     /// As [`FrameSocket::receive`].

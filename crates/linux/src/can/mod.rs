@@ -1,9 +1,9 @@
 //! Raw CAN sockets (`AF_CAN`, `CAN_RAW`; `uapi/linux/can/raw.h`).
 //!
 //! [`Socket`] is the socket with its options, filters and interface; what moves many datagrams a
-//! call, and what the kernel says beside a frame, is in [`crate::mmsg`]. [`layout`] turns the kernel's
-//! frames into ours and back. [`FrameSocket`] puts these together for whoever wants frames and no
-//! datagrams.
+//! call, and what the kernel says beside a frame, is in [`crate::mmsg`]. [`layout`] turns the
+//! kernel's frames into ours and back. [`FrameSocket`] puts these together for whoever wants frames
+//! and no datagrams.
 
 mod error;
 mod frames;

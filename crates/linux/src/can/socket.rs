@@ -105,8 +105,8 @@ impl InterfaceState {
     }
 }
 
-/// Does the kernel have CAN (AF_CAN)? It loads its module for this question, if it may. Where it cannot be
-/// asked, such as without any descriptor left, the answer is yes.
+/// Does the kernel have CAN (AF_CAN)? It loads its module for this question, if it may. Where it
+/// cannot be asked, such as without any descriptor left, the answer is yes.
 #[must_use]
 pub fn is_in_kernel() -> bool {
     let refused = Socket::open("").err();

@@ -1,5 +1,5 @@
-//! CAN controllers as character devices: the driver `kmod/canchar`. Its header says what each word of
-//! the mapped area means and who writes it.
+//! CAN controllers as character devices: the driver `kmod/canchar`. Its header says what each word
+//! of the mapped area means and who writes it.
 
 pub mod area;
 mod ioctl;
@@ -188,8 +188,8 @@ impl Device {
         ioctl::plain(&self.device, 0x82)
     }
 
-    /// Which frames this file gets: ID and mask as raw(7) has them, none: no frame; and the classes of
-    /// error frames (`CAN_ERR_…`).
+    /// Which frames this file gets: ID and mask as raw(7) has them, none: no frame; and the classes
+    /// of error frames (`CAN_ERR_…`).
     ///
     /// # Errors
     /// [`Errno::INVAL`]: more than [`MOST_FILTERS`].

@@ -36,8 +36,8 @@ pub struct Lost {
     pub controller: u32,
 }
 
-/// The driver says that there are more frames than the queue has slots. Only this process writes the other
-/// end: nothing in the queue can be trusted, and it was emptied.
+/// The driver says that there are more frames than the queue has slots. Only this process writes
+/// the other end: nothing in the queue can be trusted, and it was emptied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Impossible;
 

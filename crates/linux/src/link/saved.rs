@@ -1,5 +1,5 @@
-//! How a CAN interface was set up, to set another one up in the same way: the one that its card gets when the
-//! kernel's driver has it again.
+//! How a CAN interface was set up, to set another one up in the same way: the one that its card
+//! gets when the kernel's driver has it again.
 
 use super::interface::{IFINFO, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO};
 use super::interface::{IFLA_TXQLEN, LinkError, RTM_NEWLINK, raw};
@@ -19,7 +19,8 @@ pub(super) const IFF_UP: u32 = 1;
 /// How long another card may have the name that is wanted.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The settings of a CAN interface: name, bit timing, modes, restart, queue length, and whether it is on.
+/// The settings of a CAN interface: name, bit timing, modes, restart, queue length, and whether it
+/// is on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Saved {
     /// Its name.
@@ -40,7 +41,8 @@ impl Saved {
         Ok(read(&body))
     }
 
-    /// Sets an interface up, which is down, and gives it the name. What the kernel refuses is left out.
+    /// Sets an interface up, which is down, and gives it the name. What the kernel refuses is left
+    /// out.
     ///
     /// # Errors
     /// What was left out, in words.
@@ -219,8 +221,8 @@ fn options(data: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let mut value = value.to_vec();
         let first = number(&value).unwrap_or(0);
         match kind {
-            // Without a bit rate the kernel takes the segments as they are (can_get_bittiming); with
-            // both it refuses. An interface that was never set up has neither.
+            // Without a bit rate the kernel takes the segments as they are (can_get_bittiming);
+            // with both it refuses. An interface that was never set up has neither.
             IFLA_CAN_BITTIMING | IFLA_CAN_DATA_BITTIMING => {
                 if first == 0 {
                     continue;
@@ -229,7 +231,8 @@ fn options(data: &[u8]) -> Vec<(u16, Vec<u8>)> {
                     *rate = [0; 4];
                 }
             }
-            // `struct can_ctrlmode`: a mask of what is set, then the flags. It is told without mask.
+            // `struct can_ctrlmode`: a mask of what is set, then the flags. It is told without
+            // mask.
             IFLA_CAN_CTRLMODE => {
                 let Some(flags) = value.get(4..8).map(<[u8]>::to_vec) else {
                     continue;

@@ -137,8 +137,8 @@ fn refused(refusal: &Refusal, fd: bool) -> String {
     format!("{refusal}{hint}")
 }
 
-/// The kernel tells the bit rate that a controller's clock can have, which may differ a little from what it was asked for.
-/// No two bit rates of buses are less than 1 % apart.
+/// The kernel tells the bit rate that a controller's clock can have, which may differ a little from
+/// what it was asked for. No two bit rates of buses are less than 1 % apart.
 fn is_same(a: BitRate, b: BitRate) -> bool {
     let near = |a: u32, b: u32| u64::from(a.abs_diff(b)) * 100 < u64::from(b);
     near(a.nominal(), b.nominal())
@@ -163,8 +163,9 @@ fn words_now(rate: Option<BitRate>) -> String {
 }
 
 impl Setup {
-    /// Sees to it that an interface is up and has these bit rates. One that is up has them already, or is left alone:
-    /// somebody else may use it. With `own`, the caller has set it up before, and it is set up anew.
+    /// Sees to it that an interface is up and has these bit rates. One that is up has them already,
+    /// or is left alone: somebody else may use it. With `own`, the caller has set it up before, and
+    /// it is set up anew.
     ///
     /// # Errors
     /// [`SetupError`].
@@ -214,8 +215,8 @@ impl Setup {
         refused.map_or(Ok(()), |refusal| Err(error(refusal)))
     }
 
-    /// Sets the restart, by a request of its own: so it is known what the kernel refuses. A note says that a default was
-    /// passed over.
+    /// Sets the restart, by a request of its own: so it is known what the kernel refuses. A note
+    /// says that a default was passed over.
     fn restart(
         &self,
         netlink: &mut Netlink,
@@ -239,14 +240,15 @@ impl Setup {
         }
     }
 
-    /// Has the interface these bit rates, up or down? One whose driver tells none counts as if it had.
+    /// Has the interface these bit rates, up or down? One whose driver tells none counts as if it
+    /// had.
     #[must_use]
     pub fn is_in_force(&self, link: &Link) -> bool {
         link.bit_rate.is_none_or(|now| is_same(now, self.rate))
     }
 
-    /// Runs the interface at other bit rates than these? A sentence says at which. At an interface that is down nothing
-    /// runs.
+    /// Runs the interface at other bit rates than these? A sentence says at which. At an interface
+    /// that is down nothing runs.
     #[must_use]
     pub fn differs(&self, link: &Link) -> Option<String> {
         let now = link.bit_rate.filter(|_| !self.is_in_force(link))?;

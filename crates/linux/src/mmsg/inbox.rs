@@ -7,8 +7,8 @@ use crate::errno::last_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
 
-/// Buffers for datagrams that come in, and the headers over them, made once: a call for one datagram
-/// costs no more because there could be many.
+/// Buffers for datagrams that come in, and the headers over them, made once: a call for one
+/// datagram costs no more because there could be many.
 pub struct Inbox {
     slot: usize,
     data: Box<[u8]>,
@@ -20,9 +20,9 @@ pub struct Inbox {
     count: usize,
 }
 
-// SAFETY: what keeps it from being Send are the raw pointers in `headers` and `_vectors`. They lead into
-// boxes and vectors that belong to the same value, do not move with it and are never given another
-// length; they are used by `receive_from` only, which borrows the whole mutably.
+// SAFETY: what keeps it from being Send are the raw pointers in `headers` and `_vectors`. They lead
+// into boxes and vectors that belong to the same value, do not move with it and are never given
+// another length; they are used by `receive_from` only, which borrows the whole mutably.
 unsafe impl Send for Inbox {}
 
 impl Inbox {
@@ -110,11 +110,12 @@ impl Inbox {
         }
         self.count = 0;
         // SAFETY: `headers` has at least `want` elements, each with one iovec over its own slot of
-        // `data` and its own slot of `control`, with their true lengths: `new` made them so, the length
-        // of `control`, which the kernel changes, is set again above for all headers that it wrote to,
-        // and nothing else writes to any. Boxes and vectors were not given another length since
-        // `new`, so all are where they were; `self` is borrowed mutably: nobody reads them during
-        // the call. No name and no timeout is asked for. The descriptor is borrowed, so it is open.
+        // `data` and its own slot of `control`, with their true lengths: `new` made them so, the
+        // length of `control`, which the kernel changes, is set again above for all headers that it
+        // wrote to, and nothing else writes to any. Boxes and vectors were not given another length
+        // since `new`, so all are where they were; `self` is borrowed mutably: nobody reads them
+        // during the call. No name and no timeout is asked for. The descriptor is borrowed, so it
+        // is open.
         let n = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),

@@ -78,9 +78,9 @@ impl Outbox {
         let headers = vectors.map(|vector| header(vector, std::ptr::null_mut(), 0));
         self.headers.extend(headers);
         // SAFETY: `headers` has as many elements as are said, each with one iovec over the first
-        // bytes of its own slot of `data`, no more than the slot has, which the kernel reads. All of
-        // them live in a box and vectors that `self` borrows mutably for longer than the call and
-        // that nobody moves in between: both vectors hold at most as many elements as there are
+        // bytes of its own slot of `data`, no more than the slot has, which the kernel reads. All
+        // of them live in a box and vectors that `self` borrows mutably for longer than the call
+        // and that nobody moves in between: both vectors hold at most as many elements as there are
         // slots, and were allocated for so many. No name, no ancillary data is there. The
         // descriptor is borrowed, so it is open.
         let n = unsafe {

@@ -7,15 +7,15 @@ use rustix::fd::{AsRawFd, BorrowedFd};
 /// sendmmsg(2) of `n` messages, without waiting; the number that left, or -1 with errno set.
 ///
 /// On 64-bit processors musl's function of this name calls sendmsg(2) for each message (its
-/// `src/network/sendmmsg.c`): a batch would cost as many system calls as it has frames. musl does so
-/// because its `msghdr` has `int` and a padding where the kernel has `size_t`, and its callers need
-/// not clear the padding. [`super::header::header`] clears it, so that the kernel reads the same
-/// number, and no control message, which would have such a padding too, is sent here.
+/// `src/network/sendmmsg.c`): a batch would cost as many system calls as it has frames. musl does
+/// so because its `msghdr` has `int` and a padding where the kernel has `size_t`, and its callers
+/// need not clear the padding. [`super::header::header`] clears it, so that the kernel reads the
+/// same number, and no control message, which would have such a padding too, is sent here.
 ///
 /// # Safety
 ///
-/// `headers` points to at least `n` headers, made by [`super::header::header`] without ancillary data,
-/// whose parts the kernel may read until the call returns.
+/// `headers` points to at least `n` headers, made by [`super::header::header`] without ancillary
+/// data, whose parts the kernel may read until the call returns.
 pub(super) unsafe fn sendmmsg(
     socket: BorrowedFd<'_>,
     headers: *mut libc::mmsghdr,

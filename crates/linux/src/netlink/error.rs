@@ -25,7 +25,8 @@ pub enum Error {
 pub struct Refusal {
     /// Its error.
     pub errno: Errno,
-    /// Its reason in words (`NLMSGERR_ATTR_MSG` of the extended acknowledgement), where it gives one.
+    /// Its reason in words (`NLMSGERR_ATTR_MSG` of the extended acknowledgement), where it gives
+    /// one.
     pub reason: Option<String>,
 }
 

@@ -127,7 +127,8 @@ impl Message<'_> {
         }))
     }
 
-    /// Bytes of the request that an answer repeats: its header, and the rest where it is not capped.
+    /// Bytes of the request that an answer repeats: its header, and the rest where it is not
+    /// capped.
     fn repeated(&self) -> usize {
         let whole = self.body.get(CODE..).and_then(number);
         let whole = whole.map_or(HEADER, |length| length as usize);
@@ -311,8 +312,8 @@ mod tests {
         assert_eq!(message.done(), Some(Some(Errno::MSGSIZE.into())));
     }
 
-    /// As Linux 6.1 answers to `ip link set can0 type can restart-ms 100` where a driver cannot: with and without the
-    /// whole request (NETLINK_CAP_ACK), and at the end of a list.
+    /// As Linux 6.1 answers to `ip link set can0 type can restart-ms 100` where a driver cannot:
+    /// with and without the whole request (NETLINK_CAP_ACK), and at the end of a list.
     #[test]
     fn the_reason_in_words_is_read() {
         let words = "Device doesn't support restart from Bus Off";

@@ -110,7 +110,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A block as the kernel fills it (`prb_open_block`, `tpacket_rcv` of `net/packet/af_packet.c`).
+    /// A block as the kernel fills it (`prb_open_block`, `tpacket_rcv` of
+    /// `net/packet/af_packet.c`).
     fn block(frames: &[(u32, u32, u32, Vec<u8>)]) -> Vec<u8> {
         let mut out = vec![0; BLOCK_HEADER];
         out[COUNT_AT..][..4].copy_from_slice(&(frames.len() as u32).to_ne_bytes());

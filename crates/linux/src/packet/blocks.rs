@@ -1,6 +1,6 @@
 //! A ring of blocks that the kernel fills with frames (`TPACKET_V3`, packet(7),
-//! `Documentation/networking/packet_mmap.rst`): for recording, where the number of frames counts and
-//! the latency of a single one does not.
+//! `Documentation/networking/packet_mmap.rst`): for recording, where the number of frames counts
+//! and the latency of a single one does not.
 //!
 //! The kernel writes frame after frame into a block, and hands it over when it is full or when a
 //! time has passed since its first frame. So nobody is woken up for a single frame, and no frame
@@ -179,7 +179,8 @@ impl BlockRing {
         self.socket.set_filter(program.instructions())
     }
 
-    /// As [`BlockRing::set_filter`], and `passed` counts what is taken or finds no room, by interface.
+    /// As [`BlockRing::set_filter`], and `passed` counts what is taken or finds no room, by
+    /// interface.
     ///
     /// # Errors
     /// What the kernel says: EPERM without CAP_BPF.
@@ -187,7 +188,8 @@ impl BlockRing {
         passed.attach(&self.socket, program)
     }
 
-    /// Takes frames of the interface of this number, or of all of them where it is 0; can be repeated.
+    /// Takes frames of the interface of this number, or of all of them where it is 0; can be
+    /// repeated.
     ///
     /// # Errors
     /// ENODEV where there is no such interface.
@@ -195,8 +197,8 @@ impl BlockRing {
         self.socket.attach(interface, Protocol::All)
     }
 
-    /// For polling: readable when a block is there. It reports an error once when its interface goes
-    /// down; [`BlockRing::take_error`] clears it.
+    /// For polling: readable when a block is there. It reports an error once when its interface
+    /// goes down; [`BlockRing::take_error`] clears it.
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
@@ -272,8 +274,8 @@ impl BlockRing {
 
 impl Drop for BlockRing {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, made by `new` with this start and this length; nobody
-        // has a reference into it any more: they borrow from `self`.
+        // SAFETY: the mapping is this value's, made by `new` with this start and this length;
+        // nobody has a reference into it any more: they borrow from `self`.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.block_size * self.blocks) };
     }
 }

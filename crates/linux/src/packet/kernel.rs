@@ -1,5 +1,5 @@
-//! Programs and tables in the kernel (bpf(2)), as far as packet sockets here need them: a program of a
-//! socket (`BPF_PROG_TYPE_SOCKET_FILTER`) and an array of counters (`BPF_MAP_TYPE_ARRAY`).
+//! Programs and tables in the kernel (bpf(2)), as far as packet sockets here need them: a program
+//! of a socket (`BPF_PROG_TYPE_SOCKET_FILTER`) and an array of counters (`BPF_MAP_TYPE_ARRAY`).
 //!
 //! What a program is made of stands in `Documentation/bpf/standardization/instruction-set.rst`.
 #![allow(unsafe_code, reason = "bpf(2), and a socket option")]
@@ -110,7 +110,8 @@ impl Counters {
     }
 }
 
-/// Loads a program and puts it before the socket's queue or ring, in place of another one, in one step.
+/// Loads a program and puts it before the socket's queue or ring, in place of another one, in one
+/// step.
 pub(super) fn attach(socket: impl AsFd, program: &[Op]) -> Result<(), Errno> {
     // For Linux it is compatible with the GPL, which no function that it calls demands.
     let licence = c"Dual MIT/GPL";

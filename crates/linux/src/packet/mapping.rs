@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(super) const KERNEL: u32 = 0;
 /// What `struct tpacket_hdr`s begin at a multiple of (`TPACKET_ALIGNMENT`).
 const ALIGNMENT: usize = 16;
-/// Bytes of a block: some pages side by side. A slot does not go beyond its block's end, so that with
-/// slots of a power of two, up to this size, one slot follows the other without a gap.
+/// Bytes of a block: some pages side by side. A slot does not go beyond its block's end, so that
+/// with slots of a power of two, up to this size, one slot follows the other without a gap.
 const BLOCK: usize = 16 * 1024;
 
 /// Slots of equal size, one after the other.
@@ -25,8 +25,8 @@ pub(super) struct Mapping {
 }
 
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped. What
-// is read and written through a shared reference are status words, atomically; bytes are lent for as
-// long as the value is borrowed mutably.
+// is read and written through a shared reference are status words, atomically; bytes are lent for
+// as long as the value is borrowed mutably.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -35,8 +35,8 @@ impl Mapping {
     /// maps it. The socket must have no other ring, because both would share one mapping.
     ///
     /// # Errors
-    /// What the kernel says: EBUSY where there is a ring, ENOMEM, EINVAL for a payload larger than a
-    /// block.
+    /// What the kernel says: EBUSY where there is a ring, ENOMEM, EINVAL for a payload larger than
+    /// a block.
     pub(super) fn new(
         socket: impl AsFd,
         option: libc::c_int,
@@ -119,11 +119,12 @@ impl Mapping {
     #[inline]
     fn word(&self, i: usize) -> &AtomicU32 {
         let i = if i < self.slots { i } else { 0 };
-        // SAFETY: slot `i` lies within the mapping, which has `slots` of `slot` bytes, at least 1, and
-        // lives as long as `self`; a slot has at least 16 bytes and begins at a multiple of 16 after
-        // the begin of a page, so that a word at its begin is within it and aligned. This process
-        // reads and writes that word through such atomics only: the bytes that `bytes` and
-        // `bytes_mut` lend begin after it. What the kernel writes is like a store of another thread's.
+        // SAFETY: slot `i` lies within the mapping, which has `slots` of `slot` bytes, at least 1,
+        // and lives as long as `self`; a slot has at least 16 bytes and begins at a multiple of 16
+        // after the begin of a page, so that a word at its begin is within it and aligned. This
+        // process reads and writes that word through such atomics only: the bytes that `bytes` and
+        // `bytes_mut` lend begin after it. What the kernel writes is like a store of another
+        // thread's.
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(i * self.slot).cast()) }
     }
 
@@ -146,11 +147,11 @@ impl Mapping {
     #[inline]
     pub(super) fn bytes(&self, i: usize, at: usize, len: usize) -> Option<&[u8]> {
         self.check(i, at, len)?;
-        // SAFETY: `check` found that `len` bytes from `at` on lie within slot `i` and after its first
-        // word, so that no atomic of `word` overlaps them. The slice borrows `self`: this process
-        // writes to a slot only through `bytes_mut`, which borrows `self` mutably. The kernel does
-        // not write while this process has the slot, which the callers in this folder see to: they
-        // give a slot back with `set_status` when the slice is gone.
+        // SAFETY: `check` found that `len` bytes from `at` on lie within slot `i` and after its
+        // first word, so that no atomic of `word` overlaps them. The slice borrows `self`: this
+        // process writes to a slot only through `bytes_mut`, which borrows `self` mutably. The
+        // kernel does not write while this process has the slot, which the callers in this folder
+        // see to: they give a slot back with `set_status` when the slice is gone.
         Some(unsafe {
             std::slice::from_raw_parts(self.start.as_ptr().add(i * self.slot + at), len)
         })
@@ -176,8 +177,8 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's, made with this start and this length. Nobody has a
-        // reference into it any more: they borrow from `self`. The kernel's own hold on the pages is
-        // the socket's.
+        // reference into it any more: they borrow from `self`. The kernel's own hold on the pages
+        // is the socket's.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.slots * self.slot) };
     }
 }

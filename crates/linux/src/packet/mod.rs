@@ -1,10 +1,10 @@
 //! Packet sockets (`AF_PACKET`; `uapi/linux/if_packet.h`, packet(7)): they see the frames of
 //! interfaces before the protocols do, and can share rings of memory with the kernel.
 //!
-//! [`Socket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are rings in
-//! which each frame has a slot, for ports; [`BlockRing`] has many frames in a block, for recording many
-//! interfaces, with [`Passed`], which counts by interface, and [`SentRing`], which tells what this machine
-//! sent. A socket has one ring.
+//! [`Socket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are rings
+//! in which each frame has a slot, for ports; [`BlockRing`] has many frames in a block, for
+//! recording many interfaces, with [`Passed`], which counts by interface, and [`SentRing`], which
+//! tells what this machine sent. A socket has one ring.
 
 pub mod block;
 mod blocks;

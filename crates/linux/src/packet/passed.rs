@@ -1,12 +1,12 @@
 //! What a program for a socket can say besides whether a frame is taken: of which interface it was,
 //! and whether a socket of this machine sent it.
 //!
-//! A packet socket counts what it drops for all interfaces together, and its rings do not say whether a
-//! frame is the echo of one that was sent. A program of the kernel's present BPF knows both:
-//! `__sk_buff::ifindex` is the interface, and `__sk_buff::sk` is set where a frame comes back from the
-//! driver as an echo (`can_create_echo_skb`; raw sockets say MSG_DONTROUTE by the same sign,
-//! `raw_rcv` of net/can/raw.c). So the filter's classic program is translated, and two things are added
-//! where it keeps a frame.
+//! A packet socket counts what it drops for all interfaces together, and its rings do not say
+//! whether a frame is the echo of one that was sent. A program of the kernel's present BPF knows
+//! both: `__sk_buff::ifindex` is the interface, and `__sk_buff::sk` is set where a frame comes back
+//! from the driver as an echo (`can_create_echo_skb`; raw sockets say MSG_DONTROUTE by the same
+//! sign, `raw_rcv` of net/can/raw.c). So the filter's classic program is translated, and two things
+//! are added where it keeps a frame.
 
 use super::kernel::{self, Counters, Op};
 use super::program::{AT_LEAST, MORE, Program};
@@ -61,7 +61,8 @@ impl Passed {
     /// Nothing is counted yet.
     ///
     /// # Errors
-    /// EPERM without CAP_BPF (before Linux 5.8 CAP_SYS_ADMIN), ENOSYS where the kernel has no bpf(2).
+    /// EPERM without CAP_BPF (before Linux 5.8 CAP_SYS_ADMIN), ENOSYS where the kernel has no
+    /// bpf(2).
     pub fn new() -> Result<Self, Errno> {
         Ok(Self(Counters::new(COUNTERS)?))
     }
@@ -84,8 +85,8 @@ impl Passed {
     }
 }
 
-/// Puts a program before a socket that keeps, of what `program` keeps, the first `bytes` bytes of the
-/// echoes of frames that sockets of this machine sent.
+/// Puts a program before a socket that keeps, of what `program` keeps, the first `bytes` bytes of
+/// the echoes of frames that sockets of this machine sent.
 pub(super) fn attach_sent(socket: impl AsFd, program: &Program, bytes: u16) -> Result<(), Errno> {
     kernel::attach(socket, &translate(program, &PROTOCOLS, &sent(bytes))?)
 }
@@ -102,8 +103,8 @@ const fn go(code: u8, register: u8, value: i32, over: i16) -> Op {
     Op::new(code, register, 0, over, value)
 }
 
-/// Where a program keeps the address of the frame's `__sk_buff`: calls leave this register alone, and
-/// loads from the frame want it there.
+/// Where a program keeps the address of the frame's `__sk_buff`: calls leave this register alone,
+/// and loads from the frame want it there.
 const CONTEXT: u8 = 6;
 /// The register that addresses the stack's end.
 const STACK: u8 = 10;
@@ -140,7 +141,8 @@ fn sent(bytes: u16) -> Vec<Op> {
     ]
 }
 
-/// Which instructions can be reached: the kernel refuses programs with others. Jumps lead forward only.
+/// Which instructions can be reached: the kernel refuses programs with others. Jumps lead forward
+/// only.
 fn reached(classic: &[Instruction]) -> Vec<bool> {
     let mut reached = vec![false; classic.len()];
     let reach = |to: usize, reached: &mut Vec<bool>| {

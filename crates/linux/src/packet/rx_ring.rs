@@ -1,8 +1,9 @@
 //! Frames that come in, in a ring of slots (`PACKET_RX_RING`, `TPACKET_V2`).
 //!
 //! Version 2 and not 3, because version 3 hands over blocks: a single frame waits until its block's
-//! time is over, which is milliseconds (`tp_retire_blk_tov`, at least one tick). Version 2 hands over
-//! each frame at once and wakes whoever waits. Version 3 is for captures, which want few wake-ups.
+//! time is over, which is milliseconds (`tp_retire_blk_tov`, at least one tick). Version 2 hands
+//! over each frame at once and wakes whoever waits. Version 3 is for captures, which want few
+//! wake-ups.
 
 use super::Socket;
 use super::mapping::{KERNEL, Mapping};
@@ -52,8 +53,8 @@ impl RxRing {
     /// off. To be made before the socket is attached.
     ///
     /// # Errors
-    /// What the kernel says: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about 16
-    /// KB a frame.
+    /// What the kernel says: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about
+    /// 16 KB a frame.
     pub fn new(socket: &Socket, slots: usize, payload: usize) -> Result<Self, Errno> {
         socket.set_version(Version::V2)?;
         let map = Mapping::new(socket, libc::PACKET_RX_RING, slots, HEADER, payload)?;
@@ -66,8 +67,8 @@ impl RxRing {
         self.map.slots()
     }
 
-    /// Hands over at most `want` frames in place, and gives their slots back to the kernel; how many.
-    /// No system call.
+    /// Hands over at most `want` frames in place, and gives their slots back to the kernel; how
+    /// many. No system call.
     #[inline]
     pub fn receive(&mut self, want: usize, take: &mut dyn FnMut(Slot<'_>)) -> usize {
         for done in 0..want {

@@ -1,8 +1,8 @@
 //! Which frames this machine sent: a ring beside a [`super::BlockRing`].
 //!
-//! The kernel gives an echo to every packet socket, one after the other, the one that was attached last
-//! first (`dev_add_pack` puts it before the others). So a frame is in this ring before the other ring's
-//! block with it is handed over, if this ring was attached after the other one.
+//! The kernel gives an echo to every packet socket, one after the other, the one that was attached
+//! last first (`dev_add_pack` puts it before the others). So a frame is in this ring before the
+//! other ring's block with it is handed over, if this ring was attached after the other one.
 
 use super::passed::attach_sent;
 use super::program::Program;
@@ -21,8 +21,8 @@ pub struct SentRing {
 }
 
 impl SentRing {
-    /// A ring for at least so many frames, attached to nothing. `hardware`: with the controllers' stamps,
-    /// as [`super::RingOptions::hardware_stamps`].
+    /// A ring for at least so many frames, attached to nothing. `hardware`: with the controllers'
+    /// stamps, as [`super::RingOptions::hardware_stamps`].
     ///
     /// # Errors
     /// What the kernel says.
@@ -44,8 +44,8 @@ impl SentRing {
         attach_sent(self.socket.as_fd(), program, SENT_BYTES as u16)
     }
 
-    /// Takes frames of the interface of this number, or of all where it is 0. To be called after the
-    /// other ring's.
+    /// Takes frames of the interface of this number, or of all where it is 0. To be called after
+    /// the other ring's.
     ///
     /// # Errors
     /// ENODEV where there is no such interface.

@@ -71,8 +71,8 @@ impl Socket {
     /// filters and options before, so that no frame passes without.
     ///
     /// # Errors
-    /// What bind(2) says: ENODEV where there is no such interface. An interface that is down is none
-    /// (the socket reports ENETDOWN once, and frames come when it is up).
+    /// What bind(2) says: ENODEV where there is no such interface. An interface that is down is
+    /// none (the socket reports ENETDOWN once, and frames come when it is up).
     pub fn attach(&self, index: u32, protocol: Protocol) -> Result<(), Errno> {
         let address = address(index, protocol)?;
         // SAFETY: pointer and length are those of one live `sockaddr_ll`, which the kernel reads
@@ -108,8 +108,8 @@ impl Socket {
         set(&self.fd, PACKET, libc::PACKET_VERSION, &(version as i32))
     }
 
-    /// Stamps in the rings are the controller's, where the driver has them, instead of the kernel's.
-    /// Their epoch is the controller's.
+    /// Stamps in the rings are the controller's, where the driver has them, instead of the
+    /// kernel's. Their epoch is the controller's.
     ///
     /// # Errors
     /// What setsockopt(2) says.
@@ -136,8 +136,8 @@ impl Socket {
         classic_bpf::attach(&self.fd, program)
     }
 
-    /// What passed the filter and what found no room, since the last call of this: the kernel begins
-    /// again at 0 (`PACKET_STATISTICS`).
+    /// What passed the filter and what found no room, since the last call of this: the kernel
+    /// begins again at 0 (`PACKET_STATISTICS`).
     ///
     /// # Errors
     /// What getsockopt(2) says.

@@ -22,8 +22,8 @@ const WRONG: u32 = 1 << 2;
 /// net/packet/af_packet.c).
 const HEADER: usize = size_of::<libc::tpacket2_hdr>();
 
-/// A ring of frames that go out. The kernel takes them in the order of the slots, and begins at slot
-/// 0: whoever writes slots must go on where the last frame was that it took.
+/// A ring of frames that go out. The kernel takes them in the order of the slots, and begins at
+/// slot 0: whoever writes slots must go on where the last frame was that it took.
 pub struct TxRing {
     map: Mapping,
     lens: Box<[usize]>,
@@ -33,8 +33,8 @@ impl TxRing {
     /// A ring of at least so many slots, for frames of at most so many bytes.
     ///
     /// # Errors
-    /// What the kernel says: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about 16
-    /// KB a frame.
+    /// What the kernel says: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about
+    /// 16 KB a frame.
     pub fn new(socket: &Socket, slots: usize, payload: usize) -> Result<Self, Errno> {
         socket.set_version(Version::V2)?;
         let map = Mapping::new(socket, libc::PACKET_TX_RING, slots, HEADER, payload)?;
@@ -71,13 +71,13 @@ impl TxRing {
         self.map.bytes(i, HEADER, *self.lens.get(i)?)
     }
 
-    /// Sends the frames of `count` slots from `first` on, all of one protocol, to an interface, by one
-    /// sendto(2) without waiting; how many the kernel took. The others stay as they are.
+    /// Sends the frames of `count` slots from `first` on, all of one protocol, to an interface, by
+    /// one sendto(2) without waiting; how many the kernel took. The others stay as they are.
     ///
     /// # Errors
-    /// What the call says where it took none: ENOBUFS (no room in the interface's queue), EAGAIN (the
-    /// socket's buffer is full), ENETDOWN, ENXIO or ENODEV (there is no such interface), EMSGSIZE
-    /// (the first one is too long for the interface).
+    /// What the call says where it took none: ENOBUFS (no room in the interface's queue), EAGAIN
+    /// (the socket's buffer is full), ENETDOWN, ENXIO or ENODEV (there is no such interface),
+    /// EMSGSIZE (the first one is too long for the interface).
     pub fn send(
         &mut self,
         socket: &Socket,
@@ -145,9 +145,9 @@ impl TxRing {
 /// Asks the kernel to send what is to be sent.
 fn request(socket: &Socket, (index, protocol): (u32, Protocol)) -> Result<(), Errno> {
     let address = address(index, protocol)?;
-    // SAFETY: no data is given (null, 0), which is how a ring's owner asks for it to be sent; pointer
-    // and length of the address are those of one live `sockaddr_ll`, which the kernel reads during
-    // the call. The descriptor is open: `socket` owns it.
+    // SAFETY: no data is given (null, 0), which is how a ring's owner asks for it to be sent;
+    // pointer and length of the address are those of one live `sockaddr_ll`, which the kernel reads
+    // during the call. The descriptor is open: `socket` owns it.
     let result = unsafe {
         libc::sendto(
             socket.as_raw_fd(),

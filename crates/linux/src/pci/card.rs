@@ -117,8 +117,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// Finds a device by its address (`0000:00:12.0`) or by the name of its network interface. With an
-    /// interface comes its number on the card, from 0.
+    /// Finds a device by its address (`0000:00:12.0`) or by the name of its network interface. With
+    /// an interface comes its number on the card, from 0.
     ///
     /// # Errors
     /// [`PciError::Missing`], [`PciError::NotPci`].
@@ -210,9 +210,9 @@ impl Card {
         text.is_ok_and(|text| !matches!(text.trim(), "" | "(null)"))
     }
 
-    /// Takes it away from its driver: its network interfaces vanish, and the heir has it. It decodes its regions
-    /// then, and does not access memory by itself; of its interrupts only messages of a driver of UIO that enables them
-    /// come.
+    /// Takes it away from its driver: its network interfaces vanish, and the heir has it. It
+    /// decodes its regions then, and does not access memory by itself; of its interrupts only
+    /// messages of a driver of UIO that enables them come.
     ///
     /// # Errors
     /// [`PciError`]. What was done so far, [`give_back`] undoes.
@@ -262,8 +262,8 @@ impl Card {
     }
 }
 
-/// Hands a device back to the kernel's driver of this name, wherever it is in between, and waits until
-/// the driver has it. A device that the driver has already is left alone.
+/// Hands a device back to the kernel's driver of this name, wherever it is in between, and waits
+/// until the driver has it. A device that the driver has already is left alone.
 ///
 /// # Errors
 /// [`PciError`]; [`PciError::NotTaken`] where the driver does not take it.

@@ -1,5 +1,5 @@
-//! The configuration space: what a device may do on its bus (PCI Local Bus Specification 3.0, section
-//! 6.2.2).
+//! The configuration space: what a device may do on its bus (PCI Local Bus Specification 3.0,
+//! section 6.2.2).
 
 use super::card::{Card, PciError};
 use rustix::fs::FlockOperation;
@@ -41,8 +41,8 @@ impl ConfigSpace {
         }
     }
 
-    /// Says that this process drives the device, as long as this value lives; false where another one has
-    /// said so. Only those who ask are stopped (flock(2)).
+    /// Says that this process drives the device, as long as this value lives; false where another
+    /// one has said so. Only those who ask are stopped (flock(2)).
     ///
     /// # Errors
     /// [`PciError::File`].

@@ -14,9 +14,10 @@ const NODE: Duration = Duration::from_secs(5);
 
 /// Waits for a device's interrupt.
 ///
-/// With a line (`uio_pci_generic`), the kernel at each interrupt forbids the device to raise it, and counts. The file is
-/// readable then. [`Interrupt::arm`] allows it again: a line that is still raised interrupts again at once, so
-/// that nothing is missed between looking at the device and arming. Messages need no arming: each is counted.
+/// With a line (`uio_pci_generic`), the kernel at each interrupt forbids the device to raise it,
+/// and counts. The file is readable then. [`Interrupt::arm`] allows it again: a line that is still
+/// raised interrupts again at once, so that nothing is missed between looking at the device and
+/// arming. Messages need no arming: each is counted.
 #[derive(Debug)]
 pub struct Interrupt {
     file: File,

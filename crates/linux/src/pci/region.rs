@@ -13,7 +13,8 @@ const IO: u64 = 0x100;
 const MEMORY: u64 = 0x200;
 
 /// A region of a device, to be read and written. What lies outside of it reads all ones and takes
-/// nothing, as on a bus where nobody answers. Values have the processor's byte order; PCI is little-endian.
+/// nothing, as on a bus where nobody answers. Values have the processor's byte order; PCI is
+/// little-endian.
 #[derive(Debug)]
 pub struct Region(Way);
 

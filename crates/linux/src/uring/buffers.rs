@@ -113,8 +113,8 @@ impl Buffers {
         Some(place.cast())
     }
 
-    /// Puts a buffer into the ring; [`Buffers::publish`] tells the kernel. It is one that the kernel
-    /// does not have.
+    /// Puts a buffer into the ring; [`Buffers::publish`] tells the kernel. It is one that the
+    /// kernel does not have.
     pub(super) fn provide(&mut self, region: &mut Region, buffer: u16) {
         let index = usize::from(self.tail & (self.count - 1));
         let at = self.data + usize::from(buffer) * self.stride;
@@ -122,10 +122,10 @@ impl Buffers {
             return;
         };
         let address = address.as_ptr() as u64;
-        // SAFETY: entries between the tail and the next one that the kernel reads are this process's:
-        // there are as many entries as buffers, and this buffer is in none of them. The kernel does
-        // not write to the ring. Only the first 14 bytes are written, so that the tail, which is in
-        // the first entry, stays.
+        // SAFETY: entries between the tail and the next one that the kernel reads are this
+        // process's: there are as many entries as buffers, and this buffer is in none of them. The
+        // kernel does not write to the ring. Only the first 14 bytes are written, so that the tail,
+        // which is in the first entry, stays.
         let entry = unsafe { region.bytes_mut(index * ENTRY, TAIL) };
         if let Some((place, rest)) = entry.and_then(<[u8]>::split_first_chunk_mut::<8>)
             && let Some((len, id)) = rest.split_first_chunk_mut::<4>()
@@ -148,8 +148,8 @@ impl Buffers {
         }
     }
 
-    /// Flags, bytes and ancillary data of the datagram for which the kernel wrote `len` bytes into a
-    /// buffer.
+    /// Flags, bytes and ancillary data of the datagram for which the kernel wrote `len` bytes into
+    /// a buffer.
     ///
     /// # Safety
     /// The kernel gave the buffer back, and it is not provided as long as what is returned lives.

@@ -157,8 +157,8 @@ impl Inbox {
         let message = message.ok_or(Errno::FAULT)?.as_ptr();
         let request = opcode::RecvMsgMulti::new(Fixed(0), message, GROUP).build();
         // SAFETY: the message and the buffers are in the region. Nobody writes the message; of the
-        // buffers the kernel writes only those that it took from their ring, where no buffer is that
-        // this process still reads.
+        // buffers the kernel writes only those that it took from their ring, where no buffer is
+        // that this process still reads.
         if unsafe { self.ring.push(&request.user_data(RECEIVE)) } {
             Ok(())
         } else {

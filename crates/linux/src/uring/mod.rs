@@ -20,8 +20,8 @@
 //!   by the first. Only the last cancels what is under way, for which it must be allowed to submit.
 //! * Not `IORING_SETUP_SQPOLL`: a thread of the kernel that polls takes a processor of its own, and
 //!   on a machine with one, the gateway's.
-//! * The socket is registered (`IORING_REGISTER_FILES`), so that no request looks it up. Buffers are
-//!   not: only zero-copy sending takes registered ones, and to copy 16 bytes is cheaper.
+//! * The socket is registered (`IORING_REGISTER_FILES`), so that no request looks it up. Buffers
+//!   are not: only zero-copy sending takes registered ones, and to copy 16 bytes is cheaper.
 
 #![allow(
     unsafe_code,

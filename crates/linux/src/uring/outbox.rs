@@ -12,10 +12,10 @@ pub const MOST_A_CHAIN: usize = 64;
 
 /// Buffers for datagrams that go out by io_uring, allocated once.
 ///
-/// Several at a time are a chain (`IOSQE_IO_LINK`): the kernel begins each when the one before it was
-/// sent, and none after one that failed. Requests without a chain are begun in order, too, but
-/// where the interface refuses one for want of room and has room again a moment later, the next would
-/// overtake it.
+/// Several at a time are a chain (`IOSQE_IO_LINK`): the kernel begins each when the one before it
+/// was sent, and none after one that failed. Requests without a chain are begun in order, too, but
+/// where the interface refuses one for want of room and has room again a moment later, the next
+/// would overtake it.
 pub struct Outbox {
     ring: Ring,
     socket: OwnedFd,
@@ -58,8 +58,8 @@ impl Outbox {
     }
 
     /// Sends `count` datagrams from slot `first` on, at most [`MOST_A_CHAIN`], in order, without
-    /// waiting for room; the number that left, at least 1 where there is one to send. No further than
-    /// to the last slot.
+    /// waiting for room; the number that left, at least 1 where there is one to send. No further
+    /// than to the last slot.
     ///
     /// # Errors
     /// What send(2) says of the first.
@@ -136,7 +136,8 @@ impl Outbox {
         }
     }
 
-    /// A new ring, without the requests that were not handed over. The datagrams stay where they are.
+    /// A new ring, without the requests that were not handed over. The datagrams stay where they
+    /// are.
     fn renew(&mut self) -> Result<(), Errno> {
         let mut new =
             ring(self.socket.as_fd(), self.capacity(), self.slot).map_err(|e| e.source)?;

@@ -70,8 +70,9 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's, made by `new` with this start and length. Nobody has
-        // a reference into it any more, because they borrow from `self`. Requests that could touch it
-        // have ended: `Ring` forgets the region instead of dropping it where that is not certain.
+        // a reference into it any more, because they borrow from `self`. Requests that could touch
+        // it have ended: `Ring` forgets the region instead of dropping it where that is not
+        // certain.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
 }

@@ -12,8 +12,9 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 /// What the completion of the request to cancel carries; requests have other marks.
 const CANCEL: u64 = u64::MAX;
 
-/// How often [`Ring`] asks whether all requests have ended when it is dropped, and for how long each
-/// time. A request ends within microseconds; one second is for a machine that does not get to it.
+/// How often [`Ring`] asks whether all requests have ended when it is dropped, and for how long
+/// each time. A request ends within microseconds; one second is for a machine that does not get to
+/// it.
 const LOOKS: u32 = 50;
 const LOOK_NS: u32 = 20_000_000;
 
@@ -191,8 +192,8 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         if self.end() {
-            // The kernel takes a closed ring apart later, in a thread of its own: until then a socket
-            // that only the ring still has would go on receiving.
+            // The kernel takes a closed ring apart later, in a thread of its own: until then a
+            // socket that only the ring still has would go on receiving.
             let _ = self.ring.submitter().unregister_files();
             // SAFETY: the region is not used afterwards: this is the end of its owner.
             unsafe { ManuallyDrop::drop(&mut self.region) };

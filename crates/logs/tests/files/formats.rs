@@ -138,7 +138,8 @@ fn asc_with_all_that_is_a_frame() {
     );
 }
 
-/// Programs that write the date of the file first, and that of the first frame where the measurement starts.
+/// Programs that write the date of the file first, and that of the first frame where the
+/// measurement starts.
 #[test]
 fn asc_counts_from_the_start_of_measurement() {
     let (_, frames, wrong) = read(

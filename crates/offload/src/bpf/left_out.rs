@@ -1,8 +1,8 @@
-//! What stands in the place of BPF in a build without the feature `bpf`: the same names as far as others
-//! use them, and a data path against which every route has the same objection.
+//! What stands in the place of BPF in a build without the feature `bpf`: the same names as far as
+//! others use them, and a data path against which every route has the same objection.
 //!
-//! What a gateway of another build left in the kernel (`--persist`, or a crash where clsact was used) stays:
-//! whose it is stands in its maps, and only BPF reads those.
+//! What a gateway of another build left in the kernel (`--persist`, or a crash where clsact was
+//! used) stays: whose it is stands in its maps, and only BPF reads those.
 
 use super::{Error, Interface, Missing};
 use crate::RouteCounts;

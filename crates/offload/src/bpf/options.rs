@@ -6,9 +6,10 @@ pub struct Options {
     /// Local programs on the incoming interface see frames that a route takes, too. Costs a copy
     /// of each.
     pub tap: bool,
-    /// Every copy's fate is asked for, so that [`RouteCounts::failed`](crate::RouteCounts::failed) has also those that a full
-    /// queue or an interface that is down refused. Costs a copy of each frame; without it they
-    /// are among the interface's own counters only (`tc -s qdisc`, `ip -s link`).
+    /// Every copy's fate is asked for, so that [`RouteCounts::failed`](crate::RouteCounts::failed)
+    /// has also those that a full queue or an interface that is down refused. Costs a copy of each
+    /// frame; without it they are among the interface's own counters only (`tc -s qdisc`, `ip -s
+    /// link`).
     pub exact: bool,
     /// For tests.
     #[doc(hidden)]

@@ -1,5 +1,5 @@
-//! Instructions as the program does them to classic frames on its short way: two words of masks and at
-//! most one checksum, each whatever the frame is.
+//! Instructions as the program does them to classic frames on its short way: two words of masks and
+//! at most one checksum, each whatever the frame is.
 
 use super::layout::Sum;
 use route::bpf::{ByteMask, Indices, Instruction, Masks, OneMore};

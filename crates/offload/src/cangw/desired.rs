@@ -21,8 +21,9 @@ pub(super) struct Desired {
 /// For each route, why can-gw of this kernel cannot run it. For those who put each route where it
 /// runs best; [`Offload`](super::Offload) takes all routes or none.
 ///
-/// What concerns the routes as a whole (`max_hops`, `match = "first"`) is a reason for each. `there` are the interfaces
-/// that this machine has: what can be said of one only when it is there is left unsaid until then.
+/// What concerns the routes as a whole (`max_hops`, `match = "first"`) is a reason for each.
+/// `there` are the interfaces that this machine has: what can be said of one only when it is there
+/// is left unsaid until then.
 #[must_use]
 pub fn survey(
     routes: &Routes,
@@ -112,8 +113,8 @@ fn chains(
     found
 }
 
-/// Frames reach somebody on this interface only by an echo: a vcan has nobody at its other end, whether it was loaded with
-/// `echo=1` or not (`vcan_tx` in drivers/net/can/vcan.c).
+/// Frames reach somebody on this interface only by an echo: a vcan has nobody at its other end,
+/// whether it was loaded with `echo=1` or not (`vcan_tx` in drivers/net/can/vcan.c).
 fn must_echo(link: &Link) -> bool {
     link.kind == "vcan"
 }
@@ -124,9 +125,10 @@ fn job(rule: &Rule, source: &Link, destination: &Link) -> Job {
     if must_echo(destination) {
         job.flags |= ECHO;
     }
-    // Without it can-gw drops, and does not count, a frame whose *first* interface has the destination's number
-    // (`can_can_gw_rcv`). That can be an interface of another network namespace, from which a vxcan has brought the frame.
-    // A rule from an interface back to itself has it only where the route allows that.
+    // Without it can-gw drops, and does not count, a frame whose *first* interface has the
+    // destination's number (`can_can_gw_rcv`). That can be an interface of another network
+    // namespace, from which a vxcan has brought the frame. A rule from an interface back to itself
+    // has it only where the route allows that.
     if source.index != destination.index {
         job.flags |= SAME_PORT;
     }

@@ -15,10 +15,11 @@
 //! It has no way to exchange rules as one; [`Offload`] says what that means.
 //!
 //! # What jobs have beside their routes
-//! * `CGW_FLAGS_CAN_IIF_TX_OK` between two interfaces: without it can-gw drops, and does not count, a frame whose first
-//!   interface has the destination's number, even one of another network namespace.
-//! * `CGW_FLAGS_CAN_ECHO` into a vcan, where frames reach nobody otherwise. Rules that begin there see these frames, and
-//!   count them as stopped by the hop limit.
+//! * `CGW_FLAGS_CAN_IIF_TX_OK` between two interfaces: without it can-gw drops, and does not count,
+//!   a frame whose first interface has the destination's number, even one of another network
+//!   namespace.
+//! * `CGW_FLAGS_CAN_ECHO` into a vcan, where frames reach nobody otherwise. Rules that begin there
+//!   see these frames, and count them as stopped by the hop limit.
 
 mod desired;
 mod error;

@@ -273,8 +273,8 @@ proptest! {
     }
 }
 
-/// This process sends no error frames, and a controller would make other frames of them. BPF does not send into every
-/// interface that may come.
+/// This process sends no error frames, and a controller would make other frames of them. BPF does
+/// not send into every interface that may come.
 #[test]
 fn what_means_something_else_there_runs_elsewhere() {
     let mut errors = route("errors", &[0], &[1]);

@@ -2,10 +2,10 @@
 //!
 //! * Both queues of the device's file are memory of this process. A frame is received by reading
 //!   it there, and sent by writing it there; one system call a batch tells the driver to look.
-//! * The controller is started by the port, where `bitrate` says how; several ports and programs may
-//!   have the same device open. It stays on the bus when they end.
-//! * `taken = sent + lost + held`: held are frames in the queue and in the controller; `sent` is counted when
-//!   the frame was acknowledged on the bus.
+//! * The controller is started by the port, where `bitrate` says how; several ports and programs
+//!   may have the same device open. It stays on the bus when they end.
+//! * `taken = sent + lost + held`: held are frames in the queue and in the controller; `sent` is
+//!   counted when the frame was acknowledged on the bus.
 //! * A device that vanishes (unplugged, unbound) is looked for again, and taken up when it is back.
 
 mod line;
@@ -24,8 +24,8 @@ pub use transmit::Rules;
 use crate::Halves;
 use std::sync::Arc;
 
-/// The halves of a port over an open device, for [`CharDevSettings`] and for tests that have one in memory. `again`
-/// opens it anew when it is gone.
+/// The halves of a port over an open device, for [`CharDevSettings`] and for tests that have one in
+/// memory. `again` opens it anew when it is gone.
 ///
 /// # Errors
 /// The device takes no filters.

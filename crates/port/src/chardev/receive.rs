@@ -12,8 +12,8 @@ use linux::chardev::area::{at, first, second};
 use linux::chardev::{Lost, ReceiveQueue, State};
 use std::sync::Arc;
 
-/// Frames that found no room, in the queue and in the controller's own FIFO. Of the latter the driver
-/// knows how often it happened.
+/// Frames that found no room, in the queue and in the controller's own FIFO. Of the latter the
+/// driver knows how often it happened.
 fn frames(lost: Lost) -> u64 {
     u64::from(lost.queue) + u64::from(lost.controller)
 }

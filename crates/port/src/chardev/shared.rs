@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const SHORTEST: Nanos = 20_000_000;
 const LONGEST: Nanos = 500_000_000;
 
-/// Classes of error frames (`uapi/linux/can/error.h`) that tell the controller's state: CAN_ERR_CRTL,
-/// CAN_ERR_BUSOFF, CAN_ERR_RESTARTED. They wake up who waits.
+/// Classes of error frames (`uapi/linux/can/error.h`) that tell the controller's state:
+/// CAN_ERR_CRTL, CAN_ERR_BUSOFF, CAN_ERR_RESTARTED. They wake up who waits.
 const STATES: u32 = 0x004 | 0x040 | 0x100;
 /// All classes (`CAN_ERR_MASK`).
 const ALL: u32 = 0x1FFF_FFFF;

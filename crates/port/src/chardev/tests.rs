@@ -1,5 +1,5 @@
-//! The halves over a driver in memory, which does what a test says: every frame has one fate, in whatever order things
-//! happen.
+//! The halves over a driver in memory, which does what a test says: every frame has one fate, in
+//! whatever order things happen.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use super::line::Line;
@@ -445,8 +445,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens, in any order: what was taken is sent, lost or held, and what the driver put into the
-    /// queue comes out of it once, in order.
+    /// Whatever happens, in any order: what was taken is sent, lost or held, and what the driver
+    /// put into the queue comes out of it once, in order.
     #[test]
     fn every_frame_has_one_fate(steps in prop::collection::vec(step(), 1..400)) {
         let mut b = bench();

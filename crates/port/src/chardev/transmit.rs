@@ -74,8 +74,8 @@ impl CharDevTransmit {
         kind && !frame.id().is_err() && !self.rules.listen_only
     }
 
-    /// What the driver says became of frames, in its word of both counts. It can say so only of those that it
-    /// was told of.
+    /// What the driver says became of frames, in its word of both counts. It can say so only of
+    /// those that it was told of.
     fn news(&self, word: u64) -> (u64, u64) {
         let new = u64::from(self.head.wrapping_sub(self.rung));
         let open = self.held().saturating_sub(new);

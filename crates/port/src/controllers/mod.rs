@@ -1,11 +1,13 @@
 //! Controllers that virtual machines share: `[controllers.NAME]`.
 //!
-//! A controller is one node of an embedded bus, or a Linux CAN interface. Each machine that names it (`controller = "NAME"`) is a virtual
-//! function of it ([`vcontroller`]): its frames wait in a queue of its own, ordered by CAN priority; before each
-//! arbitration the controller offers the best frame of all machines; what one machine sends, the others hear; and a
-//! frame is acknowledged to its machine when it was on the bus.
+//! A controller is one node of an embedded bus, or a Linux CAN interface. Each machine that names
+//! it (`controller = "NAME"`) is a virtual function of it ([`vcontroller`]): its frames wait in a
+//! queue of its own, ordered by CAN priority; before each arbitration the controller offers the
+//! best frame of all machines; what one machine sends, the others hear; and a frame is acknowledged
+//! to its machine when it was on the bus.
 //!
-//! The controller is a port, too: the host's own node on that bus, or its own socket on that interface, for routes.
+//! The controller is a port, too: the host's own node on that bus, or its own socket on that
+//! interface, for routes.
 
 mod on_interface;
 mod registry;

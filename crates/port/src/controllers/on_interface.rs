@@ -1,9 +1,10 @@
 //! A shared controller on a Linux CAN interface.
 //!
-//! The driver of the interface gets one frame at a time, the best of all machines, and the next one when it has echoed
-//! that frame, which a driver does at the end of its transmission. So no frame waits in the driver behind one
-//! with a lower priority, but between two frames the bus is free for as long as this process takes. What the driver
-//! has is not called back: a better frame waits for at most that one.
+//! The driver of the interface gets one frame at a time, the best of all machines, and the next one
+//! when it has echoed that frame, which a driver does at the end of its transmission. So no frame
+//! waits in the driver behind one with a lower priority, but between two frames the bus is free for
+//! as long as this process takes. What the driver has is not called back: a better frame waits for
+//! at most that one.
 
 use super::registry;
 use frame::{Frame, FrameRef, Nanos};
@@ -18,8 +19,9 @@ use vcontroller::{Candidate, Controller, State};
 
 /// How often the interface is looked at when nothing says that it has changed, ns.
 const LOOK: Nanos = 100_000_000;
-/// Frames that come later than this after those before are read one at a time, ns: less than the shortest frame at 1 Mbit/s
-/// takes, so that only a turn that finds more than one waiting reads them all.
+/// Frames that come later than this after those before are read one at a time, ns: less than the
+/// shortest frame at 1 Mbit/s takes, so that only a turn that finds more than one waiting reads
+/// them all.
 const APART: Nanos = 40_000;
 /// When a frame is offered again for which the interface's queue had no room, ns.
 const AGAIN: Nanos = 1_000_000;
@@ -48,7 +50,8 @@ pub(crate) struct OnInterface {
 }
 
 impl OnInterface {
-    /// `fd`: FD frames, too, if the interface has them; `controller` makes the controller, with FD or without.
+    /// `fd`: FD frames, too, if the interface has them; `controller` makes the controller, with FD
+    /// or without.
     pub(crate) fn open(
         interface: &str,
         fd: bool,
@@ -86,8 +89,8 @@ impl OnInterface {
         self.timer.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes what has come, if anything has, lets `work` be done, and offers what is best then. `came`: what there is, by its
-    /// bits in the module `registry`.
+    /// Takes what has come, if anything has, lets `work` be done, and offers what is best then.
+    /// `came`: what there is, by its bits in the module `registry`.
     pub(crate) fn turn<R>(
         &mut self,
         now: Nanos,
@@ -127,7 +130,8 @@ impl OnInterface {
                 controller.heard(&frame, now);
             }
         };
-        // The descriptor stays readable as long as there is more, and a turn after a turn is soon enough for that.
+        // The descriptor stays readable as long as there is more, and a turn after a turn is soon
+        // enough for that.
         let alone = came_at
             .replace(now)
             .is_none_or(|at| now.saturating_sub(at) >= APART);

@@ -39,8 +39,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Place {
-    /// Lets the bus do what is due, somebody work with the controller, and the bus have what is best then. `work`
-    /// gets the time of the bus, ns. `came`: what the interface has brought, [`FRAMES`] and [`TICK`] as bits.
+    /// Lets the bus do what is due, somebody work with the controller, and the bus have what is
+    /// best then. `work` gets the time of the bus, ns. `came`: what the interface has brought,
+    /// [`FRAMES`] and [`TICK`] as bits.
     pub(crate) fn turn(&self, clock: Nanos, came: u32, work: impl FnOnce(&mut Controller, Nanos)) {
         match self {
             Self::Bus { world, bus, shared } => {
@@ -70,7 +71,8 @@ impl Place {
         }
     }
 
-    /// What became of a function's frames, and how many frames the bus brought too fast for this process.
+    /// What became of a function's frames, and how many frames the bus brought too fast for this
+    /// process.
     pub(crate) fn counters(&self, vf: Vf) -> Option<(Counters, u32)> {
         match self {
             Self::Bus { shared, .. } => Some((lock(shared).controller.counters(vf).ok()?, 0)),
@@ -129,7 +131,8 @@ impl Registry {
         Arc::clone(&self.0.entry(name.to_owned()).or_default().place)
     }
 
-    /// The function of a machine's port, whose device has these events. It keeps its number over reloads.
+    /// The function of a machine's port, whose device has these events. It keeps its number over
+    /// reloads.
     pub(crate) fn function(
         &mut self,
         name: &str,

@@ -43,8 +43,8 @@ fn read(value: &Value<'_>, found: &mut Diagnostics) -> Option<Vec<IdRule>> {
     rules
 }
 
-/// Rules for an identifier, a range or an identifier with a mask, in hex; 8 digits are 29 bits. Data frames and
-/// remote frames match alike.
+/// Rules for an identifier, a range or an identifier with a mask, in hex; 8 digits are 29 bits.
+/// Data frames and remote frames match alike.
 #[must_use]
 pub fn rules(text: &str) -> Option<Vec<IdRule>> {
     let text = text.trim();

@@ -1,4 +1,5 @@
-//! `[controllers.NAME]`: a controller on an embedded bus or on an interface, and the host's own node there.
+//! `[controllers.NAME]`: a controller on an embedded bus or on an interface, and the host's own
+//! node there.
 
 use super::on_interface::OnInterface;
 use super::registry::{MOST_FUNCTIONS, Place, registry};
@@ -18,8 +19,8 @@ pub struct Controllers;
 
 const KEYWORD: &str = "controller";
 
-/// Frames that one machine can have waiting for the bus: as many as its transmit queue in QEMU has room for, so
-/// that all of them take part in the order by priority.
+/// Frames that one machine can have waiting for the bus: as many as its transmit queue in QEMU has
+/// room for, so that all of them take part in the order by priority.
 const QUEUE: usize = 64;
 /// Frames that wait until one machine takes them.
 const FIFO: usize = 256;
@@ -30,7 +31,8 @@ impl PortKind for Controllers {
     }
 
     fn keys(&self) -> Option<Vec<Key>> {
-        // With `interface`, the keys of an interface; else those of a bus. The transmit queue is its own.
+        // With `interface`, the keys of an interface; else those of a bus. The transmit queue is
+        // its own.
         let mut keys = socketcan::keys();
         let known: Vec<_> = keys.iter().map(|key| key.name).collect();
         let bus = embedded::keys();

@@ -16,8 +16,8 @@ struct Entry {
     channels: HashMap<u8, Weak<OwnedCard>>,
 }
 
-/// One channel of a card that the kernel's driver has given up. When the last one of a card is dropped, the
-/// card is handed back.
+/// One channel of a card that the kernel's driver has given up. When the last one of a card is
+/// dropped, the card is handed back.
 pub(super) struct OwnedCard {
     _keeper: Arc<Keeper>,
 }

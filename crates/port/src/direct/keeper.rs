@@ -1,11 +1,12 @@
 //! The keeper: a process that hands a card back when its owner is gone, however that ended.
 //!
-//! The owner starts it before it takes the card, with a pipe on its standard input. The end of file there
-//! means that the owner is done, or dead: the kernel closes a process's pipes whatever ends it. Only the
-//! keeper hands cards back, so that there is one way to do it, which every end of a gateway tests.
+//! The owner starts it before it takes the card, with a pipe on its standard input. The end of file
+//! there means that the owner is done, or dead: the kernel closes a process's pipes whatever ends
+//! it. Only the keeper hands cards back, so that there is one way to do it, which every end of a
+//! gateway tests.
 //!
-//! It is this same program with a command of its own ([`COMMAND`]), in a process group of its own, so that
-//! an interrupt from a terminal does not reach it, and it ignores SIGTERM.
+//! It is this same program with a command of its own ([`COMMAND`]), in a process group of its own,
+//! so that an interrupt from a terminal does not reach it, and it ignores SIGTERM.
 
 use super::backend::Trouble;
 use super::pci::silence;
@@ -17,8 +18,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::str::FromStr;
 
-/// The hidden command of the program whose process a keeper is: with the card's address, `--driver` with the
-/// driver that is to get it, if there is one, and an `--interface` for each one that it had.
+/// The hidden command of the program whose process a keeper is: with the card's address, `--driver`
+/// with the driver that is to get it, if there is one, and an `--interface` for each one that it
+/// had.
 pub const COMMAND: &str = "keep-card";
 
 /// What it says when it waits.
@@ -33,8 +35,8 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Takes a card. `usual_driver` is the kernel's driver for such cards, for one that somebody else took
-    /// and did not hand back.
+    /// Takes a card. `usual_driver` is the kernel's driver for such cards, for one that somebody
+    /// else took and did not hand back.
     pub(super) fn take(card: &Card, interrupts: bool, usual_driver: &str) -> Result<Self, Trouble> {
         let address = card.address();
         let lock = linux::pci::ConfigSpace::open(card)?;
@@ -143,8 +145,9 @@ fn saved(name: &str) -> Option<Interface> {
     })
 }
 
-/// What the keeper does: waits until its standard input ends, then silences the card's controllers, hands it
-/// back, and sets its interfaces up as they were. Without anybody at the other end, it does so at once.
+/// What the keeper does: waits until its standard input ends, then silences the card's controllers,
+/// hands it back, and sets its interfaces up as they were. Without anybody at the other end, it
+/// does so at once.
 ///
 /// # Errors
 /// A sentence that says what is wrong.

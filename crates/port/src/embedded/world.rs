@@ -66,7 +66,8 @@ pub(super) struct Slot {
     happened: Vec<(usize, Happened)>,
 }
 
-/// A controller that shares itself, as a node of a bus. It moves with its world: lock the world first.
+/// A controller that shares itself, as a node of a bus. It moves with its world: lock the world
+/// first.
 pub type SharedController = Arc<Mutex<Attached>>;
 
 fn lock(shared: &SharedController) -> MutexGuard<'_, Attached> {
@@ -207,9 +208,9 @@ impl World {
         Ok(shared)
     }
 
-    /// Moves the world to where the clock is, lets somebody work with a shared controller of this bus, and lets
-    /// the controller offer what is best then. `work` gets the bus time, and must not call the world: it is
-    /// locked.
+    /// Moves the world to where the clock is, lets somebody work with a shared controller of this
+    /// bus, and lets the controller offer what is best then. `work` gets the bus time, and must not
+    /// call the world: it is locked.
     ///
     /// # Errors
     /// [`WorldError::NoSuchBus`].

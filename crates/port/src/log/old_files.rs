@@ -60,9 +60,9 @@ impl OldFiles {
         self.numbers.push_back(number);
     }
 
-    /// The present file becomes an old one, and a new one takes its name, opened with `options`, which
-    /// ask for a new file. If that fails, all is as before. Gives the old one's name, unless somebody
-    /// else has moved it.
+    /// The present file becomes an old one, and a new one takes its name, opened with `options`,
+    /// which ask for a new file. If that fails, all is as before. Gives the old one's name, unless
+    /// somebody else has moved it.
     ///
     /// # Errors
     /// What the system says.

@@ -1,10 +1,10 @@
 //! Opening what a log is written to, so that a start that fails harms nothing.
 //!
-//! A file that is there is opened and left as it is. It is emptied when everything else of the start
-//! has succeeded ([`AtStart`]). That is as safe as writing another file that takes the name at the
-//! end (at every moment the name stands for the old log or for the new one), and it needs no right
-//! to make names in the folder, keeps the file's owner, rights and links, follows symbolic links, and
-//! a process that is killed leaves nothing behind.
+//! A file that is there is opened and left as it is. It is emptied when everything else of the
+//! start has succeeded ([`AtStart`]). That is as safe as writing another file that takes the name
+//! at the end (at every moment the name stands for the old log or for the new one), and it needs no
+//! right to make names in the folder, keeps the file's owner, rights and links, follows symbolic
+//! links, and a process that is killed leaves nothing behind.
 
 use super::output::{Output, Place};
 use super::rotation::{Rotate, Rotation};

@@ -13,8 +13,8 @@ pub(super) struct Got {
 
 /// A way to the memory and to the other side's doorbell.
 pub(super) trait Attached: Send {
-    /// What to wait for; readable when [`take`](Self::take) has something to do. `None` where nothing rings this
-    /// side: it looks from time to time.
+    /// What to wait for; readable when [`take`](Self::take) has something to do. `None` where
+    /// nothing rings this side: it looks from time to time.
     fn fd(&self) -> Option<RawFd>;
 
     /// Takes note of the doorbell. Gives memory where there is some that was not there before.

@@ -1,4 +1,5 @@
-//! Memory that a virtual machine has as a PCI device: QEMU's `ivshmem-doorbell` (QEMU, `docs/specs/ivshmem-spec.rst`).
+//! Memory that a virtual machine has as a PCI device: QEMU's `ivshmem-doorbell` (QEMU,
+//! `docs/specs/ivshmem-spec.rst`).
 
 use super::attached::{Attached, Got};
 use crate::PortError;

@@ -35,7 +35,8 @@ pub enum Attach {
     Device {
         /// Its address, such as `0000:00:05.0`.
         address: String,
-        /// It is looked so often for frames, ns; none: the doorbell says so, by the kernel's module `shmcan_uio`.
+        /// It is looked so often for frames, ns; none: the doorbell says so, by the kernel's module
+        /// `shmcan_uio`.
         poll: Option<Nanos>,
     },
 }

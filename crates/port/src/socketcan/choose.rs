@@ -1,8 +1,8 @@
 //! `optimise = …`: which ways to receive and to transmit are chosen for a user who has chosen none.
 //!
-//! The choice hangs on what this machine allows, now and for this process: `cangate check` says what
-//! it is, and why. The measurements that it rests on are in docs/ways.md ("Which way to receive and
-//! transmit?").
+//! The choice hangs on what this machine allows, now and for this process: `cangate check` says
+//! what it is, and why. The measurements that it rests on are in docs/ways.md ("Which way to
+//! receive and transmit?").
 
 use super::config::{ReceiveBy, TransmitBy};
 use super::line::drops_packets;
@@ -129,8 +129,8 @@ pub(super) fn choose(
             vec!["a ring brings frames without a system call".to_owned()],
         ),
         (Optimise::Throughput, Some(why)) => (ReceiveBy::Recvmmsg, vec![why.clone()]),
-        // Frames come one by one as long as the worker keeps up, and then one call for one frame is the
-        // cheapest.
+        // Frames come one by one as long as the worker keeps up, and then one call for one frame is
+        // the cheapest.
         (Optimise::Cpu, Some(why)) => (ReceiveBy::Read, vec![why.clone()]),
     };
     if receive.is_some() {

@@ -106,8 +106,9 @@ pub struct SocketCanConfig {
     pub transmit: TransmitBy,
     /// With [`TransmitBy::Ring`]: straight to the driver, past the interface's queue.
     pub qdisc_bypass: bool,
-    /// Receive what this very port sends with [`Outgoing::echo`](crate::Outgoing::echo), when the driver echoes it: where
-    /// the driver waits for that, at its end of frame. Not by rings, which do not see it.
+    /// Receive what this very port sends with [`Outgoing::echo`](crate::Outgoing::echo), when the
+    /// driver echoes it: where the driver waits for that, at its end of frame. Not by rings, which
+    /// do not see it.
     pub own: bool,
 }
 

@@ -22,12 +22,13 @@ pub(super) trait Line: Send + Sync {
     }
     /// Attaches every socket to the interface of this number.
     fn attach(&self, index: u32) -> Result<(), Errno>;
-    /// Sets an interface up that has just come. A sentence says why that is not possible, or what was left out.
+    /// Sets an interface up that has just come. A sentence says why that is not possible, or what
+    /// was left out.
     fn set_up(&self) -> Option<String> {
         None
     }
-    /// Do frames get to somebody only by the kernel's loopback, whatever the driver says of its echo? So it is with a vcan,
-    /// loaded with `echo=1` or not: nobody is at its other end.
+    /// Do frames get to somebody only by the kernel's loopback, whatever the driver says of its
+    /// echo? So it is with a vcan, loaded with `echo=1` or not: nobody is at its other end.
     fn is_local(&self, interface: &str) -> bool {
         let _ = interface;
         false

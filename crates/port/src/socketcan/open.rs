@@ -36,11 +36,12 @@ const BUSY_POLL: u32 = 50;
 /// Raw CAN sockets mark what they send since this kernel (`raw_sendmsg` in net/can/raw.c).
 pub(super) const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
 
-/// Opens an interface. It may be down; it must be there, if the settings do not say that it may be absent.
+/// Opens an interface. It may be down; it must be there, if the settings do not say that it may be
+/// absent.
 ///
 /// # Errors
-/// [`PortError`] that says what is missing (CAN in the kernel, the interface, a way to receive or to
-/// transmit) and what to do.
+/// [`PortError`] that says what is missing (CAN in the kernel, the interface, a way to receive or
+/// to transmit) and what to do.
 pub fn open(port: &str, config: &SocketCanConfig) -> Result<Halves, PortError> {
     open_own(port, config, OwnSetup::default())
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The interface of a name that the gateway has set up itself; shared by the ports that are opened for it one after the
-/// other.
+/// The interface of a name that the gateway has set up itself; shared by the ports that are opened
+/// for it one after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnSetup(Arc<AtomicU32>);
 
@@ -15,7 +15,8 @@ impl OwnSetup {
         self.0.store(index, Relaxed);
     }
 
-    /// Has the gateway set up the interface of this number? Another one can have its name meanwhile.
+    /// Has the gateway set up the interface of this number? Another one can have its name
+    /// meanwhile.
     pub(super) fn is(&self, index: u32) -> bool {
         index != 0 && self.0.load(Relaxed) == index
     }

@@ -1,5 +1,5 @@
-//! The kernel filters of a raw CAN socket as a classic BPF program, for sockets that see frames before
-//! the CAN protocol does, and the mark by which a port knows what it sent itself.
+//! The kernel filters of a raw CAN socket as a classic BPF program, for sockets that see frames
+//! before the CAN protocol does, and the mark by which a port knows what it sent itself.
 
 use crate::RawFilter;
 use frame::{CanId, flags};
@@ -32,8 +32,8 @@ fn without(mark: u32) -> Vec<Instruction> {
 /// in net/can/af_can.c), and all error frames; less the frames with this mark, and XL frames where
 /// they are not asked for.
 ///
-/// An instruction loads four bytes most significant first, while the ID is in the machine's order: the
-/// constants are turned instead.
+/// An instruction loads four bytes most significant first, while the ID is in the machine's order:
+/// the constants are turned instead.
 pub(super) fn program(filters: &[RawFilter], own: Option<u32>, xl: bool) -> Vec<Instruction> {
     let mut program = own.map(without).unwrap_or_default();
     if !xl {
@@ -76,8 +76,8 @@ pub(super) fn program(filters: &[RawFilter], own: Option<u32>, xl: bool) -> Vec<
     program
 }
 
-/// As the kernel takes a filter (`can_rcv_list_find`): whether it is inverted, and what is left of ID
-/// and mask. Nothing for a filter of error frames, which are kept in any case.
+/// As the kernel takes a filter (`can_rcv_list_find`): whether it is inverted, and what is left of
+/// ID and mask. Nothing for a filter of error frames, which are kept in any case.
 fn reduced(filter: &RawFilter) -> Option<(u32, RawFilter)> {
     let inverted = filter.id & RawFilter::INVERTED;
     let mut mask = filter.mask;
@@ -102,8 +102,8 @@ mod tests {
     use linux::classic_bpf::MOST_INSTRUCTIONS;
     use proptest::prelude::*;
 
-    /// Runs a program as the kernel does (Documentation/networking/filter.rst): only the instructions
-    /// that programs here are made of.
+    /// Runs a program as the kernel does (Documentation/networking/filter.rst): only the
+    /// instructions that programs here are made of.
     fn run(program: &[Instruction], frame: &[u8], mark: u32) -> u32 {
         let (mut a, mut memory, mut at) = (0u32, [0u32; 16], 0);
         loop {

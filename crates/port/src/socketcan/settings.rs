@@ -38,7 +38,8 @@ impl PortKind for SocketCan {
 
 const KEYWORD: &str = "socketcan";
 
-/// The pause from bus-off to the restart, where the port sets the interface up, ms: as other kinds of port have it.
+/// The pause from bus-off to the restart, where the port sets the interface up, ms: as other kinds
+/// of port have it.
 const RESTART_MS: u32 = 100;
 
 /// Sizes of the receive buffer, bytes.

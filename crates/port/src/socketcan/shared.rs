@@ -219,7 +219,8 @@ impl Shared {
         self.look_for_differences(&mut self.slow());
     }
 
-    /// Somebody may have set the interface up otherwise while it was down: there is no other time for it.
+    /// Somebody may have set the interface up otherwise while it was down: there is no other time
+    /// for it.
     fn look_for_differences(&self, slow: &mut Slow) {
         if let Some(difference) = self.line.differs() {
             self.alarm(slow, difference);

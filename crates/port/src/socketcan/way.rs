@@ -1,5 +1,6 @@
 //! What a way to move frames is: a file each in `receive` and `transmit`. Which way the kernel is
-//! asked by is all they know; filters, states of the interface, queues and counters are the halves'.
+//! asked by is all they know; filters, states of the interface, queues and counters are the
+//! halves'.
 
 use frame::Nanos;
 use linux::Errno;
@@ -43,7 +44,8 @@ pub(super) trait ReceiveWay: Send {
     -> Result<Brought, Errno>;
 
     /// Frames that were lost since the socket was opened, modulo 2^32; `None` where the kernel does
-    /// not say. What is said beside a frame ([`Arrival::lost`]) is of the time when that frame came.
+    /// not say. What is said beside a frame ([`Arrival::lost`]) is of the time when that frame
+    /// came.
     fn lost(&self) -> Option<u32> {
         None
     }
@@ -77,8 +79,8 @@ pub(super) trait TransmitWay: Send {
     /// What the kernel says.
     fn set_loopback(&mut self, on: bool) -> Result<(), Errno>;
 
-    /// Sends `count` datagrams from slot `first` on without waiting; how many left, at least 1. They
-    /// leave in order. The others are still there, and are given again at the next call.
+    /// Sends `count` datagrams from slot `first` on without waiting; how many left, at least 1.
+    /// They leave in order. The others are still there, and are given again at the next call.
     ///
     /// # Errors
     /// What the kernel says where none left: EAGAIN (wait for [`TransmitWay::fd`]), ENOBUFS (the

@@ -1,5 +1,5 @@
-//! A machine as a virtual function of a controller: its frames go to the bus by the controller's arbitration, and are
-//! acknowledged when they were there.
+//! A machine as a virtual function of a controller: its frames go to the bus by the controller's
+//! arbitration, and are acknowledged when they were there.
 
 use crate::controllers::Function;
 use ::virtio::{Device, Link, Ticket};
@@ -7,8 +7,8 @@ use frame::{Frame, Nanos};
 use std::sync::Arc;
 use vcontroller::{Controller, Outcome, Received, Rights, State};
 
-/// Frames that one turn takes from a machine: one that is refused all it sends, and sends without end, is to hold up
-/// nobody.
+/// Frames that one turn takes from a machine: one that is refused all it sends, and sends without
+/// end, is to hold up nobody.
 const AT_ONCE: usize = 64;
 
 /// What a turn has brought.

@@ -13,7 +13,8 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How often a flush looks for buffers: a machine that adds them as fast as they are used holds up nobody.
+/// How often a flush looks for buffers: a machine that adds them as fast as they are used holds up
+/// nobody.
 const TRIES: usize = 4;
 /// Remarks that are kept for a user.
 const REMARKS: usize = 16;

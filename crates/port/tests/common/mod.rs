@@ -1,5 +1,5 @@
-//! Virtual CAN interfaces for tests. They need a kernel with AF_CAN, vcan and vxcan, and leave to make
-//! interfaces (`CAP_NET_ADMIN`, `ip` on the path); what is missing is an error that says so.
+//! Virtual CAN interfaces for tests. They need a kernel with AF_CAN, vcan and vxcan, and leave to
+//! make interfaces (`CAP_NET_ADMIN`, `ip` on the path); what is missing is an error that says so.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -102,7 +102,8 @@ impl Pair {
                 .map_err(|why| format!("this kernel has no frames of this size: {why}"))?;
             ip(&format!("link set {name} up"))?;
         }
-        // The kernel looks at carriers at most once a second, and drops silently what is sent before.
+        // The kernel looks at carriers at most once a second, and drops silently what is sent
+        // before.
         let is_up = |name: &String| {
             let state = std::fs::read_to_string(format!("/sys/class/net/{name}/operstate"));
             state.is_ok_and(|state| state.trim() == "up")

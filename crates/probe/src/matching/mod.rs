@@ -2,8 +2,8 @@
 //!
 //! A [`Matcher`] knows a frame again by a key: a number in the payload as in gateway-2011 §2.1,
 //! identifier and payload, where the caller says what a frame is expected to look like when it
-//! comes out ([`Rule`], [`Key`]), or anything else that can be hashed, such as a port and a token. A
-//! frame that did not come out in time is lost.
+//! comes out ([`Rule`], [`Key`]), or anything else that can be hashed, such as a port and a token.
+//! A frame that did not come out in time is lost.
 //!
 //! What this cannot see: with a key that several frames share (identifier only, or a payload that
 //! repeats), frames are matched first in, first out, so that the loss of one shifts its latency to

@@ -33,8 +33,9 @@ use frame::Kind;
 pub use read::{ReadError, read, read_bytes};
 pub use write::{WriteError, write, write_to};
 
-/// Version of the file's layout that is written. Layout 1 had no `register_accesses`, and layout 2 had
-/// no `kind_in`, `kind_out`, `data_in` and `data_out`. They are read as well; a reader refuses others.
+/// Version of the file's layout that is written. Layout 1 had no `register_accesses`, and layout 2
+/// had no `kind_in`, `kind_out`, `data_in` and `data_out`. They are read as well; a reader refuses
+/// others.
 const LAYOUT: &str = "3";
 
 /// The columns of layout 1.

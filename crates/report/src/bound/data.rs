@@ -2,7 +2,8 @@
 
 use probe::{Description, LatencyProfile};
 
-/// Everything that the page shows. Plain data, filled by whoever assessed a message set. Times are ns.
+/// Everything that the page shows. Plain data, filled by whoever assessed a message set. Times are
+/// ns.
 #[derive(Clone, Debug, Default)]
 pub struct Data {
     /// What was assessed: the name of the message set.
@@ -43,7 +44,8 @@ pub struct Node {
     pub name: String,
     /// In which order it sends.
     pub order: Order,
-    /// How it fills its mailboxes, in words such as "up to 20 µs to fill one"; `None` for in no time.
+    /// How it fills its mailboxes, in words such as "up to 20 µs to fill one"; `None` for in no
+    /// time.
     pub filled: Option<String>,
     /// The most frames that wait in it at one time; `None` for no bound.
     pub backlog: Option<u64>,
@@ -93,7 +95,8 @@ pub struct Message {
     pub via: Option<String>,
     /// What its bound consists of, or why it has none.
     pub bound: Result<Parts, String>,
-    /// How probable it is at most that errors at random make a frame late, if they were counted with.
+    /// How probable it is at most that errors at random make a frame late, if they were counted
+    /// with.
     pub late: Option<f64>,
     /// What was measured of it.
     pub seen: Option<Seen>,
@@ -112,7 +115,8 @@ pub struct Parts {
     pub lower: u64,
     /// Frames of the same message, and of the same queue, that are ahead.
     pub ahead: u64,
-    /// Times in which its node has no frame in a mailbox, and frames of lower priority that begin in them.
+    /// Times in which its node has no frame in a mailbox, and frames of lower priority that begin
+    /// in them.
     pub pauses: u64,
     /// Frames of higher priority.
     pub higher: u64,
@@ -150,8 +154,9 @@ impl Parts {
 
     /// The same parts without what lies before the event; their sum is the bound.
     ///
-    /// A busy period begins with a frame of lower priority, and goes on with what is ahead. So what lies before the
-    /// event is taken from these first, then from frames of higher priority, and from errors.
+    /// A busy period begins with a frame of lower priority, and goes on with what is ahead. So what
+    /// lies before the event is taken from these first, then from frames of higher priority, and
+    /// from errors.
     #[must_use]
     pub fn after_the_event(&self) -> [u64; 9] {
         let mut of = *self;
@@ -199,7 +204,8 @@ pub struct Measured {
 pub struct Seen {
     /// The port of the gateway that sent it.
     pub port: String,
-    /// The latency that no frame may exceed: what it can wait in the port, and what the gateway takes.
+    /// The latency that no frame may exceed: what it can wait in the port, and what the gateway
+    /// takes.
     pub limit: u64,
     /// All latencies.
     pub latencies: LatencyProfile,

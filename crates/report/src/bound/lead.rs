@@ -70,7 +70,8 @@ pub(super) fn lead(data: &Data) -> Lead {
     }
 }
 
-/// How many messages there are, how many keep their deadline, the tightest one, and what it consists of.
+/// How many messages there are, how many keep their deadline, the tightest one, and what it
+/// consists of.
 fn sentence(data: &Data) -> String {
     let Some((bus, worst)) = tightest(data) else {
         return "There is no message, and so nothing that can be late.".to_owned();

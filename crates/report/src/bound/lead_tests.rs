@@ -134,7 +134,8 @@ fn a_deadline_that_is_met_to_the_nanosecond_is_kept() {
     assert!(can_miss(&message("1", bound - 1, parts())));
 }
 
-/// What lies before the event is in the parts and not in the bound; what is drawn adds up to the bound.
+/// What lies before the event is in the parts and not in the bound; what is drawn adds up to the
+/// bound.
 #[test]
 fn parts_add_up_to_the_bound() {
     let all = Parts {

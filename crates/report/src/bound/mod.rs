@@ -1,7 +1,8 @@
 //! The page of worst cases: one file, which opens from the disk and needs no network.
 //!
-//! [`write()`] makes it from [`Data`]: for each message of each bus a bound and what it consists of, and beside it
-//! what was measured, if anything was. Nothing is computed here that a reader could not add up.
+//! [`write()`] makes it from [`Data`]: for each message of each bus a bound and what it consists
+//! of, and beside it what was measured, if anything was. Nothing is computed here that a reader
+//! could not add up.
 
 mod data;
 mod digest;

@@ -22,7 +22,8 @@ pub struct Error {
     pub source: io::Error,
 }
 
-/// Writes the page into a folder, which is made where it is missing. A page that is there is replaced.
+/// Writes the page into a folder, which is made where it is missing. A page that is there is
+/// replaced.
 ///
 /// # Errors
 /// [`Error`], with the file's name.

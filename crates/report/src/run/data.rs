@@ -12,8 +12,8 @@ pub struct Data {
     /// is taken from the results' description, as [`crate::TimeBase::of`] does.
     /// [`probe::Record::processing`] is real time always.
     pub time: String,
-    /// No time passes in the gateway on the stamps' clock, as on the embedded bus: a latency is waiting for
-    /// the outgoing bus, and nothing else.
+    /// No time passes in the gateway on the stamps' clock, as on the embedded bus: a latency is
+    /// waiting for the outgoing bus, and nothing else.
     pub waiting_only: bool,
     /// A row for each route, in the order of [`Results::routes`].
     pub routes: Vec<RouteRow>,

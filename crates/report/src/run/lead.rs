@@ -141,8 +141,8 @@ fn name(names: &[String], index: u16) -> &str {
 }
 
 /// What a run did, in one sentence: what came in, what became of it, the worst latency, and which
-/// frames were on the outgoing bus meanwhile. `waiting_only`: no time passes in the gateway, so that
-/// a latency is waiting for the bus and nothing else.
+/// frames were on the outgoing bus meanwhile. `waiting_only`: no time passes in the gateway, so
+/// that a latency is waiting for the bus and nothing else.
 #[must_use]
 pub fn sentence(frames: Frames<'_>, waiting_only: bool) -> String {
     of_facts(&Facts::of(frames), waiting_only)

@@ -1,5 +1,5 @@
-//! The claims' figures, as `claims.json` has them: what was measured over a parameter, and the points that
-//! a paper states. Nothing is known here about any claim.
+//! The claims' figures, as `claims.json` has them: what was measured over a parameter, and the
+//! points that a paper states. Nothing is known here about any claim.
 
 use super::digest::Line;
 use super::lookup::Lookup;

@@ -11,8 +11,8 @@ pub(super) struct ExperimentFile {
     pub(super) path: PathBuf,
 }
 
-/// All files below `dir` whose names have this ending, in the order of their names. `leave` (where the site goes) is not
-/// searched, nor are links to folders, which could lead in circles.
+/// All files below `dir` whose names have this ending, in the order of their names. `leave` (where
+/// the site goes) is not searched, nor are links to folders, which could lead in circles.
 pub(super) fn find(
     dir: &Path,
     leave: &Path,

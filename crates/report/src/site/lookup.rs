@@ -3,8 +3,8 @@
 use super::digest::Line;
 use std::collections::HashMap;
 
-/// Finds experiments: by path below the folder, else by a file name that only one has; with or without
-/// `.parquet`.
+/// Finds experiments: by path below the folder, else by a file name that only one has; with or
+/// without `.parquet`.
 pub(super) struct Lookup<'a> {
     by_path: HashMap<&'a str, usize>,
     by_name: HashMap<&'a str, Vec<usize>>,

@@ -79,9 +79,9 @@ impl Out<'_> {
 }
 
 /// Makes a site in `out` of all results (`*.parquet`) in `dir` and below it, and of
-/// `dir/claims.json` where there is one, and says which experiments failed (`*.failed.json`). A file that cannot be read is left out and named in
-/// [`Site::left_out`] and on the page. Files of an earlier site in `out` are replaced. Experiments
-/// are read one at a time by each core.
+/// `dir/claims.json` where there is one, and says which experiments failed (`*.failed.json`). A
+/// file that cannot be read is left out and named in [`Site::left_out`] and on the page. Files of
+/// an earlier site in `out` are replaced. Experiments are read one at a time by each core.
 ///
 /// # Errors
 /// [`Error`], with the folder's or the file's name.

@@ -58,8 +58,8 @@ pub struct Rule {
     /// `-f`: its set is an [`crate::IdSet::Masked`].
     pub filter: Option<IdFilter>,
     /// What it changes, in can-gw's order, each as such a rule has it: modifications have a payload
-    /// operand of the rule's full [size](Rule::size). The kernel takes checksums only in a rule that
-    /// [modifies](Rule::modifies) something.
+    /// operand of the rule's full [size](Rule::size). The kernel takes checksums only in a rule
+    /// that [modifies](Rule::modifies) something.
     pub changes: Vec<Action>,
 }
 

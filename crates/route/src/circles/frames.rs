@@ -1,4 +1,5 @@
-//! Sets of frames, as far as the search for circles tells them apart: by kind and by bits of the ID.
+//! Sets of frames, as far as the search for circles tells them apart: by kind and by bits of the
+//! ID.
 
 use crate::Route;
 pub(super) use crate::block::Block;

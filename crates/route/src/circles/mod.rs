@@ -7,7 +7,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use frames::{BLOCKS, Frames, both, changed, has_all, taken_by};
 
-/// Steps that a search makes at most, so that a file with very many routes is read in a bounded time.
+/// Steps that a search makes at most, so that a file with very many routes is read in a bounded
+/// time.
 const STEPS: usize = 20_000;
 
 /// Routes that lead in a circle, in this order; the last one leads to the first one again.
@@ -26,13 +27,15 @@ pub struct Circles {
     pub incomplete: bool,
 }
 
-/// Finds circles: a frame that one of their routes takes is taken by it again, after all the others.
+/// Finds circles: a frame that one of their routes takes is taken by it again, after all the
+/// others.
 ///
-/// `hears` says which ports receive what a port sends: those on the same bus, without the port itself.
+/// `hears` says which ports receive what a port sends: those on the same bus, without the port
+/// itself.
 ///
-/// IDs, kinds, RTR, and routes before that drop are taken into account. Lengths, payloads, rate limits
-/// and `max_hops` are not: they can end a circle that is found here. IDs that a route maps or adds to
-/// are taken to be any afterwards.
+/// IDs, kinds, RTR, and routes before that drop are taken into account. Lengths, payloads, rate
+/// limits and `max_hops` are not: they can end a circle that is found here. IDs that a route maps
+/// or adds to are taken to be any afterwards.
 #[must_use]
 pub fn circles(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> Circles {
     let search = Search::new(routes, hears);
@@ -137,8 +140,8 @@ impl<'r> Search<'r> {
         search
     }
 
-    /// The ports at which something can come in again of what has come in there, whatever the routes
-    /// take. In most files there is none.
+    /// The ports at which something can come in again of what has come in there, whatever the
+    /// routes take. In most files there is none.
     fn ports_that_lead_back(&self) -> Vec<bool> {
         let count = self.at.len();
         let mut next: Vec<Vec<PortId>> = alloc::vec![Vec::new(); count];

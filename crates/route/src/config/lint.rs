@@ -1,5 +1,5 @@
-//! What is allowed and hardly meant: routes that get in each other's way, and changes that do more or less
-//! than they look like.
+//! What is allowed and hardly meant: routes that get in each other's way, and changes that do more
+//! or less than they look like.
 
 mod maps;
 
@@ -14,11 +14,12 @@ use frame::CanId;
 /// The routes before it that are named where a route has no effect.
 const NAMED: usize = 3;
 
-/// Warns of routes that no frame reaches, frames that are sent twice, drops that come too late, and changes
-/// that stop frames or map IDs unexpectedly. `spans` are [`super::Parsed::spans`]; `ports` are the ports'
-/// names. `bus_of` gives the same port for all ports that are on the same bus.
+/// Warns of routes that no frame reaches, frames that are sent twice, drops that come too late, and
+/// changes that stop frames or map IDs unexpectedly. `spans` are [`super::Parsed::spans`]; `ports`
+/// are the ports' names. `bus_of` gives the same port for all ports that are on the same bus.
 ///
-/// The routes must be free of mistakes: what is missing in one that has some would be taken as meant.
+/// The routes must be free of mistakes: what is missing in one that has some would be taken as
+/// meant.
 pub fn lint(
     routes: &Routes,
     spans: &[Range<usize>],

@@ -43,8 +43,8 @@ pub struct Parsed {
     pub spans: Vec<Range<usize>>,
 }
 
-/// Reads all `[[routes]]` of the top table. `ports` are the names of the ports, by their index; `meant` gives
-/// the port that a wrong name stands for, such as that of its Linux interface.
+/// Reads all `[[routes]]` of the top table. `ports` are the names of the ports, by their index;
+/// `meant` gives the port that a wrong name stands for, such as that of its Linux interface.
 ///
 /// Every mistake is added to `found`. Routes with mistakes are left out or incomplete, so that
 /// the result is of use only where no errors were found.

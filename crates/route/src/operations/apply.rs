@@ -40,8 +40,8 @@ pub(super) fn apply<'b>(
     Ok(buf.view())
 }
 
-/// The header that the operations make of a frame's; `data` is the payload's buffer, empty where they
-/// do not touch it.
+/// The header that the operations make of a frame's; `data` is the payload's buffer, empty where
+/// they do not touch it.
 #[inline]
 pub(super) fn run(
     operations: &[impl Apply],

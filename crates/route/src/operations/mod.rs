@@ -1,9 +1,9 @@
 //! What can be done to a frame: one folder for each operation.
 //!
 //! A folder says everything about its operation: its type, what makes no sense, how it is done to a
-//! frame, its text in `gateway.toml` and in words, and how can-gw and BPF do it, or that they cannot.
-//! The list below is the only place that names them all. The types of this crate that hold any
-//! operation ([`Action`], and its compiled form) are made from it, with static dispatch.
+//! frame, its text in `gateway.toml` and in words, and how can-gw and BPF do it, or that they
+//! cannot. The list below is the only place that names them all. The types of this crate that hold
+//! any operation ([`Action`], and its compiled form) are made from it, with static dispatch.
 
 pub(crate) mod apply;
 pub mod bpf;

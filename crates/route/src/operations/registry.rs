@@ -3,8 +3,8 @@
 /// `operations! { folder::Type, … }`: declares the folders and makes `Action`, `Compiled` and their
 /// dispatch. A folder's file must have the operation's type, which implements
 /// [`Operation`](super::operation::Operation) and, with the feature `config`,
-/// [`Toml`](super::toml::Toml) and [`CanGw`](super::cangw::CanGw); with the feature `serde`, it derives
-/// serde's traits.
+/// [`Toml`](super::toml::Toml) and [`CanGw`](super::cangw::CanGw); with the feature `serde`, it
+/// derives serde's traits.
 macro_rules! operations {
     ($($folder:ident :: $Type:ident),+ $(,)?) => {
         $(

@@ -16,7 +16,8 @@ const FD: u64 = 1 << 32;
 const XL: u64 = 1 << 33;
 
 impl Block {
-    /// Is there such a frame? Only classic frames have the RTR flag, and an XL frame has no flag at all.
+    /// Is there such a frame? Only classic frames have the RTR flag, and an XL frame has no flag at
+    /// all.
     pub(crate) fn can_exist(self) -> bool {
         let of_kind = |mask, value| self.and(Self { mask, value }).is_some();
         of_kind(FD | XL, 0) || of_kind(FD | XL | RTR, FD) || of_kind(XL | EFF | RTR | ERR, XL)
@@ -28,8 +29,8 @@ impl Block {
     }
 }
 
-/// Adds the frames that a route takes, as far as kind, flags and ID decide; payloads and lengths do not
-/// count.
+/// Adds the frames that a route takes, as far as kind, flags and ID decide; payloads and lengths do
+/// not count.
 pub(super) fn taken_by(route: &Route, all: &mut Vec<Block>) {
     let flags = flags(route);
     let ids = &route.matching.ids;

@@ -2,8 +2,8 @@
 
 use crate::{Match, PayloadPattern};
 
-/// Does every frame that `narrow` takes by payload and length pass `wide` as well? `false` also where
-/// that is not obvious.
+/// Does every frame that `narrow` takes by payload and length pass `wide` as well? `false` also
+/// where that is not obvious.
 pub(super) fn implies(narrow: &Match, wide: &Match) -> bool {
     let len = match (narrow.len, wide.len) {
         (_, None) => true,

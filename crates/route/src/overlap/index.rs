@@ -13,8 +13,8 @@ struct Entry {
     route: u32,
 }
 
-/// Blocks of routes, sorted, so that those which meet a block are found without a look at all of them:
-/// a block is looked up once for each different mask.
+/// Blocks of routes, sorted, so that those which meet a block are found without a look at all of
+/// them: a block is looked up once for each different mask.
 pub(super) struct Index {
     entries: Vec<Entry>,
     /// Where the entries of each port and mask stand, sorted by port.
@@ -39,8 +39,8 @@ impl Index {
         Self { entries, groups }
     }
 
-    /// Calls `each` for the blocks of this port that have frames in common with `block`, until it says
-    /// `false`. Each block that is looked at costs a step; without steps the search ends.
+    /// Calls `each` for the blocks of this port that have frames in common with `block`, until it
+    /// says `false`. Each block that is looked at costs a step; without steps the search ends.
     pub(super) fn meeting(
         &self,
         port: PortId,

@@ -1,5 +1,5 @@
-//! Finds routes that get in each other's way: those that no frame reaches, frames that are sent twice to
-//! the same bus, and drops that come too late.
+//! Finds routes that get in each other's way: those that no frame reaches, frames that are sent
+//! twice to the same bus, and drops that come too late.
 
 mod block;
 mod condition;
@@ -14,8 +14,8 @@ use block::{Block, taken_by};
 use core::ops::Range;
 use index::Index;
 
-/// Blocks that a search looks at, at most, so that a file with very many routes is read in a bounded
-/// time: about a second.
+/// Blocks that a search looks at, at most, so that a file with very many routes is read in a
+/// bounded time: about a second.
 const STEPS: usize = 10_000_000;
 
 /// Blocks of one route that are told apart. A route of which more remain is taken to be reached.
@@ -28,8 +28,8 @@ pub struct Overlaps {
     pub unreachable: Vec<Unreachable>,
     /// Frames that two routes send to the same bus; at most one entry for each later route.
     pub doubled: Vec<Doubled>,
-    /// Routes with `drop` all of whose frames are sent by routes before them, with no route behind them
-    /// that they keep frames from.
+    /// Routes with `drop` all of whose frames are sent by routes before them, with no route behind
+    /// them that they keep frames from.
     pub late: Vec<Unreachable>,
     /// The search ended before everything was looked at.
     pub incomplete: bool,
@@ -59,12 +59,12 @@ pub struct Doubled {
     pub example: u32,
 }
 
-/// Searches the routes. `bus_of` gives the same port for all ports that are on the same bus; a port that
-/// is alone gives itself.
+/// Searches the routes. `bus_of` gives the same port for all ports that are on the same bus; a port
+/// that is alone gives itself.
 ///
-/// Kinds, flags and IDs are told apart bit by bit. Conditions on payload and length are compared where
-/// that is simple; if in doubt, nothing is reported. Two routes with the same filters (`id`, `filter`) and
-/// different changes are taken to be meant as two frames, and are no doubling.
+/// Kinds, flags and IDs are told apart bit by bit. Conditions on payload and length are compared
+/// where that is simple; if in doubt, nothing is reported. Two routes with the same filters (`id`,
+/// `filter`) and different changes are taken to be meant as two frames, and are no doubling.
 #[must_use]
 pub fn overlaps(routes: &Routes, bus_of: &dyn Fn(PortId) -> PortId) -> Overlaps {
     let search = Search::new(routes);
@@ -153,7 +153,8 @@ impl<'r> Search<'r> {
         self.routes.get(number).map(|route| &route.matching)
     }
 
-    /// The routes before this one that take all its frames at all its ports; `None` where one is left.
+    /// The routes before this one that take all its frames at all its ports; `None` where one is
+    /// left.
     fn takers(&self, number: usize, index: &Index, steps: &mut usize) -> Option<Vec<RouteId>> {
         let (route, blocks) = self.of(number)?;
         let mut by = Vec::new();
@@ -168,8 +169,8 @@ impl<'r> Search<'r> {
         (!by.is_empty()).then_some(by)
     }
 
-    /// What the routes of an index that stand before this one leave of a block; their numbers go to `by`.
-    /// `None` where that is too many blocks to tell apart.
+    /// What the routes of an index that stand before this one leave of a block; their numbers go to
+    /// `by`. `None` where that is too many blocks to tell apart.
     fn left(
         &self,
         number: usize,
@@ -262,8 +263,8 @@ impl<'r> Search<'r> {
     }
 }
 
-/// The port to which the later route sends what the earlier one sends to the same bus, unless payload,
-/// length or the wish for two frames keep them apart.
+/// The port to which the later route sends what the earlier one sends to the same bus, unless
+/// payload, length or the wish for two frames keep them apart.
 fn shared(
     earlier: &Route,
     later: &Route,

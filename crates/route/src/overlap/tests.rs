@@ -1,4 +1,5 @@
-//! What is found, case by case. `tests/overlap.rs` holds findings against the decisions of the table.
+//! What is found, case by case. `tests/overlap.rs` holds findings against the decisions of the
+//! table.
 
 use super::*;
 use crate::{Action, IdFilter, IdOperand, IdSet, KindSet, Modify, ModifyOp, PayloadPattern, Tri};

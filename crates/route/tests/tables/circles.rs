@@ -1,5 +1,5 @@
-//! Circles of routes against a slow search: every frame of a small world, from port to port, through
-//! the real table.
+//! Circles of routes against a slow search: every frame of a small world, from port to port,
+//! through the real table.
 
 use crate::common;
 

@@ -19,7 +19,8 @@ pub enum LinkError {
     /// It says something else than an ivshmem server.
     #[error("the server says {0}, which no ivshmem server says here")]
     Said(i64),
-    /// It has given this process a number of its own that is not 0 or 1: it knows more than two peers.
+    /// It has given this process a number of its own that is not 0 or 1: it knows more than two
+    /// peers.
     #[error(
         "the server gives the number {0}: memory is shared by the peers 0 and 1 (`cangate shm` is such a server)"
     )]
@@ -71,8 +72,8 @@ impl Client {
     /// Takes note of the doorbell, and of what the server says.
     ///
     /// # Errors
-    /// [`LinkError`], once; the memory and the doorbells stay what they are, but nobody tells any more who comes and
-    /// goes.
+    /// [`LinkError`], once; the memory and the doorbells stay what they are, but nobody tells any
+    /// more who comes and goes.
     pub fn work(&mut self) -> Result<(), LinkError> {
         if let Some(own) = &self.own {
             let _ = rustix::io::read(own, &mut [0_u8; 8]);
@@ -164,7 +165,8 @@ impl Client {
     }
 }
 
-/// Readable when there is something to do: the doorbell was rung, or the server has something to say.
+/// Readable when there is something to do: the doorbell was rung, or the server has something to
+/// say.
 impl AsFd for Client {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()

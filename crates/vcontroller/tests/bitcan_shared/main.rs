@@ -1,8 +1,8 @@
-//! The controller of the kernel module (`kmod/bitcan/shared`, C) against this crate: the same random schedules, and
-//! every event, time, confirmation, received frame and counter the same. The C program is also the virtual
-//! machines: it writes and reads message memories, and lets the device look late at what they have written.
-//! Compiles `kmod/bitcan/host/shared.c` with the system's C compiler; where there is none, the test says so
-//! and is skipped.
+//! The controller of the kernel module (`kmod/bitcan/shared`, C) against this crate: the same
+//! random schedules, and every event, time, confirmation, received frame and counter the same. The
+//! C program is also the virtual machines: it writes and reads message memories, and lets the
+//! device look late at what they have written. Compiles `kmod/bitcan/host/shared.c` with the
+//! system's C compiler; where there is none, the test says so and is skipped.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod model;
@@ -125,7 +125,8 @@ fn random_schedules_do_the_same_in_the_kernel_module() {
     }
 }
 
-/// What a hostile function writes: words that matter, requests, and anything else, what the device has written included.
+/// What a hostile function writes: words that matter, requests, and anything else, what the device
+/// has written included.
 fn hostile(out: &mut String, dice: &mut Dice, at: u64) {
     let tails = [0x80, 0x84, 0x88, 0x8c, 0x90];
     let offset = match dice.below(4) {

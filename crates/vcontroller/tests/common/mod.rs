@@ -16,7 +16,8 @@ pub fn attach(bus: &mut Bus, controller: Controller) -> Attached {
     Attached::new(bus, controller, NodeConfig::new("vcontroller")).unwrap()
 }
 
-/// Lets the bus and the controller run until `until`, and does `act` at each of these times, in order.
+/// Lets the bus and the controller run until `until`, and does `act` at each of these times, in
+/// order.
 pub fn run(
     bus: &mut Bus,
     attached: &mut Attached,

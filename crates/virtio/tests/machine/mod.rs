@@ -199,7 +199,8 @@ impl Machine {
         self.kick(queue);
     }
 
-    /// The next buffer that was given back: its head and the bytes written, the first of which is a result.
+    /// The next buffer that was given back: its head and the bytes written, the first of which is a
+    /// result.
     pub fn back(&mut self, queue: usize) -> Option<(u16, Vec<u8>)> {
         if self.used_index(queue) == self.seen[queue] {
             return None;
@@ -229,7 +230,8 @@ impl Machine {
     }
 }
 
-/// The monitor connects, while somebody works on the device in this thread: its messages are answered only then.
+/// The monitor connects, while somebody works on the device in this thread: its messages are
+/// answered only then.
 pub fn connect_while(
     machine: &std::cell::RefCell<Machine>,
     path: &Path,
@@ -298,8 +300,8 @@ impl Worked {
         }
     }
 
-    /// Waits until the device has handled each event that exists now, for example a kick whose frame
-    /// the caller has taken already.
+    /// Waits until the device has handled each event that exists now, for example a kick whose
+    /// frame the caller has taken already.
     pub fn handle_events(&self) {
         let before = self.rounds.load(Ordering::Relaxed);
         // The first round may have read its events before this call.

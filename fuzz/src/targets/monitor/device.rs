@@ -1,5 +1,5 @@
-//! A virtio device over PCI as its standard has it (virtio 1.4, §4.1; PCI Local Bus Specification 3.0, §6.8 for MSI-X). It is written to
-//! be read beside these, not to be fast.
+//! A virtio device over PCI as its standard has it (virtio 1.4, §4.1; PCI Local Bus Specification
+//! 3.0, §6.8 for MSI-X). It is written to be read beside these, not to be fast.
 
 use super::space::{Space, Structure};
 use vmm::model::{Given, Message, Model, QUEUES, Started, VECTORS};

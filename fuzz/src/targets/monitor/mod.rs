@@ -1,6 +1,7 @@
-//! The registers of our own monitor's devices, while a machine writes anything anywhere in any width: nothing must panic, all reads
-//! as the standards say (`device`, `space` and `serial` hold them as plain code), no queue is handed over that is not in the machine's
-//! memory, and no interrupt comes that is masked.
+//! The registers of our own monitor's devices, while a machine writes anything anywhere in any
+//! width: nothing must panic, all reads as the standards say (`device`, `space` and `serial` hold
+//! them as plain code), no queue is handed over that is not in the machine's memory, and no
+//! interrupt comes that is masked.
 
 mod device;
 mod serial;
@@ -18,7 +19,8 @@ pub const TARGET: Target = Target {
     name: "monitor",
     run,
     words: &[
-        // What a driver sets up; a kick; an interrupt; the table's first entry; an access by configuration space.
+        // What a driver sets up; a kick; an interrupt; the table's first entry; an access by
+        // configuration space.
         "\u{1}\u{0}\u{7}\u{7}",
         "\u{9}\u{0}\u{1}",
         "\u{a}\u{0}\u{1}",
@@ -55,7 +57,8 @@ impl Both {
                 0x1064_1AF4,
                 "virtio's vendor, a CAN device"
             );
-            // §4.1.4: each kind of structure, as large as it must be, within what its base address register has.
+            // §4.1.4: each kind of structure, as large as it must be, within what its base address
+            // register has.
             for (kind, least) in [(1, 0x38), (2, 2), (3, 1), (4, 2)] {
                 let it = device.structure(kind);
                 assert!(it.len >= least && it.offset + it.len <= device.space.sizes[it.bar]);

@@ -1,4 +1,5 @@
-//! Configuration space (PCI Local Bus Specification 3.0, §6) and the capabilities in it, as a driver finds them.
+//! Configuration space (PCI Local Bus Specification 3.0, §6) and the capabilities in it, as a
+//! driver finds them.
 
 use vmm::model::Model;
 
@@ -31,7 +32,8 @@ pub(super) struct Space {
     mask: [u8; 256],
     /// Bytes of each base address register; 0: there is none.
     pub(super) sizes: [u32; 6],
-    /// Each kind of virtio's structures (its `cfg_type`): its capability's place, base address register, offset and length.
+    /// Each kind of virtio's structures (its `cfg_type`): its capability's place, base address
+    /// register, offset and length.
     pub(super) structures: [Option<Structure>; 6],
     /// Where the capability for MSI-X is.
     pub(super) msix: Option<usize>,
@@ -47,7 +49,8 @@ pub(super) struct Structure {
 }
 
 impl Space {
-    /// As a driver finds it: it reads all, asks how large each base address register is, and follows the list.
+    /// As a driver finds it: it reads all, asks how large each base address register is, and
+    /// follows the list.
     pub(super) fn found(model: &mut Model, slot: usize) -> Self {
         let mut space = Self {
             bytes: [0; 256],
@@ -59,7 +62,8 @@ impl Space {
         for at in (0..256).step_by(4) {
             space.bytes[at..at + 4].copy_from_slice(&word(model, slot, at).to_le_bytes());
         }
-        // Ports, memory, the right to reach memory, no interrupt line; the line's number is the machine's own note.
+        // Ports, memory, the right to reach memory, no interrupt line; the line's number is the
+        // machine's own note.
         space.mask[COMMAND..COMMAND + 2].copy_from_slice(&[7, 4]);
         space.mask[0x3C] = 0xFF;
         for bar in 0..6 {

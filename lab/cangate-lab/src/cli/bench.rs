@@ -33,9 +33,9 @@ pub(crate) struct Bench {
 pub(crate) enum BenchCommand {
     /// Measure what each way to receive and to send costs: calls, rings, io_uring.
     ///
-    /// It sends bursts of 1 to N frames on one interface, receives them there, and times nothing but
-    /// that. The result is a line for each way: what a frame costs, and what a call costs beside it.
-    /// The best interface for this is a virtual one (vcan).
+    /// It sends bursts of 1 to N frames on one interface, receives them there, and times nothing
+    /// but that. The result is a line for each way: what a frame costs, and what a call costs
+    /// beside it. The best interface for this is a virtual one (vcan).
     Syscalls(Syscalls),
 }
 
@@ -45,7 +45,8 @@ pub(crate) struct Syscalls {
     /// The interface. On one that is not virtual, test frames go on the bus.
     #[arg(value_name = "IFACE")]
     pub(crate) interface: String,
-    /// The most frames of a burst, 1 to 50000 [default: 50000, or what the interface's queue holds].
+    /// The most frames of a burst, 1 to 50000 [default: 50000, or what the interface's queue
+    /// holds].
     #[arg(long, value_name = "N")]
     pub(crate) frames: Option<u32>,
     /// CAN ID of the frames in hexadecimal: 3 digits for SFF, 8 digits for EFF.
@@ -108,7 +109,8 @@ pub(crate) struct Interfaces {
     /// The interface or character device (/dev/can0) that sends the frames.
     #[arg(long, value_name = "IFACE", required_unless_present = "bitcan")]
     pub(crate) send: Option<String>,
-    /// A second interface or device on the sender's bus; it stamps the frames that go into the gateway.
+    /// A second interface or device on the sender's bus; it stamps the frames that go into the
+    /// gateway.
     ///
     /// Without it, the echo of the sender is stamped.
     #[arg(long, value_name = "IFACE", requires = "send")]
@@ -118,8 +120,8 @@ pub(crate) struct Interfaces {
     pub(crate) receive: Option<String>,
     /// Use the stamps of the CAN controllers instead of the kernel's.
     ///
-    /// This works only if reference and receiver are channels of one device: they must have the same
-    /// clock.
+    /// This works only if reference and receiver are channels of one device: they must have the
+    /// same clock.
     #[arg(long, requires = "send")]
     pub(crate) hardware_stamps: bool,
     /// Send and receive as a node on bit-timed buses (kmod/bitcan), without CAN interfaces.

@@ -28,8 +28,8 @@ pub(crate) struct Chosen {
     )]
     pub(crate) bench: String,
     /// The gateway under test: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, direct, direct:irq,
-    /// chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, vm:own, vm:driver, vm:vf,
-    /// vm:card, vm:trap, ideal or none.
+    /// chardev, baremetal, baremetal:irq, baremetal:ideal, vm:native, vm:host, vm:own, vm:driver,
+    /// vm:vf, vm:card, vm:trap, ideal or none.
     ///
     ///   cangw        can-gw in the kernel; Debian's program cangw adds the rules
     ///   can-gw       can-gw in the kernel; cangate adds the rules (offload = "can-gw")
@@ -99,8 +99,8 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) load: String,
-    /// Payload bytes: 2 to 8, of round trips also 0 and 1; except on kvaser and vm also 12, 16, 20, 24,
-    /// 32, 48 or 64 (FD).
+    /// Payload bytes: 2 to 8, of round trips also 0 and 1; except on kvaser and vm also 12, 16, 20,
+    /// 24, 32, 48 or 64 (FD).
     ///
     /// The first two bytes are the number of the frame. Example: --payload 8
     #[arg(long, value_name = "N", default_value_t = 4)]
@@ -168,11 +168,11 @@ pub(crate) struct Chosen {
     ///            Example: --cpu board
     ///   board:N  a board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN
     ///            controllers. Example with 16 ns: --cpu board:4
-    ///   shift:N  a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
+    ///   shift:N a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
     ///            controllers. Example with 8 ns: --cpu shift:3
     ///
-    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN has
-    /// three, and a receive FIFO of four frames.
+    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN
+    /// has three, and a receive FIFO of four frames.
     #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
     /// Who goes first on the gateway's processor: gateway, ordinary or softirq.
@@ -215,13 +215,15 @@ pub(crate) struct Chosen {
     /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
     #[arg(long, value_name = "PARAMETERS", default_value = "none")]
     pub(crate) boot: String,
-    /// Nanoseconds that each exit of an inner machine takes besides what KVM does for it: 0 to 100000.
+    /// Nanoseconds that each exit of an inner machine takes besides what KVM does for it: 0 to
+    /// 100000.
     ///
-    /// Virtual time has the hypervisor's instructions in it, not what hardware takes to leave and to
-    /// enter a machine. Example: --exit-cost 1000
+    /// Virtual time has the hypervisor's instructions in it, not what hardware takes to leave and
+    /// to enter a machine. Example: --exit-cost 1000
     #[arg(long, value_name = "NS", default_value_t = 0)]
     pub(crate) exit_cost: u32,
-    /// Machines that share the controller, 1 to 8: one asks, the others send at once (vm bench only).
+    /// Machines that share the controller, 1 to 8: one asks, the others send at once (vm bench
+    /// only).
     ///
     /// With vm:native, programs on controllers of their own. Example: --machines 8
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -318,8 +320,9 @@ pub(crate) struct Measure {
     pub(crate) traffic: String,
     /// Play this log instead, at its own times (timed bench only).
     ///
-    /// The tester is one node with one transmit buffer, and sends the frames in the order of the log. The number of the
-    /// frame replaces the first two payload bytes. All identifiers pass the gateway unchanged.
+    /// The tester is one node with one transmit buffer, and sends the frames in the order of the
+    /// log. The number of the frame replaces the first two payload bytes. All identifiers pass the
+    /// gateway unchanged.
     ///
     /// Example: --log worst.log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["traffic", "frames", "payload"])]

@@ -36,10 +36,12 @@ pub(crate) struct Inner {
     /// Add a virtio CAN device behind this socket: can0 and so on. Can be given several times.
     #[arg(long, value_name = "SOCKET")]
     pub(crate) virtio: Vec<PathBuf>,
-    /// Make the machine one side of the memory that `cangate shm` serves at this socket. Can be given several times.
+    /// Make the machine one side of the memory that `cangate shm` serves at this socket. Can be
+    /// given several times.
     #[arg(long, value_name = "SOCKET")]
     pub(crate) shm: Vec<PathBuf>,
-    /// Give the machine this PCI device of the guest's, by its folder in sysfs. Can be given several times.
+    /// Give the machine this PCI device of the guest's, by its folder in sysfs. Can be given
+    /// several times.
     #[arg(long, value_name = "DIR")]
     pub(crate) pci: Vec<PathBuf>,
     /// The machine's name, for its files in /run.
@@ -71,8 +73,8 @@ pub(crate) struct Locations {
     /// The Debian mirror [default: $CANGATE_MIRROR, else the mirror of the host's apt].
     #[arg(long, value_name = "URL")]
     pub(crate) mirror: Option<String>,
-    /// The program `cangate` that guests get: the gateway under test [default: the one beside cangate-lab,
-    /// else the one in PATH].
+    /// The program `cangate` that guests get: the gateway under test [default: the one beside
+    /// cangate-lab, else the one in PATH].
     #[arg(long, value_name = "PATH")]
     pub(crate) cangate: Option<PathBuf>,
 }
@@ -127,15 +129,17 @@ pub(crate) struct Exec {
     /// Run with several processors and in real time: for tests that need no exact time.
     #[arg(long)]
     pub(crate) fast: bool,
-    /// Add a virtio CAN device behind this socket: can0 and so on, with Linux's driver (--kernel 7.3).
+    /// Add a virtio CAN device behind this socket: can0 and so on, with Linux's driver (--kernel
+    /// 7.3).
     ///
-    /// The socket is that of a port of kind "virtio" of a running gateway. With listen:SOCKET the guest's
-    /// QEMU listens, and waits for the gateway. Can be given several times.
+    /// The socket is that of a port of kind "virtio" of a running gateway. With listen:SOCKET the
+    /// guest's QEMU listens, and waits for the gateway. Can be given several times.
     ///
     /// Example: --virtio /run/cangate/vm1.sock
     #[arg(long, value_name = "SOCKET")]
     pub(crate) virtio: Vec<PathBuf>,
-    /// Make the guest one side of the memory that `cangate shm` serves at this socket: can0 and so on.
+    /// Make the guest one side of the memory that `cangate shm` serves at this socket: can0 and so
+    /// on.
     ///
     /// The drivers of kmod/shmcan are loaded. Can be given several times.
     ///
@@ -166,11 +170,11 @@ pub(crate) struct Exec {
     ///            Example: --cpu board
     ///   board:N  a board of another speed: 2^N ns for each instruction, N from 0 to 10; MSCAN
     ///            controllers. Example with 16 ns: --cpu board:4
-    ///   shift:N  a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
+    ///   shift:N a processor of another speed: 2^N ns for each instruction, N from 0 to 10; SJA1000
     ///            controllers. Example with 8 ns: --cpu shift:3
     ///
-    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN has
-    /// three, and a receive FIFO of four frames.
+    /// The controllers are those of the timed bench. An SJA1000 has one transmit buffer; an MSCAN
+    /// has three, and a receive FIFO of four frames.
     #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
     /// Parameters for the guest's kernel, joined by +; none for no parameter.
@@ -223,15 +227,17 @@ pub(crate) struct Shell {
     /// Add two connected Ethernet cards: eth0 (192.0.2.1), and eth1 (192.0.2.2) in namespace gw.
     #[arg(long)]
     pub(crate) ethernet: bool,
-    /// Add a virtio CAN device behind this socket: can0 and so on, with Linux's driver (--kernel 7.3).
+    /// Add a virtio CAN device behind this socket: can0 and so on, with Linux's driver (--kernel
+    /// 7.3).
     ///
-    /// The socket is that of a port of kind "virtio" of a running gateway. With listen:SOCKET the guest's
-    /// QEMU listens, and waits for the gateway. Can be given several times.
+    /// The socket is that of a port of kind "virtio" of a running gateway. With listen:SOCKET the
+    /// guest's QEMU listens, and waits for the gateway. Can be given several times.
     ///
     /// Example: --virtio /run/cangate/vm1.sock
     #[arg(long, value_name = "SOCKET")]
     pub(crate) virtio: Vec<PathBuf>,
-    /// Make the guest one side of the memory that `cangate shm` serves at this socket: can0 and so on.
+    /// Make the guest one side of the memory that `cangate shm` serves at this socket: can0 and so
+    /// on.
     ///
     /// The drivers of kmod/shmcan are loaded. Can be given several times.
     ///
@@ -289,9 +295,9 @@ pub(crate) struct Reproduce {
     /// Test only these claims, separated by commas [default: all]. Without a value, or with `list`,
     /// only list the claims.
     ///
-    /// G1 to G12, D1 to D8 and S1 to S7 are the papers' claims. With /user, /bpf or /can-gw, it is the same claim for
-    /// cangate in user space, for its BPF program, or for its own can-gw rules: G4/bpf. G4 alone
-    /// means G4 and all of these. O1 to O27 are bounds that cangate is to keep.
+    /// G1 to G12, D1 to D8 and S1 to S7 are the papers' claims. With /user, /bpf or /can-gw, it is
+    /// the same claim for cangate in user space, for its BPF program, or for its own can-gw rules:
+    /// G4/bpf. G4 alone means G4 and all of these. O1 to O27 are bounds that cangate is to keep.
     ///
     /// Example: --claims G4,G5/bpf,O1
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1,
@@ -303,8 +309,8 @@ pub(crate) struct Reproduce {
     /// With the same --out, a later run without this option makes only what was left out.
     #[arg(long)]
     pub(crate) without_machines: bool,
-    /// Leave out the claims that search for the highest rate (with `--list`, see which are left): the
-    /// experiments of a search wait for one another.
+    /// Leave out the claims that search for the highest rate (with `--list`, see which are left):
+    /// the experiments of a search wait for one another.
     ///
     /// With the same --out, a later run without this option makes only what was left out.
     #[arg(long)]
@@ -318,7 +324,8 @@ pub(crate) struct Reproduce {
     /// Run experiments that failed before again.
     #[arg(long)]
     pub(crate) retry_failed: bool,
-    /// Only list the claims in full: what each says, the paper's figure, the criterion, and the papers.
+    /// Only list the claims in full: what each says, the paper's figure, the criterion, and the
+    /// papers.
     #[arg(long)]
     pub(crate) list: bool,
     /// Print the table as JSON.

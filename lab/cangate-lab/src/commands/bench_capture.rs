@@ -30,8 +30,8 @@ const fn own(name: &'static str, ending: &'static str) -> Recorder {
     }
 }
 
-/// All recorders. candump of can-utils 2020.11 takes 16 interfaces (`MAXSOCK`), and `any` is no more
-/// than 30 (`MAXIFNAMES`); written by `-l` or through standard output, the text is the same.
+/// All recorders. candump of can-utils 2020.11 takes 16 interfaces (`MAXSOCK`), and `any` is no
+/// more than 30 (`MAXIFNAMES`); written by `-l` or through standard output, the text is the same.
 const ALL: [Recorder; 6] = [
     Recorder {
         name: "none",

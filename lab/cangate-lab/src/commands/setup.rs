@@ -60,8 +60,8 @@ pub(crate) fn lab_failure(error: guest::Error) -> Failure {
     }
 }
 
-/// Shows stages on standard error: a bar on a terminal, else a line when a stage begins, and one when
-/// it has ended if it took long.
+/// Shows stages on standard error: a bar on a terminal, else a line when a stage begins, and one
+/// when it has ended if it took long.
 pub(crate) struct Stages {
     bar: Option<ProgressBar>,
     began: Mutex<Option<(String, Instant)>>,

@@ -1,4 +1,5 @@
-//! The caller's terminal: its kind and its size, and the raw mode in which every key goes to the guest.
+//! The caller's terminal: its kind and its size, and the raw mode in which every key goes to the
+//! guest.
 
 use guest::machine::Terminal;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};

@@ -1,5 +1,5 @@
-//! The command lines of both programs from outside, as users and scripts meet them: what is printed, and the exit
-//! status.
+//! The command lines of both programs from outside, as users and scripts meet them: what is
+//! printed, and the exit status.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -2,8 +2,8 @@
 
 use super::documents::{root, typed};
 
-/// Somebody reads 200 words of a technical text and types 150 characters in a minute: slower than most
-/// (Brysbaert 2019 has 238 words for English; 190 characters are an average typist's).
+/// Somebody reads 200 words of a technical text and types 150 characters in a minute: slower than
+/// most (Brysbaert 2019 has 238 words for English; 190 characters are an average typist's).
 const WORDS: usize = 200;
 const CHARACTERS: usize = 150;
 

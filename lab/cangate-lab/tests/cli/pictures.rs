@@ -4,8 +4,8 @@ use crate::pictures::{keep, plain, terminal};
 use crate::{browser, cangate, root, stdout};
 use std::path::Path;
 
-/// Makes the widths of letters those of no font, so that a chart is the same on every machine; then presses *Save SVG*
-/// of a figure, and says what is saved.
+/// Makes the widths of letters those of no font, so that a chart is the same on every machine; then
+/// presses *Save SVG* of a figure, and says what is saved.
 fn script(figure: &str) -> String {
     const SCRIPT: &str = r##"
 CanvasRenderingContext2D.prototype.measureText = function (text) { return { width: 0.56 * parseFloat(this.font) * text.length }; };

@@ -1,4 +1,5 @@
-//! The examples of README.md and docs/*.md: the commands of their code blocks, and how each is tried.
+//! The examples of README.md and docs/*.md: the commands of their code blocks, and how each is
+//! tried.
 
 #![allow(
     dead_code,
@@ -250,8 +251,8 @@ pub(crate) fn blocks(text: &str) -> Vec<(usize, String)> {
     blocks
 }
 
-/// The commands of a block: line, command, output. With a prompt `$ ` somewhere, lines without it are
-/// output; without one, lines that begin with the name of a program are commands.
+/// The commands of a block: line, command, output. With a prompt `$ ` somewhere, lines without it
+/// are output; without one, lines that begin with the name of a program are commands.
 fn commands(block: &str) -> Vec<(usize, String, String)> {
     const PROGRAMS: [&str; 6] = [
         "cangate ", "cargo ", "cangw ", "candump ", "export ", "echo ",

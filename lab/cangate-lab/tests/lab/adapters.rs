@@ -1,11 +1,13 @@
-//! The case `restart-unsupported`: a serial adapter whose driver, Linux's slcan, has no restart after bus-off.
+//! The case `restart-unsupported`: a serial adapter whose driver, Linux's slcan, has no restart
+//! after bus-off.
 
 use super::script::{parts, printed};
 use super::waiting_lab;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The adapter of paper, as a program for guests; `None`, and words about it, where there is no C compiler.
+/// The adapter of paper, as a program for guests; `None`, and words about it, where there is no C
+/// compiler.
 fn adapter(folder: &tempfile::TempDir) -> Option<PathBuf> {
     let program = folder.path().join("slcan_adapter");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/slcan_adapter.c");

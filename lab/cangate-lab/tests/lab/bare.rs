@@ -1,5 +1,5 @@
-//! Images without an operating system: cards by interrupt and by polling, what goes wrong on a bus, what is
-//! said on the serial line.
+//! Images without an operating system: cards by interrupt and by polling, what goes wrong on a bus,
+//! what is said on the serial line.
 
 use super::lab;
 use baremetal::bench::{Disturbed, Pattern, Stamp, StampKind, Task, TaskFrame};

@@ -1,5 +1,5 @@
-//! One meaning in one more place: random can-gw rules on the bench of an image, against the routing table as it
-//! decides here, which is held against the kernel's can-gw and against BPF elsewhere
+//! One meaning in one more place: random can-gw rules on the bench of an image, against the routing
+//! table as it decides here, which is held against the kernel's can-gw and against BPF elsewhere
 //! (`crates/offload/tests`), by the same rules and frames.
 
 use super::bare::{Left, port, run, task};

@@ -4,7 +4,8 @@ use super::capture::{json, parts};
 use super::lab;
 use super::script::{TWO_DEVICES, printed};
 
-/// The same frames as candump has them on an interface of the same bus; and what can happen to a device.
+/// The same frames as candump has them on an interface of the same bus; and what can happen to a
+/// device.
 #[test]
 #[ignore = "boots a guest"]
 fn a_character_device_is_recorded_as_an_interface_of_its_bus() {

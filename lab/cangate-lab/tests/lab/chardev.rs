@@ -1,5 +1,5 @@
-//! The driver `canchar`: what canchar.h promises, and floods of processes that are killed while devices come and
-//! go. The programs are kmod/canchar/test's.
+//! The driver `canchar`: what canchar.h promises, and floods of processes that are killed while
+//! devices come and go. The programs are kmod/canchar/test's.
 
 use super::script::printed;
 use super::{is_there, lab};
@@ -28,7 +28,8 @@ fn programs(into: &Path) -> Option<String> {
     Some(files)
 }
 
-/// Runs chardev.sh in a guest; each of these steps must end well, and the kernel have nothing to say.
+/// Runs chardev.sh in a guest; each of these steps must end well, and the kernel have nothing to
+/// say.
 fn holds(bench: &str, kernel: &str, module: Option<&Path>, steps: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let Some(mut files) = programs(folder.path()) else {

@@ -1,5 +1,5 @@
-//! One list of situations, each over all data paths: what they promise alike they do alike, and what differs is written down
-//! here and in docs/gateway-toml.md ("Where data paths differ").
+//! One list of situations, each over all data paths: what they promise alike they do alike, and
+//! what differs is written down here and in docs/gateway-toml.md ("Where data paths differ").
 
 use super::script::printed;
 use super::waiting_lab;
@@ -11,7 +11,8 @@ const PATHS: [&str; 4] = ["none", "can-gw", "bpf", "auto"];
 
 const REFUSED: &str = "refused";
 
-/// What each situation brings: where the route runs, and which frames come out; or that the start is refused.
+/// What each situation brings: where the route runs, and which frames come out; or that the start
+/// is refused.
 ///
 /// The frame that is sent while a destination is not there (123#0C) comes out nowhere.
 const TABLE: [(&str, [&str; 4]); 15] = [
@@ -227,7 +228,8 @@ fn data_paths_agree_on(kernel: &str) {
             .why
             .contains("a vcan always echoes")
     );
-    // One rule for classic frames and one for FD frames. tcx, which later kernels have, is not taken away so.
+    // One rule for classic frames and one for FD frames. tcx, which later kernels have, is not
+    // taken away so.
     let clsact = kernel == "6.1";
     assert_eq!(cell("foreign-flush", "can-gw").restored, 2);
     for path in ["bpf", "auto"] {

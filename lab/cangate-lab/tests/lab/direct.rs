@@ -1,5 +1,5 @@
-//! Controllers driven from user space, on emulated cards: frames pass, and the kernel's driver gets its cards
-//! back.
+//! Controllers driven from user space, on emulated cards: frames pass, and the kernel's driver gets
+//! its cards back.
 
 use super::lab;
 use super::script::{parts, printed};

@@ -4,8 +4,8 @@ use super::lab;
 use super::script::printed;
 use serde_json::Value;
 
-/// The controllers echo what is sent to everybody on the interface, also to the port itself: by no pair
-/// of ways it comes in.
+/// The controllers echo what is sent to everybody on the interface, also to the port itself: by no
+/// pair of ways it comes in.
 #[test]
 #[ignore = "boots a guest"]
 fn by_no_pair_of_ways_a_port_receives_what_it_sent() {

@@ -1,7 +1,8 @@
 //! A guest that idles most of the time repeats, however busy the host is.
 //!
-//! Without the plugin for halts (lab/guest/plugin/halt.c), QEMU's main loop could set the next timer late when it looked
-//! between HLT and the accounting of its instructions: of 9 runs on a host with a load of 10, 5 had another hash.
+//! Without the plugin for halts (lab/guest/plugin/halt.c), QEMU's main loop could set the next
+//! timer late when it looked between HLT and the accounting of its instructions: of 9 runs on a
+//! host with a load of 10, 5 had another hash.
 
 use crate::{lab, program};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -5,7 +5,8 @@ use assert_cmd::Command;
 use experiment::incident::{Aftermath, RETURNED};
 use std::path::Path;
 
-/// Round trips by this way (further options behind it), written there: what is printed, and the file.
+/// Round trips by this way (further options behind it), written there: what is printed, and the
+/// file.
 fn measured(out: &Path, gateway: &str) -> (serde_json::Value, Vec<u8>) {
     made(out, "round-trip", gateway)
 }
@@ -24,8 +25,8 @@ fn made(out: &Path, task: &str, gateway: &str) -> (serde_json::Value, Vec<u8>) {
     (json, std::fs::read(out).unwrap())
 }
 
-/// By our own monitor a machine has its device's interrupts without an exit to read what they are for, and two guests do the
-/// same.
+/// By our own monitor a machine has its device's interrupts without an exit to read what they are
+/// for, and two guests do the same.
 #[test]
 #[ignore = "boots a guest"]
 fn a_machine_of_our_own_monitor_reads_no_interrupts_status() {
@@ -41,16 +42,16 @@ fn a_machine_of_our_own_monitor_reads_no_interrupts_status() {
     // Its registers are only for setting it up; a frame's kick is a port that KVM takes itself.
     assert_eq!(count("mmio_exits"), None, "{exits:?}");
     assert_eq!(count("io_exits"), Some(1.0), "{exits:?}");
-    // It waits for the frame that was sent and for the one that comes. With so few round trips KVM's sum of all exits says
-    // more of what the program does at its start.
+    // It waits for the frame that was sent and for the one that comes. With so few round trips
+    // KVM's sum of all exits says more of what the program does at its start.
     assert!(
         count("halt_exits").is_some_and(|all| all < 2.5),
         "{exits:?}"
     );
 }
 
-/// A frame of a program's own comes back at its end of frame: what is left without the bus is less than a round trip's rest, and
-/// two guests do the same.
+/// A frame of a program's own comes back at its end of frame: what is left without the bus is less
+/// than a round trip's rest, and two guests do the same.
 #[test]
 #[ignore = "boots a guest"]
 fn a_machines_own_frame_comes_back_when_it_was_on_the_bus() {
@@ -85,7 +86,8 @@ fn a_machine_receives_what_a_node_sends() {
     assert!(said.load > 99.0, "{said:?}");
 }
 
-/// A machine that has a card's ports leaves for the hypervisor at each of them, and two guests do the same.
+/// A machine that has a card's ports leaves for the hypervisor at each of them, and two guests do
+/// the same.
 #[test]
 #[ignore = "boots a guest"]
 fn a_machine_with_a_card_leaves_at_each_register() {
@@ -96,7 +98,8 @@ fn a_machine_with_a_card_leaves_at_each_register() {
     let (card, _) = measured("card.parquet", "vm:card");
     let (trap, bytes) = measured("trap.parquet", "vm:trap");
     assert_eq!(measured("again.parquet", "vm:trap").1, bytes);
-    // An exit to user space takes 6 µs (docs/decisions/0022-nesting.md), and a round trip 31 of them.
+    // An exit to user space takes 6 µs (docs/decisions/0022-nesting.md), and a round trip 31 of
+    // them.
     assert!(p50(&trap) > p50(&card) + 31 * 6_000, "{card} {trap}");
 
     let results = probe::results::read(&folder.path().join("trap.parquet")).unwrap();
@@ -108,7 +111,8 @@ fn a_machine_with_a_card_leaves_at_each_register() {
     assert!((20.0..60.0).contains(&ports), "{ports}");
 }
 
-/// What came of an incident with two machines, of which one asks and the other sends as fast as it can.
+/// What came of an incident with two machines, of which one asks and the other sends as fast as it
+/// can.
 fn incident(way: &str, what: &str) -> Aftermath {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("results.parquet");
@@ -128,8 +132,8 @@ fn incident(way: &str, what: &str) -> Aftermath {
     all
 }
 
-/// By this way: nothing of a machine that is killed or reset comes later, one that stands still goes on, and all machines are told
-/// of bus-off.
+/// By this way: nothing of a machine that is killed or reset comes later, one that stands still
+/// goes on, and all machines are told of bus-off.
 fn survives(way: &str) {
     for what in ["kill", "reset"] {
         let all = incident(way, what);

@@ -1,9 +1,9 @@
 //! `cangate lab exec` from outside: guests that do what they are told, and guests that go wrong.
 //!
 //! These need the lab's packages (`cangate lab setup`). Where they are missing, the tests say so
-//! and do nothing, unless CANGATE_LAB_TESTS=1 asks for them: then they are fetched. They are ignored
-//! without `--ignored`: guests take minutes. Those that take the longest are in modules named `long`:
-//! see `cargo xtask test --list`.
+//! and do nothing, unless CANGATE_LAB_TESTS=1 asks for them: then they are fetched. They are
+//! ignored without `--ignored`: guests take minutes. Those that take the longest are in modules
+//! named `long`: see `cargo xtask test --list`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -2,8 +2,8 @@
 
 use super::{exec, lab};
 
-/// Frames pass, polled and by interrupt; a controller belongs to one process; a killed process leaves its
-/// bus, and every frame is counted once.
+/// Frames pass, polled and by interrupt; a controller belongs to one process; a killed process
+/// leaves its bus, and every frame is counted once.
 #[test]
 #[ignore = "boots a guest"]
 fn a_process_drives_two_controllers() {

@@ -1,5 +1,5 @@
-//! What a controller that is no interface has to do, whichever driver it has: by ports of kind `direct` and of
-//! kind `chardev`.
+//! What a controller that is no interface has to do, whichever driver it has: by ports of kind
+//! `direct` and of kind `chardev`.
 
 use super::{exec, lab};
 
@@ -21,8 +21,9 @@ fn a_character_device_does_what_a_driver_must() {
     });
 }
 
-/// FD frames; one-shot, with an error and with a lost arbitration; bus-off and the way back; listen-only in
-/// both directions. Each frame has one fate, which the gateway and the module count alike.
+/// FD frames; one-shot, with an error and with a lost arbitration; bus-off and the way back;
+/// listen-only in both directions. Each frame has one fate, which the gateway and the module count
+/// alike.
 fn does_what_a_driver_must(
     model: &str,
     counts: fn(received: u32, sent: u32, failed: u32) -> String,
@@ -58,7 +59,8 @@ fn does_what_a_driver_must(
     // It has also heard can1's frames.
     let own = counts(0, 3, 2).replace("received=0", "");
     assert!(module.ends_with(&own), "{own} {said}");
-    // 32 errors in a row make it bus-off: the frame is lost, and after the restart the next one passes.
+    // 32 errors in a row make it bus-off: the frame is lost, and after the restart the next one
+    // passes.
     part(
         2,
         "bus-off",
@@ -70,7 +72,8 @@ fn does_what_a_driver_must(
             "port gw1: is up again",
         ],
     );
-    // It hears what others acknowledge; it acknowledges nothing, so that its sender becomes error-passive.
+    // It hears what others acknowledge; it acknowledges nothing, so that its sender becomes
+    // error-passive.
     let module = format!("gw0 bus=0 model={model} {}", counts(2, 0, 0));
     let heard = ["ERROR-PASSIVE", "came 301#01 302#02", &module];
     part(3, "listen-only", &heard);

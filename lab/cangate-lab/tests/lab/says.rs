@@ -1,4 +1,5 @@
-//! What `cangate run` says of real interfaces, and the frames that the kernel's filters keep from it.
+//! What `cangate run` says of real interfaces, and the frames that the kernel's filters keep from
+//! it.
 
 use super::lab;
 use super::script::{objects, parts, printed};

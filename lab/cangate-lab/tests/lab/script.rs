@@ -1,4 +1,5 @@
-//! A script of this folder in a guest: it prints `== NAME` before each of its parts, and `== done` at its end.
+//! A script of this folder in a guest: it prints `== NAME` before each of its parts, and `== done`
+//! at its end.
 
 use super::exec;
 use std::collections::BTreeMap;
@@ -7,8 +8,8 @@ use std::collections::BTreeMap;
 pub(super) const TWO_DEVICES: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/two_devices.sh");
 
-/// What `script` printed on both of its outputs; words behind its name are its arguments. `arguments` are those
-/// of `cangate lab exec`.
+/// What `script` printed on both of its outputs; words behind its name are its arguments.
+/// `arguments` are those of `cangate lab exec`.
 pub(super) fn printed(arguments: &str, script: &str) -> String {
     let here = env!("CARGO_MANIFEST_DIR");
     let name = script.split(' ').next().unwrap();

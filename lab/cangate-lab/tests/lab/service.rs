@@ -30,8 +30,8 @@ fn archive(folder: &Path) -> PathBuf {
     archive
 }
 
-/// The gateway's package that `cargo xtask package` has made; those of the laboratory and for other processors are
-/// beside it.
+/// The gateway's package that `cargo xtask package` has made; those of the laboratory and for other
+/// processors are beside it.
 fn package() -> Option<PathBuf> {
     let folder = std::fs::read_dir(root().join("target/package")).ok()?;
     let mut files = folder.flatten().map(|entry| entry.path());

@@ -1,5 +1,5 @@
-//! A gateway whose ports receive and transmit by io_uring, in a guest; what is said where the kernel has
-//! none; and what each way costs there.
+//! A gateway whose ports receive and transmit by io_uring, in a guest; what is said where the
+//! kernel has none; and what each way costs there.
 
 use super::script::{parts, printed};
 use super::{exec, lab};
@@ -22,8 +22,8 @@ fn passes(kernel: &str) {
         ],
         "{kernel}: {parts:?}"
     );
-    // `cangen -D i` counts in the payload, little endian. The listener may lose some on a slow machine;
-    // what the gateway sent is in its counters.
+    // `cangen -D i` counts in the payload, little endian. The listener may lose some on a slow
+    // machine; what the gateway sent is in its counters.
     let number = |line: &str| u32::from_str_radix(line, 16).map(u32::swap_bytes).unwrap();
     let got: Vec<u32> = part("full").lines().map(number).collect();
     assert!(got.len() > 5, "{kernel}: {got:?}");

@@ -1,4 +1,5 @@
-//! Virtual machines with Linux's own driver, in QEMU as users have it, and a gateway on this host between them.
+//! Virtual machines with Linux's own driver, in QEMU as users have it, and a gateway on this host
+//! between them.
 
 use super::{exec, lab};
 use std::path::Path;
@@ -148,7 +149,8 @@ from = "machine"
 to = "output"
 "#;
 
-/// The case `virtio-rtr`: Linux's own driver throws remote frames away that are shorter than their DLC says.
+/// The case `virtio-rtr`: Linux's own driver throws remote frames away that are shorter than their
+/// DLC says.
 #[test]
 #[ignore = "boots a guest"]
 fn remote_frames_reach_linux_and_come_back() {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// ones boot guests in half of the time (`cargo xtask test` sets it).
 const PROGRAMS: &str = "CANGATE_PROGRAMS";
 
-/// The program `cangate`, which was built beside `cangate-lab`, and starts that for the laboratory's commands.
+/// The program `cangate`, which was built beside `cangate-lab`, and starts that for the
+/// laboratory's commands.
 pub(crate) fn program() -> PathBuf {
     let path = match std::env::var_os(PROGRAMS) {
         Some(folder) => Path::new(&folder).join("cangate"),

@@ -163,7 +163,8 @@ mod tests {
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
     use crate::list::round_trips::tests::verdict;
 
-    /// Worst cases with the load: device, sockets, device boosted, sockets boosted, sockets with a budget.
+    /// Worst cases with the load: device, sockets, device boosted, sockets boosted, sockets with a
+    /// budget.
     fn with([device, sockets, cured, boosted, budget]: [u64; 5]) -> Verdict {
         verdict(&D3, Extent::Full, move |e| {
             let worst = match (e.load, e.tuning, &e.gateway) {

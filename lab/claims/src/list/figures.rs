@@ -429,7 +429,8 @@ pub(super) fn v3() -> Plan {
     ])
 }
 
-/// Least and mean of own frames, and beside the native ones how long the frame is on the bus, on one kernel.
+/// Least and mean of own frames, and beside the native ones how long the frame is on the bus, on
+/// one kernel.
 fn own_frames(evidence: &Evidence, e: &Experiment) -> Result<Vec<Value>, Missing> {
     if e.kernel != v1_virtual_machines::PLAIN {
         return Ok(vec![]);

@@ -17,8 +17,8 @@ pub(super) const CLAIMS: &[Claim] = &[
     G5.on("G5/bpf", DataPath::Bpf),
 ];
 
-/// The flood through a long list where the processor is so slow that the walk costs what it cost the
-/// papers' board.
+/// The flood through a long list where the processor is so slow that the walk costs what it cost
+/// the papers' board.
 fn overrun_slower(extent: Extent, path: DataPath) -> Experiment {
     Experiment {
         cpu: Cpu::BoardAt(4),

@@ -28,8 +28,8 @@ fn spiky(path: DataPath, kernel: &str) -> Experiment {
     }
 }
 
-/// The same on a processor so slow that the gateway is busy more than 95 % of the time: a kernel then
-/// stops real-time threads for `1 s - sched_rt_runtime_us` in every second
+/// The same on a processor so slow that the gateway is busy more than 95 % of the time: a kernel
+/// then stops real-time threads for `1 s - sched_rt_runtime_us` in every second
 /// (Documentation/scheduler/sched-rt-group.rst). The paper found the spikes and not their cause.
 fn throttled(path: DataPath, boot: Boot) -> Experiment {
     Experiment {

@@ -49,9 +49,8 @@ mod ways;
 
 use crate::claim::Claim;
 
-/// The claims of each file, in the order in which they are shown: each of the papers', then the same
-/// held against other data paths; last the bounds
-/// that cangate is to keep.
+/// The claims of each file, in the order in which they are shown: each of the papers', then the
+/// same held against other data paths; last the bounds that cangate is to keep.
 const LIST: &[&[Claim]] = &[
     g1_two_groups::CLAIMS,
     g2_flood::CLAIMS,

@@ -11,8 +11,8 @@ use experiment::recorders::{Recorders, Recording};
 
 pub(super) const CLAIMS: &[Claim] = &[O14];
 
-/// Frames a second over 32 interfaces: one that every recorder keeps up with, and one at which candump
-/// loses frames.
+/// Frames a second over 32 interfaces: one that every recorder keeps up with, and one at which
+/// candump loses frames.
 const RATES: [u32; 2] = [10_000, 60_000];
 /// The same text from both, so that the same work is done.
 const OURS: &str = "cangate-log";

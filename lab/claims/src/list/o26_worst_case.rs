@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn o26_wants_each_frame_within_its_bound() {
-        // Made-up frames have the identifier of made traffic; the set's own ones are looked at by `worst_case`.
+        // Made-up frames have the identifier of made traffic; the set's own ones are looked at by
+        // `worst_case`.
         let with = |latency: u64| {
             verdict(&O26, Extent::Quick, move |e| {
                 let latency = match e.traffic {
@@ -144,8 +145,8 @@ mod tests {
             })
         };
         assert_eq!(with(30_000), Reproduced);
-        // Own time, as much to catch up with it, as much for each time that all buffers are empty, and the difference of two
-        // lengths.
+        // Own time, as much to catch up with it, as much for each time that all buffers are empty,
+        // and the difference of two lengths.
         assert_eq!(with(60_000), Reproduced);
         assert_eq!(with(140_000), Reproduced);
         assert_eq!(with(180_000), Differs);

@@ -1,9 +1,10 @@
 //! What the claims about two kinds of driver share: round trips between two controllers of one bus
 //! (drivers-2009 §3.1), by sockets and by character devices.
 //!
-//! The paper: a Pentium 4 with SJA1000 cards at 1 Mbit/s, 8 bytes, 10 000 round trips, programs with real-time
-//! priority, mostly kernels with PREEMPT_RT. Here: the timed bench with SJA1000 controllers (`--cpu pc`), the same bus and
-//! frames. What is compared is the overhead: a round trip less both frames' time on the bus.
+//! The paper: a Pentium 4 with SJA1000 cards at 1 Mbit/s, 8 bytes, 10 000 round trips, programs
+//! with real-time priority, mostly kernels with PREEMPT_RT. Here: the timed bench with SJA1000
+//! controllers (`--cpu pc`), the same bus and frames. What is compared is the overhead: a round
+//! trip less both frames' time on the bus.
 
 use crate::evidence::{Evidence, Missing};
 use crate::extent::Extent;

@@ -1,10 +1,12 @@
-//! V1 to V4: virtual machines that share a controller (virtualization-2015), and the bounds of the same measurements.
+//! V1 to V4: virtual machines that share a controller (virtualization-2015), and the bounds of the
+//! same measurements.
 //!
-//! The paper: a program asks on one CAN node of a board, another answers on a second node of the same bus, and the round
-//! trip is divided by two (Fig. 3 and 4). Here only the end that asks is in a machine; the end that answers is a node beside
-//! the hypervisor, the same for every way. So half of the native round trip is one sending and one receiving,
-//! and what a way adds for one sending and one receiving is its whole round trip less the native one. The paper's
-//! driver VM is `vm:driver`, its virtual functions are `vm:vf`; `vm:host` is a way that the paper does not have.
+//! The paper: a program asks on one CAN node of a board, another answers on a second node of the
+//! same bus, and the round trip is divided by two (Fig. 3 and 4). Here only the end that asks is in
+//! a machine; the end that answers is a node beside the hypervisor, the same for every way. So half
+//! of the native round trip is one sending and one receiving, and what a way adds for one sending
+//! and one receiving is its whole round trip less the native one. The paper's driver VM is
+//! `vm:driver`, its virtual functions are `vm:vf`; `vm:host` is a way that the paper does not have.
 
 use super::figures;
 use super::round_trips::overhead;
@@ -374,8 +376,8 @@ mod tests {
     use crate::list::round_trips::tests::{trips, verdict};
     use experiment::fake;
 
-    /// The verdict where round trips take so long beside the bus: natively, and with a payload by a driver VM and by
-    /// a virtual function, ns.
+    /// The verdict where round trips take so long beside the bus: natively, and with a payload by a
+    /// driver VM and by a virtual function, ns.
     fn with(claim: &Claim, native: u64, driver: fn(u8) -> u64, function: u64) -> Verdict {
         verdict(claim, Extent::Quick, move |e| {
             let all = match e.gateway {
@@ -442,7 +444,8 @@ mod tests {
         assert_eq!(counted(&O18, &[]), NotTestable);
     }
 
-    /// The verdict on our own monitor where it adds so much, ns, of 200 000 by a driver VM, and has these exits.
+    /// The verdict on our own monitor where it adds so much, ns, of 200 000 by a driver VM, and has
+    /// these exits.
     fn own(added: u64, exits: &str) -> Verdict {
         let mut evidence = Evidence::default();
         for e in O25.needs(Extent::Quick) {

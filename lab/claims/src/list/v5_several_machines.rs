@@ -1,8 +1,10 @@
-//! V5, and the bounds of several machines that send at once (virtualization-2015 §5.3, which leaves it open).
+//! V5, and the bounds of several machines that send at once (virtualization-2015 §5.3, which leaves
+//! it open).
 //!
-//! One machine asks, with the highest priority of all; the others send frames of 8 bytes as fast as they can. The
-//! node that answers is beside the hypervisor, as in V1 to V4. Natively each program has a controller of its own on the
-//! bus, as the paper says of virtual functions that they behave. In the quick run there are two machines.
+//! One machine asks, with the highest priority of all; the others send frames of 8 bytes as fast as
+//! they can. The node that answers is beside the hypervisor, as in V1 to V4. Natively each program
+//! has a controller of its own on the bus, as the paper says of virtual functions that they behave.
+//! In the quick run there are two machines.
 
 use super::round_trips::overhead;
 use super::v1_virtual_machines::{LONGEST, O18, PLAIN, over};
@@ -110,7 +112,8 @@ fn budgeted(extent: Extent) -> &'static [Nesting] {
 
 /// What a machine may send that babbles, frames a second.
 const BUDGET: u32 = 500;
-/// Round trips beside one that babbles without a budget: each may be lost after a tenth of a second.
+/// Round trips beside one that babbles without a budget: each may be lost after a tenth of a
+/// second.
 const FEW: u32 = 20;
 
 /// Numbers of machines of which all but one send.
@@ -137,7 +140,8 @@ fn with_alone(counts: &[u8]) -> Vec<u8> {
     [&[1], counts].concat()
 }
 
-/// So many machines, of which none babbles, to compare with: two of which one babbles leave one alone.
+/// So many machines, of which none babbles, to compare with: two of which one babbles leave one
+/// alone.
 fn quiet(count: u8) -> u8 {
     if count == 2 { 1 } else { count }
 }

@@ -1,10 +1,13 @@
-//! V6: a message that is sent by a virtualized controller and received by the same (virtualization-2015 §5.2, Fig. 5 and 6).
+//! V6: a message that is sent by a virtualized controller and received by the same
+//! (virtualization-2015 §5.2, Fig. 5 and 6).
 //!
-//! The paper: a program sends; after the complete transmission the controller raises an interrupt, and the program reads its
-//! message. Here (`--task loop`): a program sends on one interface and waits in the same socket for its own frame, which the
-//! driver hands back when the controller's interrupt says that it was on the bus. So there is one controller, one interrupt and
-//! one frame, as in the paper's figure; two virtual functions of one controller would have two interrupts at each end of
-//! frame. The paper's bus has 500 kbit/s, this one 1 Mbit/s: compared is what is left without the frame's time on the bus.
+//! The paper: a program sends; after the complete transmission the controller raises an interrupt,
+//! and the program reads its message. Here (`--task loop`): a program sends on one interface and
+//! waits in the same socket for its own frame, which the driver hands back when the controller's
+//! interrupt says that it was on the bus. So there is one controller, one interrupt and one frame,
+//! as in the paper's figure; two virtual functions of one controller would have two interrupts at
+//! each end of frame. The paper's bus has 500 kbit/s, this one 1 Mbit/s: compared is what is left
+//! without the frame's time on the bus.
 
 use super::figures;
 use super::v1_virtual_machines::{LONGEST, PLAIN, over};

@@ -1,10 +1,10 @@
 //! What the claims about ways to receive and to transmit share.
 //!
-//! Where nothing else is said: the papers' board on the timed bench, kernel 6.1. Figures 4.3 and 4.4 of
-//! syscalls-2014 are about a processor on which `read-write` is saturated by a frame every 150 to
-//! 155 µs. With 8 ns an instruction (`board:3`) the guest's is by one every 148 µs (as a gateway with
-//! real-time priority, `lab rate`); with the papers' best case of can-gw (`board`, 4 ns) by one every
-//! 75 µs.
+//! Where nothing else is said: the papers' board on the timed bench, kernel 6.1. Figures 4.3 and
+//! 4.4 of syscalls-2014 are about a processor on which `read-write` is saturated by a frame every
+//! 150 to 155 µs. With 8 ns an instruction (`board:3`) the guest's is by one every 148 µs (as a
+//! gateway with real-time priority, `lab rate`); with the papers' best case of can-gw (`board`, 4
+//! ns) by one every 75 µs.
 
 use crate::extent::Extent;
 use crate::setups::board;
@@ -29,10 +29,10 @@ pub(super) fn one_at_a_time(extent: Extent, gateway: Gateway) -> Experiment {
     }
 }
 
-/// The processor that `read-write` saturates as it did the paper's; 2 bytes, so that the bus carries
-/// a frame each 66 µs and is not what saturates. The kernel's soft interrupts go first, so that it is the
-/// gateway that saturates: otherwise the controller's FIFO of four frames overruns while frames wait to
-/// be read out of it, whatever the gateway does.
+/// The processor that `read-write` saturates as it did the paper's; 2 bytes, so that the bus
+/// carries a frame each 66 µs and is not what saturates. The kernel's soft interrupts go first, so
+/// that it is the gateway that saturates: otherwise the controller's FIFO of four frames overruns
+/// while frames wait to be read out of it, whatever the gateway does.
 pub(super) fn saturated(extent: Extent, gateway: Gateway) -> Experiment {
     Experiment {
         gateway,
@@ -43,8 +43,8 @@ pub(super) fn saturated(extent: Extent, gateway: Gateway) -> Experiment {
     }
 }
 
-/// A frame every 120 µs (§4.2, Figure 4.3), as many as in the paper: the first hundreds find room in
-/// the socket's buffer, whoever reads it.
+/// A frame every 120 µs (§4.2, Figure 4.3), as many as in the paper: the first hundreds find room
+/// in the socket's buffer, whoever reads it.
 pub(super) fn every_120(extent: Extent, gateway: Gateway) -> Experiment {
     Experiment {
         traffic: Pattern::Period(120_000),
@@ -65,6 +65,6 @@ pub(super) fn word(gateway: &Gateway) -> String {
 /// interface's queueing discipline.
 pub(super) const BEST: Gateway = user(Receive::RingBusy, Transmit::RingBypass);
 
-/// The pair that carries the most frames: of the pairs with rings and busy reading that were searched (see
-/// docs/findings.md), by 1 %.
+/// The pair that carries the most frames: of the pairs with rings and busy reading that were
+/// searched (see docs/findings.md), by 1 %.
 pub(super) const FASTEST: Gateway = user(Receive::RingBusy, Transmit::Sendmmsg);

@@ -1,14 +1,16 @@
 //! The worst case of a frame on the timed bench, computed by `analysis`.
 //!
-//! The bench has two buses of one bit rate. The tester is one node on each of them and sends in the order of its list. What
-//! comes from the first one, the gateway sends on unchanged; the driver of its controller (mscan) sends in
-//! order of arrival. So both are nodes with one transmit buffer. Once in many frames that driver lets its buffers become empty
-//! ([`analysis::refill`]). How long it then takes to fill one is not known beforehand; the gateway's own time is taken
-//! for it, because that has the same steps in it (an interrupt, a softirq, the call that sends), and more.
+//! The bench has two buses of one bit rate. The tester is one node on each of them and sends in the
+//! order of its list. What comes from the first one, the gateway sends on unchanged; the driver of
+//! its controller (mscan) sends in order of arrival. So both are nodes with one transmit buffer.
+//! Once in many frames that driver lets its buffers become empty ([`analysis::refill`]). How long
+//! it then takes to fill one is not known beforehand; the gateway's own time is taken for it,
+//! because that has the same steps in it (an interrupt, a softirq, the call that sends), and more.
 //!
-//! A frame's latency is at most the gateway's own time and what it then waits in the gateway's node.
-//! The own time is the longest latency of another experiment. That one has in it what its frames waited for the bus, so it
-//! is no less than the gateway's own time there; what was measured is no bound of what could have been.
+//! A frame's latency is at most the gateway's own time and what it then waits in the gateway's
+//! node. The own time is the longest latency of another experiment. That one has in it what its
+//! frames waited for the bus, so it is no less than the gateway's own time there; what was measured
+//! is no bound of what could have been.
 
 mod set;
 
@@ -27,9 +29,10 @@ use probe::Record;
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 
-/// So many frames the driver mscan sends at least before it lets its three buffers become empty (`cur_pri == 0xff` in
-/// `mscan_start_xmit`, drivers/net/can/mscan/mscan.c): at the 255th time that the number of the buffer it fills is lower than
-/// the one before, of which there are at most two in three frames.
+/// So many frames the driver mscan sends at least before it lets its three buffers become empty
+/// (`cur_pri == 0xff` in `mscan_start_xmit`, drivers/net/can/mscan/mscan.c): at the 255th time that
+/// the number of the buffer it fills is lower than the one before, of which there are at most two
+/// in three frames.
 const MSCAN_FRAMES: u32 = 382;
 
 /// One frame of a run, as near its bound as any.
@@ -50,7 +53,8 @@ pub(crate) struct Traffic {
     pub(crate) beside: Vec<Message>,
 }
 
-/// Holds each frame of `run` against its bound; the gateway's own time is the longest latency of `own`.
+/// Holds each frame of `run` against its bound; the gateway's own time is the longest latency of
+/// `own`.
 ///
 /// # Errors
 /// [`Missing`]: one of the two was not made, or there is no bound.
@@ -105,8 +109,8 @@ fn held(records: &[Record], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Res
     })
 }
 
-/// For each identifier, the most that a frame waits in the gateway's node, ns. The frames are those of the set, or of one
-/// kind, as near to one another as the bus allows.
+/// For each identifier, the most that a frame waits in the gateway's node, ns. The frames are those
+/// of the set, or of one kind, as near to one another as the bus allows.
 fn waiting(run: &Experiment, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, String> {
     if run.log.is_some() {
         return of_set(&set::traffic()?, own);
@@ -222,7 +226,8 @@ mod tests {
         let [(_, waits)] = waiting.into_iter().collect::<Vec<_>>()[..] else {
             panic!("one message");
         };
-        // At 1 Mbit/s a bit is 1000 ns. 8 bytes have at most 24 stuff bits. The buffers become empty once.
+        // At 1 Mbit/s a bit is 1000 ns. 8 bytes have at most 24 stuff bits. The buffers become
+        // empty once.
         let empty = 30_000 - 3_000;
         assert!((30_000..=54_000).contains(&(waits - empty)), "{waits}");
         let long = Experiment {

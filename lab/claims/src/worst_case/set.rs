@@ -27,7 +27,8 @@ fn all() -> Vec<One> {
         // 17 and 2^11 have no common factor: identifiers differ.
         let number = 0x80 + place as u32 * 0x100 + n * 17 % 0x80;
         let id = match n % 5 {
-            // The arbitration of an SFF frame is won before that of an EFF frame with the same 11 bits.
+            // The arbitration of an SFF frame is won before that of an EFF frame with the same 11
+            // bits.
             4 => CanId::eff(number << 18 | n),
             _ => CanId::sff(number),
         };
@@ -61,8 +62,8 @@ pub(super) fn traffic() -> Result<Traffic, String> {
     Ok(traffic)
 }
 
-/// Its frames up to a time, ns: all messages begin together, the lowest priority first. Payloads have many stuff bits,
-/// or few.
+/// Its frames up to a time, ns: all messages begin together, the lowest priority first. Payloads
+/// have many stuff bits, or few.
 pub(crate) fn played(until: Nanos) -> Log {
     let mut frames: Vec<(Side, Nanos, Frame)> = Vec::new();
     for one in all() {

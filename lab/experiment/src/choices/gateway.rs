@@ -31,8 +31,8 @@ pub enum Gateway {
     /// `cangate run` with `offload = "bpf"`.
     #[serde(rename = "bpf")]
     Bpf,
-    /// `cangate run` with ports of kind `direct`, on mapped controllers of the timed bench: polling, or
-    /// by interrupt.
+    /// `cangate run` with ports of kind `direct`, on mapped controllers of the timed bench:
+    /// polling, or by interrupt.
     #[serde(rename = "direct")]
     Direct {
         /// By interrupt?
@@ -41,17 +41,19 @@ pub enum Gateway {
     /// `cangate run` with ports of kind `chardev`, on character devices of the timed bench.
     #[serde(rename = "chardev")]
     Chardev,
-    /// An image without an operating system, on the timed bench inside it: polling, or by interrupt.
+    /// An image without an operating system, on the timed bench inside it: polling, or by
+    /// interrupt.
     #[serde(rename = "baremetal")]
     Baremetal {
         /// By interrupt?
         irq: bool,
     },
-    /// No gateway: the way by which a program in an inner machine has a controller of the hypervisor's.
+    /// No gateway: the way by which a program in an inner machine has a controller of the
+    /// hypervisor's.
     #[serde(rename = "vm")]
     Vm(Nesting),
-    /// What that bench itself costs, the floor of every figure on it: frames are passed on by the bench, as
-    /// soon as it runs.
+    /// What that bench itself costs, the floor of every figure on it: frames are passed on by the
+    /// bench, as soon as it runs.
     #[serde(rename = "baremetal:ideal")]
     BaremetalIdeal,
 }

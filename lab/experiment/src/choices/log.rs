@@ -37,8 +37,8 @@ struct Played {
 /// The frames of a log, with their times; or none, where frames are made.
 ///
 /// Its word is the log's name with a checksum of all its frames, so that other frames make another
-/// experiment. Two logs with the same word are taken to be the same. A word does not have the frames: an
-/// experiment that was read from words cannot be made again ([`Log::is_at_hand`]).
+/// experiment. Two logs with the same word are taken to be the same. A word does not have the
+/// frames: an experiment that was read from words cannot be made again ([`Log::is_at_hand`]).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {

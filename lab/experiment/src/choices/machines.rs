@@ -10,7 +10,8 @@ pub const MOST_MACHINES: u8 = 8;
 /// The highest budget, frames a second: more than a bus of 1 Mbit/s carries.
 pub const MOST_BUDGET: u32 = 100_000;
 
-/// The machines that share the controller. One of them asks, with the highest priority of all; the others send at once.
+/// The machines that share the controller. One of them asks, with the highest priority of all; the
+/// others send at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machines {
@@ -93,10 +94,11 @@ impl FromStr for Others {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// By their priority on the bus, as far as the way can: what waits in software, by `[controllers.NAME]` or
-    /// `order = "priority"`; natively a controller for each program.
+    /// By their priority on the bus, as far as the way can: what waits in software, by
+    /// `[controllers.NAME]` or `order = "priority"`; natively a controller for each program.
     Priority,
-    /// As they came: all wait in one queue. What comes of a queue that knows no priority is made visible by it.
+    /// As they came: all wait in one queue. What comes of a queue that knows no priority is made
+    /// visible by it.
     Fifo,
 }
 

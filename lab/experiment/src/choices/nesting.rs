@@ -3,28 +3,32 @@
 use super::word::{WordError, plain_words};
 use serde::{Deserialize, Serialize};
 
-/// How a program in an inner machine has a controller of the hypervisor's (virtualization-2015 §3 and §4).
+/// How a program in an inner machine has a controller of the hypervisor's (virtualization-2015 §3
+/// and §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nesting {
-    /// There is no inner machine: the program runs beside the hypervisor's, on the interface itself. With it the
-    /// others are compared.
+    /// There is no inner machine: the program runs beside the hypervisor's, on the interface
+    /// itself. With it the others are compared.
     Native,
-    /// The hypervisor shares it: `cangate run` with a port of kind `virtio`, and `[controllers.NAME]` on the interface.
+    /// The hypervisor shares it: `cangate run` with a port of kind `virtio`, and
+    /// `[controllers.NAME]` on the interface.
     Host,
-    /// As `Host`, with a machine whose monitor is our own instead of QEMU: its virtio device has MSI-X.
+    /// As `Host`, with a machine whose monitor is our own instead of QEMU: its virtio device has
+    /// MSI-X.
     Own,
-    /// A machine that owns the controller shares it: the driver VM (§3). Its controller is a virtual function with all
-    /// rights; an ordinary `cangate run` in it routes between the function's interface and memory that it shares with
-    /// the other machine (a port of kind `shm`).
+    /// A machine that owns the controller shares it: the driver VM (§3). Its controller is a
+    /// virtual function with all rights; an ordinary `cangate run` in it routes between the
+    /// function's interface and memory that it shares with the other machine (a port of kind
+    /// `shm`).
     Driver,
     /// The controller shares itself (§4): the machine drives a virtual function of it.
     Function,
-    /// As `Native`, on a PCI card with an SJA1000 that QEMU emulates, where frames take no time on the bus. With it
-    /// `Trap` is compared.
+    /// As `Native`, on a PCI card with an SJA1000 that QEMU emulates, where frames take no time on
+    /// the bus. With it `Trap` is compared.
     Card,
-    /// The machine has that card (VFIO) and drives it with Linux's own driver. Its registers are ports, and each access
-    /// to one is an exit.
+    /// The machine has that card (VFIO) and drives it with Linux's own driver. Its registers are
+    /// ports, and each access to one is an exit.
     Trap,
 }
 

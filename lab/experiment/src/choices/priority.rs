@@ -3,8 +3,8 @@
 use super::word::{WordError, plain_words};
 use serde::{Deserialize, Serialize};
 
-/// The scheduling of a gateway in user space, and of the kernel's soft interrupts. The guest has one
-/// processor, which these two share.
+/// The scheduling of a gateway in user space, and of the kernel's soft interrupts. The guest has
+/// one processor, which these two share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {

@@ -13,11 +13,12 @@ pub enum Task {
     #[default]
     Gateway,
     /// Two programs on two controllers of one bus ask and answer each other, as canping does
-    /// (drivers-2009 §3.1); what is measured is a round trip. The setting `gateway` says by which ways
-    /// both receive and transmit.
+    /// (drivers-2009 §3.1); what is measured is a round trip. The setting `gateway` says by which
+    /// ways both receive and transmit.
     RoundTrip,
-    /// A program sends on one controller and waits for its own frame, which the driver echoes at its end of frame
-    /// (virtualization-2015 §5.2, Fig. 5); what is measured is how long that takes beside the frame's time on the bus.
+    /// A program sends on one controller and waits for its own frame, which the driver echoes at
+    /// its end of frame (virtualization-2015 §5.2, Fig. 5); what is measured is how long that takes
+    /// beside the frame's time on the bus.
     Loop,
     /// A program receives what a node of the bus sends; what is measured is how many frames arrive.
     Receive,

@@ -6,8 +6,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How the gateway in user space receives: `receive` of its ports, but for
-/// [`Receive::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose interrupts the
-/// lab has deferred.
+/// [`Receive::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose interrupts
+/// the lab has deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Receive {
     /// `read(2)`, when poll(2) says that there is a frame.

@@ -1,5 +1,5 @@
-//! Words: what is typed after `cangate lab measure`'s options, stands in matrix files, and is printed
-//! with every result. Each reads back as what it was.
+//! Words: what is typed after `cangate lab measure`'s options, stands in matrix files, and is
+//! printed with every result. Each reads back as what it was.
 
 use guest::machine::{Bench, UnknownBench};
 use guest::{Kernel, UnknownKernel};

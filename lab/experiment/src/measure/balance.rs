@@ -84,9 +84,9 @@ fn late(experiment: &Experiment, observed: u64, sent: u64, in_time: u64) -> u64 
     }
 }
 
-/// How many frames the gateway's socket was too full for. The gateway's overruns contain error frames, of which the
-/// driver sends one each time that the FIFO is full: the kernel counts those that the socket had no room for
-/// (`SO_RXQ_OVFL`), the port those that came.
+/// How many frames the gateway's socket was too full for. The gateway's overruns contain error
+/// frames, of which the driver sends one each time that the FIFO is full: the kernel counts those
+/// that the socket had no room for (`SO_RXQ_OVFL`), the port those that came.
 fn lost_in_socket(experiment: &Experiment, counts: &Counts) -> u64 {
     let exact = matches!(experiment.gateway, Gateway::User(_))
         && counts.backlog == 0
@@ -284,7 +284,8 @@ mod tests {
         .unwrap_err();
     }
 
-    /// Four error frames of a full FIFO; the socket was too full for two of them, and for 328 frames.
+    /// Four error frames of a full FIFO; the socket was too full for two of them, and for 328
+    /// frames.
     #[test]
     fn error_frames_that_find_the_socket_full_are_no_frames() {
         let user = Experiment {

@@ -1,8 +1,8 @@
 //! Machines beside the one that asks: what they send at once, and what became of it.
 //!
-//! They are ordinary processes of the hypervisor; the one that asks has a real-time priority. Each sends frames of
-//! 8 bytes with an identifier of its own, and waits where there is no room. The node that answers hears all that is
-//! on the bus, so that what no node heard is known.
+//! They are ordinary processes of the hypervisor; the one that asks has a real-time priority. Each
+//! sends frames of 8 bytes with an identifier of its own, and waits where there is no room. The
+//! node that answers hears all that is on the bus, so that what no node heard is known.
 
 use super::error::MeasureError;
 use super::gateway::file;
@@ -28,7 +28,8 @@ const BABBLE: u32 = 0x100;
 pub(super) const DATA: [u8; 8] = [0xAA; 8];
 /// How long the others send before the first frame that counts: their queues are full then.
 const RAMP: Duration = Duration::from_millis(200);
-/// The bus is silent when it was so for this long; and how often that is looked for at most: what waits for a budget takes long.
+/// The bus is silent when it was so for this long; and how often that is looked for at most: what
+/// waits for a budget takes long.
 const QUIET: Duration = Duration::from_millis(300);
 const LOOKS: u32 = 200;
 
@@ -175,8 +176,8 @@ impl Span {
         self.time.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// How much of it there was a frame on the bus, per cent: of the others, and of round trips, which are so long on
-    /// the bus.
+    /// How much of it there was a frame on the bus, per cent: of the others, and of round trips,
+    /// which are so long on the bus.
     fn load(&self, machines: Machines, trips: u64, both: Nanos) -> f64 {
         let others = self.heard.saturating_sub(trips);
         // Whose frames they were is not known: as if all were the shortest.
@@ -264,9 +265,9 @@ impl Sending {
         Ok(Self { node, each, asks })
     }
 
-    /// Ends them, waits until the bus is silent, and says what became of all frames. `asking` is about round trips, so many
-    /// and so long on the bus; `alone` is a time in which nobody asked. `gone`: one that sends no more, and has forgotten what
-    /// it sent.
+    /// Ends them, waits until the bus is silent, and says what became of all frames. `asking` is
+    /// about round trips, so many and so long on the bus; `alone` is a time in which nobody asked.
+    /// `gone`: one that sends no more, and has forgotten what it sent.
     pub(super) fn stop(
         self,
         senders: &mut [Sender],

@@ -145,8 +145,8 @@ impl Counts {
         Ok(())
     }
 
-    /// Reads what an image without an operating system counted: as [`Counts::stats`], and its ports are the
-    /// controllers.
+    /// Reads what an image without an operating system counted: as [`Counts::stats`], and its ports
+    /// are the controllers.
     pub(super) fn image(&mut self, text: &str) -> Result<(), CountsError> {
         self.stats(text)?;
         let json: serde_json::Value = serde_json::from_str(text).map_err(CountsError::Gateway)?;

@@ -291,9 +291,9 @@ fn virtual_interfaces(experiment: &Experiment) -> Result<(), MeasureError> {
 }
 
 /// Puts the interrupt thread of the outgoing interface, which ends transmissions, before the
-/// gateway's 90; the incoming one's keeps the kernel's 50. What was received can then be sent before
-/// more is received: otherwise, under flood, frames wait for 64 ms for an interface whose transmit
-/// interrupt is not handled. gateway-2011 §3.7 tuned too, and does not say how.
+/// gateway's 90; the incoming one's keeps the kernel's 50. What was received can then be sent
+/// before more is received: otherwise, under flood, frames wait for 64 ms for an interface whose
+/// transmit interrupt is not handled. gateway-2011 §3.7 tuned too, and does not say how.
 fn prefer_sending() -> Result<(), MeasureError> {
     let thread = format!("-{}", OUTGOING);
     let is_it = |name: &str| name.starts_with("irq/") && name.ends_with(&thread);
@@ -330,9 +330,9 @@ pub(super) fn set_priorities_of(
 }
 
 /// The incoming interface's interrupts stay off while somebody polls it: after a poll that found
-/// nothing they are put off (`napi_defer_hard_irqs`), by as long as the next poll surely comes before
-/// (`gro_flush_timeout`, ns; Documentation/networking/napi.rst, "Software IRQ coalescing"). `ip netns
-/// exec` shows the sysfs of the interface's namespace.
+/// nothing they are put off (`napi_defer_hard_irqs`), by as long as the next poll surely comes
+/// before (`gro_flush_timeout`, ns; Documentation/networking/napi.rst, "Software IRQ coalescing").
+/// `ip netns exec` shows the sysfs of the interface's namespace.
 fn defer_interrupts() -> Result<(), MeasureError> {
     let folder = format!("/sys/class/net/{INCOMING}");
     let script = format!(

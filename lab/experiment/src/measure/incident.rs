@@ -1,7 +1,9 @@
-//! What happens to a machine, or to the controller that all share, while all send; and what became of every frame.
+//! What happens to a machine, or to the controller that all share, while all send; and what became
+//! of every frame.
 //!
-//! A machine that is killed or reset forgets what it sent. So its frames are counted by who shares the controller: of each machine
-//! it says what it asked for, and what became of that. The node that answers has heard everything that was on the bus.
+//! A machine that is killed or reset forgets what it sent. So its frames are counted by who shares
+//! the controller: of each machine it says what it asked for, and what became of that. The node
+//! that answers has heard everything that was on the bus.
 
 use super::beside::{self, DATA, Sender, native};
 use super::error::MeasureError;
@@ -16,8 +18,8 @@ use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::output;
 use std::time::{Duration, Instant};
 
-/// To which of the machines beside the one that asks it happens: the one with the highest priority of them, so that it sends when
-/// it happens.
+/// To which of the machines beside the one that asks it happens: the one with the highest priority
+/// of them, so that it sends when it happens.
 pub(super) const VICTIM: usize = 0;
 /// How long a machine stands still.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -32,11 +34,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 const SETTLE: Duration = Duration::from_millis(300);
 const END: Duration = Duration::from_secs(20);
 
-/// Faults that make a controller bus-off: each failed attempt adds 8 to its error counter, and 256 is bus-off (ISO 11898-1).
+/// Faults that make a controller bus-off: each failed attempt adds 8 to its error counter, and 256
+/// is bus-off (ISO 11898-1).
 const FAULTS: u32 = 32;
 
-/// How many frames an interface has sent, in the namespace of this process: without a program, which other machines could keep from
-/// the processor.
+/// How many frames an interface has sent, in the namespace of this process: without a program,
+/// which other machines could keep from the processor.
 pub(super) fn frames_sent(interface: &str, process: u32) -> Result<u64, MeasureError> {
     let path = format!("/proc/{process}/net/dev");
     let text = std::fs::read_to_string(&path).map_err(file("read", &path))?;
@@ -74,7 +77,8 @@ pub(super) struct Seen {
     told: u64,
 }
 
-/// Lets it happen to the machine after so many round trips; `answered` says how many answers were sent.
+/// Lets it happen to the machine after so many round trips; `answered` says how many answers were
+/// sent.
 pub(super) fn strike(
     senders: &mut [Sender],
     nesting: Nesting,
@@ -111,8 +115,8 @@ pub(super) fn strike(
     })
 }
 
-/// The controller goes bus-off while all send, after so many round trips; how many machines know it then. Then its owner
-/// restarts it.
+/// The controller goes bus-off while all send, after so many round trips; how many machines know it
+/// then. Then its owner restarts it.
 pub(super) fn bus_off(
     sharing: &mut Sharing,
     nesting: Nesting,
@@ -217,7 +221,8 @@ fn wait(
     Ok(())
 }
 
-/// Says what came of it, when all others are silent: the machine returns, and all frames are counted.
+/// Says what came of it, when all others are silent: the machine returns, and all frames are
+/// counted.
 pub(super) fn aftermath(
     mut sharing: Sharing,
     experiment: &Experiment,
@@ -254,8 +259,8 @@ pub(super) fn aftermath(
     })
 }
 
-/// The machine sends some frames, and the node that answers one: how many of the first the node heard, and how many frames the
-/// machine.
+/// The machine sends some frames, and the node that answers one: how many of the first the node
+/// heard, and how many frames the machine.
 fn returns(victim: &mut Other, machines: Machines) -> Result<(u64, u64), MeasureError> {
     let id = format!("{:03X}", beside::id(machines, VICTIM));
     let data: String = DATA.iter().map(|byte| format!("{byte:02X}")).collect();
@@ -364,8 +369,8 @@ fn of_function(text: &str, number: u32) -> Option<Account> {
     })
 }
 
-/// From a remark of a port at a controller: `… N frames asked for = N sent, N refused by its rights, N while it was down or not of
-/// its kind, N given up, N waiting; …`.
+/// From a remark of a port at a controller: `… N frames asked for = N sent, N refused by its
+/// rights, N while it was down or not of its kind, N given up, N waiting; …`.
 fn of_remark(text: &str) -> Option<Account> {
     let (_, text) = text.split_once("controller can: ")?;
     let (text, _) = text.split_once(';')?;

@@ -1,9 +1,10 @@
 //! Round trips of a program in an inner machine (virtualization-2015 §5.1, Fig. 3).
 //!
-//! The program under test asks on a controller of the bus: natively, or in an inner machine by one of the ways of
-//! [`Nesting`]. Another node of the bus answers: a program beside the hypervisor's, with the highest
-//! priority of all, so that it answers as it would on a machine of its own. It is the same for all ways, and
-//! what one way adds to another is in the round trip once for sending and once for receiving.
+//! The program under test asks on a controller of the bus: natively, or in an inner machine by one
+//! of the ways of [`Nesting`]. Another node of the bus answers: a program beside the hypervisor's,
+//! with the highest priority of all, so that it answers as it would on a machine of its own. It is
+//! the same for all ways, and what one way adds to another is in the round trip once for sending
+//! and once for receiving.
 
 use super::beside::{Sending, Span, asks};
 use super::error::MeasureError;
@@ -32,8 +33,8 @@ use tester::Listening;
 
 /// The priority of the node that answers: above all that is under test.
 const ANSWERS: &str = "95";
-/// A frame that was not answered after this time is lost, where other machines send at once, ns: one that babbles can keep
-/// all others from the bus.
+/// A frame that was not answered after this time is lost, where other machines send at once, ns:
+/// one that babbles can keep all others from the bus.
 const SHORT_TIMEOUT: u64 = 100_000_000;
 /// How long it is looked at what the others send while nobody asks.
 const ALONE: Duration = Duration::from_millis(500);

@@ -1,8 +1,9 @@
 //! What a program receives of frames that a node of the bus sends (virtualization-2015 §5.3).
 //!
-//! The tester of the timed bench sends: the kernel plays its frames, so that it takes no time of the processor but its bus's, and at
-//! `--traffic flood` the bus is busy all the time. The program under test records (`cangate capture`), natively or in an inner
-//! machine. What arrived is counted where the controller's owner has its driver, at the machine's interface, and by the program.
+//! The tester of the timed bench sends: the kernel plays its frames, so that it takes no time of
+//! the processor but its bus's, and at `--traffic flood` the bus is busy all the time. The program
+//! under test records (`cangate capture`), natively or in an inner machine. What arrived is counted
+//! where the controller's owner has its driver, at the machine's interface, and by the program.
 
 use super::beside::{asks, counted, idle, native};
 use super::error::MeasureError;

@@ -1,4 +1,5 @@
-//! What stands between an inner machine and the hypervisor's controller: all that is started for each way of [`Nesting`].
+//! What stands between an inner machine and the hypervisor's controller: all that is started for
+//! each way of [`Nesting`].
 
 use super::beside::Sender;
 use super::error::MeasureError;
@@ -55,8 +56,8 @@ pub(super) struct Sharing {
 }
 
 impl Sharing {
-    /// What each of the machines that send at once may send, frames a second; 0: any number. Where the controller is
-    /// shared by a process, its file has said it.
+    /// What each of the machines that send at once may send, frames a second; 0: any number. Where
+    /// the controller is shared by a process, its file has said it.
     pub(super) fn budgets(&self, rate: u32) -> Result<(), MeasureError> {
         if rate == 0 {
             return Ok(());
@@ -88,8 +89,8 @@ fn beside(experiment: &Experiment) -> std::ops::Range<u8> {
     0..experiment.machines.beside()
 }
 
-/// Programs beside the hypervisor's: each that sends has a controller on the bus, or all share the interface of the one
-/// that asks.
+/// Programs beside the hypervisor's: each that sends has a controller on the bus, or all share the
+/// interface of the one that asks.
 fn native(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     let mut sharing = Sharing::default();
     for number in beside(experiment) {
@@ -274,7 +275,8 @@ fn trap() -> Result<Sharing, MeasureError> {
     })
 }
 
-/// The machine that is measured, with its interface up. Its virtual function learns how the clocks stand first.
+/// The machine that is measured, with its interface up. Its virtual function learns how the clocks
+/// stand first.
 fn machine(devices: &[Device], function: Option<u32>) -> Result<Machine, MeasureError> {
     let mut machine = Machine::start("vm", devices)?;
     if let Some(number) = function {
@@ -290,7 +292,8 @@ fn up(machine: &mut Machine) -> Result<(), MeasureError> {
     Ok(machine.prioritize(MACHINE)?)
 }
 
-/// Puts the controller that shares itself on the bus, in the place of the interface that the other ways share.
+/// Puts the controller that shares itself on the bus, in the place of the interface that the other
+/// ways share.
 fn physical(functions: u32) -> Result<(), MeasureError> {
     // It would have an interrupt for each frame.
     output(Some(GATEWAY), &["ip", "link", "set", INCOMING, "down"])?;

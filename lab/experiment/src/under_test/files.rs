@@ -99,8 +99,8 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
 }
 
 /// How the gateway's process runs. The priority is the papers' (gateway-2011 §3.7). A gateway that
-/// looks for frames without pause has none: the guest has one processor, on which nothing else would
-/// then run, the tester neither.
+/// looks for frames without pause has none: the guest has one processor, on which nothing else
+/// would then run, the tester neither.
 fn process(is_busy: bool, priority: Priority) -> String {
     // Without a word it would have 50.
     let realtime = match priority {

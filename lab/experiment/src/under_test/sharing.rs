@@ -4,11 +4,12 @@ use super::files::SOCKET;
 use super::interfaces::INCOMING;
 use crate::choices::{Machines, Nesting, Order};
 
-/// The identifiers that the machine that asks receives, where others send at once: the answers are among them.
+/// The identifiers that the machine that asks receives, where others send at once: the answers are
+/// among them.
 pub(crate) const ANSWERS: &str = "7E0:7F0";
 
-/// The identifier that the other machines receive. In most experiments nobody sends it: each frame of a flood that they received would
-/// wake them all.
+/// The identifier that the other machines receive. In most experiments nobody sends it: each frame
+/// of a flood that they received would wake them all.
 pub(crate) const CALL: &str = "7D0";
 
 /// The name of the port of a machine beside the one that asks, from 0 on.
@@ -26,8 +27,8 @@ pub(crate) fn virtio(beside: Option<u8>) -> String {
     }
 }
 
-/// The PCI slot of the driver VM's memory that it shares with a machine: behind its virtual function, first with the one that
-/// asks.
+/// The PCI slot of the driver VM's memory that it shares with a machine: behind its virtual
+/// function, first with the one that asks.
 fn memory(beside: Option<u8>) -> String {
     let place = beside.map_or(0, |number| number + 1);
     format!("0000:00:{:02x}.0", 0x11 + place)

@@ -161,7 +161,8 @@ fn timed(orders: &Orders, buses: [u8; 2]) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// KVM, and virtual functions as devices of machines. A processor that waits in a machine is not polled for: on one processor that helps nobody.
+/// KVM, and virtual functions as devices of machines. A processor that waits in a machine is not
+/// polled for: on one processor that helps nobody.
 fn hypervisor() -> Result<(), AgentError> {
     program::output(None, &["modprobe", "kvm", "halt_poll_ns=0"])?;
     modprobe(&["kvm-amd"])?;

@@ -54,9 +54,9 @@ pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, Agen
     collect(&from, 2, outputs)
 }
 
-/// Hands on what is printed, until the command has ended and its outputs, of which so many are open,
-/// are closed, or what it left running has been silent for a while. Gives the exit status as a shell
-/// does.
+/// Hands on what is printed, until the command has ended and its outputs, of which so many are
+/// open, are closed, or what it left running has been silent for a while. Gives the exit status as
+/// a shell does.
 pub(super) fn collect(
     from: &Receiver<Event>,
     mut open: u32,

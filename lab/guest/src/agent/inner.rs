@@ -1,5 +1,5 @@
-//! The agent of an inner machine: it loads the modules of its image, says that it is there, and does what the guest
-//! around it asks, one request after the other.
+//! The agent of an inner machine: it loads the modules of its image, says that it is there, and
+//! does what the guest around it asks, one request after the other.
 
 use super::error::AgentError;
 use super::system::{port_both_ways, serial_line};
@@ -26,7 +26,8 @@ fn kernel_line() -> Result<String, AgentError> {
     fs::read_to_string(path).map_err(AgentError::file("read", path))
 }
 
-/// The port to the guest around it: a virtio port, or a serial line where the kernel's command line names one.
+/// The port to the guest around it: a virtio port, or a serial line where the kernel's command line
+/// names one.
 fn port() -> Result<File, AgentError> {
     let line = kernel_line()?;
     let mut words = line.split_whitespace();

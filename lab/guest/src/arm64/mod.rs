@@ -30,7 +30,8 @@ const QEMU: &str = "qemu-system-aarch64";
 /// unpacked.
 const MEMORY: u32 = 768;
 
-/// A guest with a Cortex-A53, Debian 12 and its kernel 6.1, in virtual time: an instruction takes 2 ns.
+/// A guest with a Cortex-A53, Debian 12 and its kernel 6.1, in virtual time: an instruction takes 2
+/// ns.
 ///
 /// It has the five CAN cards of the kvaser bench on two buses, each interface with the lab's name:
 /// `can0`, `can1` and `gw0` are on the first bus, `can2` and `gw1` on the second. They are down.

@@ -257,9 +257,10 @@ fn keyring() -> Result<&'static str, Error> {
         })
 }
 
-/// The host's settings of how to reach a mirror, by the last part of their names, in small letters. They can stand
-/// below `Acquire::http` and `Acquire::https`, for all hosts or with the name of one. Nothing here says what is
-/// trusted: what a package is worth is decided by Debian's signatures, as apt checks them by default.
+/// The host's settings of how to reach a mirror, by the last part of their names, in small letters.
+/// They can stand below `Acquire::http` and `Acquire::https`, for all hosts or with the name of
+/// one. Nothing here says what is trusted: what a package is worth is decided by Debian's
+/// signatures, as apt checks them by default.
 const REACHING: [&str; 12] = [
     "proxy",
     "proxy-auto-detect",
@@ -283,7 +284,8 @@ fn is_about_reaching(line: &str) -> bool {
     let Some((name, value)) = line.split_once(' ') else {
         return false;
     };
-    // One value in quotes: a quote in it would end it for apt, and what follows would be a setting of its own.
+    // One value in quotes: a quote in it would end it for apt, and what follows would be a setting
+    // of its own.
     let whole = value
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix("\";"));
@@ -309,8 +311,9 @@ fn is_about_reaching(line: &str) -> bool {
     }
 }
 
-/// The host's settings of how to reach a mirror: proxies, certificates, timeouts. Its other settings are not for
-/// us: neither commands that it runs after an update nor what it allows without a signature.
+/// The host's settings of how to reach a mirror: proxies, certificates, timeouts. Its other
+/// settings are not for us: neither commands that it runs after an update nor what it allows
+/// without a signature.
 fn host_acquire() -> Result<String, Error> {
     let output = Command::new("apt-config")
         .args(["dump", "--format", "%F \"%v\";%n", "Acquire"])

@@ -303,8 +303,8 @@ fn without_tables(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     Ok(Some(bytes))
 }
 
-/// How many bytes from the start of a 64-bit ELF file its segments use; `None` if something
-/// other than sections follows them, and of object files (kernel modules are some), which have sections
+/// How many bytes from the start of a 64-bit ELF file its segments use; `None` if something other
+/// than sections follows them, and of object files (kernel modules are some), which have sections
 /// only.
 fn loaded_part(bytes: &[u8]) -> Option<usize> {
     let elf = goblin::elf::Elf::parse(bytes).ok()?;

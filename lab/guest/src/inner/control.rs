@@ -1,11 +1,13 @@
-//! QEMU told by a socket what to do with an inner machine, while the machine runs (the QEMU Machine Protocol: a line of JSON each way).
+//! QEMU told by a socket what to do with an inner machine, while the machine runs (the QEMU Machine
+//! Protocol: a line of JSON each way).
 
 use serde_json::Value;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// How long QEMU may take to answer, in the guest's time: other machines can keep the processor from it.
+/// How long QEMU may take to answer, in the guest's time: other machines can keep the processor
+/// from it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn socket(name: &str) -> String {

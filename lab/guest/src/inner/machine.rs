@@ -13,8 +13,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long an inner machine may take until its agent is there, and to answer, in the guest's time. It takes four
-/// seconds to boot.
+/// How long an inner machine may take until its agent is there, and to answer, in the guest's time.
+/// It takes four seconds to boot.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Where KVM counts (Documentation/virt/kvm/api.rst, and `kvm_stats` in virt/kvm/kvm_main.c).
 const COUNTS: &str = "/sys/kernel/debug/kvm";
@@ -24,7 +24,8 @@ const NO_REBOOT: &str = "-no-reboot";
 /// The slot of an inner machine's first device; the next one is in the next slot.
 const FIRST_SLOT: usize = 0x10;
 
-/// What an inner machine has beside processor, memory and console: each has a PCI slot, from `0000:00:10.0` on.
+/// What an inner machine has beside processor, memory and console: each has a PCI slot, from
+/// `0000:00:10.0` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
     /// A virtio CAN device, behind the socket of a port of kind `virtio`.
@@ -207,8 +208,9 @@ impl Machine {
         self.qemu.go_on();
     }
 
-    /// Resets it, as its reset button would, if it was [started](Machine::start_resettable) for that. Its devices are reset when
-    /// this returns; [`Machine::booted`] says when it can be asked again.
+    /// Resets it, as its reset button would, if it was [started](Machine::start_resettable) for
+    /// that. Its devices are reset when this returns; [`Machine::booted`] says when it can be asked
+    /// again.
     ///
     /// # Errors
     /// [`InnerError::Control`].
@@ -444,7 +446,8 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     all
 }
 
-/// What KVM counts of all machines of the guest together: how often they left for the hypervisor, and why.
+/// What KVM counts of all machines of the guest together: how often they left for the hypervisor,
+/// and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exits(BTreeMap<String, u64>);
 

@@ -1,4 +1,5 @@
-//! What a guest's image has for inner machines: QEMU with its libraries, a kernel, and an image for them.
+//! What a guest's image has for inner machines: QEMU with its libraries, a kernel, and an image for
+//! them.
 
 use crate::cache::Cache;
 use crate::error::Error;
@@ -28,8 +29,8 @@ pub(super) const IMAGE: &str = "image";
 /// The list of modules in the image of inner machines, in the order in which they are to be loaded.
 pub(crate) const ORDER: &str = "lab/modules/order";
 
-/// What QEMU loads besides itself for the machines that we start: the firmware, and what starts a kernel by its
-/// PVH entry.
+/// What QEMU loads besides itself for the machines that we start: the firmware, and what starts a
+/// kernel by its PVH entry.
 const FIRMWARE: [&str; 4] = [
     "usr/share/seabios/bios-256k.bin",
     "usr/share/qemu/pvh.bin",

@@ -1,5 +1,5 @@
-//! What is said between an inner machine's agent and the guest around it, in pieces as in `wire`. Answers are the
-//! agent's ordinary pieces.
+//! What is said between an inner machine's agent and the guest around it, in pieces as in `wire`.
+//! Answers are the agent's ordinary pieces.
 
 /// What an inner machine is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! The kernel's own drivers that Debian's kernels leave out: built from the sources of Debian's package of
-//! the same kernel.
+//! The kernel's own drivers that Debian's kernels leave out: built from the sources of Debian's
+//! package of the same kernel.
 
 use super::Where;
 use crate::architecture::Architecture;
@@ -41,8 +41,8 @@ const VIRTIO_CAN: Driver = Driver {
     too_old: &["5.10", "6.1", "6.12"],
 };
 
-/// The modules of the driver of CTU CAN FD, in the order in which they are to be loaded; what is missing is
-/// fetched and built.
+/// The modules of the driver of CTU CAN FD, in the order in which they are to be loaded; what is
+/// missing is fetched and built.
 pub(crate) fn ctucanfd(place: &Where<'_>) -> Result<Vec<PathBuf>, Error> {
     CTUCANFD.modules(place)
 }

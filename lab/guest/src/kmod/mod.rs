@@ -1,6 +1,6 @@
-//! Modules for a guest's kernel that Debian does not build: each is built once for each version of its
-//! sources and of the kernel, in a tree with that kernel's compiler and headers, of which nothing is
-//! installed.
+//! Modules for a guest's kernel that Debian does not build: each is built once for each version of
+//! its sources and of the kernel, in a tree with that kernel's compiler and headers, of which
+//! nothing is installed.
 
 mod left_out;
 mod ours;
@@ -83,7 +83,8 @@ fn build(
     )
 }
 
-/// Runs a command in a tree; `work` is its folder /mnt. `made` are the files that are to be there then.
+/// Runs a command in a tree; `work` is its folder /mnt. `made` are the files that are to be there
+/// then.
 pub(crate) fn run_in(
     tree: &Tree,
     work: &Path,

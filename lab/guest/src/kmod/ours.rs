@@ -11,13 +11,13 @@ use std::path::PathBuf;
 pub enum Module {
     /// `bitcan`: the buses of the timed bench.
     Bitcan,
-    /// `bitcan_mdev`, which is built beside `bitcan`: its virtual functions as mediated devices. Not on 5.10 and
-    /// 7.3-rt.
+    /// `bitcan_mdev`, which is built beside `bitcan`: its virtual functions as mediated devices.
+    /// Not on 5.10 and 7.3-rt.
     BitcanMdev,
     /// `canchar`: the driver of CAN cards as character devices.
     Canchar,
-    /// `nesting`: what KVM needs on the processor that QEMU emulates. On the kernels of the bench vm: 5.10 has other
-    /// tracepoints.
+    /// `nesting`: what KVM needs on the processor that QEMU emulates. On the kernels of the bench
+    /// vm: 5.10 has other tracepoints.
     Nesting,
     /// `shmcan`: the drivers of memory that machines share.
     Shmcan,

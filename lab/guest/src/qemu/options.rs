@@ -46,7 +46,8 @@ const SERIAL_WITH_INPUT: &str = "virtio-serial-pci,addr=0x8,max_ports=3,ioeventf
 /// Before the path of a socket at which QEMU itself listens.
 const LISTEN: &str = "listen:";
 
-/// A virtio CAN device, whose work another process does: it has three queues, and two bytes of configuration.
+/// A virtio CAN device, whose work another process does: it has three queues, and two bytes of
+/// configuration.
 fn virtio_can(number: usize) -> String {
     let device = "vhost-user-test-device-pci,virtio-id=36,num_vqs=3,vq_size=64,config_size=2";
     format!("{device},chardev=virtio{number}")

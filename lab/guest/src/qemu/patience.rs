@@ -20,8 +20,8 @@ impl Patience {
         }
     }
 
-    /// Has it stood still for too long? `done` says how far it is, in a unit of its own; `None` where that is not
-    /// known.
+    /// Has it stood still for too long? `done` says how far it is, in a unit of its own; `None`
+    /// where that is not known.
     pub(super) fn is_over(&mut self, done: Option<u64>, now: Instant) -> bool {
         if done.is_some() && done != self.seen {
             self.seen = done;
@@ -34,8 +34,8 @@ impl Patience {
 /// Ticks a second of the times in `/proc` (`USER_HZ`, 100 on every processor that this runs on).
 const TICKS: u64 = 100;
 
-/// How long a process has used processors so far, in its own threads: user and system time of `/proc/PID/stat`
-/// (proc_pid_stat(5), fields 14 and 15).
+/// How long a process has used processors so far, in its own threads: user and system time of
+/// `/proc/PID/stat` (proc_pid_stat(5), fields 14 and 15).
 pub(super) fn processor_time(process: u32) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     parse(&text)

@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How often we look whether QEMU goes on, where it tells nothing meanwhile.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
-/// How long QEMU may do nothing, in real time. How long booting, saving and reading in take depends on the size of the
-/// guest, on the disk and on what else the host does.
+/// How long QEMU may do nothing, in real time. How long booting, saving and reading in take depends
+/// on the size of the guest, on the disk and on what else the host does.
 pub(crate) const STANDS_STILL: Duration = Duration::from_secs(300);
 /// A guest that hands out or prints more than this is ended: it would fill the disk.
 const MOST_OUTPUT: u64 = 8 << 30;
@@ -121,8 +121,8 @@ impl Process {
     /// the machine at that very instruction. A command of ours would stop it wherever it happened
     /// to be.
     ///
-    /// It may use the host's processor for as long as `most`, however long that takes on a host that has others to
-    /// serve.
+    /// It may use the host's processor for as long as `most`, however long that takes on a host
+    /// that has others to serve.
     pub(crate) fn stops(&mut self, most: Duration) -> Result<(), MonitorError> {
         let process = self.child.id();
         let mut patience = Patience::new(STANDS_STILL, Instant::now());

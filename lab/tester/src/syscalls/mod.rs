@@ -3,9 +3,9 @@
 //! Bursts of frames are sent by one socket and received by another on the same interface. Only
 //! moving them is timed, by CLOCK_MONOTONIC.
 //!
-//! * On a virtual interface (vcan, vxcan) frames wait at the other socket when the call that sends them
-//!   returns. Figures are of system calls, sockets and the protocol layer; sending has the delivery
-//!   to the other socket in it.
+//! * On a virtual interface (vcan, vxcan) frames wait at the other socket when the call that sends
+//!   them returns. Figures are of system calls, sockets and the protocol layer; sending has the
+//!   delivery to the other socket in it.
 //! * On any other interface frames take their time, and the receiving socket gets the driver's
 //!   echo. Sending has the driver in it, and what its interrupts take meanwhile; a burst is at most
 //!   as long as the interface's queue.

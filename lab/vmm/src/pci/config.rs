@@ -64,7 +64,8 @@ impl Config {
         }
     }
 
-    /// A base address register for so many bytes, a power of two, which are at this address until the machine moves them.
+    /// A base address register for so many bytes, a power of two, which are at this address until
+    /// the machine moves them.
     pub(crate) fn base(&mut self, index: usize, space: Space, size: u32, at: u32) {
         let kind = if space == Space::Io { IS_IO } else { 0 };
         let offset = BARS + 4 * index;
@@ -75,7 +76,8 @@ impl Config {
         }
     }
 
-    /// A capability with these bytes after its number and link; gives its place. Some of its bits are writable.
+    /// A capability with these bytes after its number and link; gives its place. Some of its bits
+    /// are writable.
     pub(crate) fn capability(&mut self, number: u8, body: &[u8], writable: &[u8]) -> usize {
         let at = self.next;
         let link = self.link;

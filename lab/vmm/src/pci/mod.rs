@@ -1,4 +1,5 @@
-//! PCI as far as the machine needs it: configuration space by the ports 0xCF8 and 0xCFC, one bus, MSI-X.
+//! PCI as far as the machine needs it: configuration space by the ports 0xCF8 and 0xCFC, one bus,
+//! MSI-X.
 
 mod config;
 mod msix;

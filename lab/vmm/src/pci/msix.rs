@@ -1,4 +1,5 @@
-//! MSI-X (PCI Local Bus Specification 3.0, §6.8.2): a table of messages, one an interrupt, each of which can be masked.
+//! MSI-X (PCI Local Bus Specification 3.0, §6.8.2): a table of messages, one an interrupt, each of
+//! which can be masked.
 
 use super::config::Config;
 
@@ -208,7 +209,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Any accesses: no panic, and what is read in the table is what was written, but for what is not there.
+        /// Any accesses: no panic, and what is read in the table is what was written, but for what
+        /// is not there.
         #[test]
         fn any_access(writes in proptest::collection::vec((0_usize..0x1100, any::<[u8; 8]>(), 0_usize..9), 0..50)) {
             let (_, mut msix, mut wires) = device();

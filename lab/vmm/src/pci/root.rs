@@ -1,4 +1,5 @@
-//! The bus: which device the ports 0xCF8 and 0xCFC are about (PCI Local Bus Specification 3.0, §3.2.2.3).
+//! The bus: which device the ports 0xCF8 and 0xCFC are about (PCI Local Bus Specification 3.0,
+//! §3.2.2.3).
 
 use super::config::Config;
 
@@ -16,8 +17,8 @@ pub(crate) trait Function {
     fn out(&mut self, port: u16, bytes: &[u8]) -> bool;
 }
 
-/// The bridge between processor and bus: Linux looks for one before it believes that there is a bus. Its number is that of
-/// Intel's Q35.
+/// The bridge between processor and bus: Linux looks for one before it believes that there is a
+/// bus. Its number is that of Intel's Q35.
 const BRIDGE: (u16, u16) = (0x8086, 0x29C0);
 const BRIDGE_CLASS: [u8; 3] = [6, 0, 0];
 
@@ -58,7 +59,8 @@ impl<F: Function> Root<F> {
         &mut self.devices
     }
 
-    /// Slot and place that the address names: bus 0 and the first function of a device are all there is.
+    /// Slot and place that the address names: bus 0 and the first function of a device are all
+    /// there is.
     fn place(&self) -> Option<(usize, usize)> {
         let bits = |from: u32, count: u32| (self.address >> from & ((1 << count) - 1)) as usize;
         let here = self.address & ENABLED != 0 && bits(16, 8) == 0 && bits(8, 3) == 0;

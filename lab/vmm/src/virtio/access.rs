@@ -1,5 +1,6 @@
-//! The device's registers by way of its configuration space (`VIRTIO_PCI_CAP_PCI_CFG`, virtio 1.4, §4.1.4.9): for firmware that
-//! reaches no memory of devices. A capability names a place; to read or write its last four bytes reads or writes there.
+//! The device's registers by way of its configuration space (`VIRTIO_PCI_CAP_PCI_CFG`, virtio 1.4,
+//! §4.1.4.9): for firmware that reaches no memory of devices. A capability names a place; to read
+//! or write its last four bytes reads or writes there.
 
 use crate::pci::Config;
 

@@ -164,7 +164,8 @@ impl Backend for Vhost {
             used.try_for_each(|index| self.enable(index, true))
         });
         if started.is_err() {
-            // A part of it may work by now. If that cannot be ended either, the connection has ended, which is told elsewhere.
+            // A part of it may work by now. If that cannot be ended either, the connection has
+            // ended, which is told elsewhere.
             let _ = self.try_stop();
         }
         started.is_ok()

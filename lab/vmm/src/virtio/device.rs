@@ -1,5 +1,5 @@
-//! The PCI device around a transport: where its registers are (virtio 1.4, §4.1.4), its interrupts, and the ports by which
-//! its queues are kicked.
+//! The PCI device around a transport: where its registers are (virtio 1.4, §4.1.4), its interrupts,
+//! and the ports by which its queues are kicked.
 
 use super::access::{Access, Aim, MOST};
 use super::transport::{self, Backend, Transport};
@@ -7,7 +7,8 @@ use super::wiring::Kicks;
 use super::{QUEUES, VECTORS};
 use crate::pci::{Config, Function, Msix, Space, Wires};
 
-/// Virtio's vendor, and what its modern devices begin at (§4.1.2.1); a virtio CAN device is number 36.
+/// Virtio's vendor, and what its modern devices begin at (§4.1.2.1); a virtio CAN device is number
+/// 36.
 const VENDOR: u16 = 0x1AF4;
 const DEVICE: u16 = 0x1040 + 36;
 /// The class: a controller of a CAN bus (PCI Code and ID Assignment Specification).
@@ -85,7 +86,8 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
             config.capability(VENDOR_CAPABILITY, &body, &[]);
         };
         tell(IS_COMMON, REGISTERS, COMMON, transport::SIZE as u32, &[]);
-        // A kick by a port costs a machine a third of one by memory: KVM need not look at the instruction.
+        // A kick by a port costs a machine a third of one by memory: KVM need not look at the
+        // instruction.
         let step = u32::from(STEP).to_le_bytes();
         tell(IS_NOTIFY, PORTS, 0, QUEUES as u32 * u32::from(STEP), &step);
         tell(IS_STATUS, REGISTERS, STATUS, 1, &[]);
@@ -406,7 +408,8 @@ mod tests {
     }
 
     proptest! {
-        /// A driver that writes anything anywhere: no panic, and kicks are taken exactly where the ports are.
+        /// A driver that writes anything anywhere: no panic, and kicks are taken exactly where the
+        /// ports are.
         #[test]
         fn any_driver(
             writes in proptest::collection::vec((0_u8..3, 0_u64..0x5100, any::<[u8; 8]>(), 0_usize..9), 0..200)

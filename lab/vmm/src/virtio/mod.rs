@@ -3,7 +3,8 @@
 //! * `transport`: the registers by which the driver sets the device up.
 //! * `queue`: what it says of a queue, and whether that is in the machine's memory.
 //! * `access`: its registers by way of configuration space.
-//! * `device`: the PCI device around them: where they are, its interrupts, the ports by which queues are kicked.
+//! * `device`: the PCI device around them: where they are, its interrupts, the ports by which
+//!   queues are kicked.
 //! * `backend`: the other process.
 //! * `wiring`: what KVM does without us: interrupts and kicks by event descriptors.
 

@@ -1,4 +1,5 @@
-//! A queue as the driver wants it, and where its three parts are in the machine's memory (virtio 1.4, §2.7).
+//! A queue as the driver wants it, and where its three parts are in the machine's memory (virtio
+//! 1.4, §2.7).
 
 use super::{QUEUES, VECTORS};
 use vm_memory::{GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
@@ -16,13 +17,15 @@ pub(crate) struct Queue {
     /// Its interrupt, if it has one.
     pub(super) vector: u16,
     pub(crate) enabled: bool,
-    /// Where its descriptors, what the driver writes and what the device writes are, in the machine's addresses.
+    /// Where its descriptors, what the driver writes and what the device writes are, in the
+    /// machine's addresses.
     pub(crate) descriptors: u64,
     pub(crate) driver: u64,
     pub(crate) device: u64,
 }
 
-/// Where a queue's parts are, in the addresses of whoever holds the memory. They are in it as a whole.
+/// Where a queue's parts are, in the addresses of whoever holds the memory. They are in it as a
+/// whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Parts {
     pub(crate) descriptors: u64,
@@ -46,8 +49,9 @@ impl Queue {
         (vector < VECTORS).then_some(vector)
     }
 
-    /// Where its parts are in this memory. `None`: one of them is not in it from its first byte to its last, or does not begin
-    /// where it must (§2.7: multiples of 16, 2 and 4). Who is asked to work on them would have to find that out.
+    /// Where its parts are in this memory. `None`: one of them is not in it from its first byte to
+    /// its last, or does not begin where it must (§2.7: multiples of 16, 2 and 4). Who is asked to
+    /// work on them would have to find that out.
     pub(crate) fn parts(&self, memory: &GuestMemoryMmap) -> Option<Parts> {
         let size = usize::from(self.size);
         // With the word that says which event is waited for, whether or not that was agreed on.
@@ -64,7 +68,8 @@ impl Queue {
     }
 }
 
-/// Where the parts of those that the driver has enabled are. `None`: one of them is not in this memory.
+/// Where the parts of those that the driver has enabled are. `None`: one of them is not in this
+/// memory.
 pub(crate) fn all_parts(
     queues: &[Queue; QUEUES],
     memory: &GuestMemoryMmap,

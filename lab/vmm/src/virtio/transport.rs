@@ -1,4 +1,5 @@
-//! The registers by which a driver sets a device up: `struct virtio_pci_common_cfg` (virtio 1.4, §4.1.4.3).
+//! The registers by which a driver sets a device up: `struct virtio_pci_common_cfg` (virtio 1.4,
+//! §4.1.4.3).
 
 use super::queue::{LONGEST, NO_VECTOR, Queue};
 use super::{QUEUES, VECTORS};
@@ -136,7 +137,8 @@ impl<B: Backend> Transport<B> {
         }
     }
 
-    /// The driver writes: whole fields, and halves of those of eight bytes; anything else is ignored.
+    /// The driver writes: whole fields, and halves of those of eight bytes; anything else is
+    /// ignored.
     pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
         match *bytes {
             [byte] if at == at::STATUS => self.set_status(byte),
@@ -183,8 +185,8 @@ impl<B: Backend> Transport<B> {
         self.status = set;
     }
 
-    /// May the driver still set up what it has selected? Not when it has said that all is set up (§3.1.1): the back end has
-    /// been told of the queues by then.
+    /// May the driver still set up what it has selected? Not when it has said that all is set up
+    /// (§3.1.1): the back end has been told of the queues by then.
     fn queue(&mut self) -> Option<&mut Queue> {
         if self.status & DRIVER_OK != 0 {
             return None;
@@ -434,8 +436,8 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// A driver that writes anything anywhere: no panic, queues stay within bounds, and what has not been agreed on
-        /// does not start.
+        /// A driver that writes anything anywhere: no panic, queues stay within bounds, and what
+        /// has not been agreed on does not start.
         #[test]
         fn any_driver(
             writes in proptest::collection::vec((0_usize..0x50, any::<[u8; 8]>(), 0_usize..9), 0..200), ready: bool

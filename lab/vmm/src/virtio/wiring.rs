@@ -1,5 +1,5 @@
-//! What KVM does without this process: an event descriptor that is written becomes an interrupt (irqfd), a port that is
-//! written an event descriptor (ioeventfd).
+//! What KVM does without this process: an event descriptor that is written becomes an interrupt
+//! (irqfd), a port that is written an event descriptor (ioeventfd).
 
 use super::device::STEP;
 use super::{QUEUES, VECTORS};
@@ -17,7 +17,8 @@ use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
 /// Who takes a device's kicks.
 pub(crate) trait Kicks {
-    /// KVM takes them at the ports from this one on, and no longer where it did. `None`: it takes none.
+    /// KVM takes them at the ports from this one on, and no longer where it did. `None`: it takes
+    /// none.
     fn take_kicks(&mut self, base: Option<u16>);
     /// Changes of the configuration are told by this interrupt from now on.
     fn tell_changes_by(&mut self, vector: Option<usize>);
@@ -93,7 +94,8 @@ impl Wiring {
         if message.is_some() {
             self.interrupts.route(number, message)?;
         }
-        // While it is not connected, what comes waits in the event descriptor; KVM looks there when it is connected.
+        // While it is not connected, what comes waits in the event descriptor; KVM looks there when
+        // it is connected.
         if message.is_some() != self.connected[vector] {
             self.connected[vector] = message.is_some();
             let done = if message.is_some() {
@@ -120,7 +122,8 @@ impl Wiring {
                 .register_ioevent(kick, &IoEventAddress::Pio(at), NoDatamatch);
             match taken {
                 Ok(()) => self.taken[queue] = Some(IoEventAddress::Pio(at)),
-                // The machine has moved one device onto another. What is written there is the other's, as long as it is there.
+                // The machine has moved one device onto another. What is written there is the
+                // other's, as long as it is there.
                 Err(error) if error.errno() == Errno::EXIST.raw_os_error() => {}
                 Err(error) => return Err(kvm("take a port")(error)),
             }

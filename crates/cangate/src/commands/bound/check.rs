@@ -43,8 +43,8 @@ pub(super) struct Seen {
     pub(super) frames: Vec<(u64, Nanos, i64)>,
 }
 
-/// Each record's latency, from the end of frame in to the start of frame out, is at most what the gateway
-/// takes and what the frame can wait on its next bus.
+/// Each record's latency, from the end of frame in to the start of frame out, is at most what the
+/// gateway takes and what the frame can wait on its next bus.
 ///
 /// `ports` says how ports of the results are called in the gateway file.
 pub(super) fn hold(

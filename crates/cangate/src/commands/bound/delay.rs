@@ -49,8 +49,8 @@ fn same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The longest latency of the results. It has in it what the frame waited for the bus on which it left, so that it is
-/// no less than the gateway's own time.
+/// The longest latency of the results. It has in it what the frame waited for the bus on which it
+/// left, so that it is no less than the gateway's own time.
 fn longest(results: &Results) -> Result<Delay, String> {
     let description = &results.description;
     if description.stamp == ping::results::STAMP {

@@ -51,7 +51,8 @@ pub(super) fn set_of(path: &Path, rate: BitRate) -> Result<String, Failure> {
     Ok(set(&log, rate))
 }
 
-/// `[nodes.PORT]` for each port of a gateway whose bus and mailboxes are given; `set` is what they are added to.
+/// `[nodes.PORT]` for each port of a gateway whose bus and mailboxes are given; `set` is what they
+/// are added to.
 pub(super) fn nodes(
     mailboxes: &[(String, String, NonZeroU8)],
     set: &str,

@@ -14,11 +14,12 @@ const MOST: u64 = 100_000;
 const RAREST: Nanos = 10_000_000_000;
 const DENSEST: Nanos = 100_000;
 
-/// A unit of offsets must have as many nanoseconds to be divided into a shorter one: what is rounded is then below a
-/// thousandth, up to the greatest factor.
+/// A unit of offsets must have as many nanoseconds to be divided into a shorter one: what is
+/// rounded is then below a thousandth, up to the greatest factor.
 const SHORTEST_UNIT: Nanos = 100_000;
 
-/// What may change. Each figure was assessed itself: with it, no deadline can be missed and no queue can overflow.
+/// What may change. Each figure was assessed itself: with it, no deadline can be missed and no
+/// queue can overflow.
 pub(super) struct Margin {
     /// So many thousandths as often may all messages come; `None` if there is no margin.
     pub(super) factor: Option<u64>,
@@ -148,8 +149,8 @@ fn shorter(time: Nanos, unit: Nanos, factor: u64) -> Nanos {
     Nanos::try_from(time).unwrap_or(Nanos::MAX)
 }
 
-/// Of what the periods and offsets of a node are multiples, ns; `None` if that is too short to be divided exactly enough.
-/// Its messages then have any phase, which is safe.
+/// Of what the periods and offsets of a node are multiples, ns; `None` if that is too short to be
+/// divided exactly enough. Its messages then have any phase, which is safe.
 fn unit(bus: &BusSpec, node: usize) -> Option<Nanos> {
     let timed = bus.messages.iter().filter(|m| m.node == node);
     let times = timed.filter_map(|m| Some([m.offset?, m.arrival.period()]));

@@ -78,7 +78,8 @@ fn first_upper(words: &str) -> String {
     first.into_iter().flatten().chain(letters).collect()
 }
 
-/// The command that makes this page again. File names without their folders: a page is shown to others.
+/// The command that makes this page again. File names without their folders: a page is shown to
+/// others.
 fn command(args: &Args) -> String {
     let mut text = String::from("cangate bound");
     let mut file = |option: &str, path: Option<&PathBuf>| {
@@ -177,8 +178,8 @@ fn of_message(place: Place, found: &Found<'_>, shown: &Shown<'_>) -> Option<boun
     })
 }
 
-/// What is over on the next bus as jitter, from `base` on, is the way there: the bound on the bus before, and the
-/// gateway's time (`analysis::Network`).
+/// What is over on the next bus as jitter, from `base` on, is the way there: the bound on the bus
+/// before, and the gateway's time (`analysis::Network`).
 fn parts(parts: analysis::Parts, base: u64, hop: Option<&Hop>) -> bound::Parts {
     let until_here = base.saturating_add(parts.jitter);
     let gateway = hop.map_or(0, |hop| hop.delay.min(until_here));

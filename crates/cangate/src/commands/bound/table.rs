@@ -147,8 +147,8 @@ struct Column {
     cells: Vec<String>,
 }
 
-/// All messages by priority: bounds and what they consist of side by side where they fit, else one below the other.
-/// What no bound has a part of has no column.
+/// All messages by priority: bounds and what they consist of side by side where they fit, else one
+/// below the other. What no bound has a part of has no column.
 fn messages(found: &Found<'_>) -> String {
     let order = by_priority(found);
     let column = |head: &'static str, cell: &dyn Fn(usize) -> String| Column {

@@ -13,7 +13,8 @@ use std::path::Path;
 /// The stamp of the first release: a second, so that a log does not begin at nothing.
 const START: Nanos = 1_000_000_000;
 
-/// What the search may take for a message whose bound no construction reaches, in simulated scenarios.
+/// What the search may take for a message whose bound no construction reaches, in simulated
+/// scenarios.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
     pub(super) plays: u32,

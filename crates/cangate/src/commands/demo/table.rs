@@ -29,8 +29,8 @@ type Reason = (&'static str, fn(&RouteLine) -> u64);
 /// So many counts of 10 digits fit a line beside a route's name.
 const MOST_COLUMNS: usize = 5;
 
-/// Frames and latencies of each route: side by side where they fit, else one below the other. Reasons for
-/// which nothing was stopped have no column.
+/// Frames and latencies of each route: side by side where they fit, else one below the other.
+/// Reasons for which nothing was stopped have no column.
 fn routes(all: &[RouteLine]) -> String {
     let reasons: [Reason; 7] = [
         ("rule", |r| r.dropped_by_rule),

@@ -301,7 +301,8 @@ fn a_device_that_is_not_there_is_an_error_at_the_start() {
 }
 
 proptest! {
-    /// Whatever the driver's side writes: what it put into the queue is recorded once, and all losses are told once.
+    /// Whatever the driver's side writes: what it put into the queue is recorded once, and all
+    /// losses are told once.
     #[test]
     fn each_frame_is_recorded_or_lost(steps in prop::collection::vec(0_u8..40, 0..2000)) {
         let mut b = bench(&[PATH]);

@@ -1,5 +1,5 @@
-//! CTU CAN FD on a PCI Express card with an Intel Cyclone IV, and QEMU's `ctucan_pci`. What is known of them
-//! is in Linux's `drivers/net/can/ctucanfd/ctucanfd_pci.c`.
+//! CTU CAN FD on a PCI Express card with an Intel Cyclone IV, and QEMU's `ctucan_pci`. What is
+//! known of them is in Linux's `drivers/net/can/ctucanfd/ctucanfd_pci.c`.
 
 use super::Card;
 use crate::ctucanfd::CtuCanFd;

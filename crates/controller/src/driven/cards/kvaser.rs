@@ -1,5 +1,5 @@
-//! Kvaser PCIcan and PCIcanx: up to four SJA1000 behind an AMCC S5920 bridge. What is known of them is
-//! in Linux's `drivers/net/can/sja1000/kvaser_pci.c` and in the S5920's data book.
+//! Kvaser PCIcan and PCIcanx: up to four SJA1000 behind an AMCC S5920 bridge. What is known of them
+//! is in Linux's `drivers/net/can/sja1000/kvaser_pci.c` and in the S5920's data book.
 
 use super::Card;
 use crate::sja1000::{Sja1000, Wiring};
@@ -13,7 +13,8 @@ const SPACING: usize = 0x20;
 /// The S5920's registers are region 0, the controllers region 1.
 const BRIDGE: u8 = 0;
 const CONTROLLERS: u8 = 1;
-/// The bridge's interrupt control and status, and its bit that lets the controllers' interrupts through.
+/// The bridge's interrupt control and status, and its bit that lets the controllers' interrupts
+/// through.
 const INTCSR: usize = 0x38;
 const ADD_ON_INTERRUPTS: u32 = 0x2000;
 /// The bridge's pass-through configuration: passive mode for all four regions.

@@ -31,8 +31,8 @@ pub enum WhenFull {
     #[default]
     Refuse,
     /// The oldest frame of the lowest priority that waits makes room and counts as
-    /// [displaced](TxCounters::displaced); without priorities it is simply the oldest. A new frame of
-    /// a lower priority than all that wait is refused.
+    /// [displaced](TxCounters::displaced); without priorities it is simply the oldest. A new frame
+    /// of a lower priority than all that wait is refused.
     DropOldest,
     /// Nothing is taken from the ports from which frames may come here until there is room:
     /// [`Transmit::makes_wait`].
@@ -72,8 +72,9 @@ pub type Witness = Box<dyn FnMut(Token, FrameRef<'_>, GivenUp) + Send>;
 /// A transmitting half behind a queue.
 ///
 /// The half itself is given one frame at a time, and the next when its counters say that it holds
-/// none. What waits here can be overtaken, become too old, or make room. What the half holds can be overtaken and become
-/// too old if the half [gives it back](Transmit::recall); otherwise it is the half's own.
+/// none. What waits here can be overtaken, become too old, or make room. What the half holds can be
+/// overtaken and become too old if the half [gives it back](Transmit::recall); otherwise it is the
+/// half's own.
 ///
 /// Counters stay true, and every sum adds up: taken = sent + lost + expired + displaced + held.
 pub struct Queued<H> {
@@ -210,8 +211,8 @@ impl<H: Transmit> Transmit for Queued<H> {
         }
         self.expire(now);
         if self.waiting.room() == 0 {
-            // A batch can be larger than the queue, and nobody has asked the half yet. What goes wrong
-            // shows in the counters.
+            // A batch can be larger than the queue, and nobody has asked the half yet. What goes
+            // wrong shows in the counters.
             let _ = self.pass_on(now);
         }
         if self.waiting.room() == 0 {

@@ -158,8 +158,8 @@ impl Waiting {
         Some((Place(place), slot.since))
     }
 
-    /// The frame that makes room for a new one with this header: the oldest of those with the lowest
-    /// priority. `None` where the new one has a lower priority still.
+    /// The frame that makes room for a new one with this header: the oldest of those with the
+    /// lowest priority. `None` where the new one has a lower priority still.
     pub(super) fn yields_to(&self, header: &Header) -> Option<Place> {
         let ((key, _), place) = self.yields.first()?;
         (self.key(header) <= !key).then_some(Place(place))

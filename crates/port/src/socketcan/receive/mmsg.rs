@@ -1,4 +1,5 @@
-//! `recvmmsg`: many datagrams a call, into buffers that are allocated once, with the kernel's stamps.
+//! `recvmmsg`: many datagrams a call, into buffers that are allocated once, with the kernel's
+//! stamps.
 
 use super::super::way::{Arrival, Brought, ReceiveWay};
 use linux::Errno;

@@ -18,9 +18,9 @@ use linux::can::layout::decode;
 use linux::can::{controller_trouble, error_class};
 use std::sync::Arc;
 
-/// How often a port is looked at that is never waited for, and from which no route takes frames, ns:
-/// a look may be a system call, and would come before each frame of the other ports. It finds out
-/// what became of the interface, which the watch over all interfaces tells, too.
+/// How often a port is looked at that is never waited for, and from which no route takes frames,
+/// ns: a look may be a system call, and would come before each frame of the other ports. It finds
+/// out what became of the interface, which the watch over all interfaces tells, too.
 const UNASKED: Nanos = 1_000_000;
 
 /// The receiving half, by whichever way.
@@ -122,8 +122,8 @@ impl Inspector {
     }
 }
 
-/// Returns whether an error frame reports that the controller's receive FIFO overflowed. It does not tell how many frames
-/// were lost, at least one.
+/// Returns whether an error frame reports that the controller's receive FIFO overflowed. It does
+/// not tell how many frames were lost, at least one.
 fn is_overflow(frame: FrameRef<'_>) -> bool {
     let trouble = frame.data().get(1).copied().unwrap_or(0);
     frame.id().raw() & error_class::CONTROLLER != 0

@@ -1,8 +1,8 @@
 //! `read`: one datagram a call. Frames have the gateway's own stamps, and what the socket lost is
 //! asked for when somebody looks at the counters.
 //!
-//! Where the worker waits in between, a frame is a batch: that is the simplest gateway. Where it looks
-//! again and again and is behind, what is there is a batch, as in the paper's `readnb-mmap`
+//! Where the worker waits in between, a frame is a batch: that is the simplest gateway. Where it
+//! looks again and again and is behind, what is there is a batch, as in the paper's `readnb-mmap`
 //! (syscalls-2014 §3.2: it sends when read(2) finds no more).
 
 use super::super::way::{Arrival, Brought, ReceiveWay};
@@ -47,7 +47,8 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRead<S> {
         let went_on = std::mem::take(&mut self.went_on);
         let len = match linux::socket::read(&self.socket, &mut self.buffer) {
             Err(Errno::AGAIN) => {
-                // Behind a batch, it only ends the batch: the next frame may come while that leaves.
+                // Behind a batch, it only ends the batch: the next frame may come while that
+                // leaves.
                 self.waited = !went_on;
                 return Err(Errno::AGAIN);
             }

@@ -1,5 +1,5 @@
-//! `io_uring`: the kernel puts each datagram into a buffer that was provided before, with its stamps. The
-//! worker wakes up with the datagram already there, and makes no call to fetch it.
+//! `io_uring`: the kernel puts each datagram into a buffer that was provided before, with its
+//! stamps. The worker wakes up with the datagram already there, and makes no call to fetch it.
 
 use super::super::way::{Arrival, Brought, ReceiveWay};
 use super::mmsg::Lost;

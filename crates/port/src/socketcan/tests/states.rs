@@ -75,7 +75,8 @@ fn absent_at_the_start() {
     assert_eq!(bench.take(later).len(), 1);
 }
 
-/// A vcan that was loaded with `echo=1` says that its driver echoes, and yet drops what is not looped back.
+/// A vcan that was loaded with `echo=1` says that its driver echoes, and yet drops what is not
+/// looped back.
 #[test]
 fn a_vcan_gets_what_is_sent_by_loopback() {
     for vcan in [false, true] {

@@ -33,11 +33,11 @@ enum Held {
 /// Which sent frames local listeners see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Echo {
-    /// Those that are to be seen; all where the driver does not echo, because only the CAN protocol's
-    /// loopback gets them to anybody on a vcan.
+    /// Those that are to be seen; all where the driver does not echo, because only the CAN
+    /// protocol's loopback gets them to anybody on a vcan.
     AsAsked,
-    /// All where the driver echoes, else none: packet sockets cannot choose (`can_skb_headroom_valid`
-    /// in drivers/net/can/dev/skb.c).
+    /// All where the driver echoes, else none: packet sockets cannot choose
+    /// (`can_skb_headroom_valid` in drivers/net/can/dev/skb.c).
     ByDriver,
     /// None: the port would receive them itself.
     Never,

@@ -9,9 +9,9 @@ use linux::packet::{Protocol, TxRing};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
-/// Slots beyond those of frames that the port holds: the kernel keeps a slot until the driver has the
-/// frame. More than a socket's send buffer has room for with the default of 212992 bytes (some 280
-/// frames).
+/// Slots beyond those of frames that the port holds: the kernel keeps a slot until the driver has
+/// the frame. More than a socket's send buffer has room for with the default of 212992 bytes (some
+/// 280 frames).
 pub(in super::super) const IN_THE_KERNEL: usize = 512;
 
 pub(in super::super) struct FromRing {

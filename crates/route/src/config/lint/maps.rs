@@ -38,8 +38,8 @@ pub(super) fn warn(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
     }
 }
 
-/// The first `map_id` that changes IDs of both formats, as far as the actions before it leave IDs as they
-/// came.
+/// The first `map_id` that changes IDs of both formats, as far as the actions before it leave IDs
+/// as they came.
 fn first_of_both_formats(route: &Route) -> Option<&MapId> {
     let both = |map: &&MapId| {
         [Class::Sff, Class::Eff]

@@ -309,10 +309,10 @@ impl CanGw for Modify {
 }
 
 impl Action {
-    /// Says modifications of the ID alone with can-gw's operands, which are for the ID and its flags.
-    /// `changes` are those of one rule, in can-gw's order. `has_flags`: the rule takes frames with
-    /// the RTR or the error flag. Where an ID is set for such frames, AND and XOR do it: can-gw's SET
-    /// replaces the flags.
+    /// Says modifications of the ID alone with can-gw's operands, which are for the ID and its
+    /// flags. `changes` are those of one rule, in can-gw's order. `has_flags`: the rule takes
+    /// frames with the RTR or the error flag. Where an ID is set for such frames, AND and XOR do
+    /// it: can-gw's SET replaces the flags.
     pub(crate) fn id_with_flags(changes: &mut Vec<Self>, has_flags: bool) {
         let modify = |change: &Self| match change {
             Self::Modify(modify) => Some(modify.clone()),
