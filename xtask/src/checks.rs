@@ -61,7 +61,7 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     let mut clippy = workspace.cargo("clippy");
     clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
     let mut tally = Tally::check(show(&mut clippy)?);
-    // Alone, each program has the features of both (`cargo xtask house`).
+    // Alone, each program has the features of both (`cargo xtask structure`).
     let mut programs = workspace.cargo("clippy");
     programs.args(["-p", "cangate", "-p", "cangate-lab", "--", "-D", "warnings"]);
     tally.add(Tally::check(show(&mut programs)?));

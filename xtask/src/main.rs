@@ -8,7 +8,6 @@ mod checks;
 mod command;
 mod figures;
 mod fuzz;
-mod house;
 mod lab;
 mod libtest;
 mod manual;
@@ -18,6 +17,7 @@ mod promises;
 mod report;
 mod setup;
 mod size;
+mod structure;
 mod suite;
 mod without_os;
 mod workspace;
@@ -55,9 +55,9 @@ enum Task {
         #[arg(long)]
         update: bool,
     },
-    /// Hold what ARCHITECTURE.md promises against the code: arrows between rooms, `unsafe`,
-    /// licences
-    House,
+    /// Compare ARCHITECTURE.md with the code: dependencies of crates, features, `unsafe`, licences,
+    /// width of comments
+    Structure,
     /// Search for inputs that break a promise
     Fuzz(fuzz::Options),
     /// Measure: all benchmarks, or those of one name
@@ -124,7 +124,7 @@ fn run(task: Task) -> anyhow::Result<bool> {
         }
         Task::Doc => report.step("doc", || checks::doc(&workspace)),
         Task::Bpf { update } => report.step("bpf", || bpf::run(&workspace, update)),
-        Task::House => report.step("house", || house::check(&workspace)),
+        Task::Structure => report.step("structure", || structure::check(&workspace)),
         Task::Fuzz(options) => report.step("fuzz", || fuzz::run(&workspace, &options)),
         Task::Bench { name, rest } => {
             return checks::bench(&workspace, name.as_deref(), &rest);

@@ -4,7 +4,9 @@ use crate::command::command;
 use crate::libtest;
 use crate::report::{Report, Tally};
 use crate::workspace::{TestBinary, Workspace};
-use crate::{arm64, bpf, checks, figures, fuzz, house, lab, package, promises, setup, without_os};
+use crate::{
+    arm64, bpf, checks, figures, fuzz, lab, package, promises, setup, structure, without_os,
+};
 use anyhow::{Result, bail};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,7 +62,7 @@ struct Stage {
     /// What it does, in one line.
     what: &'static str,
     /// About how long it takes in a run of its class from a clean clone, on two idle cores, in
-    /// seconds. What the steps before it have built is there. `setup`, `format` and `house` were
+    /// seconds. What the steps before it have built is there. `setup`, `format` and `structure` were
     /// measured; the others are estimated from runs on a busy machine: half their processor time.
     seconds: u32,
 }
@@ -90,7 +92,7 @@ const fn stage(name: &'static str, class: Class, seconds: u32, what: &'static st
 const STEPS: [Stage; 24] = [
     quick("setup", 1, "installs missing tools, or says how"),
     quick("format", 5, "checks the formatting"),
-    quick("house", 1, "as `cargo xtask house`"),
+    quick("structure", 1, "as `cargo xtask structure`"),
     quick(
         "build",
         240,
@@ -357,7 +359,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
         report.step(step.name, || match step.name {
             "setup" => setup::run(&workspace.root, setup::may_install(), !options.is_quick()),
             "format" => checks::format(workspace),
-            "house" => house::check(workspace),
+            "structure" => structure::check(workspace),
             "clippy" => checks::clippy(workspace),
             "build" => {
                 let mut built = built.borrow_mut();

@@ -34,7 +34,7 @@ pub(crate) struct Package {
     /// Third-party packages that it names itself.
     pub(crate) dependencies: Vec<String>,
     /// Packages of this workspace that its product uses (tests may use more), by their folders.
-    pub(crate) rooms: Vec<String>,
+    pub(crate) crates: Vec<String>,
 }
 
 /// A built test program.
@@ -219,23 +219,23 @@ pub(crate) fn packages(metadata: &Value) -> Result<Vec<Package>> {
                 .cloned()
                 .collect(),
             dependencies,
-            rooms: rooms(package),
+            crates: crates(package),
         });
     }
     Ok(packages)
 }
 
 /// Folders of the path dependencies that are not for tests only.
-fn rooms(package: &Value) -> Vec<String> {
-    let mut rooms: Vec<String> = list(package, "dependencies")
+fn crates(package: &Value) -> Vec<String> {
+    let mut crates: Vec<String> = list(package, "dependencies")
         .iter()
         .filter(|dependency| dependency["kind"] != "dev")
         .filter_map(|dependency| Path::new(dependency["path"].as_str()?).file_name())
         .map(|name| name.to_string_lossy().into_owned())
         .collect();
-    rooms.sort();
-    rooms.dedup();
-    rooms
+    crates.sort();
+    crates.dedup();
+    crates
 }
 
 /// Third-party packages and who names them.

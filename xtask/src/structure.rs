@@ -1,8 +1,9 @@
-//! What ARCHITECTURE.md promises about the house: arrows between rooms, features that both programs
-//! share, where `unsafe` may be, licences of the parts for the kernel, and no build output among
-//! the committed files.
+//! The structure of the workspace, as ARCHITECTURE.md describes it: dependencies between crates,
+//! features that both programs share, where `unsafe` is allowed, licences of the parts for the
+//! kernel, the width of comments, and no build output among the committed files.
 
-mod arrows;
+mod comments;
+mod dependencies;
 mod features;
 mod licences;
 mod tracked;
@@ -16,11 +17,12 @@ use std::path::{Path, PathBuf};
 
 /// All of it.
 pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
-    let mut tally = arrows::check(workspace)?;
+    let mut tally = dependencies::check(workspace)?;
     tally.add(features::check(workspace)?);
     tally.add(unsafety::check(workspace)?);
     tally.add(licences::check(workspace)?);
     tally.add(tracked::check(workspace)?);
+    tally.add(comments::check(workspace)?);
     Ok(tally)
 }
 

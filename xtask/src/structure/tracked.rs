@@ -17,7 +17,7 @@ const BUILT: [&str; 10] = [
 pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
     if !on_path("git") || !workspace.root.join(".git").exists() {
         return Ok(Tally::skipped(
-            "house: committed build output because this is no git checkout",
+            "structure: committed build output because this is not a git checkout",
         ));
     }
     let list = |arguments: &[&str]| -> Result<Vec<String>> {
