@@ -1,32 +1,33 @@
-//! Requests, and when their answers are complete.
+//! Requests, and the detection of complete answers.
 
 use super::error::{Error, Refusal, failed};
 use super::message::{Message, Request, messages};
 use crate::Errno;
 
-/// How often something is listed again because it changed meanwhile.
+/// The number of attempts to list something that changes during the listing.
 const TRIES: usize = 50;
 
-/// How an answer ended.
+/// The outcome of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ended {
-    /// Why the kernel did not do it, or broke the list off.
+    /// The reason for which the kernel refused the request, or broke the list off.
     pub error: Option<Refusal>,
-    /// What was listed changed meanwhile: parts may be missing, or be there twice.
+    /// Whether the listed objects changed during the listing: parts may be missing, or be there
+    /// twice.
     pub interrupted: bool,
 }
 
-/// What is listed: the type and the body of each message.
+/// A list: the type and the body of each message.
 pub type Listed = Vec<(u16, Vec<u8>)>;
 
-/// The way to the kernel and back.
+/// The channel to the kernel and back.
 pub(super) trait Channel {
     fn send(&mut self, datagram: &[u8]) -> Result<(), Error>;
-    /// The next datagram; an error where none comes for long.
+    /// Returns the next datagram; an error where none arrives for a long time.
     fn receive(&mut self) -> Result<&[u8], Error>;
 }
 
-/// See [`super::Netlink::ask`].
+/// Implements [`super::Netlink::ask`].
 pub(super) fn ask<E: From<Error>>(
     channel: &mut impl Channel,
     sequence: &mut u32,
@@ -55,7 +56,7 @@ pub(super) fn ask<E: From<Error>>(
                 ends.get_mut(which),
                 open.get_mut(which),
             ) else {
-                // What is left of an earlier, broken conversation.
+                // The rest of an earlier, interrupted conversation.
                 continue;
             };
             end.interrupted |= message.is_interrupted();
@@ -65,7 +66,7 @@ pub(super) fn ask<E: From<Error>>(
                     each(which, part, message)?;
                     None
                 }
-                // A list ends with NLMSG_DONE, or with an error; all else with an answer.
+                // A list ends with NLMSG_DONE, or with an error; everything else with an answer.
                 (Some(error), _) => request.is_list().then_some(error),
                 (None, Some(None)) if request.is_list() => None,
                 (None, Some(error)) => Some(error),
@@ -81,7 +82,7 @@ pub(super) fn ask<E: From<Error>>(
     Ok(ends)
 }
 
-/// See [`super::Netlink::list`].
+/// Implements [`super::Netlink::list`].
 pub(super) fn list(
     channel: &mut impl Channel,
     sequence: &mut u32,
@@ -102,7 +103,7 @@ pub(super) fn list(
             Ended {
                 interrupted: false, ..
             } => return Ok(Ok(listed)),
-            // It changed: once more, from the start.
+            // The list changed: once more, from the start.
             _ => {}
         }
     }
