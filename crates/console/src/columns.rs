@@ -102,7 +102,7 @@ mod tests {
                     .count()
             };
             assert_eq!((count('m'), count('n')), (message, node), "{text}");
-            // The short one stands on one line.
+            // The short name is on one line.
             assert!(message > 5 || text.contains(" mmmmm "), "{text}");
         }
     }

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixDatagram;
 
-    /// The kernel runs what is attached, on whatever socket.
+    /// The kernel runs the attached program, on any kind of socket.
     #[test]
     fn a_program_decides_what_is_queued() {
         let (a, b) = UnixDatagram::pair().unwrap();

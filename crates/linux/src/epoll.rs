@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(at_once(&mut epoll, &both), [false, true]);
         assert_eq!(at_once(&mut epoll, &both[..1]), [false]);
         assert_eq!(at_once(&mut epoll, &[]), []);
-        // A hang-up is said, wanted or not.
+        // A hang-up is reported, requested or not.
         drop(a);
         assert_eq!(at_once(&mut epoll, &[watch(&b, false, false)]), [true]);
     }
@@ -451,7 +451,7 @@ mod tests {
         assert_eq!(at_once(&mut epoll, &places[1..3]), [true, false]);
     }
 
-    /// A number that names another file: after `forget`, it is that one.
+    /// A number that names another file: after `forget`, the other file is watched.
     #[test]
     fn what_was_closed_is_forgotten() {
         let (_far, near) = UnixStream::pair().unwrap();
@@ -459,7 +459,7 @@ mod tests {
         let mut epoll = Epoll::new().unwrap();
         let places = [watch(&near, true, false)];
         assert_eq!(at_once(&mut epoll, &places), [false]);
-        // Somebody else has it open still: the kernel would go on to report it.
+        // The file is still open elsewhere: the kernel would go on to report it.
         let kept = near.try_clone().unwrap();
         let mut owned = OwnedFd::from(near);
         rustix::io::dup2(&other, &mut owned).unwrap();
@@ -468,13 +468,13 @@ mod tests {
         assert_eq!(at_once(&mut epoll, &places), [true]);
         drop(kept);
         drop(owned);
-        // Closed without a word, and no longer waited for: nothing is left.
+        // Closed without `forget`, and no longer waited for: nothing is left of it.
         let more = [None, watch(&other, true, false)];
         assert_eq!(at_once(&mut epoll, &more), [false, true]);
     }
 
     proptest! {
-        /// Whatever is waited for one time after another: the same places as by poll(2).
+        /// For any sequence of lists: the same places are ready as by poll(2).
         #[test]
         fn as_poll_says(
             rounds in prop::collection::vec(

@@ -277,7 +277,7 @@ mod tests {
         rustix::io::write(counter, &1_u64.to_ne_bytes()).unwrap();
     }
 
-    /// The set's descriptor is readable.
+    /// Returns whether the set's descriptor is readable.
     fn is_readable(set: &EventSet) -> bool {
         let mut poll = crate::Poll::default();
         poll.add_fd(set.as_fd().as_raw_fd(), true, false);
@@ -301,7 +301,7 @@ mod tests {
         assert!(one.has_some() && other.has_some());
         assert_eq!((one.take(), other.take()), (1 << 3, 1 << 31));
         assert!(!one.has_some() && !other.has_some());
-        // What was not read is there again; what was written once is not.
+        // Data that was not read brings an event again; data that was written once does not.
         assert_eq!(set.wait(AT_ONCE).unwrap(), 1);
         assert_eq!((one.take(), other.take()), (1 << 3, 0));
         (&near).read_exact(&mut [0]).unwrap();
@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    /// A file that somebody else has open stays in an epoll after it was closed.
+    /// A file that is also open elsewhere stays in an epoll after it was closed.
     #[test]
     fn nothing_comes_of_the_descriptors_of_a_member_that_has_left() {
         let set = EventSet::new().unwrap();
@@ -370,7 +370,8 @@ mod tests {
         drop(near);
         assert!(!is_readable(&set));
         drop(kept);
-        // One that was closed before is nobody's any more, and another member's has its number.
+        // A descriptor that was closed earlier belongs to no member, and another member's has its
+        // number.
         let (a, b) = (set.member(), set.member());
         let first = counter();
         a.add(&first, 0, Trigger::Edge).unwrap();
@@ -384,13 +385,13 @@ mod tests {
             ring(&second);
             assert_eq!(b.take(), 1 << 5);
         }
-        // Of the file that is left, there is at most an event of one who has left.
+        // The file that is left brings at most an event of a member that has left.
         drop(a);
         ring(&copy);
         assert_eq!(b.take(), 0);
     }
 
-    /// The same file by the same number once more: the last one who says so has it.
+    /// The same file is added by the same number once more: the last member that adds it gets it.
     #[test]
     fn a_descriptor_can_be_added_again() {
         let set = EventSet::new().unwrap();

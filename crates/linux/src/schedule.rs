@@ -264,7 +264,7 @@ mod tests {
         assert!(last_in_line(u32::MAX).is_err());
     }
 
-    /// Allowed or not depends on the machine; what must not happen is another answer.
+    /// Whether it is allowed depends on the machine; no other result may occur.
     #[test]
     fn allowed_or_refused_by_permission() {
         let result = std::thread::spawn(|| schedule_fifo(1)).join().unwrap();
@@ -318,7 +318,7 @@ mod tests {
             Err(Errno::INVAL) => eprintln!("SKIPPED because this kernel is older than 5.14"),
             Err(other) => panic!("{other}"),
         }
-        // No code, wherever it points.
+        // An address that is not code.
         assert_eq!(read_in(&[std::ptr::null()]), Err(Errno::FAULT));
     }
 

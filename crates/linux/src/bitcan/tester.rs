@@ -241,8 +241,8 @@ mod tests {
         }
     }
 
-    /// What the kernel would write, and what is made of it: no stamp more than there is room
-    /// for, whatever the header says.
+    /// Data that the kernel would write, and its interpretation: never more stamps than there is
+    /// room for, whatever the count in the header.
     #[test]
     fn the_header_is_not_believed() {
         let memory = Memory::anonymous(4096);

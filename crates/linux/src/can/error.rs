@@ -179,7 +179,7 @@ mod tests {
         assert!(attach("can0", Errno::PERM, &there).starts_with("cannot attach to can0"));
     }
 
-    /// Every Linux has this one.
+    /// Every Linux has this interface.
     #[test]
     fn the_loopback_interface_is_none_of_can() {
         let error = OpenError::attach("lo", Errno::NODEV);

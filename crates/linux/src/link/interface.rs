@@ -251,7 +251,7 @@ mod tests {
             },
         };
         assert_eq!(link(&body), Ok(expected));
-        // The same data of an interface that is none of CAN means something else.
+        // The same data of an interface that is not a CAN interface has another meaning.
         body.splice(2..4, 1_u16.to_ne_bytes());
         let other = link(&body).unwrap();
         assert_eq!((other.bit_rate, other.state), (None, None));
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// Every Linux has it.
+    /// Every Linux has this interface.
     #[test]
     fn the_loopback_interface_is_no_controller() {
         let lo = Link::find("lo").unwrap();

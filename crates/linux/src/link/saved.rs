@@ -283,7 +283,7 @@ mod tests {
         );
         let kinds: Vec<u16> = saved.options.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [1, 5, 6], "the data phase was never set up");
-        // No bit rate, but the segments; and the mask of what is to be set.
+        // No bit rate, but the segments; and the mask of the flags to set.
         assert_eq!(saved.options[0].1[..9], [0, 0, 0, 0, 0, 0, 0, 0, 125]);
         assert_eq!(saved.options[1].1, [2, 0, 0, 0, 2, 0, 0, 0]);
         assert_eq!(Saved::from_word(&saved.to_word()), Some(saved.clone()));

@@ -389,7 +389,7 @@ mod tests {
             ..Link::default()
         };
         assert_eq!(fast().differs(&at(500_000)), None);
-        // As a clock of 8 MHz has 83.3 kbit/s.
+        // The bit rate that a clock of 8 MHz produces for 83.3 kbit/s.
         let odd = Setup {
             rate: BitRate::new(83_300, None).unwrap(),
             ..fast()
@@ -400,7 +400,7 @@ mod tests {
         assert!(
             said.starts_with("can2 runs at 125000 bit/s, and its port is to have 500000 bit/s")
         );
-        // Nobody sends or receives at it; and a driver need not tell.
+        // An interface that is down carries no frames; and a driver need not report its bit rate.
         let down = Link {
             up: false,
             ..at(125_000)

@@ -119,7 +119,7 @@ mod tests {
             let _ = Control::parse(&bytes);
         }
 
-        /// Lengths that lie, in an otherwise good message.
+        /// Wrong lengths, in an otherwise valid message.
         #[test]
         fn any_length_ends(len in any::<usize>(), small in 0usize..200) {
             for len in [len, small] {

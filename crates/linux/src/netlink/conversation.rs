@@ -124,8 +124,8 @@ mod tests {
     const MULTI: u16 = 2;
     const INTERRUPTED: u16 = 0x12;
 
-    /// A kernel that says what it was told to. A datagram's messages are numbered from the first
-    /// request of the last datagram that was sent.
+    /// A kernel that returns prepared answers. The sequence numbers in a datagram are given by the
+    /// test.
     #[derive(Default)]
     struct Paper {
         answers: VecDeque<Vec<u8>>,
@@ -187,7 +187,7 @@ mod tests {
         ]);
         assert_eq!(listed(&mut kernel), Ok(Ok(vec![4, 5])));
         assert_eq!(kernel.sent.len(), 3);
-        // One that never rests is no list.
+        // A list that changes at every attempt fails.
         let mut kernel = paper((1..=TRIES as u32).map(|n| vec![done(INTERRUPTED, n)]));
         let error = listed(&mut kernel).unwrap_err();
         assert!(error.to_string().contains("changed all the time"));
@@ -204,7 +204,7 @@ mod tests {
         let mut kernel = paper([vec![item(MULTI, 1, 1)], vec![said(ERROR, 0, 1, &[])]]);
         let malformed = Err(Error::Answer(Malformed::Message));
         assert_eq!(listed(&mut kernel), malformed);
-        // The kernel falls silent.
+        // The kernel stops answering.
         let mut kernel = paper([vec![item(MULTI, 1, 1)]]);
         assert!(matches!(listed(&mut kernel), Err(Error::Socket { .. })));
     }
@@ -215,9 +215,9 @@ mod tests {
         let batch = [dump(), change.clone(), change.clone(), change];
         let mut kernel = paper([
             vec![errno(6, -1), item(MULTI, 8, 7)],
-            // Of a conversation before, and of none.
+            // Answers of an earlier conversation, and of none.
             vec![errno(7, -2), done(0, 7), errno(12, -3), item(0, 0, 9)],
-            // A second answer does not stand for another request's.
+            // A second answer does not count as another request's answer.
             vec![errno(10, 0), errno(10, -4), done(0, 9)],
             vec![errno(11, -17)],
             vec![item(MULTI, 8, 8), done(MULTI, 8)],
@@ -268,7 +268,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is said: an end, after no more datagrams than there are.
+        /// Any answers lead to an end, after no more datagrams than there are.
         #[test]
         fn any_answers_end(
             bytes in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..6),

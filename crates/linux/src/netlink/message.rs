@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What `ip link show` and the kernel say to each other, on a little-endian machine.
+    /// The messages between `ip link show` and the kernel, on a little-endian machine.
     #[cfg(target_endian = "little")]
     #[test]
     fn framing_is_the_header_files() {
@@ -326,7 +326,7 @@ mod tests {
             reason: Some(words.to_owned()),
         };
         let mut reason = Vec::new();
-        // The offset of what is wrong comes along.
+        // The answer also contains the offset of the error.
         attribute(&mut reason, 2, &40_u32.to_ne_bytes());
         attribute(
             &mut reason,
@@ -334,7 +334,7 @@ mod tests {
             format!("{words}\0").as_bytes(),
         );
         let code = (-95_i32).to_ne_bytes();
-        // 39 bytes, filled up to 40.
+        // 39 bytes, padded to 40.
         let request = Request::change(16, 0, vec![7; 23]).bytes(5);
         let whole = [&code[..], &request, &reason].concat();
         let capped = [&code[..], &request[..HEADER], &reason].concat();
@@ -350,7 +350,7 @@ mod tests {
         let bytes = said(NLMSG_DONE, NLM_F_ACK_TLVS, 5, &end);
         let message = messages(&bytes).next().unwrap().unwrap();
         assert_eq!(message.done(), Some(Some(refusal(Errno::INVAL))));
-        // What is not announced is not read: it is the request.
+        // Attributes that are not announced are not read: they could be the request.
         let bytes = said(NLMSG_ERROR, NLM_F_CAPPED, 5, &capped);
         let message = messages(&bytes).next().unwrap().unwrap();
         assert_eq!(message.answer(), Ok(Some(Some(Errno::OPNOTSUPP.into()))));
@@ -390,7 +390,7 @@ mod tests {
             let _ = (inner(&bytes, 1), text(&bytes), number(&bytes));
         }
 
-        /// Lengths that lie, in otherwise good messages.
+        /// Wrong lengths, in otherwise valid messages.
         #[test]
         fn any_length_ends(
             first in any::<u32>(), second in any::<u16>(), small in 0_u32..64,

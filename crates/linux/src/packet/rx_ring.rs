@@ -142,7 +142,7 @@ mod tests {
 
     const SLOT: usize = 128;
 
-    /// As the kernel fills a slot.
+    /// Fills a slot as the kernel does.
     fn fill(ring: &mut RxRing, i: usize, head: &Head, payload: &[u8]) {
         let mut put = |at: usize, bytes: &[u8]| {
             let room = ring.map.bytes_mut(i, at, bytes.len()).unwrap();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     proptest! {
-        /// Offsets and lengths that lie bring fewer bytes or none.
+        /// Wrong offsets and lengths bring fewer bytes or none.
         #[test]
         fn no_offset_is_believed_beyond_the_slot(
             status in any::<u32>(), at in any::<u16>(), len in any::<u32>(), small in 0u32..200,

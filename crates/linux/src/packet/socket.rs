@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use rustix::net::netdevice::name_to_index;
 
-    /// A socket, or why there is none on this machine.
+    /// Returns a socket, or the reason why there is none on this machine.
     fn socket() -> Option<Socket> {
         match Socket::open() {
             Ok(socket) => Some(socket),

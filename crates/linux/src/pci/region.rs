@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(parse(text, 3), None);
     }
 
-    /// A file in a device's place.
+    /// A file in place of a device.
     #[test]
     fn nothing_beyond_the_end() {
         let file = tempfile();
