@@ -6,8 +6,8 @@
 /// that ends when its task is done.
 pub fn ignore_termination() {
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGPIPE] {
-        // SAFETY: the disposition is SIG_IGN, so that no code of ours runs in a handler; the
-        // signals exist, and the call reads and writes no memory of ours.
+        // SAFETY: the disposition is SIG_IGN, so that no code of this process runs in a handler;
+        // the signals exist, and the call reads and writes no memory of this process.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
 }

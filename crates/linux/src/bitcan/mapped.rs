@@ -111,8 +111,8 @@ impl Controller {
         ioctl::control(&self.device, &control)
     }
 
-    /// Takes the controller off the bus: a transmission is cut off, and frames in the FIFO stay
-    /// unread.
+    /// Takes the controller off the bus: pending transmissions are aborted, and frames in the FIFO
+    /// stay unread.
     pub fn leave(&self) {
         // This cannot fail on a device that was opened as a mapped controller.
         let _ = ioctl::leave(&self.device);

@@ -165,10 +165,9 @@ fn words_now(rate: Option<BitRate>) -> String {
 }
 
 impl Setup {
-    /// Ensures that an interface is up and has these bit rates. An interface that is already up
-    /// either has them or is left alone, because another program may use it. With `own`, the caller
-    /// has set it up before, and it is set up anew.
-    /// it is set up anew.
+    /// Ensures that an interface is up and has these bit rates. An interface that is up at other
+    /// bit rates is left alone, which is an error, because another program may use it. With `own`,
+    /// the caller has set it up before, and it is set up anew.
     ///
     /// # Errors
     /// [`SetupError`].

@@ -71,8 +71,8 @@ proptest! {
         let (classic, present) = (pair(), pair());
         // A datagram has no device: the classic program would end there.
         let bare = on_any_device(&program);
-        // An interface that is none cannot be loaded by a classic program either (`SKF_AD_IFINDEX`
-        // drops then), so 0 stands in its place.
+        // A classic program cannot load the interface where there is none (`SKF_AD_IFINDEX` drops
+        // the datagram then), so the constant 0 replaces it.
         let zero: Vec<Instruction> = bare.0.iter().map(|i| match *i {
             load if load == Instruction::load(INTERFACE) => Instruction { code: 0, k: 0, ..load },
             other => other,
