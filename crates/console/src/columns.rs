@@ -1,14 +1,14 @@
-//! What fits the columns of a terminal.
+//! Text and tables that fit the columns of a terminal.
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width};
 
-/// What a terminal shows without breaking lines, characters.
+/// Characters per line that a terminal shows without breaking the line.
 pub const WIDTH: usize = 80;
 
-/// No column of names is made narrower than this.
+/// The smallest width, in characters, to which a column of names is reduced.
 const NARROWEST: usize = 8;
 
-/// Lines of at most [`WIDTH`] characters; a longer word has a line of its own.
+/// Breaks a text into lines of at most [`WIDTH`] characters; a longer word has a line of its own.
 pub fn wrapped(text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -23,14 +23,14 @@ pub fn wrapped(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The widest line.
+/// Returns the width of the widest line, in characters.
 pub fn width(table: &Table) -> usize {
     let lines = table.lines();
     lines.map(|line| line.chars().count()).max().unwrap_or(0)
 }
 
-/// At most [`WIDTH`] wide: with the names of these columns on several lines, the longest first,
-/// where they are too long.
+/// Returns the table with a width of at most [`WIDTH`]: where it is too wide, the names in these
+/// columns take several lines, the longest first.
 pub fn fitted(mut table: Table, names: &[usize]) -> Table {
     let mut too_wide = width(&table).saturating_sub(WIDTH);
     if too_wide == 0 {
@@ -50,7 +50,7 @@ pub fn fitted(mut table: Table, names: &[usize]) -> Table {
         too_wide -= 1;
     }
     for (column, room) in rooms {
-        // With a space on either side.
+        // Plus a space on either side.
         let room = u16::try_from(room + 2).unwrap_or(u16::MAX);
         if let Some(column) = table.column_mut(column) {
             column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(room)));
@@ -102,7 +102,7 @@ mod tests {
                     .count()
             };
             assert_eq!((count('m'), count('n')), (message, node), "{text}");
-            // The short one stands on one line.
+            // The short name is on one line.
             assert!(message > 5 || text.contains(" mmmmm "), "{text}");
         }
     }

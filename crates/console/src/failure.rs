@@ -1,30 +1,31 @@
-//! Why a command did not do what was asked, in words for the one who asked.
+//! Reasons for which a command failed, as messages for the user.
 
 use linux::with_causes;
 use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// Why a command did not do what was asked.
+/// The reason for which a command failed.
 #[derive(Clone, Debug)]
 pub enum Failure {
-    /// What was given is wrong; exit status 2.
+    /// The input is wrong; exit status 2.
     Input(String),
-    /// A file that was given has mistakes, with their places, as [`config::render`] gives them:
-    /// each begins with `error: ` itself. Exit status 2.
+    /// An input file has mistakes; the text contains them with their places, as [`config::render`]
+    /// formats them, and each mistake begins with `error: `. Exit status 2.
     Mistakes(String),
-    /// It could not be done; exit status 1.
+    /// The command could not be carried out; exit status 1.
     Run(String),
-    /// It was done, and ended otherwise than it should; a status of its own.
+    /// The command ran and ended otherwise than it should; it has an exit status of its own.
     Ended {
         /// The exit status.
         status: u8,
-        /// Why, in words.
+        /// The reason, as a message.
         text: String,
     },
-    /// The one who reads our output went away; not worth a word. Exit status [`Failure::CLOSED`].
+    /// The reader of standard output closed it, which is not worth a message. Exit status
+    /// [`Failure::CLOSED`].
     Silent,
-    /// A program that was run for the user ended with this status, which is ours too.
+    /// A program that was run for the user ended with this status, which the command returns too.
     Status(u8),
 }
 
@@ -32,17 +33,17 @@ impl Failure {
     /// The exit status where standard output was closed before everything was written.
     pub const CLOSED: u8 = 4;
 
-    /// What was given is wrong.
+    /// Returns a [`Failure::Input`] with this text.
     pub fn input(text: impl fmt::Display) -> Self {
         Self::Input(text.to_string())
     }
 
-    /// It could not be done; causes are added.
+    /// Returns a [`Failure::Run`] with the error and its causes as text.
     pub fn run(error: impl std::error::Error) -> Self {
         Self::Run(with_causes(&error))
     }
 
-    /// A file could not be read or written.
+    /// Returns the failure for a file that could not be read or written.
     pub fn file(verb: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let advice = match error.kind() {
             std::io::ErrorKind::NotFound => "; is the name right?",
@@ -51,7 +52,7 @@ impl Failure {
             _ => "",
         };
         let text = format!("cannot {verb} {}: {error}{advice}", path.display());
-        // What is to be read was given; what is to be written was asked for.
+        // The user supplied a file that the command reads, but only asked for one that it writes.
         if verb == "read" {
             Self::Input(text)
         } else {
@@ -61,7 +62,7 @@ impl Failure {
 }
 
 impl From<std::io::Error> for Failure {
-    /// For writing to standard output.
+    /// Converts an error of writing to standard output.
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::Silent
@@ -71,7 +72,7 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Prints why a command failed, and gives its exit status.
+/// Prints why a command failed, and returns its exit status.
 pub fn exit_code(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,7 +5,7 @@ use config::{LARGEST_FILE, Source};
 use std::io::Read;
 use std::path::Path;
 
-/// The text of a file, or of standard input for `-`.
+/// Reads the text of a file, or of standard input for `-`.
 pub fn read_source(path: &Path) -> Result<Source, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {

@@ -1,8 +1,8 @@
-//! What the command lines of `cangate` and `cangate-lab` have in common.
+//! The common parts of the command lines of `cangate` and `cangate-lab`.
 //!
 //! * [`Failure`]: why a command failed, and the exit status that follows from it ([`exit_code`]).
 //! * [`Color`]: the option `--color`.
-//! * [`input`]: files that are given; [`output`]: files and folders that a command is to write.
+//! * [`input`]: files that the user supplies; [`output`]: files and folders that a command writes.
 //! * [`value`]: values of options. [`table`], [`columns`]: tables, and text that fits a terminal.
 
 #![forbid(unsafe_code)]
@@ -24,8 +24,9 @@ pub use progress::ProgressLine;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
 
-/// Returns whether parsing ended at `--version` and `--verbose` is beside it: clap ends at
-/// `--version` and does not read what comes after it. `words` is the whole command line.
+/// Returns whether parsing ended at `--version` and the command line also contains `--verbose`:
+/// clap ends at `--version` and does not read the words after it. `words` is the whole command
+/// line.
 pub fn is_verbose_version(end: &clap::Error, words: impl Iterator<Item = OsString>) -> bool {
     end.kind() == ErrorKind::DisplayVersion
         && words

@@ -1,14 +1,14 @@
-//! Where results go: made, or refused, before anything is run for them.
+//! Output files and folders: a command creates or refuses them before it runs anything.
 
 use crate::Failure;
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Is there room for a file of this name? Its folder is made if it is missing.
+/// Checks that a file of this name can be written. Creates its folder if that is missing.
 ///
 /// # Errors
-/// A folder has the name, the file's folder cannot be made, or nothing can be written there.
+/// The path is a folder, the file's folder cannot be created, or nothing can be written there.
 pub fn file(path: &Path) -> Result<(), Failure> {
     if path.is_dir() {
         return Err(Failure::Run(format!(
@@ -19,18 +19,18 @@ pub fn file(path: &Path) -> Result<(), Failure> {
     let parent = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
-    // A device or a pipe is written as it is.
+    // A device or a pipe is written to as it is.
     if path.exists() && !path.is_file() {
         return Ok(());
     }
     folder(parent.unwrap_or_else(|| Path::new(".")))
 }
 
-/// Makes a folder if it is missing, with those above it, and tries whether files can be written in
+/// Creates a folder and its parents if they are missing, and checks that files can be written in
 /// it.
 ///
 /// # Errors
-/// It cannot be made, a file has its name, or nothing can be written there.
+/// The folder cannot be created, a file has its name, or nothing can be written there.
 pub fn folder(path: &Path) -> Result<(), Failure> {
     let refused = |verb: &str, error: &std::io::Error| {
         Failure::Run(format!(
@@ -44,13 +44,13 @@ pub fn folder(path: &Path) -> Result<(), Failure> {
     let made = OpenOptions::new().write(true).create_new(true).open(&trial);
     match made {
         Ok(_) => fs::remove_file(&trial).map_err(|error| refused("write into", &error)),
-        // Somebody else is at the same test.
+        // Another process is making the same check.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(refused("write into", &error)),
     }
 }
 
-/// The operating system's words, plainer where they lead astray.
+/// Returns the message of the operating system, or a clearer one where that would mislead.
 fn why(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {

@@ -1,26 +1,26 @@
-//! How far a command is, on one line of a terminal.
+//! The progress of a command, on one line of a terminal.
 
 use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// The line is written at most this often.
+/// The shortest time between two updates of the line.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Moves to the start of the line and clears it (ECMA-48 EL).
 const CLEAR: &str = "\r\x1b[K";
 
-/// A line on standard error that shows how much of a work is done. Nothing is written where
-/// standard error is not a terminal.
+/// A line on standard error that shows how much of the work is done. Nothing is written if standard
+/// error is not a terminal.
 pub struct ProgressLine {
     label: &'static str,
     is_shown: bool,
     began: Instant,
-    /// When the line was last written.
+    /// Time of the last update of the line.
     written: Cell<Option<Instant>>,
 }
 
 impl ProgressLine {
-    /// A line that begins with `label`.
+    /// Returns a line that begins with `label`.
     #[must_use]
     pub fn new(label: &'static str) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl ProgressLine {
         }
     }
 
-    /// Shows that `done` of `total` is done; of a total of 0 nothing is known.
+    /// Shows that `done` of `total` is done; a total of 0 means that it is not known.
     pub fn set(&self, done: u64, total: u64) {
         let now = Instant::now();
         let is_due = self
@@ -43,7 +43,7 @@ impl ProgressLine {
         }
         self.written.set(Some(now));
         let text = text(self.label, done, total, self.began.elapsed());
-        // A terminal that is gone is not an error of the work.
+        // A terminal that has gone is not an error of the work.
         let _ = write!(std::io::stderr(), "{CLEAR}{text}");
     }
 }
@@ -56,7 +56,7 @@ impl Drop for ProgressLine {
     }
 }
 
-/// The words of the line.
+/// Returns the text of the line.
 fn text(label: &str, done: u64, total: u64, elapsed: Duration) -> String {
     if total == 0 {
         return format!("{label} …");

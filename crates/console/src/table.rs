@@ -2,7 +2,8 @@
 
 use comfy_table::{Cell, CellAlignment, Table, TableStyle};
 
-/// The style of all tables: lines above and below the head and below the table, none between rows.
+/// Returns the style of all tables: lines above and below the head and below the table, none
+/// between rows.
 #[must_use]
 pub fn style() -> TableStyle {
     let rule = comfy_table::LineStyle::none().fill('─').junction('─');
@@ -12,7 +13,7 @@ pub fn style() -> TableStyle {
         .bottom_border(rule)
 }
 
-/// The first column left, the others right.
+/// Returns the cells of a row: the first column aligned left, the others right.
 #[must_use]
 pub fn row(cells: impl IntoIterator<Item = String>) -> Vec<Cell> {
     let cell = |(i, text): (usize, String)| {
@@ -26,7 +27,7 @@ pub fn row(cells: impl IntoIterator<Item = String>) -> Vec<Cell> {
     cells.into_iter().enumerate().map(cell).collect()
 }
 
-/// A table with a head.
+/// Returns a table with a head.
 #[must_use]
 pub fn table(head: &[&str]) -> Table {
     let mut table = Table::new();
@@ -36,7 +37,7 @@ pub fn table(head: &[&str]) -> Table {
     table
 }
 
-/// A number; a dot for 0, so that the eye finds the others.
+/// Returns the number as text; a dot for 0, so that the other numbers stand out.
 #[must_use]
 pub fn number(n: u64) -> String {
     if n == 0 {

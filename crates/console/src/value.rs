@@ -1,9 +1,9 @@
-//! Values of options that both programs have.
+//! Values of options that both programs accept.
 
 use frame::CanId;
 use frame::wire::parse_rate;
 
-/// A CAN ID in hexadecimal: 3 digits for the standard format, 8 for the extended one.
+/// Parses a CAN ID in hexadecimal: 3 digits for the standard format, 8 for the extended one.
 ///
 /// # Errors
 /// The text has other characters, another number of digits, or a number out of range.
@@ -21,7 +21,7 @@ pub fn can_id(text: &str) -> Result<CanId, String> {
     }
 }
 
-/// A bit rate in bit/s, such as 500k or 1M.
+/// Parses a bit rate in bit/s, such as 500k or 1M.
 ///
 /// # Errors
 /// The text is not a bit rate, or the rate is out of range.

@@ -1,6 +1,7 @@
-//! Errors as one line of text, for where text is all that passes.
+//! Errors as one line of text, for places that only take text.
 
-/// An error and its causes in one line; a cause that the line has already is not repeated.
+/// Returns an error and its causes in one line; a cause whose text the line already contains is not
+/// repeated.
 #[must_use]
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

@@ -1,5 +1,5 @@
 //! Classic BPF programs on sockets (`uapi/linux/filter.h`, `uapi/linux/bpf_common.h`): they see
-//! each datagram before it is queued, and say whether it is.
+//! each datagram before it is queued, and decide whether it is queued.
 #![allow(
     unsafe_code,
     reason = "a socket option whose value has an address in it"
@@ -13,10 +13,10 @@ use std::os::fd::{AsFd, AsRawFd};
 /// The most instructions of a program (`BPF_MAXINSNS`).
 pub const MOST_INSTRUCTIONS: usize = 4096;
 
-/// What `k` of a load from the packet begins with where it is no place in the packet but something
-/// that the kernel knows beside it (`SKF_AD_OFF`).
+/// Base of the values of `k` for which a load reads data that the kernel keeps about the packet
+/// (ancillary data) instead of an offset in the packet (`SKF_AD_OFF`).
 const ANCILLARY: u32 = (-0x1000_i32) as u32;
-/// Ancillary: the mark that the sending socket gave (`SKF_AD_MARK`).
+/// Ancillary: the mark that the sending socket set (`SKF_AD_MARK`).
 pub const MARK: u32 = ANCILLARY + 20;
 /// Ancillary: the number of the interface (`SKF_AD_IFINDEX`).
 pub const INTERFACE: u32 = ANCILLARY + 8;
@@ -27,13 +27,13 @@ pub const DEVICE_TYPE: u32 = ANCILLARY + 28;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Instruction {
-    /// What it does: `BPF_LD | BPF_W | BPF_ABS` …
+    /// The operation: `BPF_LD | BPF_W | BPF_ABS` …
     pub code: u16,
-    /// Instructions to pass over where a comparison holds.
+    /// Number of instructions to skip where a comparison holds.
     pub jt: u8,
-    /// Instructions to pass over where it does not.
+    /// Number of instructions to skip where it does not hold.
     pub jf: u8,
-    /// A number: a place, an operand, a distance.
+    /// A number: an offset, an operand or a distance.
     pub k: u32,
 }
 
@@ -49,44 +49,44 @@ impl Instruction {
         }
     }
 
-    /// A = the four bytes at `place`, most significant first; or what the kernel knows beside the
-    /// packet, in the machine's order, where `place` is one of the constants above.
+    /// Returns the load: A = the four bytes at offset `place`, most significant first; or ancillary
+    /// data in the machine's byte order, where `place` is one of the constants above.
     #[must_use]
     pub const fn load(place: u32) -> Self {
         Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, place)
     }
 
-    /// A = the byte at `place`.
+    /// Returns the load: A = the byte at offset `place`.
     #[must_use]
     pub const fn load_byte(place: u32) -> Self {
         Self::of(libc::BPF_LD | libc::BPF_B | libc::BPF_ABS, place)
     }
 
-    /// A = the length of the packet.
+    /// Returns the load: A = the length of the packet.
     #[must_use]
     pub const fn load_length() -> Self {
         Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0)
     }
 
-    /// A &= `mask`.
+    /// Returns the operation: A &= `mask`.
     #[must_use]
     pub const fn and(mask: u32) -> Self {
         Self::of(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, mask)
     }
 
-    /// Scratch memory at `place` (0 to 15) = A.
+    /// Returns the store: scratch memory at `place` (0 to 15) = A.
     #[must_use]
     pub const fn store(place: u32) -> Self {
         Self::of(libc::BPF_ST, place)
     }
 
-    /// A = scratch memory at `place` (0 to 15).
+    /// Returns the load: A = scratch memory at `place` (0 to 15).
     #[must_use]
     pub const fn recall(place: u32) -> Self {
         Self::of(libc::BPF_LD | libc::BPF_W | libc::BPF_MEM, place)
     }
 
-    /// Passes over `jt` instructions where A == `k`, else over `jf`.
+    /// Returns a jump that skips `jt` instructions where A == `k`, else `jf`.
     #[must_use]
     pub const fn jump_equal(k: u32, jt: u8, jf: u8) -> Self {
         let mut jump = Self::of(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k);
@@ -95,7 +95,7 @@ impl Instruction {
         jump
     }
 
-    /// Passes over `jt` instructions where A & `k` is not 0, else over `jf`.
+    /// Returns a jump that skips `jt` instructions where A & `k` is not 0, else `jf`.
     #[must_use]
     pub const fn jump_any(k: u32, jt: u8, jf: u8) -> Self {
         let mut jump = Self::of(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, k);
@@ -104,31 +104,31 @@ impl Instruction {
         jump
     }
 
-    /// Passes over `distance` instructions.
+    /// Returns a jump that skips `distance` instructions.
     #[must_use]
     pub const fn jump(distance: u32) -> Self {
         Self::of(libc::BPF_JMP | libc::BPF_JA, distance)
     }
 
-    /// The end: keeps so many bytes of the packet; 0 drops it.
+    /// Returns the end of a program: it keeps this many bytes of the packet; 0 drops it.
     #[must_use]
     pub const fn keep(bytes: u32) -> Self {
         Self::of(libc::BPF_RET | libc::BPF_K, bytes)
     }
 }
 
-/// Puts a program before the queue of a socket, in place of another one that was there, in one
-/// step. Packets that are queued already stay.
+/// Attaches a program to a socket, in front of its queue, and replaces the previous program, if
+/// any, in one step. Packets that are already queued stay.
 ///
 /// # Errors
-/// What setsockopt(2) says: EINVAL for a program that the kernel refuses (empty, longer than
+/// The error of setsockopt(2): EINVAL for a program that the kernel refuses (empty, longer than
 /// [`MOST_INSTRUCTIONS`], a jump beyond the end), ENOMEM for one that is too large for the socket's
 /// option memory (`net.core.optmem_max`).
 pub fn attach(socket: impl AsFd, program: &[Instruction]) -> Result<(), Errno> {
     let len = u16::try_from(program.len()).map_err(|_| Errno::INVAL)?;
     let program = libc::sock_fprog {
         len,
-        // The kernel does not write there; C has no other type.
+        // The kernel does not write there; the C structure has no pointer to const.
         filter: program.as_ptr().cast_mut().cast(),
     };
     // SAFETY: the option's value is one live `sock_fprog`, whose address and number are those of a
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixDatagram;
 
-    /// The kernel runs what is attached, on whatever socket.
+    /// The kernel runs the attached program, on any kind of socket.
     #[test]
     fn a_program_decides_what_is_queued() {
         let (a, b) = UnixDatagram::pair().unwrap();

@@ -15,43 +15,44 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What is always reported, wanted or not (epoll_ctl(2)).
+/// The events that are always reported, requested or not (epoll_ctl(2)).
 const ALWAYS: EventFlags = EventFlags::ERR.union(EventFlags::HUP);
 
-/// Room for an event.
+/// An empty event, for a buffer.
 pub(crate) const NO_EVENT: Event = Event {
     flags: EventFlags::empty(),
     data: epoll::EventData::new_u64(u64::MAX),
 };
 
-/// Places at which somebody may wait for a descriptor, said anew for each waiting as with
-/// [`Poll`](crate::Poll). The kernel keeps what was said last, and is told only what has changed: a
-/// waiting costs as much for hundreds of descriptors as for a few.
+/// A list of places, each with a descriptor to wait for or none; the list is given anew for each
+/// wait as with [`Poll`](crate::Poll). The kernel keeps the last list and gets only the changes: a
+/// wait costs as much for hundreds of descriptors as for a few.
 ///
-/// As long as a place names the same number, that must be the same open file: the kernel forgets a
-/// file that is closed, and this does not notice. [`Epoll::forget`] is for whoever closes files.
+/// As long as a place has the same descriptor number, this must be the same open file: the kernel
+/// forgets a file that is closed, and this type does not notice. A caller that closes files must
+/// call [`Epoll::forget`].
 pub struct Epoll {
     set: OwnedFd,
-    /// What was said, by place.
+    /// The present list, by place.
     places: Vec<Option<Watch>>,
-    /// The place that is said next.
+    /// The place of the next [`Epoll::add`].
     next: usize,
-    /// Something else was said than the last time.
+    /// The list differs from the last one.
     changed: bool,
-    /// The kernel is told all.
+    /// The kernel must get the whole list.
     anew: bool,
-    /// How many sets of the kernel's there were before.
+    /// The number of kernel sets that preceded the present one.
     before: u64,
-    /// What the kernel has been told, in the order of descriptors.
+    /// The files in the kernel's set, in the order of descriptors.
     files: Vec<File>,
-    /// Room for another such list.
+    /// Spare memory for another such list.
     spare: Vec<File>,
-    /// How many files are always ready.
+    /// The number of files that are always ready.
     always: usize,
-    /// Room for what is ready, and how much of it is.
+    /// The buffer for events; `found` of them are valid.
     events: Vec<Event>,
     found: usize,
-    /// What each descriptor is ready for after a waiting, by its number.
+    /// The events of each descriptor after a wait, by its number.
     ready: Vec<EventFlags>,
     /// The kernel has no epoll_pwait2(2).
     old: AtomicBool,
@@ -61,7 +62,7 @@ pub struct Epoll {
 struct File {
     fd: RawFd,
     what: EventFlags,
-    /// It cannot be waited for, because it is always ready: a file on a disk.
+    /// The file cannot be waited for, because it is always ready: a file on a disk.
     always: bool,
 }
 
@@ -72,14 +73,14 @@ impl AsFd for Epoll {
 }
 
 impl File {
-    /// An event's data is the descriptor's number.
+    /// Passes the file to the kernel. An event's data is the descriptor's number.
     fn tell(&self, set: &OwnedFd, what: libc::c_int) -> Result<()> {
         control(set, what, self.fd, self.what, self.fd as u64)
     }
 }
 
 impl Epoll {
-    /// An empty set.
+    /// Creates an empty set.
     ///
     /// # Errors
     /// Those of epoll_create1(2): too many descriptors, no memory.
@@ -101,12 +102,12 @@ impl Epoll {
         })
     }
 
-    /// What was said before is said anew, place by place.
+    /// Starts the list anew, from the first place on.
     pub fn clear(&mut self) {
         self.next = 0;
     }
 
-    /// Says what is waited for at the next place; `None` for nothing.
+    /// Sets the descriptor to wait for at the next place; `None` for no descriptor.
     #[inline]
     pub fn add(&mut self, what: impl Into<Option<Watch>>) {
         let what = what.into();
@@ -124,13 +125,14 @@ impl Epoll {
         self.next += 1;
     }
 
-    /// Descriptors may have been closed: the kernel is told all anew at the next waiting.
+    /// Notes that descriptors may have been closed: the kernel gets the whole list at the next
+    /// wait.
     pub fn forget(&mut self) {
         self.anew = true;
     }
 
-    /// Waits until a descriptor is ready, at most so long (`None`: for ever). Gives the number of
-    /// ready descriptors, 0 after the time or a signal.
+    /// Waits until a descriptor is ready, at most for `timeout` (`None`: for ever). Returns the
+    /// number of ready descriptors, 0 after the timeout or a signal.
     ///
     /// # Errors
     /// Those of epoll_ctl(2) and epoll_wait(2): no memory, or more descriptors than
@@ -140,16 +142,16 @@ impl Epoll {
         self.collect(timeout)
     }
 
-    /// Tells the kernel what has changed, for a waiting in another epoll that this one is in;
-    /// [`Epoll::collect`] belongs to it. The kernel's set may be another one from now on ([`AsFd`],
-    /// [`Epoll::number`]).
+    /// Passes the changes to the kernel, for a wait in another epoll that contains this one;
+    /// [`Epoll::collect`] completes the wait. The kernel's set may be a different one from now on
+    /// ([`AsFd`], [`Epoll::number`]).
     ///
     /// # Errors
     /// As [`Epoll::wait`].
     pub fn prepare(&mut self) -> io::Result<()> {
         if self.changed || self.anew || self.next < self.places.len() {
             self.places.truncate(self.next);
-            // Where this fails, all is told anew the next time.
+            // If this fails, the kernel gets the whole list the next time.
             let anew = std::mem::replace(&mut self.anew, true);
             self.tell(anew)?;
             self.anew = false;
@@ -158,21 +160,21 @@ impl Epoll {
         Ok(())
     }
 
-    /// Another number says that the kernel's set is another one. The one before has left whatever
-    /// it was in.
+    /// Returns the number of the kernel's set. Another number means that the kernel's set is
+    /// another one; the previous one has left every epoll that contained it.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.before
     }
 
-    /// Is a descriptor among those that were said which is always ready, so that nobody need wait
-    /// for the others?
+    /// Returns whether the list contains a descriptor that is always ready, so that the caller need
+    /// not wait for the others.
     #[must_use]
     pub const fn is_always_ready(&self) -> bool {
         self.always > 0
     }
 
-    /// The rest of [`Epoll::wait`].
+    /// Performs the rest of [`Epoll::wait`].
     ///
     /// # Errors
     /// Those of epoll_wait(2).
@@ -193,13 +195,14 @@ impl Epoll {
         Ok(self.found + self.always)
     }
 
-    /// Nothing was found: instead of [`Epoll::collect`], by whoever knows it.
+    /// Records that no descriptor is ready: for a caller that knows it, instead of
+    /// [`Epoll::collect`].
     pub fn nothing(&mut self) {
         self.mark(false);
         self.found = 0;
     }
 
-    /// Is the descriptor ready that was said at this place? Errors and hang-ups count.
+    /// Returns whether the descriptor at this place is ready. Errors and hang-ups count.
     #[must_use]
     pub fn is_ready(&self, place: usize) -> bool {
         let Some(Some(watch)) = self.places.get(place) else {
@@ -211,7 +214,7 @@ impl Epoll {
         flags.is_some_and(|flags| flags.intersects(flags_of(*watch) | ALWAYS))
     }
 
-    /// Enters what the events say, or takes it out again.
+    /// Records the flags of the events, or clears them again.
     fn mark(&mut self, enter: bool) {
         for event in self.events.iter().take(self.found) {
             let fd = usize::try_from(event.data.u64()).ok();
@@ -225,7 +228,7 @@ impl Epoll {
         }
     }
 
-    /// Tells the kernel what has changed, or all.
+    /// Passes the changes, or the whole list, to the kernel.
     fn tell(&mut self, anew: bool) -> Result<()> {
         let mut wanted = std::mem::take(&mut self.spare);
         wanted.clear();
@@ -249,7 +252,8 @@ impl Epoll {
         let gone = |file: &File| find(&wanted, file.fd).is_none() && !file.always;
         let mut closed = false;
         for file in before.iter().filter(|file| gone(file)) {
-            // One that somebody else still has open stays in the set, out of reach.
+            // A closed descriptor whose file is still open elsewhere stays in the set, out of
+            // reach.
             closed |= file.tell(&self.set, libc::EPOLL_CTL_DEL).is_err();
         }
         if anew || closed {
@@ -268,13 +272,13 @@ impl Epoll {
             };
             match told {
                 Ok(()) => {}
-                // A file on a disk, one that is closed, or the number is that of the set by now: as
-                // poll(2) does, say that it is ready, and whoever uses it learns more.
+                // A file on a disk, a closed one, or a number that is the set's own by now: report
+                // it as ready, as poll(2) does, so that the code that uses the file gets its error.
                 Err(Errno::PERM | Errno::BADF | Errno::INVAL) => file.always = true,
                 Err(error) => return Err(error),
             }
         }
-        // None at all is refused.
+        // The kernel refuses an empty buffer.
         self.events.resize(wanted.len().max(1), NO_EVENT);
         self.found = 0;
         self.ready.clear();
@@ -291,7 +295,7 @@ impl Epoll {
     }
 }
 
-/// The file of this number, in a list in the order of numbers.
+/// Returns the file with this descriptor, from a list in the order of descriptors.
 fn find(files: &[File], fd: RawFd) -> Option<&File> {
     let at = files.binary_search_by_key(&fd, |file| file.fd);
     files.get(at.ok()?)
@@ -304,15 +308,15 @@ fn flags_of(watch: Watch) -> EventFlags {
     flags
 }
 
-/// epoll_wait(2), at most so long (`None`: for ever). `old`: the kernel has no epoll_pwait2(2),
-/// which came with 5.11, so that another call waits; it is found out here.
+/// Calls epoll_wait(2), for at most `timeout` (`None`: for ever). `old`: the kernel has no
+/// epoll_pwait2(2), which came with Linux 5.11, so that another call waits; this function sets it.
 pub(crate) fn wait_for(
     set: &OwnedFd,
     events: &mut [Event],
     timeout: Option<Duration>,
     old: &AtomicBool,
 ) -> Result<usize> {
-    // A time beyond what the kernel can say is as good as for ever.
+    // A time beyond the kernel's range is as good as for ever.
     let time = timeout.and_then(|time| Timespec::try_from(time).ok());
     if !old.load(Ordering::Relaxed) {
         match epoll::wait(set, &mut *events, time.as_ref()) {
@@ -328,7 +332,7 @@ pub(crate) fn wait_for(
     epoll::wait(set, events, Some(&at_once))
 }
 
-/// epoll_ctl(2) on a descriptor that is known by its number.
+/// Calls epoll_ctl(2) for a descriptor that is given by its number.
 pub(crate) fn control(
     set: &OwnedFd,
     what: libc::c_int,
@@ -340,8 +344,8 @@ pub(crate) fn control(
         events: flags.bits(),
         u64: data,
     };
-    // SAFETY: the pointer is to a live `epoll_event`, which the call only reads. Numbers are all
-    // that it gets besides; one that names no open file is answered with EBADF.
+    // SAFETY: the pointer is to a live `epoll_event`, which the call only reads. The other
+    // arguments are numbers; one that names no open file is answered with EBADF.
     let result = unsafe { libc::epoll_ctl(set.as_raw_fd(), what, fd, &raw mut event) };
     if result == 0 {
         Ok(())
@@ -396,7 +400,7 @@ mod tests {
         assert_eq!(at_once(&mut epoll, &both), [false, true]);
         assert_eq!(at_once(&mut epoll, &both[..1]), [false]);
         assert_eq!(at_once(&mut epoll, &[]), []);
-        // A hang-up is said, wanted or not.
+        // A hang-up is reported, requested or not.
         drop(a);
         assert_eq!(at_once(&mut epoll, &[watch(&b, false, false)]), [true]);
     }
@@ -447,7 +451,7 @@ mod tests {
         assert_eq!(at_once(&mut epoll, &places[1..3]), [true, false]);
     }
 
-    /// A number that names another file: after `forget`, it is that one.
+    /// A number that names another file: after `forget`, the other file is watched.
     #[test]
     fn what_was_closed_is_forgotten() {
         let (_far, near) = UnixStream::pair().unwrap();
@@ -455,7 +459,7 @@ mod tests {
         let mut epoll = Epoll::new().unwrap();
         let places = [watch(&near, true, false)];
         assert_eq!(at_once(&mut epoll, &places), [false]);
-        // Somebody else has it open still: the kernel would go on to report it.
+        // The file is still open elsewhere: the kernel would go on to report it.
         let kept = near.try_clone().unwrap();
         let mut owned = OwnedFd::from(near);
         rustix::io::dup2(&other, &mut owned).unwrap();
@@ -464,13 +468,13 @@ mod tests {
         assert_eq!(at_once(&mut epoll, &places), [true]);
         drop(kept);
         drop(owned);
-        // Closed without a word, and no longer waited for: nothing is left.
+        // Closed without `forget`, and no longer waited for: nothing is left of it.
         let more = [None, watch(&other, true, false)];
         assert_eq!(at_once(&mut epoll, &more), [false, true]);
     }
 
     proptest! {
-        /// Whatever is waited for one time after another: the same places as by poll(2).
+        /// For any sequence of lists: the same places are ready as by poll(2).
         #[test]
         fn as_poll_says(
             rounds in prop::collection::vec(

@@ -1,8 +1,8 @@
-//! What a call through libc said.
+//! The error of a call through libc.
 
 use rustix::io::Errno;
 
-/// What the last system call of this thread through libc said.
+/// Returns the error of this thread's last system call through libc.
 pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

@@ -1,15 +1,16 @@
 //! One epoll for the descriptors of several owners, in which one thread waits for all of them.
 //!
-//! A port with several descriptors can have an epoll of its own, which others wait for as for one
-//! descriptor. Then each event takes two calls: one that waits, and one that asks the port's epoll
-//! what it was. And an epoll in an epoll, or in ppoll(2), is asked once more before and after each
-//! waiting. The [members](Member) of an [`EventSet`] have their descriptors in one epoll. Whoever
-//! waits in it brings each member what is its own, and the member picks that up without a call.
+//! A port with several descriptors can have an epoll of its own, which other code waits for as for
+//! one descriptor. Then each event takes two calls: one that waits, and one that asks the port's
+//! epoll for the event. And an epoll in an epoll, or in ppoll(2), is queried once more before and
+//! after each wait. The [members](Member) of an [`EventSet`] have their descriptors in one epoll.
+//! The thread that waits in it delivers each member's events, and the member picks them up without
+//! a call.
 //!
-//! # Who waits
-//! A thread that [attends](EventSet::attend) the set waits by [`EventSet::wait`]. Where nobody
-//! does, a member looks itself when it is asked ([`Member::take`]), and the set's descriptor is
-//! readable when there is something for any of them.
+//! # Waiting
+//! A thread that [attends](EventSet::attend) the set waits by [`EventSet::wait`]. Where no thread
+//! does, a member checks the epoll itself when it is asked ([`Member::take`]), and the set's
+//! descriptor is readable when any member has an event.
 
 use crate::Errno;
 use crate::epoll::{NO_EVENT, control, wait_for};
@@ -22,32 +23,32 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Events that one call brings at most; more stay for the next one.
+/// The most events that one call brings; further ones stay for the next call.
 const AT_ONCE: usize = 32;
-/// The event of the set's own bell. No member has this number.
+/// The event data of the set's own bell. No member has this number.
 const BELL: u64 = u64::MAX;
 
-/// When a descriptor brings its member something.
+/// The condition under which a descriptor brings its member an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
     /// As long as there is something to read.
     Level,
-    /// Each time that something was written: nobody need read it. An event descriptor (eventfd(2)),
-    /// for example.
+    /// Each time that something was written, which need not be read. For an event descriptor
+    /// (eventfd(2)), for example.
     Edge,
 }
 
 /// Descriptors of several owners in one epoll.
 pub struct EventSet {
     epoll: OwnedFd,
-    /// Wakes who waits, when a member was [stirred](Member::stir) by another thread.
+    /// Wakes the waiting thread when a member was [stirred](Member::stir) by another thread.
     bell: OwnedFd,
     known: Mutex<Known>,
-    /// Somebody waits in the set again and again.
+    /// A thread waits in the set repeatedly.
     attended: AtomicBool,
-    /// Somebody waits just now, or is about to.
+    /// A thread waits at present, or is about to.
     asleep: AtomicBool,
-    /// A member was stirred since the last waiting began.
+    /// A member was stirred since the last wait began.
     stirred: AtomicBool,
     /// The kernel has no epoll_pwait2(2).
     old: AtomicBool,
@@ -55,12 +56,13 @@ pub struct EventSet {
 
 #[derive(Default)]
 struct Known {
-    /// The number of the next member. Numbers are not used again, so that no event of one that has
-    /// gone is another's.
+    /// The number of the next member. Numbers are not used again, so that an event of a member that
+    /// is gone never reaches another one.
     next: u32,
-    /// What there is for each member, in the order of their numbers.
+    /// The pending bits of each member, in the order of the members' numbers.
     members: Vec<(u32, Arc<AtomicU32>)>,
-    /// Whose each descriptor is, as far as is known: one that was closed is not taken out.
+    /// The owner of each descriptor, as far as is known: a descriptor that was closed is not
+    /// removed.
     owners: Vec<(RawFd, u32)>,
 }
 
@@ -69,7 +71,7 @@ fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
 }
 
 impl EventSet {
-    /// A set without members.
+    /// Creates a set without members.
     ///
     /// # Errors
     /// Those of epoll_create1(2) and eventfd(2): too many descriptors, no memory.
@@ -89,7 +91,7 @@ impl EventSet {
         Ok(Arc::new(set))
     }
 
-    /// A new member.
+    /// Creates a new member.
     #[must_use]
     pub fn member(self: &Arc<Self>) -> Member {
         let has = Arc::new(AtomicU32::new(0));
@@ -105,20 +107,21 @@ impl EventSet {
         }
     }
 
-    /// From now on somebody waits by [`EventSet::wait`] (true), so that members need not look
-    /// themselves; or no longer does (false).
+    /// Declares that from now on a thread waits by [`EventSet::wait`] (true), so that members need
+    /// not check themselves, or that it no longer does (false).
     pub fn attend(&self, attended: bool) {
         self.attended.store(attended, Ordering::SeqCst);
     }
 
-    /// Waits until there is something for a member, at most so long (`None`: for ever), and brings
-    /// all members what is theirs. Gives how many events there were, 0 after the time or a signal.
+    /// Waits until there is an event for a member, at most for `timeout` (`None`: for ever), and
+    /// delivers their events to all members. Returns the number of events, 0 after the timeout or a
+    /// signal.
     ///
     /// # Errors
-    /// Those of epoll_wait(2) but EINTR.
+    /// Those of epoll_wait(2) except EINTR.
     pub fn wait(&self, timeout: Option<Duration>) -> io::Result<usize> {
-        // Who stirs a member from here on sees that somebody waits, or has done so before the next
-        // line.
+        // A thread that stirs a member from here on sees `asleep` and rings the bell; one that did
+        // not see it has set `stirred` before the next line reads it.
         self.asleep.store(true, Ordering::SeqCst);
         let stirred = self.stirred.swap(false, Ordering::SeqCst);
         let timeout = if stirred {
@@ -154,10 +157,10 @@ impl AsFd for EventSet {
     }
 }
 
-/// The member's number, and what there is for it.
+/// Returns the member's number, and its event as a bit.
 const fn parts(data: u64) -> (u32, u32) {
     if data == BELL {
-        // Nobody has this number.
+        // No member has this number.
         return (u32::MAX, 0);
     }
     ((data >> 8) as u32, 1 << (data as u32 & 31))
@@ -171,9 +174,9 @@ pub struct Member {
 }
 
 impl Member {
-    /// Bit `what` (0 to 31) of [`Member::take`] is to be set when this descriptor is readable. It
-    /// is the member's until [`Member::leave`]; one that is closed before has left by itself, if
-    /// nobody else has the same file open.
+    /// Adds a descriptor: from now on bit `what` (0 to 31) of [`Member::take`] is set when it is
+    /// readable. The descriptor belongs to the member until [`Member::leave`]; one that is closed
+    /// earlier leaves the set on its own, unless the same file is open elsewhere.
     ///
     /// # Errors
     /// Those of epoll_ctl(2): no memory, `/proc/sys/fs/epoll/max_user_watches`, a file that cannot
@@ -185,7 +188,7 @@ impl Member {
         let data = u64::from(self.number) << 8 | u64::from(what & 31);
         let mut known = lock(&self.set.known);
         match control(&self.set.epoll, libc::EPOLL_CTL_ADD, fd, flags, data) {
-            // The same file was here by the same number before.
+            // The set already had the same file under the same number.
             Err(Errno::EXIST) => control(&self.set.epoll, libc::EPOLL_CTL_MOD, fd, flags, data)?,
             told => told?,
         }
@@ -194,42 +197,42 @@ impl Member {
         Ok(())
     }
 
-    /// What there is since the last call, as bits.
+    /// Returns the events since the last call, as bits.
     #[must_use]
     pub fn take(&self) -> u32 {
         if !self.set.attended.load(Ordering::SeqCst) {
-            // What fails here fails again the next time.
+            // A call that fails here fails again the next time.
             let _ = self.set.collect(Some(Duration::ZERO));
         }
         self.has.swap(0, Ordering::SeqCst)
     }
 
-    /// Would [`Member::take`] of an attended set give something?
+    /// Returns whether [`Member::take`] of an attended set would return an event.
     #[must_use]
     pub fn has_some(&self) -> bool {
         self.has.load(Ordering::SeqCst) != 0
     }
 
-    /// Sets bit `what` (0 to 31), by whichever thread, and ends the waiting.
+    /// Sets bit `what` (0 to 31), from any thread, and ends the wait.
     pub fn stir(&self, what: u8) {
         self.has.fetch_or(1 << (what & 31), Ordering::SeqCst);
         self.set.stirred.store(true, Ordering::SeqCst);
         let somebody_picks_it_up =
             self.set.attended.load(Ordering::SeqCst) && !self.set.asleep.load(Ordering::SeqCst);
         if !somebody_picks_it_up {
-            // A counter that is full says it, too.
+            // A full counter makes the bell readable, too.
             let _ = rustix::io::write(&self.set.bell, &1_u64.to_ne_bytes());
         }
     }
 
-    /// Its set.
+    /// Returns the member's set.
     #[must_use]
     pub const fn set(&self) -> &Arc<EventSet> {
         &self.set
     }
 
-    /// Takes all descriptors of the member out of the set: for whoever closes files that somebody
-    /// else has open, too. They would go on to bring events for nobody.
+    /// Takes all descriptors of the member out of the set. Needed before closing files that are
+    /// also open elsewhere: they would go on to bring events for which no member exists.
     pub fn leave(&self) {
         let mut known = lock(&self.set.known);
         known.owners.retain(|(fd, number)| {
@@ -274,7 +277,7 @@ mod tests {
         rustix::io::write(counter, &1_u64.to_ne_bytes()).unwrap();
     }
 
-    /// The set's descriptor is readable.
+    /// Returns whether the set's descriptor is readable.
     fn is_readable(set: &EventSet) -> bool {
         let mut poll = crate::Poll::default();
         poll.add_fd(set.as_fd().as_raw_fd(), true, false);
@@ -298,7 +301,7 @@ mod tests {
         assert!(one.has_some() && other.has_some());
         assert_eq!((one.take(), other.take()), (1 << 3, 1 << 31));
         assert!(!one.has_some() && !other.has_some());
-        // What was not read is there again; what was written once is not.
+        // Data that was not read brings an event again; data that was written once does not.
         assert_eq!(set.wait(AT_ONCE).unwrap(), 1);
         assert_eq!((one.take(), other.take()), (1 << 3, 0));
         (&near).read_exact(&mut [0]).unwrap();
@@ -354,7 +357,7 @@ mod tests {
         }
     }
 
-    /// A file that somebody else has open stays in an epoll after it was closed.
+    /// A file that is also open elsewhere stays in an epoll after it was closed.
     #[test]
     fn nothing_comes_of_the_descriptors_of_a_member_that_has_left() {
         let set = EventSet::new().unwrap();
@@ -367,7 +370,8 @@ mod tests {
         drop(near);
         assert!(!is_readable(&set));
         drop(kept);
-        // One that was closed before is nobody's any more, and another member's has its number.
+        // A descriptor that was closed earlier belongs to no member, and another member's has its
+        // number.
         let (a, b) = (set.member(), set.member());
         let first = counter();
         a.add(&first, 0, Trigger::Edge).unwrap();
@@ -381,13 +385,13 @@ mod tests {
             ring(&second);
             assert_eq!(b.take(), 1 << 5);
         }
-        // Of the file that is left, there is at most an event of one who has left.
+        // The file that is left brings at most an event of a member that has left.
         drop(a);
         ring(&copy);
         assert_eq!(b.take(), 0);
     }
 
-    /// The same file by the same number once more: the last one who says so has it.
+    /// The same file is added by the same number once more: the last member that adds it gets it.
     #[test]
     fn a_descriptor_can_be_added_again() {
         let set = EventSet::new().unwrap();

@@ -1,15 +1,15 @@
-//! Which kernel runs, for what can be told in no other way.
+//! The version of the running kernel, for facts that cannot be found out in another way.
 
-/// Is the running kernel of this series, or a later one? No where its release is not a version.
-/// Distributions may have brought a change back to an older one, so ask this only where nothing
-/// else tells.
+/// Returns whether the running kernel is of this series or a later one; false where its release is
+/// not a version. Distributions may have backported a change to an older series, so use this only
+/// where no other test exists.
 #[must_use]
 pub fn is_at_least(series: (u32, u32)) -> bool {
     let uname = rustix::system::uname();
     parse(&uname.release().to_string_lossy()).is_some_and(|running| running >= series)
 }
 
-/// `6.1.0-50-amd64` → 6.1
+/// Parses a release: `6.1.0-50-amd64` → 6.1
 fn parse(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     let mut next = || numbers.next()?.parse().ok();

@@ -1,7 +1,7 @@
-//! Linux, as far as CAN needs it: everything that is `unsafe` toward the kernel is in this crate,
-//! and what it offers is safe to use.
+//! Linux interfaces that CAN needs. All code that is `unsafe` toward the kernel is in this crate,
+//! and its interface is safe to use.
 //!
-//! | where | what |
+//! | module | contents |
 //! |---|---|
 //! | [`can`] | raw CAN sockets: options, filters, the kernel's frame layout |
 //! | [`packet`] | packet sockets, which see the frames of interfaces before the protocols do |
@@ -10,19 +10,19 @@
 //! | [`netlink`] | the one netlink socket: messages, attributes, acknowledgements, lists |
 //! | [`link`] | network interfaces: list, watch, bit rate, controller state |
 //! | [`socket`] | options that any socket has |
-//! | [`listener`] | Unix sockets at a path: whoever listens, whoever connects |
-//! | [`shared`] | memory that other processes or machines write, too |
-//! | [`kernel`] | which kernel runs |
+//! | [`listener`] | Unix sockets at a path: listening and connecting |
+//! | [`shared`] | memory that other processes or machines also write |
+//! | [`kernel`] | the version of the running kernel |
 //! | [`mod@poll`], [`mod@epoll`] | waiting for any of a few descriptors, and of many |
 //! | [`events`] | one epoll for the descriptors of several owners |
 //! | [`schedule`] | scheduling and locked memory |
-//! | [`uring`] | datagrams by io_uring: a box for those that come in, one for those that go out (with the feature `io-uring`; else nothing can be opened) |
+//! | [`uring`] | datagrams by io_uring (feature `io-uring`; without it nothing can be opened) |
 //! | [`signals`] | signals of this process |
-//! | [`pci`] | PCI devices without a driver of the kernel's: regions, interrupts |
+//! | [`pci`] | PCI devices without a kernel driver: regions, interrupts |
 //! | [`bitcan`] | the tester of the bit-timed buses of `kmod/bitcan` |
 //!
-//! It says what was tried and what the kernel answered. What follows from that (queues, trying
-//! again, coming back after an interface was unplugged) is decided by those who use it.
+//! The crate reports what was tried and the error that the kernel returned. Its users decide on the
+//! consequences (queues, retries, recovery after an interface was unplugged).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -78,5 +78,5 @@ pub use causes::with_causes;
 pub use epoll::Epoll;
 pub use events::EventSet;
 pub use poll::Poll;
-/// What the kernel answers when it refuses.
+/// The error that the kernel returns when it refuses a call.
 pub use rustix::io::Errno;

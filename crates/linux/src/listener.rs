@@ -8,13 +8,13 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Why there is none.
+/// The reason why a path could not be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Another process has the socket.
+    /// Another process listens at the path.
     #[error("another process has {}", .0.display())]
     Taken(PathBuf),
-    /// Something is there that is no socket.
+    /// A file that is not a socket is at the path.
     #[error("{} is there and is no socket", .0.display())]
     NoSocket(PathBuf),
     /// The system's error.
@@ -22,8 +22,8 @@ pub enum ListenError {
     System(PathBuf, #[source] io::Error),
 }
 
-/// A socket that listens. Its file is removed in the end, unless somebody else has put another one
-/// there.
+/// A listening socket. Its file is removed when the value is dropped, unless another process has
+/// replaced the file.
 #[derive(Debug)]
 pub struct Listener {
     listener: UnixListener,
@@ -31,14 +31,14 @@ pub struct Listener {
     identity: Option<(u64, u64)>,
 }
 
-/// Which file is there.
+/// Returns the identity (device and inode numbers) of the file at this path.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let there = std::fs::symlink_metadata(path).ok()?;
     Some((there.dev(), there.ino()))
 }
 
 impl Listener {
-    /// Listens at `path`. A socket that nobody listens at any more is replaced.
+    /// Listens at `path`. Replaces a socket at which no process listens any more.
     ///
     /// # Errors
     /// [`ListenError`].
@@ -49,7 +49,7 @@ impl Listener {
             Ok(there) if !there.file_type().is_socket() => {
                 return Err(ListenError::NoSocket(path.to_owned()));
             }
-            // Again: so many wait there already that the next one would have to wait, too.
+            // EAGAIN: the queue of waiting connections is full, so a process listens there.
             Ok(_) if matches!(connect(path), Ok(_) | Err(Errno::AGAIN)) => {
                 return Err(ListenError::Taken(path.to_owned()));
             }
@@ -64,7 +64,7 @@ impl Listener {
         })
     }
 
-    /// Whoever has connected; `None` where nobody waits.
+    /// Accepts a connection; `None` where no connection is waiting.
     #[must_use]
     pub fn accept(&self) -> Option<UnixStream> {
         Some(self.listener.accept().ok()?.0)
@@ -85,10 +85,10 @@ impl Drop for Listener {
     }
 }
 
-/// Connects without waiting for a process that is busy with somebody else.
+/// Connects without waiting, even if the listening process is busy with other connections.
 ///
 /// # Errors
-/// What connect(2) says.
+/// The error of connect(2).
 pub fn connect(path: &Path) -> rustix::io::Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

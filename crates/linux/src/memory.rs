@@ -7,15 +7,15 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a word. Everything in the mapping begins at a multiple of it.
+/// Size of a word in bytes. Everything in the mapping begins at a multiple of it.
 pub(crate) const WORD: usize = size_of::<u64>();
 
-/// A mapping. It is read and written in words and atomically, because the kernel writes to it at
+/// A mapping. It is read and written in words and atomically, because the kernel may write to it at
 /// any time.
 pub(crate) struct Memory {
     start: NonNull<u64>,
     words: usize,
-    /// Bytes that were mapped.
+    /// Number of bytes that were mapped.
     mapped: usize,
 }
 
@@ -29,8 +29,8 @@ unsafe impl Sync for Memory {}
 impl Memory {
     /// Maps `len` bytes of a device, rounded down to whole words.
     pub(crate) fn map(device: impl AsFd, len: usize) -> Result<Self, Errno> {
-        // SAFETY: the kernel chooses a place where nothing is (a null hint without MAP_FIXED), so
-        // that no memory of this process changes; nobody else gets the address.
+        // SAFETY: the kernel chooses an unused address range (a null hint without MAP_FIXED), so
+        // that no memory of this process changes; no other code gets the address.
         let start = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -44,7 +44,7 @@ impl Memory {
         Self::of(start.cast(), len)
     }
 
-    /// Memory of no device, zeroed.
+    /// Maps memory of no device, zeroed.
     #[cfg(test)]
     pub(crate) fn anonymous(len: usize) -> Self {
         // SAFETY: as in `map`.
@@ -68,7 +68,7 @@ impl Memory {
         })
     }
 
-    /// Bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.words * WORD
     }
@@ -79,20 +79,20 @@ impl Memory {
             return None;
         }
         // SAFETY: `at / WORD` is below `words`, so that the word lies within the mapping, which
-        // lives as long as `self`; mappings begin at a page, so that a whole number of words
-        // after it is aligned; this process reads and writes the mapping through such atomics
-        // only, and what the kernel writes is like a store of another thread's.
+        // lives as long as `self`; mappings begin at a page, so that a whole number of words after
+        // it is aligned; this process reads and writes the mapping through such atomics only, and a
+        // write by the kernel is like a store by another thread.
         Some(unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(at / WORD)) })
     }
 
-    /// The word at byte `at`; with acquire ordering, so that what was written before it is seen.
+    /// Returns the word at byte `at`; with acquire ordering, so that earlier writes are visible.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<u64> {
         Some(self.word(at)?.load(Ordering::Acquire))
     }
 
-    /// Writes the word at byte `at`, with release ordering: whoever sees it sees what was written
-    /// before; false where there is none.
+    /// Writes the word at byte `at`, with release ordering: a reader of the word sees earlier
+    /// writes; false where the mapping has no such word.
     #[inline]
     pub(crate) fn set(&self, at: usize, value: u64) -> bool {
         self.word(at)
@@ -100,7 +100,7 @@ impl Memory {
             .is_some()
     }
 
-    /// Copies whole words out of the mapping; false where it does not reach so far.
+    /// Copies whole words out of the mapping; false where the mapping is too short.
     pub(crate) fn read(&self, at: usize, into: &mut [u64]) -> bool {
         let end = into.len().checked_mul(WORD).and_then(|n| n.checked_add(at));
         if end.is_none_or(|end| end > self.len()) {
@@ -113,7 +113,7 @@ impl Memory {
         })
     }
 
-    /// Copies whole words into the mapping; false where it does not reach so far.
+    /// Copies whole words into the mapping; false where the mapping is too short.
     pub(crate) fn write(&self, at: usize, from: &[u64]) -> bool {
         let end = from.len().checked_mul(WORD).and_then(|n| n.checked_add(at));
         if end.is_none_or(|end| end > self.len()) {
@@ -129,15 +129,15 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, made by `map` with this start and this length, which
-        // the kernel rounds up to pages as it did for mmap(2). Nobody has a reference into it any
-        // more: they borrow from `self`.
+        // SAFETY: the mapping is this value's, created by `map` with this start and this length,
+        // which the kernel rounds up to pages as it did for mmap(2). No reference into it is left,
+        // because references borrow from `self`.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.mapped) };
     }
 }
 
-/// A mapping of `WORDS` words. That their number is known when this is compiled leaves out most of
-/// the comparisons with it, on a way where each instruction counts.
+/// A mapping of `WORDS` words. Because their number is known at compile time, most of the bounds
+/// checks are left out, on a path where each instruction counts.
 pub(crate) struct Page<const WORDS: usize>(Memory);
 
 impl<const WORDS: usize> Page<WORDS> {
@@ -158,19 +158,19 @@ impl<const WORDS: usize> Page<WORDS> {
         if !at.is_multiple_of(WORD) || at / WORD >= WORDS {
             return None;
         }
-        // SAFETY: `at / WORD` is below `WORDS`, and `of` takes no mapping that has fewer words; the
-        // rest as in `Memory::word`.
+        // SAFETY: `at / WORD` is below `WORDS`, and `of` refuses a mapping that has fewer words;
+        // the rest as in `Memory::word`.
         Some(unsafe { AtomicU64::from_ptr(self.0.start.as_ptr().add(at / WORD)) })
     }
 
-    /// As [`Memory::get`].
+    /// Does the same as [`Memory::get`].
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<u64> {
         Some(self.word(at)?.load(Ordering::Acquire))
     }
 
-    /// Writes the word at byte `at`, with release ordering: whoever sees it sees what was written
-    /// before; false where there is none.
+    /// Writes the word at byte `at`, with release ordering: a reader of the word sees earlier
+    /// writes; false where the mapping has no such word.
     #[inline]
     pub(crate) fn set(&self, at: usize, value: u64) -> bool {
         self.word(at)
@@ -179,8 +179,7 @@ impl<const WORDS: usize> Page<WORDS> {
     }
 }
 
-/// A device's registers, mapped. Each access happens once, with its size, in the order of the
-/// program.
+/// A device's registers, mapped. Each access happens once, with its size, in program order.
 pub(crate) struct Registers32 {
     start: NonNull<u8>,
     len: usize,
@@ -191,7 +190,7 @@ pub(crate) struct Registers32 {
 unsafe impl Send for Registers32 {}
 
 impl Registers32 {
-    /// Maps `len` bytes of a device from its beginning.
+    /// Maps `len` bytes of a device from its start.
     pub(crate) fn map(device: impl AsFd, len: usize) -> Result<Self, Errno> {
         // SAFETY: as in `Memory::map`.
         let start = unsafe {
@@ -208,12 +207,13 @@ impl Registers32 {
         Ok(Self { start, len })
     }
 
-    /// Bytes.
+    /// Returns the length in bytes.
     pub(crate) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Where a register of type `T` is, if it lies within the mapping at a multiple of its size.
+    /// Returns the address of a register of type `T`, if it lies within the mapping at a multiple
+    /// of its size.
     fn at<T>(&self, offset: usize) -> Option<*mut T> {
         let size = size_of::<T>();
         let end = offset.checked_add(size)?;
@@ -223,7 +223,7 @@ impl Registers32 {
     }
 
     pub(crate) fn read8(&self, offset: usize) -> Option<u8> {
-        // SAFETY: `at` gives pointers into the mapping only, which lives as long as `self`; any
+        // SAFETY: `at` returns pointers into the mapping only, which lives as long as `self`; any
         // bits are a `u8`. Volatile: the device sees each access.
         self.at(offset)
             .map(|at| unsafe { std::ptr::read_volatile(at) })
@@ -231,14 +231,14 @@ impl Registers32 {
 
     pub(crate) fn write8(&self, offset: usize, value: u8) {
         if let Some(at) = self.at(offset) {
-            // SAFETY: as in `read8`; the memory is the device's and nobody has a reference to it.
+            // SAFETY: as in `read8`; the memory is the device's and no reference to it exists.
             unsafe { std::ptr::write_volatile(at, value) };
         }
     }
 
-    /// PCI is little-endian.
+    /// Reads 32 bits. PCI is little-endian.
     pub(crate) fn read32(&self, offset: usize) -> Option<u32> {
-        // SAFETY: as in `read8`; `at` gives aligned pointers only, and any bits are a `u32`.
+        // SAFETY: as in `read8`; `at` returns aligned pointers only, and any bits are a `u32`.
         let value = self
             .at(offset)
             .map(|at| unsafe { std::ptr::read_volatile(at) });
@@ -247,7 +247,7 @@ impl Registers32 {
 
     pub(crate) fn write32(&self, offset: usize, value: u32) {
         if let Some(at) = self.at(offset) {
-            // SAFETY: as in `write8`; `at` gives aligned pointers only.
+            // SAFETY: as in `write8`; `at` returns aligned pointers only.
             unsafe { std::ptr::write_volatile(at, value.to_le()) };
         }
     }
@@ -261,7 +261,7 @@ impl std::fmt::Debug for Registers32 {
 
 impl Drop for Registers32 {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, made by `map` with this start and this length;
+        // SAFETY: the mapping is this value's, created by `map` with this start and this length;
         // pointers into it do not outlive the calls above.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }

@@ -6,10 +6,10 @@ use crate::errno::last_errno;
 use std::mem::size_of_val;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Values that the kernel may read byte by byte, or write.
+/// Values whose bytes the kernel may read or write.
 ///
 /// # Safety
-/// The type is made of integers, has no gaps between them, and is valid with any bytes in it.
+/// The type consists of integers, has no gaps between them, and is valid with any bytes in it.
 pub(crate) unsafe trait Plain: Copy {}
 
 // SAFETY: an integer.
@@ -21,7 +21,7 @@ unsafe impl Plain for u32 {}
 // SAFETY: an array has no gaps between its elements, which are `Plain`.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
-/// setsockopt(2) with one value.
+/// Calls setsockopt(2) with one value.
 pub(crate) fn set<T: Plain>(
     socket: impl AsFd,
     level: libc::c_int,
@@ -31,7 +31,7 @@ pub(crate) fn set<T: Plain>(
     set_slice(socket, level, option, std::slice::from_ref(value))
 }
 
-/// setsockopt(2) with a list of values, which may be empty.
+/// Calls setsockopt(2) with a list of values, which may be empty.
 pub(crate) fn set_slice<T: Plain>(
     socket: impl AsFd,
     level: libc::c_int,
@@ -59,7 +59,8 @@ pub(crate) fn set_slice<T: Plain>(
     }
 }
 
-/// getsockopt(2) into `value`; the bytes that the kernel wrote. What it does not write stays.
+/// Calls getsockopt(2) into `value`; returns the number of bytes that the kernel wrote. Other bytes
+/// of `value` stay as they are.
 pub(crate) fn get<T: Plain>(
     socket: impl AsFd,
     level: libc::c_int,

@@ -9,26 +9,26 @@ use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// What to wait for on one descriptor.
+/// The events to wait for on one descriptor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Watch {
     /// The descriptor.
     pub fd: RawFd,
-    /// There is something to read.
+    /// Whether to wait until there is something to read.
     pub readable: bool,
-    /// There is room to write.
+    /// Whether to wait until there is room to write.
     pub writable: bool,
 }
 
-/// File descriptors to wait for, built anew for each waiting: which ones there are changes with
-/// what their owners hold. The room is reused.
+/// File descriptors to wait for, listed anew for each wait: the list changes with the state of
+/// their owners. The memory is reused.
 #[derive(Default)]
 pub struct Poll {
     fds: Vec<libc::pollfd>,
 }
 
 impl Poll {
-    /// Room for so many descriptors without an allocation.
+    /// Returns an empty list with room for this many descriptors without an allocation.
     #[must_use]
     pub fn with_capacity(fds: usize) -> Self {
         Self {
@@ -36,12 +36,12 @@ impl Poll {
         }
     }
 
-    /// Forgets all.
+    /// Removes all descriptors.
     pub fn clear(&mut self) {
         self.fds.clear();
     }
 
-    /// Adds what somebody waits for, if it is a descriptor.
+    /// Adds a descriptor with its events, unless it is `None`.
     #[inline]
     pub fn add(&mut self, what: impl Into<Option<Watch>>) {
         if let Some(watch) = what.into() {
@@ -49,8 +49,8 @@ impl Poll {
         }
     }
 
-    /// Adds a descriptor. One that is closed or negative wakes nobody up for longer than one
-    /// call: poll(2) reports or ignores it.
+    /// Adds a descriptor. poll(2) reports a closed descriptor as ready (`POLLNVAL`) and ignores a
+    /// negative one.
     pub fn add_fd(&mut self, fd: RawFd, readable: bool, writable: bool) {
         let mut events = 0;
         if readable {
@@ -66,27 +66,27 @@ impl Poll {
         });
     }
 
-    /// Waits until a descriptor is ready, at most so long (`None`: for ever). Gives the number
-    /// of ready descriptors, 0 after the time or a signal.
+    /// Waits until a descriptor is ready, at most for `timeout` (`None`: for ever). Returns the
+    /// number of ready descriptors, 0 after the timeout or a signal.
     ///
     /// # Errors
-    /// Those of ppoll(2) but EINTR.
+    /// Those of ppoll(2) except EINTR.
     pub fn wait(&mut self, timeout: Option<Duration>) -> io::Result<usize> {
-        // A time beyond what the kernel can say is as good as for ever.
+        // A time beyond the kernel's range is as good as for ever.
         let timeout = timeout.and_then(|time| {
             Some(libc::timespec {
                 tv_sec: time.as_secs().try_into().ok()?,
-                // It has 32 bits on 32-bit processors, where a number below 10⁹ fits, too.
+                // The field has 32 bits on 32-bit processors, where a number below 10⁹ fits, too.
                 tv_nsec: i32::try_from(time.subsec_nanos()).ok()?.into(),
             })
         });
         let time = timeout
             .as_ref()
             .map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: the pointer and the length are those of a live vector of `pollfd`, to which
-        // nobody else refers during the call; `time` is null or points to `timeout`, which
-        // lives until the end of this function; a null signal mask changes nothing. Wrong
-        // descriptors are answered with POLLNVAL.
+        // SAFETY: the pointer and the length are those of a live vector of `pollfd`, to which no
+        // other code refers during the call; `time` is null or points to `timeout`, which lives
+        // until the end of this function; a null signal mask changes nothing. Wrong descriptors are
+        // answered with POLLNVAL.
         let ready = unsafe {
             libc::ppoll(
                 self.fds.as_mut_ptr(),
@@ -106,7 +106,8 @@ impl Poll {
         }
     }
 
-    /// Is the descriptor ready that was added as number `index`? Errors and hang-ups count.
+    /// Returns whether the descriptor that was added as number `index` is ready. Errors and
+    /// hang-ups count.
     #[must_use]
     pub fn is_ready(&self, index: usize) -> bool {
         self.fds.get(index).is_some_and(|fd| fd.revents != 0)

@@ -43,11 +43,12 @@ fn set_class(class: libc::c_int, priority: libc::c_int) -> io::Result<()> {
 
 /// Calls `start` with the calling thread on one of its processors and in the class SCHED_BATCH.
 /// Threads and processes that `start` starts inherit both, so that none of them interrupts another
-/// when it wakes up: on the one processor, it waits until the other waits or has had its share
-/// (sched(7)). The calling thread is as before afterwards. `turn` chooses the processor, so that
-/// several callers can spread.
+/// when it wakes up: on the one processor, it waits until the other waits or has used up its share
+/// (sched(7)). Afterwards the calling thread has its previous settings. `turn` selects the
+/// processor, so that several callers can use different ones.
 ///
-/// A thread with a real-time class keeps it, and where a system refuses, `start` runs all the same.
+/// A thread with a real-time class keeps it, and where the system refuses a setting, `start` runs
+/// nevertheless.
 pub fn on_one_processor<T>(turn: usize, start: impl FnOnce() -> T) -> T {
     let before = sched_getaffinity(None).ok();
     if let Some(all) = &before {
@@ -73,7 +74,7 @@ pub fn on_one_processor<T>(turn: usize, start: impl FnOnce() -> T) -> T {
 /// for a very small share of it (sched(7)). The number of a process names its first thread.
 ///
 /// # Errors
-/// ESRCH where there is no such thread, EPERM where it is another user's.
+/// ESRCH where there is no such thread, EPERM where it belongs to another user.
 pub fn last_in_line(thread: u32) -> io::Result<()> {
     let thread = libc::pid_t::try_from(thread).map_err(|_| Errno::SRCH)?;
     // 0 would name the caller.
@@ -92,11 +93,11 @@ pub fn last_in_line(thread: u32) -> io::Result<()> {
     }
 }
 
-/// The scheduling class of the calling thread; below zero where it cannot be known.
+/// Returns the scheduling class of the calling thread; a negative number where it is unknown.
 fn class() -> libc::c_int {
     // SAFETY: the call has no precondition; 0 names the calling thread.
     let class = unsafe { libc::sched_getscheduler(0) };
-    // With a flag in it where children do not inherit the class.
+    // The value contains a flag where children do not inherit the class.
     if class < 0 {
         class
     } else {
@@ -104,13 +105,13 @@ fn class() -> libc::c_int {
     }
 }
 
-/// Runs the calling thread with a real-time class, SCHED_FIFO or SCHED_RR?
+/// Returns whether the calling thread has a real-time class, SCHED_FIFO or SCHED_RR.
 #[must_use]
 pub fn is_realtime() -> bool {
     matches!(class(), libc::SCHED_FIFO | libc::SCHED_RR)
 }
 
-/// Why memory is not locked.
+/// The reason why memory is not locked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotLocked {
     /// There is a limit (RLIMIT_MEMLOCK), in bytes. Nothing is locked then: memory that is
@@ -124,7 +125,7 @@ pub enum NotLocked {
 }
 
 /// Keeps all memory of the process, present and future, from being paged out. All of it is read in
-/// for that: the whole program, and each thread's stack in its full length.
+/// for that purpose: the whole program, and the full stack of each thread.
 ///
 /// # Errors
 /// [`NotLocked`]; the memory is as it was.
@@ -133,11 +134,11 @@ pub fn lock_memory() -> Result<(), NotLocked> {
     mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE).map_err(NotLocked::System)
 }
 
-/// Keeps memory from being paged out from the moment on at which it is used first, and the code
-/// around these functions from now on. What was never used is not read in.
+/// Keeps memory from being paged out from its first use on, and the code around these functions
+/// from now on. Memory that was never used is not read in.
 ///
-/// Where the kernel cannot do that (before Linux 5.14, which reads code in for us), it is
-/// [`lock_memory`]: that costs memory, and no page fault later.
+/// Where the kernel cannot do that (before Linux 5.14, which can read code in on request), it does
+/// the same as [`lock_memory`], which costs memory but causes no page fault later.
 ///
 /// # Errors
 /// [`NotLocked`]; the memory is as it was.
@@ -153,7 +154,7 @@ pub fn lock_used_memory(functions: &[*const ()]) -> Result<(), NotLocked> {
     }
 }
 
-/// May this process lock as much as it wants?
+/// Checks that this process may lock an unlimited amount of memory.
 fn allowed() -> Result<(), NotLocked> {
     // CAP_IPC_LOCK lifts the limit (capabilities(7)).
     let unlimited =
@@ -164,9 +165,9 @@ fn allowed() -> Result<(), NotLocked> {
     }
 }
 
-/// Bytes of code before and after a function that are read in with it. What a release build
-/// compiles as one unit (`codegen-units = 1` in Cargo.toml) lies together, so that a function
-/// stands for its crate.
+/// Number of bytes of code before and after a function that are read in with it. Code that a
+/// release build compiles as one unit (`codegen-units = 1` in Cargo.toml) is contiguous, so that a
+/// function represents its crate.
 const AROUND: usize = 384 * 1024;
 
 /// Reads the code around these functions in, and maps it.
@@ -181,7 +182,7 @@ fn read_in(functions: &[*const ()]) -> Result<(), Errno> {
         let first = at.saturating_sub(AROUND).max(code.start) / page * page;
         let end = at.saturating_add(AROUND).min(code.end);
         // SAFETY: MADV_POPULATE_READ changes no memory: it maps pages of a mapping as a read would,
-        // and answers with an error where there is none.
+        // and returns an error where there is no mapping.
         let result = unsafe {
             libc::madvise(
                 std::ptr::without_provenance_mut(first),
@@ -196,7 +197,8 @@ fn read_in(functions: &[*const ()]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// The addresses of a mapping (a line of `/proc/self/maps`), if it is code and has this one.
+/// Returns the addresses of a mapping (a line of `/proc/self/maps`), if it is code and contains
+/// this address.
 fn code(line: &str, at: usize) -> Option<Range<usize>> {
     let (addresses, rest) = line.split_once(' ')?;
     let (start, end) = addresses.split_once('-')?;
@@ -205,15 +207,15 @@ fn code(line: &str, at: usize) -> Option<Range<usize>> {
     (rest.starts_with("r-x") && all.contains(&at)).then_some(all)
 }
 
-/// Bytes of stack that [`use_stack`] uses.
+/// Number of stack bytes that [`use_stack`] uses.
 const STACK: usize = 128 * 1024;
 
-/// Uses the calling thread's stack for a moment, 128 KiB below where it is, so that these pages are
-/// there when they are needed, and stay where memory is locked from its first use on.
+/// Uses the calling thread's stack for a moment, 128 KiB below its present position, so that these
+/// pages exist when they are needed, and stay where memory is locked from its first use on.
 #[inline(never)]
 pub fn use_stack() {
     let mut room = [0_u8; STACK];
-    // The compiler cannot know that nobody looks at what is written.
+    // Prevents the compiler from removing the array, which is never read.
     black_box(&mut room);
 }
 
@@ -262,7 +264,7 @@ mod tests {
         assert!(last_in_line(u32::MAX).is_err());
     }
 
-    /// Allowed or not depends on the machine; what must not happen is another answer.
+    /// Whether it is allowed depends on the machine; no other result may occur.
     #[test]
     fn allowed_or_refused_by_permission() {
         let result = std::thread::spawn(|| schedule_fifo(1)).join().unwrap();
@@ -316,7 +318,7 @@ mod tests {
             Err(Errno::INVAL) => eprintln!("SKIPPED because this kernel is older than 5.14"),
             Err(other) => panic!("{other}"),
         }
-        // No code, wherever it points.
+        // An address that is not code.
         assert_eq!(read_in(&[std::ptr::null()]), Err(Errno::FAULT));
     }
 

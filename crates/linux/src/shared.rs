@@ -1,4 +1,4 @@
-//! Memory that other processes or other machines write, too.
+//! Memory that other processes or other machines also write.
 
 use crate::memory::Memory;
 use rustix::fd::AsFd;
@@ -6,15 +6,15 @@ use rustix::fs::{FileType, SealFlags, fcntl_get_seals, fstat};
 use rustix::io::Errno;
 use std::sync::atomic::{Ordering, fence};
 
-/// A mapping of it, read and written in words of the processor's byte order.
+/// A mapping of such memory, read and written in words of the processor's byte order.
 pub struct Shared(Memory);
 
 impl Shared {
-    /// Maps all of a file of memory that nobody can shrink (`F_SEAL_SHRINK`, memfd_create(2)).
+    /// Maps the whole of a memory file that no process can shrink (`F_SEAL_SHRINK`,
+    /// memfd_create(2)).
     ///
     /// # Errors
-    /// EPERM for a file that can shrink: this process would be ended by SIGBUS then. What mmap(2)
-    /// says.
+    /// EPERM for a file that can shrink: SIGBUS would then end this process. The error of mmap(2).
     pub fn map(fd: impl AsFd) -> Result<Self, Errno> {
         let fd = fd.as_fd();
         let seals = fcntl_get_seals(fd)?;
@@ -25,10 +25,10 @@ impl Shared {
         Ok(Self(Memory::map(fd, len)?))
     }
 
-    /// Maps a file of sysfs or of a device, which cannot shrink, from its beginning.
+    /// Maps a file of sysfs or of a device, which cannot shrink, from its start.
     ///
     /// # Errors
-    /// EPERM for a file of another filesystem that can shrink; what mmap(2) says.
+    /// EPERM for a file of another filesystem, which can shrink; the error of mmap(2).
     pub fn map_device(fd: impl AsFd, len: usize) -> Result<Self, Errno> {
         let fd = fd.as_fd();
         let kind = FileType::from_raw_mode(fstat(fd)?.st_mode);
@@ -39,32 +39,33 @@ impl Shared {
         Ok(Self(Memory::map(fd, len)?))
     }
 
-    /// Bytes.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Is there none?
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The word at byte `at`, with acquire ordering; 0 where there is none.
+    /// Returns the word at byte `at`, with acquire ordering; 0 where the mapping has no such word.
     #[inline]
     #[must_use]
     pub fn get(&self, at: usize) -> u64 {
         self.0.get(at).unwrap_or(0)
     }
 
-    /// Writes the word at byte `at`, with release ordering; nothing where there is none.
+    /// Writes the word at byte `at`, with release ordering; does nothing where the mapping has no
+    /// such word.
     #[inline]
     pub fn set(&self, at: usize, word: u64) {
         self.0.set(at, word);
     }
 
-    /// A full barrier between what is before and what is after it.
+    /// Executes a full barrier between the accesses before it and those after it.
     #[inline]
     pub fn fence(&self) {
         fence(Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! What any socket can be asked for.
+//! Options and operations that any socket has.
 
 use crate::Errno;
 use crate::option::set;
@@ -7,49 +7,51 @@ use std::os::fd::AsFd;
 /// `SO_PREFER_BUSY_POLL` (`uapi/asm-generic/socket.h`, Linux 5.11).
 const PREFER_BUSY_POLL: libc::c_int = 69;
 
-/// One datagram, or what there is, by read(2). A descriptor that waits, waits.
+/// Reads one datagram, or the bytes that are available, by read(2). Blocks on a blocking
+/// descriptor.
 ///
 /// # Errors
-/// What the call says.
+/// The error of read(2).
 #[inline]
 pub fn read(from: impl AsFd, into: &mut [u8]) -> Result<usize, Errno> {
     rustix::io::read(from, into)
 }
 
-/// The error that a socket has to say besides an answer to a call (`SO_ERROR`), once.
+/// Takes the socket's pending error (`SO_ERROR`), which is reported once and is not the result of a
+/// call.
 ///
 /// # Errors
-/// That error, or what getsockopt(2) says.
+/// The pending error, or the error of getsockopt(2).
 pub fn take_error(socket: impl AsFd) -> Result<(), Errno> {
     rustix::net::sockopt::socket_error(socket)?
 }
 
-/// What is sent from now on has this mark (`SO_MARK`), by which classic BPF programs know it
-/// ([`crate::classic_bpf::MARK`]). Packet sockets mark their frames since long, raw CAN sockets
-/// since Linux 6.3.
+/// Sets the mark (`SO_MARK`) of everything that is sent from now on; classic BPF programs recognize
+/// it ([`crate::classic_bpf::MARK`]). Packet sockets have marked their frames for a long time, raw
+/// CAN sockets since Linux 6.3.
 ///
 /// # Errors
-/// What setsockopt(2) says: EPERM without CAP_NET_ADMIN (or CAP_NET_RAW, since Linux 5.17).
+/// The error of setsockopt(2): EPERM without CAP_NET_ADMIN (or CAP_NET_RAW, since Linux 5.17).
 pub fn set_mark(socket: impl AsFd, mark: u32) -> Result<(), Errno> {
     set(socket, libc::SOL_SOCKET, libc::SO_MARK, &mark)
 }
 
-/// Receiving polls the device itself for at most so many microseconds, where nothing is there
-/// (`SO_BUSY_POLL`). The socket must know the device's NAPI instance.
+/// Makes receiving poll the device itself for at most this many microseconds where nothing has
+/// arrived (`SO_BUSY_POLL`). The socket must know the device's NAPI instance.
 ///
 /// # Errors
-/// What setsockopt(2) says: ENOPROTOOPT for a kernel without busy polling, EPERM without
+/// The error of setsockopt(2): ENOPROTOOPT for a kernel without busy polling, EPERM without
 /// CAP_NET_ADMIN.
 pub fn set_busy_poll(socket: impl AsFd, microseconds: u32) -> Result<(), Errno> {
     let time = libc::c_int::try_from(microseconds).unwrap_or(libc::c_int::MAX);
     set(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, &time)
 }
 
-/// Whoever polls busily comes before the interrupt, where the interface defers interrupts
+/// Gives busy polling precedence over the interrupt where the interface defers interrupts
 /// (`SO_PREFER_BUSY_POLL`; `napi_defer_hard_irqs` and `gro_flush_timeout` of the interface).
 ///
 /// # Errors
-/// What setsockopt(2) says: ENOPROTOOPT before Linux 5.11, EPERM without CAP_NET_ADMIN.
+/// The error of setsockopt(2): ENOPROTOOPT before Linux 5.11, EPERM without CAP_NET_ADMIN.
 pub fn prefer_busy_poll(socket: impl AsFd) -> Result<(), Errno> {
     set(socket, libc::SOL_SOCKET, PREFER_BUSY_POLL, &1)
 }

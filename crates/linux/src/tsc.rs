@@ -1,6 +1,7 @@
 //! The processor's time stamp counter.
 
-/// Its value, as the kernel can compare it with its own; 0 where there is none.
+/// Returns the counter's value, which the kernel can compare with its own; 0 on processors without
+/// the counter.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "rdtsc")]
 #[inline]
@@ -10,7 +11,7 @@ pub(crate) fn now() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// 0.
+/// Returns 0.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) const fn now() -> u64 {
     0

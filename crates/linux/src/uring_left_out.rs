@@ -1,5 +1,5 @@
-//! What stands in the place of `uring` in a build without io_uring: the same names, and nothing can
-//! be opened. Those who use it compile unchanged, and tell their users what [`left_out`] says.
+//! Replacement of `uring` in a build without io_uring: it has the same names, and nothing can be
+//! opened. Code that uses it compiles unchanged, and shows its users the text of [`left_out`].
 
 use crate::Errno;
 use std::convert::Infallible;
@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, RawFd};
 /// The most datagrams of one call.
 pub const MOST_A_CHAIN: usize = 64;
 
-/// Why this build has no io_uring; `None` where it has.
+/// Returns the reason why this build has no io_uring; `None` where it has.
 #[must_use]
 pub fn left_out() -> Option<String> {
     Some(if cfg!(feature = "io-uring") {
@@ -25,7 +25,7 @@ pub fn left_out() -> Option<String> {
 /// io_uring cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unavailable {
-    /// As a kernel without io_uring would say.
+    /// The error that a kernel without io_uring would return.
     pub source: Errno,
 }
 
@@ -45,11 +45,11 @@ impl fmt::Display for Unavailable {
     }
 }
 
-/// Buffers for datagrams that come in. There is none in this build.
+/// Buffers for received datagrams. No value of it exists in this build.
 pub struct Inbox(Infallible);
 
 impl Inbox {
-    /// Opens nothing.
+    /// Always fails.
     ///
     /// # Errors
     /// [`Unavailable`], always.
@@ -102,11 +102,11 @@ impl Inbox {
     }
 }
 
-/// Buffers for datagrams that go out. There is none in this build.
+/// Buffers for datagrams to send. No value of it exists in this build.
 pub struct Outbox(Infallible);
 
 impl Outbox {
-    /// Opens nothing.
+    /// Always fails.
     ///
     /// # Errors
     /// [`Unavailable`], always.

@@ -17,16 +17,16 @@ fn result(code: libc::c_int) -> Result<(), Errno> {
 
 pub(super) fn set_up(device: &OwnedFd, setup: &mut Setup) -> Result<(), Errno> {
     let code = opcode::read_write::<Setup>(b'b', 1);
-    // SAFETY: the device is open; BITCAN_SETUP reads and writes one `struct bitcan_setup`,
-    // as which `Setup` is laid out (`repr(C)`, 40 bytes, which the number of the call has in
-    // it, so that another device or version refuses it), and `setup` is live and not shared.
+    // SAFETY: the device is open; BITCAN_SETUP reads and writes one `struct bitcan_setup`, as which
+    // `Setup` is laid out (`repr(C)`, 40 bytes, which is part of the ioctl number, so that another
+    // device or version refuses it), and `setup` is live and not shared.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_mut(setup)) })
 }
 
 pub(super) fn start(device: &OwnedFd, start: &Start) -> Result<(), Errno> {
     let code = opcode::write::<Start>(b'b', 2);
     // SAFETY: the device is open; BITCAN_START reads one `struct bitcan_start`, as which `Start` is
-    // laid out (`repr(C)`, 24 bytes, in the number of the call too); `start` is live.
+    // laid out (`repr(C)`, 24 bytes, also part of the ioctl number); `start` is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(start)) })
 }
 
@@ -39,7 +39,7 @@ pub(super) fn stop(device: &OwnedFd) -> Result<(), Errno> {
 pub(super) fn control(device: &OwnedFd, control: &Control) -> Result<(), Errno> {
     let code = opcode::write::<Control>(b'b', 16);
     // SAFETY: the device is open; BITCAN_CONTROL reads one `struct bitcan_control`, as which
-    // `Control` is laid out (`repr(C)`, 152 bytes, in the number of the call too); `control` is
+    // `Control` is laid out (`repr(C)`, 152 bytes, also part of the ioctl number); `control` is
     // live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(control)) })
 }
@@ -47,7 +47,7 @@ pub(super) fn control(device: &OwnedFd, control: &Control) -> Result<(), Errno> 
 pub(super) fn napi(device: &OwnedFd, napi: &Napi) -> Result<(), Errno> {
     let code = opcode::write::<Napi>(b'b', 8);
     // SAFETY: the device is open; BITCAN_NAPI reads one `struct bitcan_napi`, as which `Napi` is
-    // laid out (`repr(C)`, 8 bytes, in the number of the call too); `napi` is live.
+    // laid out (`repr(C)`, 8 bytes, also part of the ioctl number); `napi` is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(napi)) })
 }
 
@@ -63,7 +63,7 @@ pub(super) fn recover(device: &OwnedFd) -> Result<(), Errno> {
     number(device, 20, 0)
 }
 
-/// A call whose argument is a number or nothing.
+/// Makes a call whose argument is a number or nothing.
 fn number(device: &OwnedFd, call: u8, argument: u32) -> Result<(), Errno> {
     let code = opcode::none(b'b', call);
     // SAFETY: the device is open; these calls take their argument as a number (BITCAN_LEAVE,

@@ -1,4 +1,4 @@
-//! What lies in the mapping, byte for byte (`kmod/bitcan/bitcan.h`).
+//! The layout of the mapping, byte for byte (`kmod/bitcan/bitcan.h`).
 
 use super::mapped::Wanted;
 use super::types::{Event, Stamp, Timed};
@@ -8,13 +8,13 @@ use frame::{Frame, Kind};
 
 /// `BITCAN_VERSION`.
 pub(super) const VERSION: u32 = 1;
-/// Bytes of `struct bitcan_header`.
+/// Size of `struct bitcan_header` in bytes.
 pub(super) const HEADER_SIZE: usize = 48;
-/// Words of `struct bitcan_frame` and of `struct bitcan_stamp`.
+/// Number of words of `struct bitcan_frame` and of `struct bitcan_stamp`.
 pub(super) const ENTRY: usize = 11;
-/// Their bytes.
+/// Size of both in bytes.
 pub(super) const ENTRY_SIZE: usize = ENTRY * WORD;
-/// Where both have the frame.
+/// Position of the frame in both.
 const FRAME_AT: usize = 16;
 
 const FRAME_FD: u8 = 1;
@@ -57,7 +57,7 @@ pub(super) struct Napi {
     pub(super) ifindex: u32,
 }
 
-/// As many filters as [`Control`] has room for.
+/// The largest number of filters for which [`Control`] has room.
 const FILTERS: usize = 16;
 const LISTEN_ONLY: u32 = 1;
 const ONE_SHOT: u32 = 2;
@@ -77,7 +77,7 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// `None` where there are more filters than fit.
+    /// Converts the settings; `None` where there are more filters than fit.
     pub(super) fn new(wanted: &Wanted<'_>) -> Option<Self> {
         let mut control = Self {
             version: wanted.version,
@@ -102,7 +102,8 @@ impl Control {
 }
 
 impl Setup {
-    /// Do the parts lie within the whole, at words, and apart? Says what is wrong.
+    /// Checks that the parts lie within the mapping, begin at words and do not overlap; returns the
+    /// first violation.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         let part = |at: u64, count: u32| {
             let end = u64::from(count)
@@ -132,7 +133,7 @@ impl Setup {
     }
 }
 
-/// A frame to send, as the kernel reads it.
+/// Converts a frame to send to the kernel's layout.
 pub(super) fn frame_words(timed: &Timed) -> Option<[u64; ENTRY]> {
     let mut bytes = [0; ENTRY_SIZE];
     bytes[..8].copy_from_slice(&timed.at.to_ne_bytes());
@@ -150,8 +151,8 @@ pub(super) fn frame_words(timed: &Timed) -> Option<[u64; ENTRY]> {
     Some(words)
 }
 
-/// A stamp as the kernel wrote it; `None` for a kind that this version does not know, and for a
-/// frame that is none.
+/// Parses a stamp that the kernel wrote; `None` for a kind that this version does not know, and for
+/// bytes that are not a valid frame.
 pub(super) fn stamp(words: &[u64; ENTRY]) -> Option<Stamp> {
     let mut bytes = [0; ENTRY_SIZE];
     for (chunk, word) in bytes.chunks_exact_mut(WORD).zip(words) {

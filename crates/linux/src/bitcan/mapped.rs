@@ -1,4 +1,4 @@
-//! A mapped controller of `kmod/bitcan`: its page of registers, and the calls that are no
+//! A mapped controller of `kmod/bitcan`: its page of registers, and the calls that are not
 //! registers.
 
 use super::ioctl;
@@ -12,15 +12,15 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::sync::atomic::{Ordering, fence};
 
-/// Bytes of `struct bitcan_registers`, which lies at the start of the page.
+/// Size of `struct bitcan_registers`, which lies at the start of the page, in bytes.
 pub const REGISTERS: usize = 768;
-/// Where it has `rang`.
+/// Position of `rang` in the registers.
 const RANG: usize = 80;
-/// `changes`, `seen`.
+/// Positions of `changes` and `seen`.
 const CHANGES: usize = 0;
 const SEEN: usize = 72;
 
-/// How a mapped controller takes part in its bus.
+/// The settings with which a mapped controller takes part in its bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wanted<'a> {
     /// The version of the registers that the caller knows.
@@ -29,25 +29,26 @@ pub struct Wanted<'a> {
     pub bitrate: u32,
     /// Bit rate of the data phase, bit/s; `None`: classic frames only.
     pub data_bitrate: Option<u32>,
-    /// Send nothing, not even acknowledgements.
+    /// Whether to send nothing, not even acknowledgements.
     pub listen_only: bool,
-    /// Try each frame once.
+    /// Whether to try each frame only once.
     pub one_shot: bool,
-    /// ID and mask of each acceptance filter, as `struct can_filter`; none: all frames. At most 16.
+    /// ID and mask of each acceptance filter, as `struct can_filter`; an empty list: all frames. At
+    /// most 16.
     pub filters: &'a [(u32, u32)],
 }
 
-/// A mapped controller, open. Closing it, also by the death of the process, takes it off the bus.
+/// An open mapped controller. Closing it, also when the process ends, takes it off the bus.
 pub struct Controller {
     device: OwnedFd,
     memory: Page<{ REGISTERS / WORD }>,
 }
 
 impl Controller {
-    /// Opens the device, such as `/dev/bitcan-ctl0`. One process at a time can.
+    /// Opens the device, such as `/dev/bitcan-ctl0`. Only one process at a time can open it.
     ///
     /// # Errors
-    /// [`Error`] says what to do.
+    /// [`Error`] states the remedy.
     pub fn open(path: &str) -> Result<Self, Error> {
         let device = File::options().read(true).write(true).open(Path::new(path));
         let device: OwnedFd = device
@@ -69,74 +70,76 @@ impl Controller {
         Ok(Self { device, memory })
     }
 
-    /// A word of the registers; all ones beyond their end.
+    /// Returns a word of the registers; all ones beyond their end.
     #[inline]
     #[must_use]
     pub fn get(&self, at: usize) -> u64 {
         self.memory.get(at).unwrap_or(u64::MAX)
     }
 
-    /// Writes a word; beyond the end, nothing.
+    /// Writes a word; has no effect beyond the end.
     #[inline]
     pub fn set(&self, at: usize, word: u64) {
         self.memory.set(at, word);
     }
 
-    /// What was written is seen before anything is read after this.
+    /// Makes earlier writes visible before anything is read after this call.
     pub fn fence(&self) {
         fence(Ordering::SeqCst);
     }
 
     /// Rings the doorbell for these transmit buffers, a bit each. The frames are ready at the time
-    /// of this call, where the processor has a counter that the module can read too.
+    /// of this call, where the processor has a counter that the module can read, too.
     ///
     /// # Errors
-    /// [`Errno::NETDOWN`]: off the bus or bus-off. [`Errno::INVAL`]: no frame that it can send.
+    /// [`Errno::NETDOWN`]: off the bus or bus-off. [`Errno::INVAL`]: a buffer has no frame that the
+    /// controller can send.
     #[inline]
     pub fn ring(&self, buffers: u32) -> Result<(), Errno> {
         self.memory.set(RANG, tsc::now());
         seek(&self.device, SeekFrom::Start(u64::from(buffers))).map(drop)
     }
 
-    /// On to the bus.
+    /// Puts the controller on the bus.
     ///
     /// # Errors
-    /// [`Errno::INVAL`]: another bit rate than the bus has, or none that a bus can have.
-    /// [`Errno::PROTO`]: another version. [`Errno::NOSPC`]: the bus is full. [`Errno::BUSY`]: it is
-    /// on it.
+    /// [`Errno::INVAL`]: another bit rate than the bus has, or one that no bus can have.
+    /// [`Errno::PROTO`]: another version. [`Errno::NOSPC`]: the bus is full. [`Errno::BUSY`]: the
+    /// controller is already on the bus.
     pub fn join(&self, wanted: &Wanted<'_>) -> Result<(), Errno> {
         let control = Control::new(wanted).ok_or(Errno::INVAL)?;
         ioctl::control(&self.device, &control)
     }
 
-    /// Off the bus: what is in transmit buffers is cut, what is in the FIFO stays unread.
+    /// Takes the controller off the bus: pending transmissions are aborted, and frames in the FIFO
+    /// stay unread.
     pub fn leave(&self) {
-        // It cannot fail on a device that was opened as one.
+        // This cannot fail on a device that was opened as a mapped controller.
         let _ = ioctl::leave(&self.device);
     }
 
-    /// Takes back what is in these buffers and not on the wire.
+    /// Takes back the frames in these buffers that are not on the wire.
     pub fn abort(&self, buffers: u32) {
         let _ = ioctl::abort(&self.device, buffers);
     }
 
-    /// After bus-off: begins to count recessive bits.
+    /// Begins to count recessive bits, after bus-off.
     ///
     /// # Errors
-    /// [`Errno::NETDOWN`]: it is off the bus.
+    /// [`Errno::NETDOWN`]: the controller is off the bus.
     pub fn recover(&self) -> Result<(), Errno> {
         ioctl::recover(&self.device)
     }
 
-    /// Has anything changed that the process has not said to have seen? Then poll(2) on
-    /// [`Controller::fd`] says so, too.
+    /// Returns whether there are changes that the process has not acknowledged. poll(2) on
+    /// [`Controller::fd`] reports them, too.
     #[inline]
     #[must_use]
     pub fn has_news(&self) -> bool {
         self.get(CHANGES) >> 32 != self.get(SEEN) & u64::from(u32::MAX)
     }
 
-    /// To be polled for reading.
+    /// Returns the descriptor to poll for reading.
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.device.as_raw_fd()

@@ -1,8 +1,8 @@
-//! The tester of `kmod/bitcan`: a node on every bit-timed bus, that plays a schedule and stamps
-//! ends of frame in interrupt context. One process at a time.
+//! The tester of `kmod/bitcan`: a node on every bit-timed bus that plays a schedule and stamps ends
+//! of frame in interrupt context. Only one process at a time can use it.
 //!
-//! All times are ns of CLOCK_MONOTONIC. What is read from the mapping is checked: a stamp that is
-//! none is counted, and no offset is believed.
+//! All times are ns of CLOCK_MONOTONIC. Data from the mapping are checked: an invalid stamp is
+//! counted, and offsets are validated.
 
 mod ioctl;
 mod layout;

@@ -7,16 +7,17 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::net::netdevice::name_to_index;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The module's device for orders.
+/// The module's control device.
 const CONTROL: &str = "/dev/bitcan";
 
-/// Tells a raw CAN socket which controller `SO_BUSY_POLL` is to poll, which the kernel does not: a
-/// socket of another family learns it from what it receives, a CAN socket never does.
+/// Sets the controller that `SO_BUSY_POLL` polls for a raw CAN socket, which the kernel itself does
+/// not do: a socket of another family learns it from the packets that it receives, a CAN socket
+/// never does.
 ///
 /// # Errors
-/// ENOENT: there is no `/dev/bitcan`. EACCES: this is no process of root. ENODEV: it is no
-/// interface of the module, or not in the socket's network namespace. EOPNOTSUPP: its controller is
-/// no `mscan`, whose driver alone has a NAPI instance, or the kernel has no busy polling
+/// ENOENT: there is no `/dev/bitcan`. EACCES: the process is not root's. ENODEV: the interface is
+/// not one of the module, or not in the socket's network namespace. EOPNOTSUPP: its controller is
+/// not an `mscan`, whose driver alone has a NAPI instance, or the kernel has no busy polling
 /// (PREEMPT_RT). ENOTTY: the module is older.
 pub fn tell_napi(socket: impl AsFd, interface: &str) -> Result<(), Errno> {
     let device = open(CONTROL, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;

@@ -1,4 +1,4 @@
-//! The tester's node: opening the device, filling it, reading what it stamped.
+//! The tester's node: opening the device, writing its frames, reading its stamps.
 
 use super::ioctl;
 use super::layout::{self, ENTRY, ENTRY_SIZE, HEADER_SIZE, Setup, Start, VERSION};
@@ -27,11 +27,11 @@ pub struct Tester {
 }
 
 impl Tester {
-    /// Opens the tester and gives it its frames; `stamps` is how many stamps there is to be room
-    /// for.
+    /// Opens the tester and writes its frames; `stamps` is the number of stamps for which it must
+    /// have room.
     ///
     /// # Errors
-    /// [`Error`] that says what to do.
+    /// [`Error`], which states the remedy.
     pub fn open(frames: &[Timed], stamps: u32) -> Result<Self, Error> {
         let device = File::options()
             .read(true)
@@ -106,9 +106,9 @@ impl Tester {
         Ok(())
     }
 
-    /// Begins to send. `timeout`: one at a time, ns to wait for a frame; else, ns to go on
-    /// stamping after the last frame. Stamps are taken of every `stamp_every`th number only; 0
-    /// counts as 1.
+    /// Starts sending. `timeout`, ns: in one-at-a-time mode, the time to wait for a frame;
+    /// otherwise, the time for which stamping continues after the last frame. Only every
+    /// `stamp_every`th number is stamped; 0 counts as 1.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -135,7 +135,7 @@ impl Tester {
         })
     }
 
-    /// Ends it before its time.
+    /// Ends the run early.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -143,7 +143,7 @@ impl Tester {
         ioctl::stop(&self.device).map_err(|e| system("cannot be stopped", e))
     }
 
-    /// Sleeps until it has come to its end, or so long. Says whether it has.
+    /// Sleeps until the run has ended, or for `time`. Returns whether the run has ended.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -160,14 +160,14 @@ impl Tester {
         Ok(self.progress().done)
     }
 
-    /// How far it is.
+    /// Returns the progress of the run.
     #[must_use]
     pub fn progress(&self) -> Progress {
         progress(&self.memory)
     }
 
-    /// The stamps taken so far, in the order in which things happened on each bus, and how many
-    /// were of no kind that this version knows.
+    /// Returns the stamps taken so far, in the order of the events on each bus, and the number of
+    /// stamps of a kind that this version does not know.
     #[must_use]
     pub fn stamps(&self) -> (Vec<Stamp>, u64) {
         stamps(&self.memory, &self.setup)
@@ -176,12 +176,12 @@ impl Tester {
 
 impl Drop for Tester {
     fn drop(&mut self) {
-        // Closing the device ends it too; but the mapping keeps it open until it is gone.
+        // Closing the device ends the run, too; but the mapping keeps it open until it is gone.
         let _ = ioctl::stop(&self.device);
     }
 }
 
-/// The lower and the upper half of a word of two C integers, the first of which is `.0`.
+/// Returns the two C integers of a word; `.0` is the first in memory.
 fn halves(word: u64) -> (u32, u32) {
     let bytes = word.to_ne_bytes();
     let [a, b, c, d, e, f, g, h] = bytes;
@@ -194,7 +194,7 @@ fn halves(word: u64) -> (u32, u32) {
 fn progress(memory: &Memory) -> Progress {
     const DONE: u32 = 2;
     let word = |n: usize| memory.get(n * WORD).unwrap_or(0);
-    // The state first: what was counted before it changed is seen then.
+    // The state is read first: counts that were written before it changed are then visible.
     let (_, state) = halves(word(0));
     Progress {
         done: state == DONE,
@@ -241,8 +241,8 @@ mod tests {
         }
     }
 
-    /// What the kernel would write, and what is made of it: no stamp more than there is room
-    /// for, whatever the header says.
+    /// Data that the kernel would write, and its interpretation: never more stamps than there is
+    /// room for, whatever the count in the header.
     #[test]
     fn the_header_is_not_believed() {
         let memory = Memory::anonymous(4096);

@@ -1,27 +1,27 @@
-//! What goes to the tester, what comes from it, and what can be wrong.
+//! Input, output and errors of the tester.
 
 use frame::{Frame, Nanos};
 
-/// Where the module makes its device.
+/// The path at which the module creates its device.
 pub const DEVICE: &str = "/dev/bitcan-tester";
-/// The most buses that there are.
+/// The largest number of buses.
 pub const BUSES: u8 = 8;
 
 /// A frame to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timed {
-    /// When it is ready, ns after the start; one at a time this is ignored.
+    /// Time at which the frame is ready, ns after the start; ignored in one-at-a-time mode.
     pub at: Nanos,
-    /// On which bus.
+    /// The bus.
     pub bus: u8,
-    /// What.
+    /// The frame.
     pub frame: Frame,
 }
 
-/// What happened on a bus.
+/// An event on a bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A frame ended well.
+    /// A frame ended successfully.
     Frame(Frame),
     /// An error frame ended.
     ErrorFrame,
@@ -31,44 +31,44 @@ pub enum Event {
     BusOff,
 }
 
-/// What happened, where and when.
+/// An event with its place and time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stamp {
-    /// End of frame, ns; when it happened, for other events.
+    /// Time of the end of frame, ns; for other events, the time of the event.
     pub end: Nanos,
-    /// From start of frame to end of frame, without intermission, ns.
+    /// Duration from start of frame to end of frame, without intermission, ns.
     pub duration: u32,
-    /// On which bus.
+    /// The bus.
     pub bus: u8,
-    /// Who: 0 the tester, else the interface's number modulo 65536.
+    /// The node: 0 the tester, else the interface's index modulo 65536.
     pub node: u16,
-    /// What.
+    /// The event.
     pub event: Event,
 }
 
-/// How the frames are sent.
+/// The mode in which the frames are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Each at its time, in order, or as soon as the bus is free after it.
+    /// Each frame is sent at its time, in order, or as soon as the bus is free after it.
     Schedule,
-    /// The next one when one of the same number by another node ended on this bus, or on
+    /// The next frame is sent when one of the same number by another node ended on this bus, or on
     /// timeout.
     OneAtATime {
-        /// Where frames come back.
+        /// The bus on which frames come back.
         return_bus: u8,
     },
 }
 
-/// How far it is.
+/// The progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Progress {
-    /// It has come to its end.
+    /// Whether the run has ended.
     pub done: bool,
-    /// When the start took effect, ns.
+    /// Time at which the start took effect, ns.
     pub started: Nanos,
-    /// Frames whose transmission ended well.
+    /// Frames whose transmission ended successfully.
     pub sent: u64,
-    /// One at a time: frames given up.
+    /// Frames given up, in one-at-a-time mode.
     pub timeouts: u64,
     /// Stamps taken.
     pub stamps: u64,
@@ -76,57 +76,57 @@ pub struct Progress {
     pub stamps_lost: u64,
 }
 
-/// Why there is no tester.
+/// The reason why the tester cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The module is not there.
+    /// The module is not loaded.
     #[error(
         "there is no {DEVICE}: load the bit-timed bus (`modprobe bitcan`, kmod/bitcan; \
          `cangate lab exec --bench timed` boots a guest that has it)"
     )]
     Missing,
-    /// Somebody else is using it.
+    /// Another process is using the tester.
     #[error("{DEVICE} is in use by another process, and there is one tester: wait for its end")]
     Busy,
-    /// Not for everybody.
+    /// The process lacks the permission.
     #[error("{DEVICE} cannot be opened without root")]
     Forbidden,
-    /// Another version of the module, or a broken one.
+    /// The module has another version, or is broken.
     #[error("{DEVICE}: {0}; cangate and the module do not fit: build both from one checkout")]
     Misfit(String),
-    /// More than fits.
+    /// More than the tester has room for.
     #[error("{DEVICE}: {0}")]
     TooMuch(String),
-    /// The system says something else.
+    /// Another error of the system.
     #[error("{DEVICE}: {what}: {source}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What was said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// Why a mapped controller cannot be had.
+/// The reason why a mapped controller cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
-    /// The device is not there.
+    /// The device does not exist.
     #[error(
         "there is no {0}: load the bit-timed bus (`modprobe bitcan`, kmod/bitcan) and make the controller \
          (`echo add NAME bus=N model=mapped > /dev/bitcan` makes /dev/bitcan-NAME)"
     )]
     Missing(String),
-    /// Somebody has it.
+    /// Another process has the controller.
     #[error("{0} is in use by another process, and one at a time can drive it: end that one first")]
     Busy(String),
-    /// The system says something else.
+    /// Another error of the system.
     #[error("{path}: {what}: {source}")]
     System {
         /// The device.
         path: String,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What was said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

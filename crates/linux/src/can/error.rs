@@ -1,4 +1,5 @@
-//! Why there is no raw CAN socket on an interface, in words that say what to do.
+//! Reasons why a raw CAN socket cannot be used on an interface, with messages that state the
+//! remedy.
 
 use crate::Errno;
 use crate::link::Links;
@@ -7,36 +8,36 @@ use std::fmt;
 /// A raw CAN socket that could not be opened, set up or attached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenError {
-    /// The interface that it was for.
+    /// The interface for which the socket was requested.
     pub interface: String,
-    /// What is in the way.
+    /// The obstacle.
     pub obstacle: Obstacle,
-    /// What the kernel said.
+    /// The kernel's error.
     pub source: Errno,
 }
 
-/// What is in the way of a raw CAN socket.
+/// An obstacle to a raw CAN socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Obstacle {
-    /// The kernel has no CAN.
+    /// The kernel has no CAN support.
     NoCan,
-    /// It has CAN, but no raw sockets.
+    /// The kernel has CAN, but no raw sockets.
     NoRawSockets,
     /// The process or the system has too many open files.
     OpenFiles,
-    /// No socket for another reason.
+    /// The socket could not be opened for another reason.
     Socket,
     /// The kernel does not know CAN XL.
     NoXl,
-    /// It does not know another option of raw sockets.
+    /// The kernel does not know another option of raw sockets.
     OldKernel,
     /// An option was refused for another reason.
     SetUp,
-    /// There is no such interface. Those of CAN that are there, by name.
+    /// There is no such interface. The names of the CAN interfaces that exist.
     NoInterface(Vec<String>),
-    /// The interface is there and is none of CAN. Those that are, by name.
+    /// The interface exists and is not a CAN interface. The names of those that are.
     NotCan(Vec<String>),
-    /// Attaching was refused for another reason. The interfaces of CAN that are there, by name.
+    /// Attaching was refused for another reason. The names of the CAN interfaces that exist.
     Attach(Vec<String>),
 }
 
@@ -89,7 +90,7 @@ fn list(there: &[String]) -> String {
 }
 
 impl OpenError {
-    /// socket(2) failed.
+    /// Returns the error for a socket(2) that failed.
     pub(super) fn socket(interface: &str, source: Errno) -> Self {
         let obstacle = match source {
             Errno::AFNOSUPPORT => Obstacle::NoCan,
@@ -100,13 +101,14 @@ impl OpenError {
         Self::new(interface, obstacle, source)
     }
 
-    /// An option that every kernel with CAN has could not be set.
+    /// Returns the error for an option that every kernel with CAN has and that could not be set.
     #[must_use]
     pub fn set_up(interface: &str, source: Errno) -> Self {
         Self::new(interface, Obstacle::SetUp, source)
     }
 
-    /// An option could not be set; with `xl`, that of CAN XL may have been it.
+    /// Returns the error for an option that could not be set; with `xl`, it may have been that of
+    /// CAN XL.
     pub(super) fn option(interface: &str, xl: bool, source: Errno) -> Self {
         let obstacle = match source {
             Errno::NOPROTOOPT if xl => Obstacle::NoXl,
@@ -116,11 +118,11 @@ impl OpenError {
         Self::new(interface, obstacle, source)
     }
 
-    /// The interface could not be looked at, or the socket not be attached to it. Asks the kernel
-    /// which interfaces there are.
+    /// Returns the error for an interface that could not be queried, or to which the socket could
+    /// not be attached. Asks the kernel which interfaces there are.
     #[must_use]
     pub fn attach(interface: &str, source: Errno) -> Self {
-        // Without an answer there is less to say.
+        // Without an answer the message lists no interfaces.
         Self::attach_among(interface, source, &Links::now().unwrap_or_default())
     }
 
@@ -177,7 +179,7 @@ mod tests {
         assert!(attach("can0", Errno::PERM, &there).starts_with("cannot attach to can0"));
     }
 
-    /// Every Linux has this one.
+    /// Every Linux has this interface.
     #[test]
     fn the_loopback_interface_is_none_of_can() {
         let error = OpenError::attach("lo", Errno::NODEV);

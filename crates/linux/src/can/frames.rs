@@ -1,6 +1,7 @@
-//! A raw socket that takes and gives frames, for who stamps and counts himself.
+//! A raw socket that sends and receives frames, for callers that stamp and count frames on their
+//! own.
 //!
-//! It survives nothing by itself: what the system says about a call is handed on.
+//! It does not recover from errors on its own: the error of each call is passed on.
 
 use super::error::OpenError;
 use super::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
@@ -13,47 +14,47 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 /// The most frames that one [`FrameSocket::receive`] hands over: datagrams of one `recvmmsg`.
 pub const MOST_ARRIVALS: usize = 64;
 
-/// What a [`FrameSocket`] is set to.
+/// The settings of a [`FrameSocket`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameOptions {
     /// Carry FD frames too.
     pub fd: bool,
     /// Receive data and remote frames; error frames are received in any case.
     pub hear: bool,
-    /// Other sockets of this machine on the interface see what is sent here.
+    /// Other sockets of this machine on the interface receive the frames that are sent here.
     pub echo: bool,
-    /// What this socket sends comes back to it, when the driver echoes it
+    /// The frames that this socket sends come back to it when the driver echoes them
     /// (`CAN_RAW_RECV_OWN_MSGS`); needs `echo`.
     pub own: bool,
     /// Ask the driver for the controller's own stamps.
     pub hardware_stamps: bool,
     /// Frames have no stamps, which costs less.
     pub no_stamps: bool,
-    /// The receive buffer in bytes, as the kernel counts (some 800 a frame); beyond
-    /// `net.core.rmem_max` with CAP_NET_ADMIN only, and quietly less without.
+    /// The receive buffer in bytes, as the kernel counts (some 800 a frame). It can exceed
+    /// `net.core.rmem_max` only with CAP_NET_ADMIN; without, the kernel silently reduces it.
     pub receive_buffer: Option<u32>,
-    /// The send buffer in bytes; the kernel has a least one, of about six frames. A small one
-    /// makes poll(2) and the kernel's answers say truly when there is room, instead of ENOBUFS.
+    /// The send buffer in bytes; the kernel has a minimum, of about six frames. With a small one,
+    /// poll(2) and the kernel's errors indicate correctly when there is room, instead of ENOBUFS.
     pub send_buffer: Option<u32>,
 }
 
-/// A frame that came in.
+/// A frame that was received.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'a> {
-    /// The frame, an error frame too.
+    /// The frame, which may be an error frame.
     pub frame: FrameRef<'a>,
-    /// The kernel's stamp, Unix time, ns.
+    /// The kernel's stamp: Unix time, ns.
     pub software: Option<Nanos>,
-    /// The controller's stamp, its own epoch, ns.
+    /// The controller's stamp: its own epoch, ns.
     pub hardware: Option<Nanos>,
-    /// It was sent on this machine, and is seen because the driver (or the kernel, for a vcan)
-    /// echoes it: by a driver when its transmission was complete.
+    /// Whether the frame was sent on this machine and is received because the driver (or the
+    /// kernel, for a vcan) echoes it; a driver does so when the transmission was complete.
     pub local: bool,
-    /// It was sent by this very socket.
+    /// Whether the frame was sent by this very socket.
     pub own: bool,
 }
 
-/// One raw socket on one interface, without waiting.
+/// One non-blocking raw socket on one interface.
 pub struct FrameSocket {
     socket: Socket,
     inbox: Inbox,
@@ -64,7 +65,7 @@ impl FrameSocket {
     /// Opens a socket on an interface, which may be down.
     ///
     /// # Errors
-    /// [`OpenError`] that says what is missing and what to do.
+    /// [`OpenError`] that states what is missing and what to do.
     pub fn open(interface: &str, options: &FrameOptions) -> Result<Self, OpenError> {
         let socket = Socket::open(interface)?;
         let stamps = if options.no_stamps {
@@ -105,16 +106,16 @@ impl FrameSocket {
         })
     }
 
-    /// For polling.
+    /// Returns the descriptor, for polling.
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 
-    /// How the interface is.
+    /// Returns the state of the interface.
     ///
     /// # Errors
-    /// ENODEV where it is gone.
+    /// ENODEV where the interface is gone.
     pub fn look(&self) -> Result<InterfaceState, Errno> {
         self.socket.look()
     }
@@ -122,8 +123,9 @@ impl FrameSocket {
     /// Sends a classic or FD frame by one write(2), without waiting.
     ///
     /// # Errors
-    /// What write(2) says: EAGAIN (the socket's buffer is full), ENOBUFS (the interface's queue
-    /// is), ENETDOWN, ENODEV or ENXIO (it is down, or gone); EMSGSIZE for an XL frame.
+    /// The error of write(2): EAGAIN (the socket's buffer is full), ENOBUFS (the interface's queue
+    /// is full), ENETDOWN, ENODEV or ENXIO (the interface is down, or gone); EMSGSIZE for an XL
+    /// frame.
     pub fn send(&self, frame: FrameRef<'_>) -> Result<(), Errno> {
         let mut bytes = [0; FD_SIZE];
         let len = encode(frame, &mut bytes).ok_or(Errno::MSGSIZE)?;
@@ -131,18 +133,18 @@ impl FrameSocket {
         self.socket.write(datagram).map(|_| ())
     }
 
-    /// Hands over what came in, as many frames as one `recvmmsg` brings; says how many, with
-    /// those that were no frame.
+    /// Hands over the frames that came in, as many as one `recvmmsg` brings; returns the number of
+    /// datagrams, including those that were not frames.
     ///
     /// # Errors
-    /// What recvmmsg(2) says: ENETDOWN once when the interface went down. Nothing there is no
-    /// error.
+    /// The error of recvmmsg(2): ENETDOWN once when the interface went down. It is not an error if
+    /// nothing came in.
     pub fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, Errno> {
         self.receive_at_most(MOST_ARRIVALS, take)
     }
 
-    /// The same, of at most so many frames. To ask for one costs half as much as to ask for many
-    /// where one is there: the kernel looks for a second one, too.
+    /// Does the same, with at most `most` frames. Where one frame has come in, a call for one costs
+    /// half as much as a call for many, for which the kernel looks for a second one, too.
     ///
     /// # Errors
     /// As [`FrameSocket::receive`].
@@ -176,23 +178,23 @@ impl FrameSocket {
         Ok(n)
     }
 
-    /// Frames that this socket lost because its receive buffer was full (`SO_MEMINFO`, modulo
-    /// 2^32); `None` where the kernel does not say (before Linux 4.12).
+    /// Returns the number of frames that this socket lost because its receive buffer was full
+    /// (`SO_MEMINFO`, modulo 2^32); `None` where the kernel does not report it (before Linux 4.12).
     #[must_use]
     pub fn lost(&self) -> Option<u32> {
         self.socket.lost()
     }
 
-    /// Datagrams that were no frame.
+    /// Returns the number of datagrams that were not frames.
     #[must_use]
     pub fn malformed(&self) -> u64 {
         self.malformed
     }
 
-    /// Bytes of the receive buffer, as the kernel counts.
+    /// Returns the size of the receive buffer in bytes, as the kernel counts.
     ///
     /// # Errors
-    /// What getsockopt(2) says.
+    /// The error of getsockopt(2).
     pub fn receive_buffer(&self) -> Result<u32, Errno> {
         self.socket.receive_buffer()
     }

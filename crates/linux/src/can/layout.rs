@@ -3,25 +3,25 @@
 
 use frame::{CanId, FrameRef, Header, Kind, XlFields, flags};
 
-/// Bytes of `struct can_frame`, and the MTU of an interface for classic frames.
+/// Size of `struct can_frame` in bytes, and the MTU of an interface for classic frames.
 pub const CLASSIC_SIZE: usize = 16;
-/// Bytes of `struct canfd_frame`, and the MTU of an interface for FD frames.
+/// Size of `struct canfd_frame` in bytes, and the MTU of an interface for FD frames.
 pub const FD_SIZE: usize = 72;
-/// Bytes of `struct canxl_frame` with all its payload.
+/// Size of `struct canxl_frame` with its full payload, in bytes.
 pub const XL_SIZE: usize = XL_HEADER + 2048;
 /// The lowest MTU of an interface for XL frames (`CANXL_MIN_MTU`).
 pub const XL_MTU: usize = XL_HEADER + 64;
-/// Bytes before an XL frame's payload (`CANXL_HDR_SIZE`).
+/// Number of bytes before an XL frame's payload (`CANXL_HDR_SIZE`).
 const XL_HEADER: usize = 12;
-/// Bytes before the payload of the others.
+/// Number of bytes before the payload of the other frames.
 const HEADER: usize = 8;
-/// Where an XL frame's priority word has the VCID (`CANXL_VCID_OFFSET`).
+/// Position of the VCID in an XL frame's priority word (`CANXL_VCID_OFFSET`).
 const VCID_SHIFT: u32 = 16;
 
-/// The frame in the bytes of one datagram, or nothing where they are none.
+/// Returns the frame in the bytes of one datagram, or `None` where they are not a frame.
 ///
-/// Byte 4 tells XL from the rest: there it has flags with XLF set, the others a length of at
-/// most 64. FD and classic differ in size only.
+/// Byte 4 distinguishes XL from the others: in an XL frame it contains flags with XLF set, in the
+/// others a length of at most 64. FD and classic frames differ in size only.
 #[inline]
 #[must_use]
 pub fn decode(bytes: &[u8]) -> Option<FrameRef<'_>> {
@@ -50,8 +50,8 @@ pub fn decode(bytes: &[u8]) -> Option<FrameRef<'_>> {
     FrameRef::new(header, bytes.get(HEADER..)?).ok()
 }
 
-/// Writes a frame as the kernel wants it; the number of bytes, or nothing where `into` is too
-/// short.
+/// Writes a frame in the kernel's layout; returns the number of bytes, or `None` where `into` is
+/// too short.
 #[inline]
 pub fn encode(frame: FrameRef<'_>, into: &mut [u8]) -> Option<usize> {
     let header = frame.header();

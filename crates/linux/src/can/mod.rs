@@ -1,9 +1,9 @@
 //! Raw CAN sockets (`AF_CAN`, `CAN_RAW`; `uapi/linux/can/raw.h`).
 //!
-//! [`Socket`] is the socket with its options, filters and interface; what moves many datagrams a
-//! call, and what the kernel says beside a frame, is in [`crate::mmsg`]. [`layout`] turns the
-//! kernel's frames into ours and back. [`FrameSocket`] puts these together for whoever wants frames
-//! and no datagrams.
+//! [`Socket`] is the socket with its options, filters and interface; the buffers for many datagrams
+//! a call, and the kernel's ancillary data of a frame, are in [`crate::mmsg`]. [`layout`] converts
+//! the kernel's frames to those of this project and back. [`FrameSocket`] combines these for
+//! callers that need frames and not datagrams.
 
 mod error;
 mod frames;
@@ -14,17 +14,17 @@ pub use error::{Obstacle, OpenError};
 pub use frames::{Arrival, FrameOptions, FrameSocket, MOST_ARRIVALS};
 pub use socket::{Filter, InterfaceState, MOST_FILTERS, Options, Socket, Stamps, is_in_kernel};
 
-/// What an error frame says, as bits of its ID (`uapi/linux/can/error.h`).
+/// Meanings of an error frame, as bits of its ID (`uapi/linux/can/error.h`).
 pub mod error_class {
-    /// Trouble of the controller: its FIFO overflowed, or its error state changed.
+    /// A problem of the controller: its FIFO overflowed, or its error state changed.
     pub const CONTROLLER: u32 = libc::CAN_ERR_CRTL;
     /// The controller went bus-off.
     pub const BUS_OFF: u32 = libc::CAN_ERR_BUSOFF;
-    /// The controller takes part again.
+    /// The controller takes part in the communication again.
     pub const RESTARTED: u32 = libc::CAN_ERR_RESTARTED;
 }
 
-/// What byte 1 of an error frame says, as bits, where its ID has [`error_class::CONTROLLER`]
+/// Meanings of byte 1 of an error frame, as bits, where its ID has [`error_class::CONTROLLER`]
 /// (`CAN_ERR_CRTL_…` of `uapi/linux/can/error.h`).
 pub mod controller_trouble {
     /// Its receive FIFO overflowed: at least one frame is lost.

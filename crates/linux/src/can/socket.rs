@@ -20,16 +20,17 @@ const CAN_RAW_XL_VCID_OPTS: libc::c_int = 8;
 const ANY_VCID: [u8; 4] = [0x02 | 0x04, 0, 0, 0];
 /// `SO_MEMINFO` (`uapi/asm-generic/socket.h`): counters of a socket's memory.
 const SO_MEMINFO: libc::c_int = 55;
-/// How many there are, and which one counts lost datagrams (`uapi/linux/sock_diag.h`).
+/// The number of these counters, and the index of the one for lost datagrams
+/// (`uapi/linux/sock_diag.h`).
 const SK_MEMINFO_VARS: usize = 9;
 const SK_MEMINFO_DROPS: usize = 8;
 
-/// The most filters that a socket takes (`CAN_RAW_FILTER_MAX`).
+/// The largest number of filters that a socket takes (`CAN_RAW_FILTER_MAX`).
 pub const MOST_FILTERS: usize = 512;
 
-/// A raw socket's filter (`struct can_filter`): a frame passes where
-/// `(its SocketCAN ID & mask) == (id & mask)`, flags included; the other way round with
-/// `CAN_INV_FILTER` (0x2000_0000) in `id`.
+/// A raw socket's filter (`struct can_filter`): a frame passes where `(its SocketCAN ID & mask) ==
+/// (id & mask)`, flags included; with `CAN_INV_FILTER` (0x2000_0000) in `id`, a frame passes where
+/// this does not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(C)]
 pub struct Filter {
@@ -49,64 +50,65 @@ unsafe impl Plain for Filter {}
 
 const _: () = assert!(size_of::<Filter>() == size_of::<libc::can_filter>());
 
-/// What comes beside a frame as ancillary data.
+/// The ancillary data that comes with a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Stamps {
-    /// Nothing: read(2) has no place for it.
+    /// None: read(2) has no place for it.
     None,
-    /// The kernel's stamp, and how many frames the socket has lost.
+    /// The kernel's stamp, and the number of frames that the socket has lost.
     #[default]
     Kernel,
     /// The controller's stamp as well, where the driver has one.
     Hardware,
 }
 
-/// What a socket is set to for its whole life.
+/// The settings of a socket for its whole life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// Carry FD frames.
     pub fd: bool,
     /// Carry XL frames, with their VCIDs.
     pub xl: bool,
-    /// What comes beside a frame.
+    /// The ancillary data that comes with a frame.
     pub stamps: Stamps,
-    /// Bytes of the receive buffer; the kernel's default where absent.
+    /// The size of the receive buffer in bytes; the kernel's default where absent.
     pub receive_buffer: Option<u32>,
 }
 
-/// The state of an interface, as one look at it shows.
+/// The state of an interface at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct InterfaceState {
-    /// Its number, another one each time it is plugged in.
+    /// The interface's index, a different one each time it is plugged in.
     pub index: u32,
-    /// Its largest frame in bytes, which says what kinds it carries.
+    /// The size of its largest frame in bytes, which determines the kinds of frames that it
+    /// carries.
     pub mtu: usize,
-    /// Switched on (`IFF_UP`).
+    /// Whether the interface is switched on (`IFF_UP`).
     pub up: bool,
-    /// Has a carrier (`IFF_RUNNING`): not bus-off. The kernel may say so up to a second late
-    /// (linkwatch), when an interface was just switched on.
+    /// Whether the interface has a carrier (`IFF_RUNNING`): it is not bus-off. The kernel may
+    /// report this up to a second late (linkwatch), when an interface was just switched on.
     pub running: bool,
-    /// The driver echoes sent frames to local listeners when their transmission was complete;
-    /// where it does not (vcan), the kernel does, when they are sent.
+    /// Whether the driver echoes sent frames to local listeners when their transmission was
+    /// complete; where it does not (vcan), the kernel echoes them when they are sent.
     pub echo: bool,
 }
 
 impl InterfaceState {
-    /// Frames can pass: switched on and with a carrier.
+    /// Returns whether frames can pass: the interface is switched on and has a carrier.
     #[must_use]
     pub const fn is_usable(&self) -> bool {
         self.up && self.running
     }
 
-    /// Carries FD frames.
+    /// Returns whether the interface carries FD frames.
     #[must_use]
     pub const fn carries_fd(&self) -> bool {
         self.mtu >= FD_SIZE
     }
 }
 
-/// Does the kernel have CAN (AF_CAN)? It loads its module for this question, if it may. Where it
-/// cannot be asked, such as without any descriptor left, the answer is yes.
+/// Returns whether the kernel has CAN (AF_CAN). The check makes the kernel load its module, if it
+/// may. Returns true where the kernel cannot be asked, for example when no descriptor is left.
 #[must_use]
 pub fn is_in_kernel() -> bool {
     let refused = Socket::open("").err();
@@ -123,7 +125,7 @@ impl Socket {
     /// Opens a socket for an interface. It is attached to nothing yet.
     ///
     /// # Errors
-    /// [`OpenError`] that says what is missing and what to do.
+    /// [`OpenError`] that states what is missing and what to do.
     pub fn open(interface: &str) -> Result<Self, OpenError> {
         let family = AddressFamily::from_raw(libc::AF_CAN as u16);
         let protocol = u32::try_from(libc::CAN_RAW).ok();
@@ -137,11 +139,11 @@ impl Socket {
         })
     }
 
-    /// Sets what stays set for the socket's life. Error frames are all asked for: they say when
-    /// the controller goes bus-off and comes back.
+    /// Sets the options that stay for the socket's life. Subscribes to all error frames: they
+    /// report when the controller goes bus-off and comes back.
     ///
     /// # Errors
-    /// [`OpenError`] that says what the kernel lacks.
+    /// [`OpenError`] that states what the kernel lacks.
     pub fn configure(&self, options: &Options) -> Result<(), OpenError> {
         self.set_all(options)
             .map_err(|errno| OpenError::option(&self.name, options.xl, errno))
@@ -166,19 +168,19 @@ impl Socket {
         }
     }
 
-    /// No error frames either: for a socket that only sends, with no filters.
+    /// Unsubscribes from error frames: for a socket that only sends and has no filters.
     ///
     /// # Errors
-    /// What setsockopt(2) says.
+    /// The error of setsockopt(2).
     pub fn ignore_error_frames(&self) -> Result<(), Errno> {
         self.set(libc::SOL_CAN_RAW, libc::CAN_RAW_ERR_FILTER, &0u32)
     }
 
-    /// Bytes that may wait to be received; the kernel doubles it. Above net.core.rmem_max only
-    /// with CAP_NET_ADMIN, and quietly less without.
+    /// Sets how many bytes may wait to be received; the kernel doubles the value. It can exceed
+    /// net.core.rmem_max only with CAP_NET_ADMIN; without, the kernel silently reduces it.
     ///
     /// # Errors
-    /// What setsockopt(2) says.
+    /// The error of setsockopt(2).
     pub fn set_receive_buffer(&self, bytes: u32) -> Result<(), Errno> {
         let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
         self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes)
@@ -199,29 +201,30 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &on)
     }
 
-    /// Bytes that may wait to be sent; the kernel doubles it and has a least one, of about six
-    /// frames. A small one makes poll(2) and the kernel's answers say truly when there is room,
-    /// instead of ENOBUFS.
+    /// Sets how many bytes may wait to be sent; the kernel doubles the value and has a minimum, of
+    /// about six frames. With a small one, poll(2) and the kernel's errors indicate correctly when
+    /// there is room, instead of ENOBUFS.
     ///
     /// # Errors
-    /// What setsockopt(2) says.
+    /// The error of setsockopt(2).
     pub fn set_send_buffer(&self, bytes: u32) -> Result<(), Errno> {
         let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
         self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes)
             .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes))
     }
 
-    /// Bytes of the receive buffer, as the kernel counts.
+    /// Returns the size of the receive buffer in bytes, as the kernel counts.
     ///
     /// # Errors
-    /// What getsockopt(2) says.
+    /// The error of getsockopt(2).
     pub fn receive_buffer(&self) -> Result<u32, Errno> {
         rustix::net::sockopt::socket_recv_buffer_size(&self.fd)
             .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX))
     }
 
-    /// Frames that this socket lost since it was opened because its receive buffer was full
-    /// (`SO_MEMINFO`, modulo 2^32); `None` where the kernel does not say (before Linux 4.12).
+    /// Returns the number of frames that this socket lost since it was opened because its receive
+    /// buffer was full (`SO_MEMINFO`, modulo 2^32); `None` where the kernel does not report it
+    /// (before Linux 4.12).
     #[must_use]
     pub fn lost(&self) -> Option<u32> {
         let mut info = [0u32; SK_MEMINFO_VARS];
@@ -229,18 +232,18 @@ impl Socket {
         (len / size_of::<u32>() > SK_MEMINFO_DROPS).then(|| info[SK_MEMINFO_DROPS])
     }
 
-    /// One datagram by read(2), without waiting.
+    /// Reads one datagram by read(2), without waiting.
     ///
     /// # Errors
-    /// What the call says.
+    /// The error of read(2).
     pub fn read(&self, into: &mut [u8]) -> Result<usize, Errno> {
         rustix::io::read(&self.fd, into)
     }
 
-    /// One datagram by write(2), without waiting.
+    /// Writes one datagram by write(2), without waiting.
     ///
     /// # Errors
-    /// What the call says.
+    /// The error of write(2).
     pub fn write(&self, datagram: &[u8]) -> Result<usize, Errno> {
         rustix::io::write(&self.fd, datagram)
     }
@@ -249,7 +252,7 @@ impl Socket {
         option::set(&self.fd, level, option, value)
     }
 
-    /// An `ifreq` for this interface.
+    /// Returns an `ifreq` for this interface.
     fn request(&self) -> Result<libc::ifreq, Errno> {
         // SAFETY: `ifreq` is plain C data (integers, arrays, and a union of such and a pointer);
         // all zero bytes are a value of it.
@@ -277,11 +280,11 @@ impl Socket {
         }
     }
 
-    /// How the interface is. Asked by ioctl(2) and not by netlink, which can make the caller wait
-    /// as long as the kernel switches any interface on or off (`rtnl_lock`).
+    /// Returns the state of the interface. Uses ioctl(2) and not netlink, which can make the caller
+    /// wait as long as the kernel switches any interface on or off (`rtnl_lock`).
     ///
     /// # Errors
-    /// ENODEV where there is none of this name.
+    /// ENODEV where no interface has this name.
     pub fn look(&self) -> Result<InterfaceState, Errno> {
         let index = rustix::net::netdevice::name_to_index(self.fd.as_fd(), &self.name)?;
         let mtu = self.ask(libc::SIOCGIFMTU)?;
@@ -299,10 +302,10 @@ impl Socket {
         })
     }
 
-    /// Attaches the socket to the interface of this number.
+    /// Attaches the socket to the interface with this index.
     ///
     /// # Errors
-    /// What bind(2) says.
+    /// The error of bind(2).
     pub fn attach(&self, index: u32) -> Result<(), Errno> {
         // SAFETY: as for `ifreq`: integers and a union of integers, valid when all zero.
         let mut address: libc::sockaddr_can = unsafe { zeroed() };
@@ -324,27 +327,27 @@ impl Socket {
         }
     }
 
-    /// Replaces the filters, in one step. None lets nothing through but error frames.
+    /// Replaces the filters, in one step. An empty list lets only error frames through.
     ///
     /// # Errors
-    /// What setsockopt(2) says; EINVAL for more than [`MOST_FILTERS`].
+    /// The error of setsockopt(2); EINVAL for more than [`MOST_FILTERS`].
     pub fn set_filters(&self, filters: &[Filter]) -> Result<(), Errno> {
         option::set_slice(&self.fd, libc::SOL_CAN_RAW, libc::CAN_RAW_FILTER, filters)
     }
 
-    /// Do local listeners see frames that are sent from now on?
+    /// Sets whether local listeners receive the frames that are sent from now on.
     ///
     /// # Errors
-    /// What setsockopt(2) says.
+    /// The error of setsockopt(2).
     pub fn set_loopback(&self, on: bool) -> Result<(), Errno> {
         let on = libc::c_int::from(on);
         self.set(libc::SOL_CAN_RAW, libc::CAN_RAW_LOOPBACK, &on)
     }
 
-    /// Does this socket receive what it sends itself?
+    /// Sets whether this socket receives the frames that it sends.
     ///
     /// # Errors
-    /// What setsockopt(2) says.
+    /// The error of setsockopt(2).
     pub fn set_own(&self, on: bool) -> Result<(), Errno> {
         let on = libc::c_int::from(on);
         self.set(libc::SOL_CAN_RAW, libc::CAN_RAW_RECV_OWN_MSGS, &on)
@@ -363,8 +366,8 @@ impl AsRawFd for Socket {
     }
 }
 
-/// Does the driver echo sent frames to local listeners (`IFF_ECHO`, which does not fit into
-/// `ifr_flags`)?
+/// Returns whether the driver echoes sent frames to local listeners (`IFF_ECHO`, which does not fit
+/// into `ifr_flags`).
 fn has_echo(name: &str) -> bool {
     const IFF_ECHO: u32 = 1 << 18;
     std::fs::read_to_string(format!("/sys/class/net/{name}/flags"))

@@ -2,7 +2,7 @@
 
 use super::{SLOT, SLOTS};
 
-/// Byte offsets. Each names a word of 64 bits; most have two registers of 32.
+/// Byte offsets. Each is that of a word of 64 bits; most words have two registers of 32.
 pub mod at {
     /// `version`, `rx_head`.
     pub const RX_HEAD: usize = 0;
@@ -14,9 +14,9 @@ pub mod at {
     pub const STATE: usize = 24;
     /// `overruns`.
     pub const OVERRUNS: usize = 32;
-    /// `rx_tail`: of the process.
+    /// `rx_tail`: written by the process.
     pub const RX_TAIL: usize = 64;
-    /// `tx_head`: of the process.
+    /// `tx_head`: written by the process.
     pub const TX_HEAD: usize = 72;
     const TX: usize = 128;
     const RX: usize = TX + super::SLOT * super::SLOTS as usize;
@@ -25,13 +25,13 @@ pub mod at {
     /// In a slot: the frame.
     pub const FRAME: usize = 16;
 
-    /// The slot of the transmit queue that this count means.
+    /// Returns the offset of the transmit queue's slot for this count.
     #[must_use]
     pub const fn tx(count: u32) -> usize {
         TX + super::SLOT * (count % super::SLOTS) as usize
     }
 
-    /// The same of the receive queue.
+    /// Returns the offset of the receive queue's slot for this count.
     #[must_use]
     pub const fn rx(count: u32) -> usize {
         RX + super::SLOT * (count % super::SLOTS) as usize
@@ -47,21 +47,21 @@ pub const TX_PENDING: u32 = 1;
 
 const LITTLE: bool = cfg!(target_endian = "little");
 
-/// The register in a word's first four bytes.
+/// Returns the register in a word's first four bytes.
 #[inline]
 #[must_use]
 pub const fn first(word: u64) -> u32 {
     (word >> if LITTLE { 0 } else { 32 }) as u32
 }
 
-/// The register in its last four bytes.
+/// Returns the register in a word's last four bytes.
 #[inline]
 #[must_use]
 pub const fn second(word: u64) -> u32 {
     (word >> if LITTLE { 32 } else { 0 }) as u32
 }
 
-/// The word of two registers.
+/// Returns the word of two registers.
 #[inline]
 #[must_use]
 pub const fn both(one: u32, two: u32) -> u64 {
@@ -69,7 +69,7 @@ pub const fn both(one: u32, two: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }
 
-/// `CANCHAR_STATE_…`: how the controller is.
+/// `CANCHAR_STATE_…`: the state of the controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Off the bus.
@@ -85,7 +85,7 @@ pub enum State {
 }
 
 impl State {
-    /// A driver that says something else is not believed.
+    /// Converts the register; an unknown value counts as stopped.
     #[inline]
     #[must_use]
     pub const fn of(register: u32) -> Self {
@@ -98,7 +98,7 @@ impl State {
         }
     }
 
-    /// Do frames come and go?
+    /// Returns whether the controller sends and receives frames.
     #[inline]
     #[must_use]
     pub const fn passes(self) -> bool {
@@ -106,10 +106,10 @@ impl State {
     }
 }
 
-/// A mapped area; tests have one in memory.
+/// A mapped area; tests use one in memory.
 pub trait Area {
-    /// A word; what was written before it is seen.
+    /// Returns a word; earlier writes are visible.
     fn get(&self, at: usize) -> u64;
-    /// Writes a word; what was written before is seen by whoever sees it.
+    /// Writes a word; a reader that sees it also sees earlier writes.
     fn set(&self, at: usize, word: u64);
 }

@@ -18,8 +18,8 @@ fn result(code: libc::c_int) -> Result<(), Errno> {
 pub(super) fn start(device: &OwnedFd, control: &RawControl) -> Result<(), Errno> {
     let code = opcode::write::<RawControl>(b'c', 0x80);
     // SAFETY: the device is open; CANCHAR_START reads one `struct canchar_control`, as which
-    // `RawControl` is laid out (`repr(C)`, 32 bytes, which the number of the call has in it, so
-    // that another device or version refuses it); `control` is live.
+    // `RawControl` is laid out (`repr(C)`, 32 bytes, which is part of the ioctl number, so that
+    // another device or version refuses it); `control` is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(control)) })
 }
 
@@ -33,7 +33,7 @@ pub(super) fn info(device: &OwnedFd) -> Result<RawInfo, Errno> {
     let code = opcode::read::<RawInfo>(b'c', 0x85);
     let mut info = RawInfo::default();
     // SAFETY: the device is open; CANCHAR_INFO writes one `struct canchar_info`, 120 bytes, as
-    // which `RawInfo` is laid out: any bytes are one; `info` is live and not shared.
+    // which `RawInfo` is laid out: any bytes are valid; `info` is live and not shared.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_mut(&mut info)) })?;
     Ok(info)
 }

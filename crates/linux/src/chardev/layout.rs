@@ -1,12 +1,12 @@
-//! What the calls of a character device carry, byte for byte (`kmod/canchar/canchar.h`).
+//! The arguments of a character device's calls, byte for byte (`kmod/canchar/canchar.h`).
 
 use super::{Control, Info, Stats};
 
 /// `CANCHAR_VERSION`.
 pub(super) const VERSION: u32 = 1;
-/// Bytes of `struct canchar_area`.
+/// Size of `struct canchar_area` in bytes.
 pub const AREA: usize = 128 + 2 * super::SLOTS as usize * super::SLOT;
-/// As many filters as a file has.
+/// The largest number of filters of a file.
 pub(super) const FILTERS: usize = 64;
 
 const LISTEN_ONLY: u32 = 1;
@@ -78,10 +78,11 @@ pub(super) struct RawFilters {
 }
 
 impl RawFilters {
-    /// `CANCHAR_WANT_SENT`: as a socket gets what other programs of this machine send.
+    /// `CANCHAR_WANT_SENT`: the file also gets frames that other programs of this machine send, as
+    /// a socket does.
     const WANT_SENT: u32 = 1;
 
-    /// `None` where there are more than fit.
+    /// Converts the filters; `None` where there are more than fit.
     pub(super) fn new(filters: &[(u32, u32)], errors: u32) -> Option<Self> {
         let mut raw = Self {
             count: u32::try_from(filters.len()).ok()?,

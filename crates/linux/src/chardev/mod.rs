@@ -1,5 +1,5 @@
-//! CAN controllers as character devices: the driver `kmod/canchar`. Its header says what each word
-//! of the mapped area means and who writes it.
+//! CAN controllers as character devices: the driver `kmod/canchar`. Its header documents the
+//! meaning and the writer of each word of the mapped area.
 
 pub mod area;
 mod ioctl;
@@ -20,56 +20,56 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
-/// Frames in each of the two queues of an open file.
+/// Number of frames in each of the two queues of an open file.
 pub const SLOTS: u32 = 64;
-/// Bytes of a slot.
+/// Size of a slot in bytes.
 pub const SLOT: usize = 96;
-/// As many filters as a file can have.
+/// The largest number of filters of a file.
 pub const MOST_FILTERS: usize = layout::FILTERS;
 
-/// How a controller takes part in its bus.
+/// The settings with which a controller takes part in its bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Control {
-    /// bit/s.
+    /// The bit rate, bit/s.
     pub bitrate: u32,
-    /// bit/s of the data phase; makes it an FD controller.
+    /// The bit rate of the data phase, bit/s; makes it an FD controller.
     pub data_bitrate: Option<u32>,
-    /// Thousandths of a bit; 0: the driver chooses.
+    /// The sample point, thousandths of a bit; 0: the driver chooses.
     pub sample_point: u32,
-    /// Thousandths of a bit of the data phase; 0: the driver chooses.
+    /// The sample point of the data phase, thousandths of a bit; 0: the driver chooses.
     pub data_sample_point: u32,
-    /// From bus-off to the restart; 0: never.
+    /// Time from bus-off to the restart, ms; 0: never.
     pub restart_ms: u32,
-    /// It sends nothing, not even acknowledgements.
+    /// The controller sends nothing, not even acknowledgements.
     pub listen_only: bool,
     /// Each frame is tried once.
     pub one_shot: bool,
-    /// An error frame for each error on the bus.
+    /// The driver reports an error frame for each error on the bus.
     pub bus_errors: bool,
-    /// Waiting frames leave in the order of their CAN priority.
+    /// Waiting frames are sent in the order of their CAN priority.
     pub by_priority: bool,
 }
 
-/// What a driver says of its controller.
+/// A driver's description of its controller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Info {
-    /// Can it do FD?
+    /// Whether it supports FD.
     pub fd: bool,
-    /// Can it listen only?
+    /// Whether it supports listen-only mode.
     pub listen_only: bool,
-    /// Can it try a frame once only?
+    /// Whether it supports trying a frame only once.
     pub one_shot: bool,
-    /// Transmit buffers.
+    /// The number of transmit buffers.
     pub buffers: u32,
-    /// `sja1000`, …
+    /// The controller's type: `sja1000`, …
     pub controller: String,
-    /// Where it is.
+    /// Its location.
     pub bus: String,
-    /// How it was started last.
+    /// The settings of its last start.
     pub control: Option<Control>,
 }
 
-/// What a controller has counted since its driver found it.
+/// A controller's counts since its driver found it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stats {
     /// Frames taken out of the controller.
@@ -80,7 +80,7 @@ pub struct Stats {
     pub failed: u64,
     /// How often the controller's own FIFO had no room.
     pub overruns: u64,
-    /// How often it went bus-off.
+    /// How often the controller went bus-off.
     pub bus_offs: u64,
     /// Its transmit error counter.
     pub tec: u32,
@@ -88,26 +88,26 @@ pub struct Stats {
     pub rec: u32,
 }
 
-/// Why a device cannot be opened.
+/// The reason why a device cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// There is none.
+    /// There is no such device.
     #[error("there is no {0}: is the driver loaded (modprobe canchar)?")]
     Missing(String),
-    /// It is no CAN controller.
+    /// It is not a CAN controller.
     #[error("{0} is no CAN controller of the driver canchar")]
     Other(String),
-    /// It is one of another version.
+    /// The driver has another version.
     #[error("{0}: the driver canchar is of another version than cangate")]
     Version(String),
-    /// Anything else.
+    /// Any other error.
     #[error("{path} {what}")]
     System {
-        /// Which device.
+        /// The device.
         path: String,
-        /// What failed.
+        /// The operation that failed.
         what: &'static str,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
 }
@@ -119,10 +119,10 @@ pub struct Device {
 }
 
 impl Device {
-    /// Opens it, such as `/dev/can0`.
+    /// Opens a device, such as `/dev/can0`.
     ///
     /// # Errors
-    /// [`OpenError`] says what to do.
+    /// [`OpenError`] states the remedy.
     pub fn open(path: &str) -> Result<Self, OpenError> {
         let device = File::options().read(true).write(true).open(Path::new(path));
         let device: OwnedFd = device
@@ -137,7 +137,7 @@ impl Device {
                 },
             })?
             .into();
-        // Before it is mapped: another device may do anything when it is.
+        // Before the device is mapped: mapping another device may have any effect.
         match ioctl::info(&device) {
             Ok(_) => {}
             Err(Errno::NODEV) => return Err(OpenError::Missing(path.to_owned())),
@@ -155,7 +155,7 @@ impl Device {
         Ok(device)
     }
 
-    /// The driver looks at the transmit queue: how many frames it took.
+    /// Makes the driver check the transmit queue; returns how many frames it took.
     ///
     /// # Errors
     /// [`Errno::NETDOWN`]: stopped or bus-off. [`Errno::NODEV`]: the controller is gone.
@@ -164,15 +164,17 @@ impl Device {
         seek(&self.device, SeekFrom::End(0))
     }
 
-    /// On to the bus. If it is there with the same settings, nothing changes.
+    /// Puts the controller on the bus. If it is already there with the same settings, nothing
+    /// changes.
     ///
     /// # Errors
-    /// [`Errno::BUSY`]: it runs with other settings. [`Errno::INVAL`]: it cannot do that.
+    /// [`Errno::BUSY`]: it runs with other settings. [`Errno::INVAL`]: it does not support these
+    /// settings.
     pub fn start(&self, control: &Control) -> Result<(), Errno> {
         ioctl::start(&self.device, &RawControl::new(control))
     }
 
-    /// Off the bus.
+    /// Takes the controller off the bus.
     ///
     /// # Errors
     /// [`Errno::NODEV`]: the controller is gone.
@@ -180,7 +182,7 @@ impl Device {
         ioctl::plain(&self.device, 0x81)
     }
 
-    /// After bus-off.
+    /// Restarts the controller after bus-off.
     ///
     /// # Errors
     /// [`Errno::INVAL`]: it is not bus-off.
@@ -188,8 +190,8 @@ impl Device {
         ioctl::plain(&self.device, 0x82)
     }
 
-    /// Which frames this file gets: ID and mask as raw(7) has them, none: no frame; and the classes
-    /// of error frames (`CAN_ERR_…`).
+    /// Sets the frames that this file gets: ID and mask as in raw(7), an empty list: no frame; and
+    /// the classes of error frames (`CAN_ERR_…`).
     ///
     /// # Errors
     /// [`Errno::INVAL`]: more than [`MOST_FILTERS`].
@@ -198,7 +200,7 @@ impl Device {
         ioctl::filter(&self.device, &raw)
     }
 
-    /// What the driver says of it.
+    /// Returns the driver's description of the controller.
     ///
     /// # Errors
     /// [`Errno::NODEV`]: the controller is gone.
@@ -206,7 +208,7 @@ impl Device {
         Ok(ioctl::info(&self.device)?.read())
     }
 
-    /// What it has counted.
+    /// Returns the controller's counts.
     ///
     /// # Errors
     /// [`Errno::NODEV`]: the controller is gone.
@@ -214,13 +216,13 @@ impl Device {
         Ok(ioctl::stats(&self.device)?.read())
     }
 
-    /// To be polled.
+    /// Returns the descriptor, for polling.
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.device.as_raw_fd()
     }
 
-    /// The bit rates with which the controller runs; `None` where it is stopped.
+    /// Returns the bit rates with which the controller runs; `None` where it is stopped.
     ///
     /// # Errors
     /// The device does not answer.
@@ -232,13 +234,13 @@ impl Device {
 }
 
 impl Area for Device {
-    /// All ones beyond the end.
+    /// Returns all ones beyond the end.
     #[inline]
     fn get(&self, at: usize) -> u64 {
         self.area.get(at).unwrap_or(u64::MAX)
     }
 
-    /// Beyond the end, nothing.
+    /// Has no effect beyond the end.
     #[inline]
     fn set(&self, at: usize, word: u64) {
         self.area.set(at, word);

@@ -1,48 +1,48 @@
-//! The process's end of the receive queue. Nothing that the driver writes is believed.
+//! The process's end of the receive queue. All values that the driver writes are validated.
 
 use super::SLOTS;
 use super::area::{Area, FRAME_FD, FRAME_SENT, at, both, first, second};
 use crate::can::layout::{CLASSIC_SIZE, FD_SIZE};
 
-/// How far a process has read its receive queue.
+/// The position up to which a process has read its receive queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReceiveQueue {
-    /// Frames taken out of it.
+    /// Number of frames taken out of the queue.
     tail: u32,
-    /// The driver's counts as they were last taken.
+    /// The driver's counts when they were last taken.
     lost: u32,
     overruns: u32,
 }
 
-/// What is in a slot.
+/// The content of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot<'a> {
-    /// When the driver took it out of the controller, ns of `CLOCK_REALTIME`.
+    /// Time at which the driver took the frame out of the controller, ns of `CLOCK_REALTIME`.
     pub time: u64,
-    /// A file of this device sent it.
+    /// Whether a file of this device sent the frame.
     pub sent: bool,
-    /// Frames that this file has lost just before this one, as the driver says.
+    /// Number of frames that this file lost just before this one, as reported by the driver.
     pub lost_before: u32,
-    /// The frame as SocketCAN has it, 16 or 72 bytes; they may be none.
+    /// The frame in SocketCAN's layout, 16 or 72 bytes; the bytes may not be a valid frame.
     pub bytes: &'a [u8],
 }
 
-/// What found no room.
+/// The losses for lack of room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Lost {
-    /// Frames, in the queue.
+    /// Frames that were lost in the queue.
     pub queue: u32,
-    /// How often it happened in the controller's own FIFO; how many frames it were nobody knows.
+    /// How often the controller's own FIFO had no room; the number of lost frames is unknown.
     pub controller: u32,
 }
 
-/// The driver says that there are more frames than the queue has slots. Only this process writes
-/// the other end: nothing in the queue can be trusted, and it was emptied.
+/// The driver reports more frames than the queue has slots. Only this process writes the other end:
+/// nothing in the queue can be trusted, and it was emptied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Impossible;
 
 impl ReceiveQueue {
-    /// From the queue's beginning: the file has just been opened.
+    /// Starts at the queue's beginning: for a file that has just been opened.
     pub fn from_start<A: Area + ?Sized>(area: &A) -> Self {
         Self {
             tail: 0,
@@ -51,7 +51,8 @@ impl ReceiveQueue {
         }
     }
 
-    /// From now on: what is in the queue is left out, and what was lost is not counted.
+    /// Starts at the present end: frames in the queue are left out, and earlier losses are not
+    /// counted.
     pub fn from_now<A: Area + ?Sized>(area: &A) -> Self {
         let queue = Self {
             tail: second(area.get(at::RX_HEAD)),
@@ -62,7 +63,7 @@ impl ReceiveQueue {
         queue
     }
 
-    /// How many frames are in it.
+    /// Returns the number of frames in the queue.
     ///
     /// # Errors
     /// [`Impossible`]
@@ -78,7 +79,7 @@ impl ReceiveQueue {
         Ok(waiting)
     }
 
-    /// Copies the oldest frame, of those that are [waiting](Self::waiting). Its place is free after
+    /// Copies the oldest of the [waiting](Self::waiting) frames. Its slot is free after
     /// [`release`](Self::release).
     #[inline]
     pub fn take<'a, A: Area + ?Sized>(
@@ -108,13 +109,13 @@ impl ReceiveQueue {
         }
     }
 
-    /// Tells the driver that the places of all frames that were taken are free.
+    /// Notifies the driver that the slots of all frames that were taken are free.
     #[inline]
     pub fn release<A: Area + ?Sized>(&self, area: &A) {
         area.set(at::RX_TAIL, both(self.tail, 0));
     }
 
-    /// What was lost and not [taken](Self::take_lost) yet.
+    /// Returns the losses that have not been [taken](Self::take_lost) yet.
     pub fn lost<A: Area + ?Sized>(&self, area: &A) -> Lost {
         Lost {
             queue: first(area.get(at::RX_LOST)).wrapping_sub(self.lost),
@@ -122,7 +123,7 @@ impl ReceiveQueue {
         }
     }
 
-    /// The same; it counts as taken.
+    /// Returns the same losses and counts them as taken.
     pub fn take_lost<A: Area + ?Sized>(&mut self, area: &A) -> Lost {
         let lost = self.lost(area);
         self.lost = self.lost.wrapping_add(lost.queue);

@@ -1,4 +1,4 @@
-//! What a driver of CAN says of its controller (`uapi/linux/can/netlink.h`).
+//! The data that a CAN driver reports about its controller (`uapi/linux/can/netlink.h`).
 
 use crate::netlink::{inner, number};
 use frame::wire::BitRate;
@@ -8,7 +8,7 @@ const IFLA_CAN_STATE: u16 = 4;
 const IFLA_CAN_BERR_COUNTER: u16 = 8;
 const IFLA_CAN_DATA_BITTIMING: u16 = 9;
 
-/// A controller's error counters, at the moment: `struct can_berr_counter`.
+/// A controller's present error counters: `struct can_berr_counter`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ErrorCounters {
     /// TEC.
@@ -17,7 +17,7 @@ pub struct ErrorCounters {
     pub receive: u16,
 }
 
-/// The error counters, where the driver gives them.
+/// Returns the error counters, where the driver reports them.
 pub(super) fn error_counters(data: &[u8]) -> Option<ErrorCounters> {
     let value = inner(data, IFLA_CAN_BERR_COUNTER)?;
     let [t0, t1, r0, r1] = *value.first_chunk()?;
@@ -27,23 +27,23 @@ pub(super) fn error_counters(data: &[u8]) -> Option<ErrorCounters> {
     })
 }
 
-/// What a controller has counted since its interface was made: `struct can_device_stats`.
+/// A controller's counts since its interface was created: `struct can_device_stats`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ControllerCounters {
-    /// Errors on the bus, where the driver reports each.
+    /// Errors on the bus, where the driver reports each of them.
     pub bus_errors: u32,
     /// Times that it became error-passive.
     pub error_passive: u32,
     /// Times that it went bus-off.
     pub bus_off: u32,
-    /// Arbitrations lost, where the driver reports each.
+    /// Arbitrations lost, where the driver reports each of them.
     pub arbitration_lost: u32,
     /// Times that it was restarted after bus-off.
     pub restarts: u32,
 }
 
 impl ControllerCounters {
-    /// Reads the structure: six words, the second of which (error-warning) has no place here.
+    /// Parses the structure: six words, the second of which (error-warning) is not used here.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let word = |index: usize| number(bytes.get(index * size_of::<u32>()..)?);
         Some(Self {
@@ -55,7 +55,7 @@ impl ControllerCounters {
         })
     }
 
-    /// What was counted since the counters stood at `base`.
+    /// Returns the counts since the counters had the values of `base`.
     #[must_use]
     pub const fn since(&self, base: &Self) -> Self {
         Self {
@@ -77,7 +77,7 @@ pub enum ControllerState {
     ErrorWarning,
     /// One of them at 128 or more.
     ErrorPassive,
-    /// TEC above 255: it takes no part.
+    /// TEC above 255: the controller takes no part in the communication.
     BusOff,
     /// Switched off.
     Stopped,
@@ -85,7 +85,7 @@ pub enum ControllerState {
     Sleeping,
 }
 
-/// The bit rates and the error state. What is malformed ends it.
+/// Returns the bit rates and the error state. Parsing ends at malformed data.
 pub(super) fn controller(data: &[u8]) -> (Option<BitRate>, Option<ControllerState>) {
     // `bitrate` is the first member of `struct can_bittiming`.
     let rate = |kind| inner(data, kind).and_then(number);

@@ -1,17 +1,17 @@
-//! What an interface has counted.
+//! The counters of an interface.
 
-/// What an interface has counted since it was made (`struct rtnl_link_stats64` of
-/// `uapi/linux/if_link.h`), in frames where it says nothing else.
+/// An interface's counts since it was created (`struct rtnl_link_stats64` of
+/// `uapi/linux/if_link.h`), in frames unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkCounters {
-    /// `rx_packets`. A vcan counts here what local programs sent on it; kernels before 5.17 count
-    /// error frames here as well.
+    /// `rx_packets`. A vcan counts here the frames that local programs sent on it; kernels before
+    /// 5.17 count error frames here as well.
     pub received: u64,
     /// `tx_packets`.
     pub sent: u64,
-    /// `rx_dropped`: no memory for them, or the kernel's backlog was full.
+    /// `rx_dropped`: there was no memory for the frames, or the kernel's backlog was full.
     pub receive_dropped: u64,
-    /// `tx_dropped`: the interface did not take them.
+    /// `tx_dropped`: the interface did not accept the frames.
     pub send_dropped: u64,
     /// `rx_bytes`: payload, as drivers count it.
     pub received_bytes: u64,
@@ -24,7 +24,7 @@ pub struct LinkCounters {
 }
 
 impl LinkCounters {
-    /// Reads the structure, whose end may be missing in older kernels.
+    /// Parses the structure, whose end may be missing in older kernels.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let number = |index: usize| {
             let bytes = bytes.get(index * size_of::<u64>()..)?;
@@ -42,7 +42,7 @@ impl LinkCounters {
         })
     }
 
-    /// What was counted since the counters stood at `base`.
+    /// Returns the counts since the counters had the values of `base`.
     #[must_use]
     pub const fn since(&self, base: &Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! When interfaces come, go, or change.
+//! Notification that interfaces appear, disappear, or change.
 
 use crate::Errno;
 use crate::netlink::{Error, bound};
@@ -8,11 +8,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// `RTMGRP_LINK`
 const GROUP: u32 = 1;
 
-/// Says when interfaces come, go, or change.
+/// A socket that indicates that interfaces appear, disappear, or change.
 pub struct Events(OwnedFd);
 
 impl Events {
-    /// Begins to listen.
+    /// Subscribes to the events.
     ///
     /// # Errors
     /// [`Error::Socket`]
@@ -20,19 +20,19 @@ impl Events {
         bound(GROUP, SocketFlags::NONBLOCK).map(Self)
     }
 
-    /// To wait for: it is readable when something has changed.
+    /// Returns the descriptor to wait for: it is readable when something has changed.
     #[must_use]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 
-    /// Takes what is there; what it was in detail, nobody needs: the kernel is asked anew. True if
-    /// there was anything.
+    /// Takes the waiting events, without their details, which no caller needs: the kernel is
+    /// queried anew. Returns true if there was any.
     pub fn drain(&self) -> bool {
         let (mut any, mut buffer) = (false, [0; 4096]);
         loop {
             match recv(&self.0, buffer.as_mut_slice(), RecvFlags::empty()) {
-                // Some were lost, because there were too many.
+                // Some events were lost, because there were too many.
                 Ok(_) | Err(Errno::NOBUFS) => any = true,
                 Err(Errno::INTR) => {}
                 Err(_) => return any,

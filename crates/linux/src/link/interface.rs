@@ -27,77 +27,77 @@ const CAN: u16 = 280;
 const IFF_UP: u32 = 1;
 const IFF_RUNNING: u32 = 1 << 6;
 const IFF_ECHO: u32 = 1 << 18;
-/// The most bytes of an interface's name, without the zero at its end (`IFNAMSIZ`).
+/// The longest name of an interface in bytes, without the zero at its end (`IFNAMSIZ`).
 const MOST_NAME: usize = 15;
 
-/// Bytes of `struct ifinfomsg`.
+/// Size of `struct ifinfomsg` in bytes.
 pub const IFINFO: usize = 16;
 
 /// An interface.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Link {
-    /// Its index, which no other interface has at the same time.
+    /// The index, which no other interface has at the same time.
     pub index: u32,
-    /// Its name at the moment.
+    /// The present name.
     pub name: String,
-    /// It is one of CAN.
+    /// Whether it is a CAN interface.
     pub can: bool,
-    /// Bytes of the largest frame structure that it takes: 16 classic, 72 FD, more XL.
+    /// Size of the largest frame structure that it takes, in bytes: 16 classic, 72 FD, more XL.
     pub mtu: u32,
-    /// Switched on?
+    /// Whether it is switched on.
     pub up: bool,
-    /// Has a carrier: not bus-off.
+    /// Whether it has a carrier: it is not bus-off.
     pub running: bool,
-    /// Its driver shows sent frames to local programs itself (`IFF_ECHO`).
+    /// Whether its driver echoes sent frames to local programs itself (`IFF_ECHO`).
     pub echo: bool,
-    /// What rtnetlink calls its kind: `vcan`, `vxcan`, `can`, or nothing.
+    /// Its kind in rtnetlink: `vcan`, `vxcan`, `can`, or empty.
     pub kind: String,
-    /// Frames that its transmit queue holds.
+    /// The number of frames that its transmit queue holds.
     pub queue: Option<u32>,
-    /// The bit rates it was set to; `None` for virtual interfaces, which have none, and where the
-    /// driver says none (slcan).
+    /// The configured bit rates; `None` for virtual interfaces, which have none, and where the
+    /// driver reports none (slcan).
     pub bit_rate: Option<BitRate>,
-    /// Its error state, where it is a controller.
+    /// The error state, where it is a controller.
     pub state: Option<ControllerState>,
-    /// Its error counters, where it is a controller whose driver gives them.
+    /// The error counters, where it is a controller whose driver reports them.
     pub errors: Option<ErrorCounters>,
-    /// What it has counted as a controller since it was made.
+    /// The controller's counts since the interface was created.
     pub controller: Option<ControllerCounters>,
-    /// Its XDP program's number; 0 for none.
+    /// The ID of its XDP program; 0 for none.
     pub xdp: u32,
-    /// What it has counted since it was made.
+    /// The interface's counts since it was created.
     pub counters: LinkCounters,
 }
 
 impl Link {
-    /// Carries FD frames.
+    /// Returns whether it carries FD frames.
     #[must_use]
     pub const fn carries_fd(&self) -> bool {
         self.mtu >= 72
     }
 
-    /// Carries XL frames.
+    /// Returns whether it carries XL frames.
     #[must_use]
     pub const fn carries_xl(&self) -> bool {
         self.mtu > 72
     }
 
-    /// Frames in it come from local programs, not from a bus.
+    /// Returns whether frames in it come from local programs, not from a bus.
     #[must_use]
     pub fn is_virtual(&self) -> bool {
         matches!(self.kind.as_str(), "vcan" | "vxcan")
     }
 
-    /// Asks the kernel about one interface.
+    /// Queries the kernel about one interface.
     ///
     /// # Errors
-    /// [`LinkError::Refused`] with ENODEV where there is none of this name.
+    /// [`LinkError::Refused`] with ENODEV where no interface has this name.
     pub fn find(name: &str) -> Result<Self, LinkError> {
         Ok(link(&raw(name)?).map_err(Error::Answer)?)
     }
 }
 
-/// What the kernel says of an interface: the body of RTM_NEWLINK.
+/// Returns the kernel's description of an interface: the body of RTM_NEWLINK.
 pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
     if name.is_empty() || name.len() > MOST_NAME || name.contains('\0') {
         return Err(LinkError::Refused(Errno::NODEV.into()));
@@ -111,18 +111,18 @@ pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
     Ok(body)
 }
 
-/// Why nothing is known of an interface.
+/// The reason why the data of an interface are not available.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The kernel says no: ENODEV where there is no such interface.
+    /// The kernel's refusal: ENODEV where there is no such interface.
     #[error("the kernel knows nothing of it: {0}")]
     Refused(Refusal),
-    /// It could not be asked.
+    /// The kernel could not be queried.
     #[error(transparent)]
     Netlink(#[from] Error),
 }
 
-/// What RTM_NEWLINK says.
+/// Parses the body of RTM_NEWLINK.
 pub(super) fn link(body: &[u8]) -> Result<Link, Malformed> {
     let Some((&[_, _, t0, t1, i0, i1, i2, i3, f0, f1, f2, f3, ..], rest)) =
         body.split_first_chunk::<IFINFO>()
@@ -151,7 +151,7 @@ pub(super) fn link(body: &[u8]) -> Result<Link, Malformed> {
                     (link.bit_rate, link.state) = controller(data);
                     link.errors = error_counters(data);
                 }
-                // The same place of other kinds of interfaces has something else.
+                // For other kinds of interfaces the attribute has other content.
                 if let Some(counted) = inner(value, IFLA_INFO_XSTATS).filter(|_| link.can) {
                     link.controller = ControllerCounters::read(counted);
                 }
@@ -251,7 +251,7 @@ mod tests {
             },
         };
         assert_eq!(link(&body), Ok(expected));
-        // The same data of an interface that is none of CAN means something else.
+        // The same data of an interface that is not a CAN interface has another meaning.
         body.splice(2..4, 1_u16.to_ne_bytes());
         let other = link(&body).unwrap();
         assert_eq!((other.bit_rate, other.state), (None, None));
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// Every Linux has it.
+    /// Every Linux has this interface.
     #[test]
     fn the_loopback_interface_is_no_controller() {
         let lo = Link::find("lo").unwrap();

@@ -26,14 +26,14 @@ impl IntoIterator for Links {
     type Item = Link;
     type IntoIter = std::collections::btree_map::IntoValues<String, Link>;
 
-    /// By name.
+    /// Iterates by name.
     fn into_iter(self) -> Self::IntoIter {
         self.by_name.into_values()
     }
 }
 
 impl Links {
-    /// Asks the kernel, on a socket of its own.
+    /// Queries the kernel, on a socket of its own.
     ///
     /// # Errors
     /// [`Error`]
@@ -41,7 +41,7 @@ impl Links {
         Self::read(&mut Netlink::open()?)
     }
 
-    /// Asks the kernel.
+    /// Queries the kernel.
     ///
     /// # Errors
     /// [`Error`]
@@ -54,31 +54,31 @@ impl Links {
             .collect::<Result<_, _>>()?)
     }
 
-    /// The index of the CAN interface with a name.
+    /// Returns the index of the CAN interface with this name.
     #[must_use]
     pub fn can(&self, name: &str) -> Option<u32> {
         let link = self.by_name.get(name)?;
         link.can.then_some(link.index)
     }
 
-    /// The interface with a name, of CAN or not.
+    /// Returns the interface with this name, whether of CAN or not.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Link> {
         self.by_name.get(name)
     }
 
-    /// The interface with an index.
+    /// Returns the interface with this index.
     #[must_use]
     pub fn at(&self, index: u32) -> Option<&Link> {
         self.by_name.get(self.names.get(&index)?)
     }
 
-    /// The CAN interfaces, by name.
+    /// Iterates over the CAN interfaces, by name.
     pub fn all_can(&self) -> impl Iterator<Item = &Link> {
         self.by_name.values().filter(|link| link.can)
     }
 
-    /// The name of an interface; `#7` for one that has just gone.
+    /// Returns the name of an interface; `#7` for one that has just disappeared.
     #[must_use]
     pub fn name(&self, index: u32) -> String {
         let name = self.names.get(&index);

@@ -1,5 +1,5 @@
-//! The network interfaces of this network namespace, over rtnetlink: which there are, when they
-//! change, what the kernel knows of a CAN controller, and how one was set up.
+//! The network interfaces of this network namespace, over rtnetlink: their list, their changes, the
+//! kernel's data about a CAN controller, and the settings of an interface.
 
 mod controller;
 mod counters;

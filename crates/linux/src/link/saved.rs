@@ -1,5 +1,5 @@
-//! How a CAN interface was set up, to set another one up in the same way: the one that its card
-//! gets when the kernel's driver has it again.
+//! The settings of a CAN interface, to set another one up in the same way: the interface that its
+//! card gets when the kernel's driver has the card again.
 
 use super::interface::{IFINFO, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO};
 use super::interface::{IFLA_TXQLEN, LinkError, RTM_NEWLINK, raw};
@@ -16,14 +16,14 @@ pub(super) const IFLA_CAN_DATA_BITTIMING: u16 = 9;
 
 pub(super) const IFF_UP: u32 = 1;
 
-/// How long another card may have the name that is wanted.
+/// Time for which another card may keep the wanted name.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The settings of a CAN interface: name, bit timing, modes, restart, queue length, and whether it
 /// is on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Saved {
-    /// Its name.
+    /// The interface's name.
     pub name: String,
     up: bool,
     queue: u32,
@@ -32,7 +32,7 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Asks the kernel about an interface.
+    /// Queries the kernel about an interface.
     ///
     /// # Errors
     /// [`LinkError`].
@@ -41,19 +41,19 @@ impl Saved {
         Ok(read(&body))
     }
 
-    /// Sets an interface up, which is down, and gives it the name. What the kernel refuses is left
-    /// out.
+    /// Sets up an interface, which must be down, and gives it the name. Settings that the kernel
+    /// refuses are left out.
     ///
     /// # Errors
-    /// What was left out, in words.
+    /// The settings that were left out, as text.
     pub fn restore(&self, interface: &str) -> Result<(), String> {
         let fail = |error: &dyn std::fmt::Display| format!("{interface}: {error}");
         let index = super::Link::find(interface).map_err(|e| fail(&e))?.index;
         let mut netlink = Netlink::open().map_err(|e| fail(&e))?;
         let mut left_out = Vec::new();
         if self.name != interface {
-            // Cards that come back together can get one another's names: each gives up the one that
-            // it has been given before it asks for its own.
+            // Cards that return together can get one another's names: each gives up the name that
+            // it was given before it requests its own.
             let _ = change(&mut netlink, rename(index, &format!("back{index}")));
         }
         for (what, body) in self.requests(index, interface) {
@@ -78,7 +78,7 @@ impl Saved {
         ))
     }
 
-    /// What is asked of the kernel, one after the other.
+    /// Returns the requests to the kernel, in order.
     fn requests(&self, index: u32, interface: &str) -> Vec<(&'static str, Vec<u8>)> {
         let start = |flags: u32| head(index, flags);
         let mut all = Vec::new();
@@ -106,7 +106,7 @@ impl Saved {
         all
     }
 
-    /// As one word, to be handed to another process.
+    /// Returns the settings as one word, which can be passed to another process.
     #[must_use]
     pub fn to_word(&self) -> String {
         let mut word = format!("{}/{}/{}", self.name, u8::from(self.up), self.queue);
@@ -119,7 +119,7 @@ impl Saved {
         word
     }
 
-    /// What [`Saved::to_word`] wrote.
+    /// Parses the result of [`Saved::to_word`].
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         let mut parts = word.split('/');
@@ -151,7 +151,7 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// `struct ifinfomsg` of an interface, with these flags set.
+/// Returns `struct ifinfomsg` of an interface, with these flags set.
 pub(super) fn head(index: u32, flags: u32) -> Vec<u8> {
     let mut body = vec![0; 4];
     body.extend(index.to_ne_bytes());
@@ -160,7 +160,7 @@ pub(super) fn head(index: u32, flags: u32) -> Vec<u8> {
     body
 }
 
-/// `struct ifinfomsg` that switches an interface off.
+/// Returns `struct ifinfomsg` that switches an interface off.
 pub(super) fn switch_off(index: u32) -> Vec<u8> {
     let mut body = head(index, 0);
     if let Some(mask) = body.last_chunk_mut::<4>() {
@@ -169,12 +169,12 @@ pub(super) fn switch_off(index: u32) -> Vec<u8> {
     body
 }
 
-/// Has another interface the name that is wanted?
+/// Returns whether another interface has the wanted name.
 fn is_taken(answer: &Result<Option<Refusal>, Error>) -> bool {
     matches!(answer, Ok(Some(refusal)) if refusal.errno == Errno::EXIST)
 }
 
-/// Asks for another name for an interface that is down.
+/// Requests another name for an interface that is down.
 fn rename(index: u32, name: &str) -> Vec<u8> {
     let mut body = head(index, 0);
     attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
@@ -185,7 +185,7 @@ pub(super) fn change(netlink: &mut Netlink, body: Vec<u8>) -> Result<Option<Refu
     netlink.change(RTM_NEWLINK, 0, body)
 }
 
-/// What RTM_NEWLINK says of these settings. What is malformed is left out.
+/// Parses these settings from the body of RTM_NEWLINK. Malformed data are left out.
 fn read(body: &[u8]) -> Saved {
     let mut saved = Saved::default();
     let Some((head, rest)) = body.split_first_chunk::<IFINFO>() else {
@@ -231,8 +231,8 @@ fn options(data: &[u8]) -> Vec<(u16, Vec<u8>)> {
                     *rate = [0; 4];
                 }
             }
-            // `struct can_ctrlmode`: a mask of what is set, then the flags. It is told without
-            // mask.
+            // `struct can_ctrlmode`: a mask of the flags to set, then the flags. The kernel reports
+            // it without the mask.
             IFLA_CAN_CTRLMODE => {
                 let Some(flags) = value.get(4..8).map(<[u8]>::to_vec) else {
                     continue;
@@ -283,7 +283,7 @@ mod tests {
         );
         let kinds: Vec<u16> = saved.options.iter().map(|(kind, _)| *kind).collect();
         assert_eq!(kinds, [1, 5, 6], "the data phase was never set up");
-        // No bit rate, but the segments; and the mask of what is to be set.
+        // No bit rate, but the segments; and the mask of the flags to set.
         assert_eq!(saved.options[0].1[..9], [0, 0, 0, 0, 0, 0, 0, 0, 125]);
         assert_eq!(saved.options[1].1, [2, 0, 0, 0, 2, 0, 0, 0]);
         assert_eq!(Saved::from_word(&saved.to_word()), Some(saved.clone()));

@@ -1,4 +1,4 @@
-//! Setting a CAN interface up: bit rates, restart, on.
+//! Setting up a CAN interface: bit rates, restart, switching it on.
 
 use super::interface::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, Link, LinkError};
 use super::saved::{IFF_UP, IFLA_CAN_BITTIMING, IFLA_CAN_CTRLMODE, IFLA_CAN_DATA_BITTIMING};
@@ -9,28 +9,28 @@ use frame::wire::BitRate;
 
 /// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
 const FD: u32 = 0x20;
-/// Bytes of `struct can_bittiming`.
+/// Size of `struct can_bittiming` in bytes.
 const BITTIMING: usize = 32;
 
-/// How a CAN interface is to be.
+/// The wanted settings of a CAN interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Setup {
-    /// The bit rates, bit/s. With one of the data phase, FD is switched on.
+    /// The bit rates, bit/s. A data phase bit rate switches FD on.
     pub rate: BitRate,
-    /// Sample points, thousandths of a bit; 0: the kernel's choice.
+    /// The sample point, thousandths of a bit; 0: the kernel's choice.
     pub sample_point: u32,
-    /// Of the data phase.
+    /// The sample point of the data phase, thousandths of a bit; 0: the kernel's choice.
     pub data_sample_point: u32,
-    /// What follows bus-off.
+    /// The restart after bus-off.
     pub restart: Restart,
 }
 
-/// From bus-off to the restart, ms; 0: never.
+/// Time from bus-off to the restart, ms; 0: never.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Restart {
-    /// Somebody asks for it: a driver that has none is an error.
+    /// A requested value: a driver without a restart is an error.
     Asked(u32),
-    /// A default: a driver that has none (slcan, gs_usb) is left without it.
+    /// A default: a driver without a restart (slcan, gs_usb) is left without it.
     Default(u32),
 }
 
@@ -42,30 +42,30 @@ impl Restart {
     }
 }
 
-/// What an interface was before.
+/// The state of an interface before the set-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Before {
     /// It was down, and was set up.
     Down,
     /// It was up at these bit rates already.
     Up,
-    /// It was up at others, and was set up anew.
+    /// It was up at other bit rates, and was set up anew.
     Other,
 }
 
-/// What was done.
+/// The result of the set-up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied {
-    /// What the interface was before.
+    /// The state of the interface before.
     pub before: Before,
-    /// A default that was passed over, and why: a sentence.
+    /// A default that was not applied, and the reason: a sentence.
     pub note: Option<String>,
 }
 
-/// Why an interface is not as it is to be.
+/// The reason why an interface does not have the wanted settings.
 #[derive(thiserror::Error, Debug)]
 pub enum SetupError {
-    /// It cannot be asked about.
+    /// The kernel gives no information about it.
     #[error(transparent)]
     Link(#[from] LinkError),
     /// It has no bit rate.
@@ -88,9 +88,9 @@ pub enum SetupError {
         name: String,
         /// The bit rates.
         wanted: String,
-        /// One of the data phase is among them.
+        /// Whether a data phase bit rate is among them.
         fd: bool,
-        /// What the kernel says.
+        /// The kernel's refusal.
         refusal: Refusal,
     },
     /// The kernel refuses the restart.
@@ -101,9 +101,9 @@ pub enum SetupError {
     Restart {
         /// The interface.
         name: String,
-        /// From bus-off to the restart.
+        /// Time from bus-off to the restart, ms.
         ms: u32,
-        /// What the kernel says.
+        /// The kernel's refusal.
         refusal: Refusal,
     },
     /// It cannot be switched on, or off.
@@ -111,17 +111,18 @@ pub enum SetupError {
     Switch {
         /// The interface.
         name: String,
-        /// It was to be switched on.
+        /// Whether the interface should have been switched on.
         on: bool,
-        /// What the kernel says.
+        /// The kernel's refusal.
         refusal: Refusal,
     },
-    /// The kernel cannot be asked.
+    /// The kernel could not be queried.
     #[error(transparent)]
     Netlink(#[from] Error),
 }
 
-/// What the kernel says, and what to do about it. A guess stands only where it gives no reason.
+/// Returns the kernel's refusal and advice. The advice is a guess only where the kernel gives no
+/// reason.
 fn refused(refusal: &Refusal, fd: bool) -> String {
     let hint = match (refusal.errno, &refusal.reason) {
         (Errno::PERM | Errno::ACCESS, _) => {
@@ -137,8 +138,9 @@ fn refused(refusal: &Refusal, fd: bool) -> String {
     format!("{refusal}{hint}")
 }
 
-/// The kernel tells the bit rate that a controller's clock can have, which may differ a little from
-/// what it was asked for. No two bit rates of buses are less than 1 % apart.
+/// Compares two bit rates. The kernel reports the bit rate that a controller's clock can produce,
+/// which may differ a little from the requested one. No two bit rates of buses are less than 1 %
+/// apart.
 fn is_same(a: BitRate, b: BitRate) -> bool {
     let near = |a: u32, b: u32| u64::from(a.abs_diff(b)) * 100 < u64::from(b);
     near(a.nominal(), b.nominal())
@@ -163,9 +165,9 @@ fn words_now(rate: Option<BitRate>) -> String {
 }
 
 impl Setup {
-    /// Sees to it that an interface is up and has these bit rates. One that is up has them already,
-    /// or is left alone: somebody else may use it. With `own`, the caller has set it up before, and
-    /// it is set up anew.
+    /// Ensures that an interface is up and has these bit rates. An interface that is up at other
+    /// bit rates is left alone, which is an error, because another program may use it. With `own`,
+    /// the caller has set it up before, and it is set up anew.
     ///
     /// # Errors
     /// [`SetupError`].
@@ -215,8 +217,8 @@ impl Setup {
         refused.map_or(Ok(()), |refusal| Err(error(refusal)))
     }
 
-    /// Sets the restart, by a request of its own: so it is known what the kernel refuses. A note
-    /// says that a default was passed over.
+    /// Sets the restart, by a separate request, so that a refusal can be attributed to it. A note
+    /// states that a default was not applied.
     fn restart(
         &self,
         netlink: &mut Netlink,
@@ -240,15 +242,15 @@ impl Setup {
         }
     }
 
-    /// Has the interface these bit rates, up or down? One whose driver tells none counts as if it
-    /// had.
+    /// Returns whether the interface has these bit rates, up or down; true where its driver reports
+    /// none.
     #[must_use]
     pub fn is_in_force(&self, link: &Link) -> bool {
         link.bit_rate.is_none_or(|now| is_same(now, self.rate))
     }
 
-    /// Runs the interface at other bit rates than these? A sentence says at which. At an interface
-    /// that is down nothing runs.
+    /// Returns a sentence with the present bit rates if the interface runs at other ones than
+    /// these. An interface that is down does not run.
     #[must_use]
     pub fn differs(&self, link: &Link) -> Option<String> {
         let now = link.bit_rate.filter(|_| !self.is_in_force(link))?;
@@ -262,10 +264,10 @@ impl Setup {
         })
     }
 
-    /// RTM_NEWLINK with the settings of an interface that is down.
+    /// Returns the body of RTM_NEWLINK with the settings of an interface that is down.
     fn request(&self, index: u32) -> Vec<u8> {
         let timing = |rate: u32, sample_point: u32| {
-            // The kernel computes the segments of what is 0 (can_calc_bittiming).
+            // The kernel computes the segments that are 0 (can_calc_bittiming).
             let mut bytes = [0; BITTIMING];
             bytes[..4].copy_from_slice(&rate.to_ne_bytes());
             bytes[4..8].copy_from_slice(&sample_point.to_ne_bytes());
@@ -284,7 +286,7 @@ impl Setup {
     }
 }
 
-/// RTM_NEWLINK with options of a controller.
+/// Returns the body of RTM_NEWLINK with options of a controller.
 fn options(index: u32, data: &[u8]) -> Vec<u8> {
     let mut info = Vec::new();
     attribute(&mut info, IFLA_INFO_KIND, b"can");
@@ -386,7 +388,7 @@ mod tests {
             ..Link::default()
         };
         assert_eq!(fast().differs(&at(500_000)), None);
-        // As a clock of 8 MHz has 83.3 kbit/s.
+        // The bit rate that a clock of 8 MHz produces for 83.3 kbit/s.
         let odd = Setup {
             rate: BitRate::new(83_300, None).unwrap(),
             ..fast()
@@ -397,7 +399,7 @@ mod tests {
         assert!(
             said.starts_with("can2 runs at 125000 bit/s, and its port is to have 500000 bit/s")
         );
-        // Nobody sends or receives at it; and a driver need not tell.
+        // An interface that is down carries no frames; and a driver need not report its bit rate.
         let down = Link {
             up: false,
             ..at(125_000)

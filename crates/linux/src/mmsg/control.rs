@@ -1,10 +1,10 @@
-//! What the kernel says beside a datagram, as ancillary data: when it came, and how many were lost
-//! before it.
+//! The ancillary data of a datagram: its time of arrival, and the number of datagrams that were
+//! lost before it.
 
 use frame::Nanos;
 
-/// Room for one message's ancillary data, bytes: stamps (64 bytes) and the drop counter (24), see
-/// `CMSG_SPACE` in cmsg(3), and some to spare.
+/// Size of the buffer for one message's ancillary data in bytes: stamps (64 bytes) and the drop
+/// counter (24), see `CMSG_SPACE` in cmsg(3), and some to spare.
 pub const CONTROL_SIZE: usize = 128;
 
 /// Size of `struct cmsghdr` and the alignment of all its parts.
@@ -13,7 +13,7 @@ const HEADER: usize = WORD + 8;
 /// A `struct timespec` of `SCM_TIMESTAMPING`: two `long`s.
 const TIMESPEC: usize = 2 * size_of::<libc::c_long>();
 
-/// What the kernel says about a datagram.
+/// The kernel's ancillary data of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Control {
     /// Unix time at which the kernel saw it, ns.
@@ -25,7 +25,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// Reads ancillary data. What is unknown or cut off is passed over.
+    /// Parses ancillary data. Unknown or truncated items are skipped.
     #[inline]
     #[must_use]
     pub fn parse(mut bytes: &[u8]) -> Self {
@@ -55,7 +55,7 @@ impl Control {
     }
 }
 
-/// A `long` or `size_t`.
+/// Reads a `long` or `size_t`.
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
     bytes
         .get(at..)?
@@ -63,7 +63,7 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
         .map(|b| usize::from_ne_bytes(*b))
 }
 
-/// One of the three `timespec`s; all zero means none.
+/// Reads one of the three `timespec`s; all zero means none.
 fn time(data: &[u8], index: usize) -> Option<Nanos> {
     let data = data.get(index * TIMESPEC..)?;
     let (sec, nsec) = (number(data, 0)? as u64, number(data, TIMESPEC / 2)? as u64);
@@ -119,7 +119,7 @@ mod tests {
             let _ = Control::parse(&bytes);
         }
 
-        /// Lengths that lie, in an otherwise good message.
+        /// Wrong lengths, in an otherwise valid message.
         #[test]
         fn any_length_ends(len in any::<usize>(), small in 0usize..200) {
             for len in [len, small] {

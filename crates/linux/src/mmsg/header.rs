@@ -3,13 +3,14 @@
 
 use std::mem::zeroed;
 
-/// The calls do not wait. Their flags are an `unsigned int` in musl's headers, an `int` in glibc's.
+/// Flag that makes the calls non-blocking. It is an `unsigned int` in musl's headers, an `int` in
+/// glibc's.
 #[cfg(target_env = "musl")]
 pub(super) const DONT_WAIT: libc::c_uint = libc::MSG_DONTWAIT as libc::c_uint;
 #[cfg(not(target_env = "musl"))]
 pub(super) const DONT_WAIT: libc::c_int = libc::MSG_DONTWAIT;
 
-/// A message of one part, with room for ancillary data or none.
+/// Returns a message of one part, with room for ancillary data or none.
 pub(super) fn header(
     vector: *mut libc::iovec,
     control: *mut libc::c_void,

@@ -1,4 +1,4 @@
-//! Datagrams that come in.
+//! Buffers for received datagrams.
 #![allow(unsafe_code, reason = "recvmmsg(2)")]
 
 use super::control::CONTROL_SIZE;
@@ -7,8 +7,8 @@ use crate::errno::last_errno;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd};
 use rustix::io::Errno;
 
-/// Buffers for datagrams that come in, and the headers over them, made once: a call for one
-/// datagram costs no more because there could be many.
+/// Buffers for received datagrams, and the headers over them, set up once: a call for one datagram
+/// costs no more because there could be many.
 pub struct Inbox {
     slot: usize,
     data: Box<[u8]>,
@@ -16,17 +16,18 @@ pub struct Inbox {
     headers: Vec<libc::mmsghdr>,
     /// Only the kernel reads these, through `headers`.
     _vectors: Vec<libc::iovec>,
-    /// Datagrams of the last call.
+    /// Number of datagrams of the last call.
     count: usize,
 }
 
-// SAFETY: what keeps it from being Send are the raw pointers in `headers` and `_vectors`. They lead
-// into boxes and vectors that belong to the same value, do not move with it and are never given
-// another length; they are used by `receive_from` only, which borrows the whole mutably.
+// SAFETY: the raw pointers in `headers` and `_vectors` are the reason why it is not Send
+// automatically. They lead into boxes and vectors that belong to the same value, do not move with
+// it and are never given another length; they are used by `receive_from` only, which borrows the
+// whole mutably.
 unsafe impl Send for Inbox {}
 
 impl Inbox {
-    /// Room for `count` datagrams of at most `slot` bytes; both at least 1.
+    /// Creates room for `count` datagrams of at most `slot` bytes; both at least 1.
     #[must_use]
     pub fn new(count: usize, slot: usize) -> Self {
         let (count, slot) = (count.max(1), slot.max(1));
@@ -53,17 +54,17 @@ impl Inbox {
         }
     }
 
-    /// Datagrams that it has room for.
+    /// Returns the number of datagrams for which there is room.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.control.len() / CONTROL_SIZE
     }
 
-    /// The bytes and the ancillary data of a datagram of the last call.
+    /// Returns the bytes and the ancillary data of a datagram of the last call.
     #[inline]
     #[must_use]
     pub fn get(&self, i: usize) -> Option<(&[u8], &[u8])> {
-        // As many headers as slots, so that nothing below overflows.
+        // There are as many headers as slots, so that nothing below overflows.
         let header = self.headers.get(..self.count)?.get(i)?;
         let data = self.data.get(i * self.slot..)?.get(..self.slot)?;
         let control = self.control.get(i * CONTROL_SIZE..)?.get(..CONTROL_SIZE)?;
@@ -73,14 +74,15 @@ impl Inbox {
         Some((&data[..len], &control[..control_len]))
     }
 
-    /// Was a datagram of the last call sent on this machine (raw(7): MSG_DONTROUTE)?
+    /// Returns whether a datagram of the last call was sent on this machine (raw(7):
+    /// MSG_DONTROUTE).
     #[inline]
     #[must_use]
     pub fn is_local(&self, i: usize) -> bool {
         self.has_flag(i, libc::MSG_DONTROUTE)
     }
 
-    /// Was it sent by the very socket that received it (MSG_CONFIRM)?
+    /// Returns whether it was sent by the very socket that received it (MSG_CONFIRM).
     #[inline]
     #[must_use]
     pub fn is_own(&self, i: usize) -> bool {
@@ -93,17 +95,18 @@ impl Inbox {
         header.is_some_and(|h| h.msg_hdr.msg_flags & flag != 0)
     }
 
-    /// recvmmsg(2) of at most `want` datagrams, without waiting; how many came.
+    /// Receives at most `want` datagrams by a non-blocking recvmmsg(2); returns their number.
     ///
     /// # Errors
-    /// What the call says.
+    /// The error of recvmmsg(2).
     pub fn receive(&mut self, socket: impl AsFd, want: usize) -> Result<usize, Errno> {
         self.receive_from(socket.as_fd(), want)
     }
 
     fn receive_from(&mut self, socket: BorrowedFd<'_>, want: usize) -> Result<usize, Errno> {
         let want = want.min(self.headers.len());
-        // What the kernel wrote to the headers of the last call; the others are as they were made.
+        // Reset the fields that the kernel wrote in the headers of the last call; the others are
+        // unchanged.
         for header in self.headers.iter_mut().take(self.count) {
             header.msg_hdr.msg_controllen = CONTROL_SIZE as _;
             header.msg_hdr.msg_flags = 0;
@@ -112,10 +115,10 @@ impl Inbox {
         // SAFETY: `headers` has at least `want` elements, each with one iovec over its own slot of
         // `data` and its own slot of `control`, with their true lengths: `new` made them so, the
         // length of `control`, which the kernel changes, is set again above for all headers that it
-        // wrote to, and nothing else writes to any. Boxes and vectors were not given another length
-        // since `new`, so all are where they were; `self` is borrowed mutably: nobody reads them
-        // during the call. No name and no timeout is asked for. The descriptor is borrowed, so it
-        // is open.
+        // wrote to, and no other code writes to any. Boxes and vectors were not given another
+        // length since `new`, so all are where they were; `self` is borrowed mutably: no other code
+        // reads them during the call. No name and no timeout is requested. The descriptor is
+        // borrowed, so it is open.
         let n = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),

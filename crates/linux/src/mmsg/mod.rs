@@ -1,7 +1,8 @@
-//! Many datagrams a call: buffers that are allocated once, for recvmmsg(2) and sendmmsg(2), and
-//! for write(2) of one; and what the kernel says beside a datagram.
+//! Many datagrams a call: buffers that are allocated once, for recvmmsg(2) and sendmmsg(2), and for
+//! write(2) of one; and the ancillary data of a datagram.
 //!
-//! They work on any datagram socket: what matters is in the buffers, not in the descriptor.
+//! They work on any datagram socket: everything that matters is in the buffers, not in the
+//! descriptor.
 
 mod control;
 mod header;

@@ -1,4 +1,4 @@
-//! Datagrams that go out.
+//! Buffers for datagrams to send.
 #![allow(unsafe_code, reason = "sendmmsg(2)")]
 
 use super::header::header;
@@ -7,7 +7,7 @@ use crate::errno::last_errno;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 
-/// Buffers for datagrams that go out, allocated once.
+/// Buffers for datagrams to send, allocated once.
 pub struct Outbox {
     slot: usize,
     data: Box<[u8]>,
@@ -16,13 +16,13 @@ pub struct Outbox {
     vectors: Vec<libc::iovec>,
 }
 
-// SAFETY: what keeps it from being Send are the raw pointers in `headers` and `vectors`. They are
-// written by `send_to` before each system call and used in no other way than by that call, within
-// the same borrow of the whole; to whom they point is of no meaning afterwards.
+// SAFETY: the raw pointers in `headers` and `vectors` are the reason why it is not Send
+// automatically. They are written by `send_to` before each system call and used only by that call,
+// within the same borrow of the whole; their targets are irrelevant afterwards.
 unsafe impl Send for Outbox {}
 
 impl Outbox {
-    /// Room for `count` datagrams of at most `slot` bytes; both at least 1.
+    /// Creates room for `count` datagrams of at most `slot` bytes; both at least 1.
     #[must_use]
     pub fn new(count: usize, slot: usize) -> Self {
         let (count, slot) = (count.max(1), slot.max(1));
@@ -35,27 +35,27 @@ impl Outbox {
         }
     }
 
-    /// Datagrams that it has room for.
+    /// Returns the number of datagrams for which there is room.
     #[inline]
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.lens.len()
     }
 
-    /// A slot's bytes and the length of its datagram, to be written.
+    /// Returns a slot's bytes and the length of its datagram, for writing.
     #[inline]
     pub fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
-        // As many lengths as slots, so that nothing below overflows.
+        // There are as many lengths as slots, so that nothing below overflows.
         let len = self.lens.get_mut(i)?;
         let data = self.data.get_mut(i * self.slot..)?.get_mut(..self.slot)?;
         Some((data, len))
     }
 
-    /// sendmmsg(2) of `count` datagrams from slot `first` on, without waiting; the number that
-    /// left, at least 1 where there is one to send. No further than to the last slot.
+    /// Sends `count` datagrams from slot `first` on, up to the last slot, by a non-blocking
+    /// sendmmsg(2); returns the number that was sent, at least 1 where there is one to send.
     ///
     /// # Errors
-    /// What the call says.
+    /// The error of sendmmsg(2).
     pub fn send(&mut self, socket: impl AsFd, first: usize, count: usize) -> Result<usize, Errno> {
         self.send_to(socket.as_fd(), first, count)
     }
@@ -77,12 +77,12 @@ impl Outbox {
         let vectors = self.vectors.iter_mut();
         let headers = vectors.map(|vector| header(vector, std::ptr::null_mut(), 0));
         self.headers.extend(headers);
-        // SAFETY: `headers` has as many elements as are said, each with one iovec over the first
-        // bytes of its own slot of `data`, no more than the slot has, which the kernel reads. All
-        // of them live in a box and vectors that `self` borrows mutably for longer than the call
-        // and that nobody moves in between: both vectors hold at most as many elements as there are
-        // slots, and were allocated for so many. No name, no ancillary data is there. The
-        // descriptor is borrowed, so it is open.
+        // SAFETY: `headers` has as many elements as the call is given, each with one iovec over the
+        // first bytes of its own slot of `data`, no more than the slot has, which the kernel reads.
+        // All of them live in a box and vectors that `self` borrows mutably for longer than the
+        // call and that no code moves in between: both vectors hold at most as many elements as
+        // there are slots, and were allocated for that number. There is no name and no ancillary
+        // data. The descriptor is borrowed, so it is open.
         let n = unsafe {
             sendmmsg(
                 socket,
@@ -93,10 +93,10 @@ impl Outbox {
         usize::try_from(n).map_err(|_| last_errno())
     }
 
-    /// The datagram of slot `first` by write(2); 1. A socket that waits, waits.
+    /// Sends the datagram of slot `first` by write(2); returns 1. Blocks on a blocking socket.
     ///
     /// # Errors
-    /// What the call says; EINVAL where there is no such slot.
+    /// The error of write(2); EINVAL where there is no such slot.
     pub fn write_one(&mut self, socket: impl AsFd, first: usize) -> Result<usize, Errno> {
         let (slot, len) = self.slot(first).ok_or(Errno::INVAL)?;
         let datagram = slot.get(..*len).ok_or(Errno::INVAL)?;

@@ -1,4 +1,4 @@
-//! Datagrams whose buffers and headers are made before, so that nothing but the calls takes time.
+//! Datagrams whose buffers and headers are set up beforehand, so that only the calls take time.
 #![allow(
     unsafe_code,
     reason = "recvmmsg(2) and sendmmsg(2) on buffers made before"
@@ -13,16 +13,16 @@ use rustix::io::Errno;
 /// The most datagrams of one call (`UIO_MAXIOV`).
 pub const MOST_A_CALL: u32 = 1_024;
 
-/// [`MOST_A_CALL`] datagrams of `N` bytes, all with the same content to begin with.
+/// [`MOST_A_CALL`] datagrams of `N` bytes, all with the same content initially.
 pub struct Prepared<const N: usize> {
-    /// One datagram's room for each of a call.
+    /// One buffer for each datagram of a call.
     frames: Vec<[u8; N]>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
 }
 
 impl<const N: usize> Prepared<N> {
-    /// Datagrams with this content.
+    /// Creates datagrams with this content.
     #[must_use]
     pub fn new(content: [u8; N]) -> Self {
         let mut frames = vec![content; MOST_A_CALL as usize];
@@ -44,10 +44,10 @@ impl<const N: usize> Prepared<N> {
         }
     }
 
-    /// Sends `n` datagrams by as many write(2).
+    /// Sends `n` datagrams by `n` calls of write(2).
     ///
     /// # Errors
-    /// What the call says.
+    /// The error of write(2).
     pub fn write(&self, socket: impl AsFd, n: u32) -> Result<(), Errno> {
         let Some(frame) = self.frames.first() else {
             return Ok(());
@@ -59,10 +59,10 @@ impl<const N: usize> Prepared<N> {
         Ok(())
     }
 
-    /// Receives `n` datagrams by as many read(2).
+    /// Receives `n` datagrams by `n` calls of read(2).
     ///
     /// # Errors
-    /// What the call says; EAGAIN where there are fewer and the socket does not wait.
+    /// The error of read(2); EAGAIN where there are fewer and the socket is non-blocking.
     pub fn read(&mut self, socket: impl AsFd, n: u32) -> Result<(), Errno> {
         let Some(frame) = self.frames.first_mut() else {
             return Ok(());
@@ -74,18 +74,18 @@ impl<const N: usize> Prepared<N> {
         Ok(())
     }
 
-    /// Sends `n` datagrams by sendmmsg(2), as many a call as it takes, without waiting.
+    /// Sends `n` datagrams by non-blocking sendmmsg(2), as many per call as it accepts.
     ///
     /// # Errors
-    /// What the call says.
+    /// The error of sendmmsg(2).
     pub fn sendmmsg(&mut self, socket: impl AsFd, n: u32) -> Result<(), Errno> {
         self.many(socket.as_fd(), n, true)
     }
 
-    /// Receives `n` datagrams by recvmmsg(2), as many a call as it takes, without waiting.
+    /// Receives `n` datagrams by non-blocking recvmmsg(2), as many per call as it returns.
     ///
     /// # Errors
-    /// What the call says; EAGAIN where there are fewer.
+    /// The error of recvmmsg(2); EAGAIN where there are fewer.
     pub fn recvmmsg(&mut self, socket: impl AsFd, n: u32) -> Result<(), Errno> {
         self.many(socket.as_fd(), n, false)
     }
@@ -95,11 +95,11 @@ impl<const N: usize> Prepared<N> {
         let mut left = n;
         while left > 0 {
             let want = left.min(self.headers.len() as u32);
-            // SAFETY: `headers` has at least `want` elements, each with one iovec of `vectors`
-            // over its own element of `frames`, with its true length. None of the three vectors
-            // was changed in length since `new`, so all are where they were; `self` is borrowed
-            // mutably: nobody reads them during the call. No name, no ancillary data, no timeout
-            // is asked for. The descriptor is borrowed, so it is open.
+            // SAFETY: `headers` has at least `want` elements, each with one iovec of `vectors` over
+            // its own element of `frames`, with its true length. None of the three vectors was
+            // changed in length since `new`, so all are where they were; `self` is borrowed
+            // mutably: no other code reads them during the call. No name, no ancillary data, no
+            // timeout is requested. The descriptor is borrowed, so it is open.
             let done = unsafe {
                 if send {
                     sendmmsg(socket, self.headers.as_mut_ptr(), want)

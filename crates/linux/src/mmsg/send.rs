@@ -1,10 +1,11 @@
-//! sendmmsg(2) itself: a system call for all messages, whatever the C library.
+//! sendmmsg(2) itself: one system call for all messages, independent of the C library.
 #![allow(unsafe_code, reason = "sendmmsg(2)")]
 
 use super::header::DONT_WAIT;
 use rustix::fd::{AsRawFd, BorrowedFd};
 
-/// sendmmsg(2) of `n` messages, without waiting; the number that left, or -1 with errno set.
+/// Sends `n` messages by a non-blocking sendmmsg(2); returns the number that was sent, or -1 with
+/// errno set.
 ///
 /// On 64-bit processors musl's function of this name calls sendmsg(2) for each message (its
 /// `src/network/sendmmsg.c`): a batch would cost as many system calls as it has frames. musl does
@@ -23,9 +24,9 @@ pub(super) unsafe fn sendmmsg(
 ) -> libc::c_long {
     let socket = socket.as_raw_fd();
     #[cfg(target_env = "musl")]
-    // SAFETY: the caller's promise; the four arguments are those of the call.
+    // SAFETY: the caller's guarantee; the four arguments are those of the call.
     return unsafe { libc::syscall(libc::SYS_sendmmsg, socket, headers, n, DONT_WAIT) };
     #[cfg(not(target_env = "musl"))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's guarantee.
     return unsafe { libc::sendmmsg(socket, headers, n, DONT_WAIT) }.into();
 }

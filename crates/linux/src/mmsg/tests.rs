@@ -1,4 +1,4 @@
-//! Both boxes over a pair of Unix sockets.
+//! Inbox and outbox over a pair of Unix sockets.
 
 use super::{Inbox, Outbox};
 use rustix::io::Errno;
@@ -40,8 +40,7 @@ fn slots_go_out_and_come_in_as_they_were() {
     assert!(inbox.get(0).is_none());
 }
 
-/// What is asked for beyond the slots is left out, and a length that lies reads no foreign
-/// byte.
+/// Slots beyond the last one are left out, and a wrong length reads no bytes of another slot.
 #[test]
 fn nothing_beyond_the_last_slot() {
     let (a, b) = pair();

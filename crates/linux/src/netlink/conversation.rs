@@ -1,32 +1,33 @@
-//! Requests, and when their answers are complete.
+//! Requests, and the detection of complete answers.
 
 use super::error::{Error, Refusal, failed};
 use super::message::{Message, Request, messages};
 use crate::Errno;
 
-/// How often something is listed again because it changed meanwhile.
+/// The number of attempts to list something that changes during the listing.
 const TRIES: usize = 50;
 
-/// How an answer ended.
+/// The outcome of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Ended {
-    /// Why the kernel did not do it, or broke the list off.
+    /// The reason for which the kernel refused the request, or broke the list off.
     pub error: Option<Refusal>,
-    /// What was listed changed meanwhile: parts may be missing, or be there twice.
+    /// Whether the listed objects changed during the listing: parts may be missing, or be there
+    /// twice.
     pub interrupted: bool,
 }
 
-/// What is listed: the type and the body of each message.
+/// A list: the type and the body of each message.
 pub type Listed = Vec<(u16, Vec<u8>)>;
 
-/// The way to the kernel and back.
+/// The channel to the kernel and back.
 pub(super) trait Channel {
     fn send(&mut self, datagram: &[u8]) -> Result<(), Error>;
-    /// The next datagram; an error where none comes for long.
+    /// Returns the next datagram; an error where none arrives for a long time.
     fn receive(&mut self) -> Result<&[u8], Error>;
 }
 
-/// See [`super::Netlink::ask`].
+/// Implements [`super::Netlink::ask`].
 pub(super) fn ask<E: From<Error>>(
     channel: &mut impl Channel,
     sequence: &mut u32,
@@ -55,7 +56,7 @@ pub(super) fn ask<E: From<Error>>(
                 ends.get_mut(which),
                 open.get_mut(which),
             ) else {
-                // What is left of an earlier, broken conversation.
+                // The rest of an earlier, interrupted conversation.
                 continue;
             };
             end.interrupted |= message.is_interrupted();
@@ -65,7 +66,7 @@ pub(super) fn ask<E: From<Error>>(
                     each(which, part, message)?;
                     None
                 }
-                // A list ends with NLMSG_DONE, or with an error; all else with an answer.
+                // A list ends with NLMSG_DONE, or with an error; everything else with an answer.
                 (Some(error), _) => request.is_list().then_some(error),
                 (None, Some(None)) if request.is_list() => None,
                 (None, Some(error)) => Some(error),
@@ -81,7 +82,7 @@ pub(super) fn ask<E: From<Error>>(
     Ok(ends)
 }
 
-/// See [`super::Netlink::list`].
+/// Implements [`super::Netlink::list`].
 pub(super) fn list(
     channel: &mut impl Channel,
     sequence: &mut u32,
@@ -102,7 +103,7 @@ pub(super) fn list(
             Ended {
                 interrupted: false, ..
             } => return Ok(Ok(listed)),
-            // It changed: once more, from the start.
+            // The list changed: once more, from the start.
             _ => {}
         }
     }
@@ -123,8 +124,8 @@ mod tests {
     const MULTI: u16 = 2;
     const INTERRUPTED: u16 = 0x12;
 
-    /// A kernel that says what it was told to. A datagram's messages are numbered from the first
-    /// request of the last datagram that was sent.
+    /// A kernel that returns prepared answers. The sequence numbers in a datagram are given by the
+    /// test.
     #[derive(Default)]
     struct Paper {
         answers: VecDeque<Vec<u8>>,
@@ -186,7 +187,7 @@ mod tests {
         ]);
         assert_eq!(listed(&mut kernel), Ok(Ok(vec![4, 5])));
         assert_eq!(kernel.sent.len(), 3);
-        // One that never rests is no list.
+        // A list that changes at every attempt fails.
         let mut kernel = paper((1..=TRIES as u32).map(|n| vec![done(INTERRUPTED, n)]));
         let error = listed(&mut kernel).unwrap_err();
         assert!(error.to_string().contains("changed all the time"));
@@ -203,7 +204,7 @@ mod tests {
         let mut kernel = paper([vec![item(MULTI, 1, 1)], vec![said(ERROR, 0, 1, &[])]]);
         let malformed = Err(Error::Answer(Malformed::Message));
         assert_eq!(listed(&mut kernel), malformed);
-        // The kernel falls silent.
+        // The kernel stops answering.
         let mut kernel = paper([vec![item(MULTI, 1, 1)]]);
         assert!(matches!(listed(&mut kernel), Err(Error::Socket { .. })));
     }
@@ -214,9 +215,9 @@ mod tests {
         let batch = [dump(), change.clone(), change.clone(), change];
         let mut kernel = paper([
             vec![errno(6, -1), item(MULTI, 8, 7)],
-            // Of a conversation before, and of none.
+            // Answers of an earlier conversation, and of none.
             vec![errno(7, -2), done(0, 7), errno(12, -3), item(0, 0, 9)],
-            // A second answer does not stand for another request's.
+            // A second answer does not count as another request's answer.
             vec![errno(10, 0), errno(10, -4), done(0, 9)],
             vec![errno(11, -17)],
             vec![item(MULTI, 8, 8), done(MULTI, 8)],
@@ -267,7 +268,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is said: an end, after no more datagrams than there are.
+        /// Any answers lead to an end, after no more datagrams than there are.
         #[test]
         fn any_answers_end(
             bytes in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..6),

@@ -1,32 +1,32 @@
-//! What can go wrong on a netlink socket.
+//! Errors of a netlink socket.
 
 use crate::Errno;
 use std::fmt;
 
-/// Netlink failed. What the kernel refuses is none of these: see [`super::Ended`].
+/// An error of netlink. A refusal by the kernel is not among these: see [`super::Ended`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
     /// A system call failed.
     #[error("the netlink socket failed: {doing}")]
     Socket {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         #[source]
         source: Refusal,
     },
-    /// What the kernel said cannot be read.
+    /// The kernel's answer cannot be parsed.
     #[error("what the kernel said cannot be read")]
     Answer(#[from] Malformed),
 }
 
-/// Why the kernel did not do what it was asked to.
+/// The reason for which the kernel refused a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// Its error.
+    /// The kernel's error code.
     pub errno: Errno,
-    /// Its reason in words (`NLMSGERR_ATTR_MSG` of the extended acknowledgement), where it gives
-    /// one.
+    /// The kernel's reason as text (`NLMSGERR_ATTR_MSG` of the extended acknowledgement), where it
+    /// gives one.
     pub reason: Option<String>,
 }
 
@@ -48,21 +48,22 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// What came is no netlink message, or its content makes no sense.
+/// Received data that is not a netlink message, or whose content is inconsistent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Malformed {
-    /// a netlink message is shorter than it says
+    /// A netlink message is shorter than its length field.
     #[error("a netlink message is shorter than it says")]
     Message,
-    /// an attribute is shorter than it says
+    /// An attribute is shorter than its length field.
     #[error("an attribute is shorter than it says")]
     Attribute,
-    /// attribute {0} has {1} bytes
+    /// An attribute, of this type, has a wrong number of bytes.
     #[error("attribute {0} has {1} bytes")]
     Size(u16, usize),
 }
 
-/// An error of a system call, with what was being done.
+/// Returns a function that makes a system call's error an [`Error`], with the operation that
+/// failed.
 pub(crate) fn failed<E: Into<Refusal>>(doing: &'static str) -> impl Fn(E) -> Error {
     move |source| Error::Socket {
         doing,

@@ -9,49 +9,51 @@ use netlink_packet_core::{
 
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
-/// An answer has the header of its request only, not the whole (`uapi/linux/netlink.h`).
+/// An answer contains only the header of its request, not the whole request
+/// (`uapi/linux/netlink.h`).
 const NLM_F_CAPPED: u16 = 0x100;
 /// Attributes follow the answer.
 const NLM_F_ACK_TLVS: u16 = 0x200;
-/// The reason in words.
+/// The reason as text.
 const NLMSGERR_ATTR_MSG: u16 = 1;
-/// Bytes of an answer's code.
+/// Size of an answer's code in bytes.
 const CODE: usize = 4;
 
-/// Bytes of `struct nlmsghdr`.
+/// Size of `struct nlmsghdr` in bytes.
 const HEADER: usize = 16;
-/// The most bytes of an attribute's value: its length, header included, has 16 bits.
+/// The most bytes of an attribute's value: its length field, which includes the header, has 16
+/// bits.
 const MOST_VALUE: usize = u16::MAX as usize - 4;
-/// `NLA_F_NESTED`: an attribute's value is attributes.
+/// `NLA_F_NESTED`: an attribute's value consists of attributes.
 const NESTED: u16 = 0x8000;
 
-/// Something to ask for.
+/// A request to the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
     /// `RTM_…`, or another protocol's type.
     pub kind: u16,
     flags: u16,
-    /// What follows the header: a structure of the protocol, then attributes.
+    /// The data after the header: a structure of the protocol, then attributes.
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// Asks for a change, and for an answer that says whether it was made. `flags` are those of
-    /// the change: [`super::CREATE`], [`super::EXCLUSIVE`].
+    /// Creates a request for a change, and for an answer that states whether it was made. `flags`
+    /// are those of the change: [`super::CREATE`], [`super::EXCLUSIVE`].
     #[must_use]
     pub const fn change(kind: u16, flags: u16, body: Vec<u8>) -> Self {
         let flags = NLM_F_REQUEST | NLM_F_ACK | flags;
         Self { kind, flags, body }
     }
 
-    /// Asks for all there is of something.
+    /// Creates a request for a list of all objects of a kind.
     #[must_use]
     pub const fn list(kind: u16, body: Vec<u8>) -> Self {
         let flags = NLM_F_REQUEST | NLM_F_DUMP;
         Self { kind, flags, body }
     }
 
-    /// Asks for one thing; the answer is followed by an acknowledgement.
+    /// Creates a request for one object; the answer is followed by an acknowledgement.
     #[must_use]
     pub const fn one(kind: u16, body: Vec<u8>) -> Self {
         let flags = NLM_F_REQUEST | NLM_F_ACK;
@@ -62,7 +64,7 @@ impl Request {
         self.flags & NLM_F_DUMP == NLM_F_DUMP
     }
 
-    /// As it is sent under this number, filled up to a multiple of four bytes.
+    /// Returns the request's bytes under this sequence number, padded to a multiple of four bytes.
     #[must_use]
     pub fn bytes(&self, sequence: u32) -> Vec<u8> {
         framed(self.kind, self.flags, sequence, &self.body)
@@ -87,18 +89,18 @@ fn framed(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
 /// A message from the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
-    /// The number of the request that it answers.
+    /// The sequence number of the request that it answers.
     pub sequence: u32,
-    /// What it is.
+    /// The type of the message.
     pub kind: u16,
     flags: u16,
-    /// What follows the header.
+    /// The data after the header.
     pub body: &'a [u8],
 }
 
 impl Message<'_> {
-    /// A request was carried out (`Some(None)`), or why it was not; `None` where this is no
-    /// answer of that kind (NLMSG_ERROR).
+    /// Returns whether a request was carried out (`Some(None)`), or the reason why it was not;
+    /// `None` where the message is not an answer of that kind (NLMSG_ERROR).
     ///
     /// # Errors
     /// [`Malformed::Message`] for an answer without a code.
@@ -113,13 +115,14 @@ impl Message<'_> {
         })))
     }
 
-    /// The end of a list (NLMSG_DONE), and why it broke off if it did; `None` where this is none.
+    /// Returns the end of a list (NLMSG_DONE), with the reason if the list was broken off; `None`
+    /// for other messages.
     #[must_use]
     pub fn done(&self) -> Option<Option<Refusal>> {
         if self.kind != NLMSG_DONE {
             return None;
         }
-        // Some kernels send an empty one.
+        // Some kernels send an empty body.
         let code = errno(self.body).unwrap_or_default();
         Some(code.map(|errno| Refusal {
             errno,
@@ -127,8 +130,8 @@ impl Message<'_> {
         }))
     }
 
-    /// Bytes of the request that an answer repeats: its header, and the rest where it is not
-    /// capped.
+    /// Returns how many bytes of the request an answer repeats: its header, and the rest where it
+    /// is not capped.
     fn repeated(&self) -> usize {
         let whole = self.body.get(CODE..).and_then(number);
         let whole = whole.map_or(HEADER, |length| length as usize);
@@ -136,7 +139,7 @@ impl Message<'_> {
         if capped { HEADER } else { whole }.min(self.body.len())
     }
 
-    /// The reason in words, in the attributes from this place of the body on.
+    /// Returns the reason as text, from the attributes that begin at this place of the body.
     fn reason(&self, at: usize) -> Option<String> {
         if self.flags & NLM_F_ACK_TLVS == 0 {
             return None;
@@ -146,14 +149,15 @@ impl Message<'_> {
         (!reason.is_empty()).then_some(reason)
     }
 
-    /// What is listed changed since the list was begun (`NLM_F_DUMP_INTR`).
+    /// Returns whether the listed objects have changed since the list was begun
+    /// (`NLM_F_DUMP_INTR`).
     #[must_use]
     pub const fn is_interrupted(&self) -> bool {
         self.flags & NLM_F_DUMP_INTR != 0
     }
 }
 
-/// The messages of a datagram. It ends with the first malformed one.
+/// Iterates over the messages of a datagram. It ends with the first malformed one.
 pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Result<Message<'_>, Malformed>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -180,10 +184,10 @@ fn first(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
     })
 }
 
-/// The code of `struct nlmsgerr` or of NLMSG_DONE: a negative errno, or nothing for 0.
+/// Returns the code of `struct nlmsgerr` or of NLMSG_DONE: a negative errno, or nothing for 0.
 fn errno(body: &[u8]) -> Option<Option<Errno>> {
     let code = i32::from_ne_bytes(*body.first_chunk()?);
-    // What is not an errno of Linux is some error all the same.
+    // A code that is not an errno of Linux still indicates an error.
     let known = (-4095..0).contains(&code);
     let error = Errno::from_raw_os_error(if known {
         -code
@@ -196,7 +200,7 @@ fn errno(body: &[u8]) -> Option<Option<Errno>> {
 /// Appends an attribute.
 ///
 /// # Panics
-/// If the value has more than 65531 bytes, which no attribute can.
+/// If the value has more than 65531 bytes, which no attribute can have.
 pub fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
     assert!(value.len() <= MOST_VALUE, "attribute {kind} is too long");
     let attribute = DefaultNla::new(kind, value.to_vec());
@@ -207,7 +211,7 @@ pub fn attribute(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
     }
 }
 
-/// Appends an attribute whose value is attributes.
+/// Appends an attribute whose value consists of attributes.
 ///
 /// # Panics
 /// As [`attribute`].
@@ -215,8 +219,8 @@ pub fn nested(out: &mut Vec<u8>, kind: u16, attributes: &[u8]) {
     attribute(out, kind | NESTED, attributes);
 }
 
-/// The attributes in these bytes: type without flags, and value. It ends with the first malformed
-/// one.
+/// Iterates over the attributes in these bytes: type without flags, and value. It ends with the
+/// first malformed one.
 pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = Result<(u16, &[u8]), Malformed>> {
     NlasIterator::new(bytes).map(|attribute| {
         let attribute = attribute.map_err(|_| Malformed::Attribute)?;
@@ -226,7 +230,7 @@ pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = Result<(u16, &[u8]), Mal
     })
 }
 
-/// The first attribute of a type in an attribute that has attributes.
+/// Returns the first attribute of a type from a value that consists of attributes.
 #[must_use]
 pub fn inner(value: &[u8], kind: u16) -> Option<&[u8]> {
     attributes(value)
@@ -234,20 +238,20 @@ pub fn inner(value: &[u8], kind: u16) -> Option<&[u8]> {
         .find_map(|(this, value)| (this == kind).then_some(value))
 }
 
-/// A string of the kernel: up to its zero.
+/// Converts a string of the kernel: the bytes before its terminating zero.
 #[must_use]
 pub fn text(value: &[u8]) -> String {
     let text = value.split(|byte| *byte == 0).next();
     String::from_utf8_lossy(text.unwrap_or_default()).into_owned()
 }
 
-/// A number of the kernel; `None` where there are too few bytes.
+/// Converts a number of the kernel; `None` where there are too few bytes.
 #[must_use]
 pub fn number(value: &[u8]) -> Option<u32> {
     value.first_chunk().map(|n| u32::from_ne_bytes(*n))
 }
 
-/// A message of the kernel's, for tests.
+/// Returns a message as the kernel would send it, for tests.
 #[cfg(test)]
 pub(crate) fn said(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     framed(kind, flags, sequence, body)
@@ -258,7 +262,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What `ip link show` and the kernel say to each other, on a little-endian machine.
+    /// The messages between `ip link show` and the kernel, on a little-endian machine.
     #[cfg(target_endian = "little")]
     #[test]
     fn framing_is_the_header_files() {
@@ -322,7 +326,7 @@ mod tests {
             reason: Some(words.to_owned()),
         };
         let mut reason = Vec::new();
-        // The offset of what is wrong comes along.
+        // The answer also contains the offset of the error.
         attribute(&mut reason, 2, &40_u32.to_ne_bytes());
         attribute(
             &mut reason,
@@ -330,7 +334,7 @@ mod tests {
             format!("{words}\0").as_bytes(),
         );
         let code = (-95_i32).to_ne_bytes();
-        // 39 bytes, filled up to 40.
+        // 39 bytes, padded to 40.
         let request = Request::change(16, 0, vec![7; 23]).bytes(5);
         let whole = [&code[..], &request, &reason].concat();
         let capped = [&code[..], &request[..HEADER], &reason].concat();
@@ -346,7 +350,7 @@ mod tests {
         let bytes = said(NLMSG_DONE, NLM_F_ACK_TLVS, 5, &end);
         let message = messages(&bytes).next().unwrap().unwrap();
         assert_eq!(message.done(), Some(Some(refusal(Errno::INVAL))));
-        // What is not announced is not read: it is the request.
+        // Attributes that are not announced are not read: they could be the request.
         let bytes = said(NLMSG_ERROR, NLM_F_CAPPED, 5, &capped);
         let message = messages(&bytes).next().unwrap().unwrap();
         assert_eq!(message.answer(), Ok(Some(Some(Errno::OPNOTSUPP.into()))));
@@ -386,7 +390,7 @@ mod tests {
             let _ = (inner(&bytes, 1), text(&bytes), number(&bytes));
         }
 
-        /// Lengths that lie, in otherwise good messages.
+        /// Wrong lengths, in otherwise valid messages.
         #[test]
         fn any_length_ends(
             first in any::<u32>(), second in any::<u16>(), small in 0_u32..64,

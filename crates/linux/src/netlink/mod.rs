@@ -1,8 +1,8 @@
 //! The one netlink socket (`uapi/linux/netlink.h`): messages and attributes as bytes, requests and
 //! their acknowledgements, lists that may change while they are read.
 //!
-//! What a message means is known to those who send it; this module knows how it is framed and when
-//! an answer is complete.
+//! The meaning of a message is known to the code that sends it; this module knows its framing and
+//! when an answer is complete.
 
 mod conversation;
 mod error;

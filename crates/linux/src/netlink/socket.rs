@@ -12,13 +12,14 @@ use rustix::net::{
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// The kernel answers before `send` returns; this is for a kernel that does not.
+/// The time to wait for an answer. The kernel answers before `send` returns; this limit is for a
+/// kernel that does not.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The kernel lists at most 32 KiB at once.
 const LARGEST: usize = 1 << 16;
 
-/// Answers do not repeat the request, and say the reason in words (`uapi/linux/netlink.h`).
+/// Answers do not repeat the request, and contain the reason as text (`uapi/linux/netlink.h`).
 const NETLINK_CAP_ACK: libc::c_int = 10;
 const NETLINK_EXT_ACK: libc::c_int = 11;
 
@@ -33,7 +34,7 @@ struct Socket {
     buffer: Vec<u8>,
 }
 
-/// A socket that hears of the events of some groups (`RTMGRP_…`).
+/// Opens a socket that receives the events of some groups (`RTMGRP_…`).
 pub(crate) fn bound(groups: u32, flags: SocketFlags) -> Result<OwnedFd, Error> {
     let flags = SocketFlags::CLOEXEC | flags;
     let open = || -> Result<_, Errno> {
@@ -53,7 +54,8 @@ impl Netlink {
     pub fn open() -> Result<Self, Error> {
         let fd = bound(0, SocketFlags::empty())?;
         set_socket_timeout(&fd, Timeout::Recv, Some(PATIENCE)).map_err(failed("setting it up"))?;
-        // The reason in words, since Linux 4.12; and without the request, since 4.3: it was known.
+        // The reason as text exists since Linux 4.12; answers without the request, which the caller
+        // knows, since 4.3.
         let _ = option::set(&fd, libc::SOL_NETLINK, NETLINK_EXT_ACK, &1);
         let _ = option::set(&fd, libc::SOL_NETLINK, NETLINK_CAP_ACK, &1);
         let buffer = vec![0; LARGEST];
@@ -63,16 +65,16 @@ impl Netlink {
         })
     }
 
-    /// Asks for several things in one datagram, which the kernel takes in their order without a
-    /// pause; how each ended.
+    /// Sends several requests in one datagram, which the kernel processes in their order without a
+    /// pause; returns the outcome of each.
     ///
-    /// What the kernel says in answer is handed to `each`: the number of the request, the number
-    /// of the datagram that it came in, and the message. The answers must fit into the socket's
-    /// receive buffer (208 KiB where nobody changed it), and one that says no repeats its request.
+    /// The kernel's answers are passed to `each`: the index of the request, the number of the
+    /// datagram in which the answer arrived, and the message. The answers must fit into the
+    /// socket's receive buffer (208 KiB by default), and a refusal repeats its request.
     ///
     /// # Errors
-    /// [`Error`] where the socket fails or the kernel falls silent, and those of `each`; then
-    /// nobody knows which requests were carried out.
+    /// [`Error`] where the socket fails or the kernel does not answer, and those of `each`; it is
+    /// then unknown which requests were carried out.
     pub fn ask<E: From<Error>>(
         &mut self,
         requests: &[Request],
@@ -81,7 +83,7 @@ impl Netlink {
         conversation::ask(&mut self.socket, &mut self.sequence, requests, each)
     }
 
-    /// Asks for one change; why the kernel refuses it, if it does.
+    /// Requests one change; returns the reason if the kernel refuses it.
     ///
     /// # Errors
     /// [`Error`]
@@ -96,7 +98,7 @@ impl Netlink {
         Ok(ends.into_iter().next().and_then(|end| end.error))
     }
 
-    /// Asks for one thing: the messages that say what it is. The inner error is the kernel's.
+    /// Requests one object: returns the messages that describe it. The inner error is the kernel's.
     ///
     /// # Errors
     /// [`Error`]
@@ -110,11 +112,11 @@ impl Netlink {
         Ok(refused.map_or(Ok(listed), Err))
     }
 
-    /// Lists all there is of something: the messages' types and bodies. It is listed again where
-    /// it changed meanwhile. The inner error is the kernel's.
+    /// Lists all objects of a kind: returns the messages' types and bodies. The list is requested
+    /// again where it changed meanwhile. The inner error is the kernel's.
     ///
     /// # Errors
-    /// [`Error`], also where it changes all the time.
+    /// [`Error`], also where the list changes at every attempt.
     pub fn list(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, Refusal>, Error> {
         let request = Request::list(kind, body);
         conversation::list(&mut self.socket, &mut self.sequence, &request)
@@ -146,7 +148,7 @@ impl Channel for Socket {
                 got => got.map_err(failed("waiting for an answer"))?,
             };
             let sender = sender.and_then(|any| SocketAddrNetlink::try_from(any).ok());
-            // Only the kernel is believed.
+            // Only messages from the kernel are accepted.
             if sender.is_none_or(|sender| sender.pid() != 0) {
                 continue;
             }

@@ -1,18 +1,18 @@
 //! One block of a TPACKET_V3 receive ring, byte for byte (`struct tpacket_block_desc`,
 //! `tpacket3_hdr` and `sockaddr_ll` of `uapi/linux/if_packet.h`).
 //!
-//! The kernel wrote it, but nothing in it is taken on trust: an offset that leads out of the block
-//! or backwards ends the walk, and what was announced and not reached is counted.
+//! The kernel writes the block, but its content is validated: an offset that leads out of the block
+//! or backwards ends the walk, and the frames that were announced and not reached are counted.
 
 use frame::Nanos;
 
-/// Where `struct tpacket_hdr_v1` has its status, in bytes from the block's begin.
+/// Position of the status in `struct tpacket_hdr_v1`, in bytes from the start of the block.
 pub(super) const STATUS_AT: usize = 8;
 const COUNT_AT: usize = 12;
 const FIRST_AT: usize = 16;
-/// Bytes of the block's own header: no frame begins before its end.
+/// Size of the block's own header in bytes: no frame begins before its end.
 const BLOCK_HEADER: usize = 48;
-/// Bytes of `struct tpacket3_hdr`; `struct sockaddr_ll` follows it.
+/// Size of `struct tpacket3_hdr` in bytes; `struct sockaddr_ll` follows it.
 const HEADER: usize = 48;
 /// `TP_STATUS_TS_RAW_HARDWARE`
 const RAW_HARDWARE: u32 = 1 << 31;
@@ -22,19 +22,20 @@ const OUTGOING: u8 = 4;
 /// A frame in a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caught<'a> {
-    /// Unix time, ns; with `hardware` the controller's epoch.
+    /// The stamp: Unix time, ns; with `hardware` the controller's epoch.
     pub stamp: Nanos,
-    /// The controller stamped it.
+    /// Whether the controller stamped it.
     pub hardware: bool,
     /// The index of the interface.
     pub interface: u32,
-    /// It was seen on its way to the driver (`PACKET_OUTGOING`), not as received or echoed.
+    /// Whether the frame was seen on its way to the driver (`PACKET_OUTGOING`), not as received or
+    /// echoed.
     pub outgoing: bool,
     /// The kernel's frame structure, for [`crate::can::layout::decode`].
     pub bytes: &'a [u8],
 }
 
-/// What was in a block.
+/// The counts of a block's walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Walk {
     /// Frames that were handed over.
@@ -54,7 +55,7 @@ pub fn walk<'a>(block: &'a [u8], mut take: impl FnMut(Caught<'a>)) -> Walk {
     for number in 0..count {
         let frame = block.get(at..).filter(|_| at >= least);
         let Some((caught, next)) = frame.and_then(one) else {
-            // Nothing says where the others are.
+            // Without this entry the positions of the others are unknown.
             done.malformed += count - number;
             break;
         };
@@ -66,13 +67,13 @@ pub fn walk<'a>(block: &'a [u8], mut take: impl FnMut(Caught<'a>)) -> Walk {
             None => done.malformed += 1,
         }
         least = at + HEADER;
-        // Zero in the last one.
+        // The offset is zero in the last entry.
         at = at.saturating_add(next);
     }
     done
 }
 
-/// The frame that begins here, unless it is cut off, and how far away the next one is.
+/// Returns the frame that begins here, unless it is cut off, and the distance to the next one.
 #[inline]
 fn one(entry: &[u8]) -> Option<(Option<Caught<'_>>, usize)> {
     let header: &[u8; HEADER + 12] = entry.first_chunk()?;

@@ -1,10 +1,10 @@
 //! A ring of blocks that the kernel fills with frames (`TPACKET_V3`, packet(7),
-//! `Documentation/networking/packet_mmap.rst`): for recording, where the number of frames counts
+//! `Documentation/networking/packet_mmap.rst`): for recording, where the number of frames matters
 //! and the latency of a single one does not.
 //!
 //! The kernel writes frame after frame into a block, and hands it over when it is full or when a
-//! time has passed since its first frame. So nobody is woken up for a single frame, and no frame
-//! needs a system call. Where the reader is late by the whole ring, the kernel drops frames and
+//! time has passed since its first frame. So no reader is woken up for a single frame, and no frame
+//! needs a system call. Where the reader lags behind by the whole ring, the kernel drops frames and
 //! counts them.
 #![allow(unsafe_code, reason = "memory that the kernel fills")]
 
@@ -20,27 +20,29 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// `TP_STATUS_KERNEL`: the block is the kernel's.
+/// `TP_STATUS_KERNEL`: the kernel owns the block.
 const KERNEL: u32 = 0;
-/// `TP_STATUS_USER`: the block is ours.
+/// `TP_STATUS_USER`: this process owns the block.
 const USER: u32 = 1;
-/// `TP_STATUS_LOSING`: frames were dropped since the statistics were last asked for.
+/// `TP_STATUS_LOSING`: frames were dropped since the last query of the statistics.
 const LOSING: u32 = 4;
-/// Where a block's header says how many frames are in it.
+/// Position of the number of frames in a block's header.
 const COUNT_AT: usize = 12;
-/// `struct tpacket_req3` has the size of a frame's slot; with blocks it only has to divide them.
+/// `struct tpacket_req3` contains the size of a frame's slot; with blocks the only requirement is
+/// that it divides the block size.
 const SLOT: u32 = 2048;
 
-/// How large the ring is and when blocks are handed over.
+/// The size of the ring and the time after which blocks are handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RingOptions {
-    /// Bytes of a block: a power of two, at least 4096.
+    /// Size of a block in bytes: a power of two, at least 4096.
     pub block_size: u32,
-    /// How many blocks, at least 2.
+    /// Number of blocks, at least 2.
     pub blocks: u32,
-    /// So long after its first frame a block that is not full is handed over; whole milliseconds.
+    /// Time after its first frame at which a block that is not full is handed over; whole
+    /// milliseconds.
     pub timeout: Duration,
-    /// Ask for the controllers' own stamps.
+    /// Whether to request the controllers' own stamps.
     pub hardware_stamps: bool,
 }
 
@@ -56,24 +58,24 @@ impl Default for RingOptions {
     }
 }
 
-/// Why there is no ring.
+/// The reason why a ring could not be created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RingError {
-    /// The process may not.
+    /// The process lacks the permission.
     #[error("recording needs CAP_NET_RAW: run as root, or `setcap cap_net_raw+ep` the program")]
     Forbidden,
     /// The kernel has no packet sockets.
     #[error("this kernel has no packet sockets: load them with `modprobe af_packet`")]
     NoPackets,
-    /// There is no memory of this size.
+    /// The kernel cannot allocate memory of this size.
     #[error("the kernel has no {0} KiB for the ring: ask for a smaller one")]
     Memory(u64),
     /// Something else went wrong.
     #[error("{step}: {errno}")]
     Refused {
-        /// What was tried.
+        /// The step that failed.
         step: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         errno: Errno,
     },
 }
@@ -82,32 +84,32 @@ const fn refused(step: &'static str) -> impl Fn(Errno) -> RingError {
     move |errno| RingError::Refused { step, errno }
 }
 
-/// What one block brought.
+/// The counts of one block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Taken {
     /// Frames that were handed over.
     pub frames: u32,
-    /// Frames that were announced but not there; counted, so that none is missing from the sums.
+    /// Frames that were announced but not found; they are counted so that the sums are complete.
     pub malformed: u32,
 }
 
-/// A packet socket with a ring of blocks, at first attached to nothing.
+/// A packet socket with a ring of blocks, initially attached to no interface.
 pub struct BlockRing {
     socket: Socket,
     start: NonNull<u8>,
     block_size: usize,
     blocks: usize,
-    /// The block to be filled next, or that waits to be read.
+    /// The block that is filled next, or that waits to be read.
     next: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone and stays until it is dropped; it is accessed
-// through `&mut self`, besides by the kernel, with which `status` agrees.
+// SAFETY: the mapping belongs to this value alone and stays until it is dropped; apart from the
+// kernel, with which `status` coordinates, it is accessed only through `&mut self`.
 unsafe impl Send for BlockRing {}
 
 impl BlockRing {
-    /// Makes the ring. What the machine itself sends is not taken on its way out, but as its echo:
-    /// once, and when a real bus had it.
+    /// Creates the ring. Frames that the machine itself sends are not taken on their way out, but
+    /// as their echo: once, and when they were transmitted on a real bus.
     ///
     /// # Errors
     /// [`RingError`]
@@ -130,8 +132,8 @@ impl BlockRing {
                 .map_err(refused("asking for hardware stamps"))?;
         }
         let whole = usize::try_from(size).map_err(|_| RingError::Memory(size / 1024))?;
-        // struct tpacket_req3: block size and number, frame size and number, timeout in ms, bytes
-        // of a private area, features.
+        // struct tpacket_req3: block size and number, frame size and number, timeout in ms, size of
+        // a private area in bytes, features.
         let request: [u32; 7] = [
             options.block_size,
             options.blocks,
@@ -149,8 +151,8 @@ impl BlockRing {
         };
         set(&socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)
             .map_err(no_memory("making the ring"))?;
-        // SAFETY: the kernel chooses a place where nothing is (a null hint without MAP_FIXED), so
-        // that no memory of this process changes; nobody else gets the address.
+        // SAFETY: the kernel chooses an unused address range (a null hint without MAP_FIXED), so
+        // that no memory of this process changes; no other code gets the address.
         let start = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -171,24 +173,24 @@ impl BlockRing {
         })
     }
 
-    /// Which frames are taken from now on.
+    /// Sets which frames are taken from now on.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn set_filter(&self, program: &Program) -> Result<(), Errno> {
         self.socket.set_filter(program.instructions())
     }
 
-    /// As [`BlockRing::set_filter`], and `passed` counts what is taken or finds no room, by
-    /// interface.
+    /// Does the same as [`BlockRing::set_filter`]; in addition, `passed` counts the frames that are
+    /// taken or find no room, by interface.
     ///
     /// # Errors
-    /// What the kernel says: EPERM without CAP_BPF.
+    /// The kernel's error: EPERM without CAP_BPF.
     pub fn set_counting_filter(&self, program: &Program, passed: &Passed) -> Result<(), Errno> {
         passed.attach(&self.socket, program)
     }
 
-    /// Takes frames of the interface of this number, or of all of them where it is 0; can be
+    /// Takes frames of the interface with this index, or of all interfaces where it is 0; can be
     /// repeated.
     ///
     /// # Errors
@@ -197,24 +199,25 @@ impl BlockRing {
         self.socket.attach(interface, Protocol::All)
     }
 
-    /// For polling: readable when a block is there. It reports an error once when its interface
-    /// goes down; [`BlockRing::take_error`] clears it.
+    /// Returns the descriptor for polling: it is readable when a block is ready. It reports an
+    /// error once when its interface goes down; [`BlockRing::take_error`] clears it.
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 
-    /// What has happened to the socket: ENETDOWN where its interface went down or away.
+    /// Takes the socket's pending error: ENETDOWN where its interface went down or was removed.
     pub fn take_error(&self) -> Option<Errno> {
         let mut code = 0_i32;
         get(&self.socket, libc::SOL_SOCKET, libc::SO_ERROR, &mut code).ok()?;
         (code != 0).then(|| Errno::from_raw_os_error(code))
     }
 
-    /// Frames that passed the filter and those that were dropped, since the last call of this.
+    /// Returns the counts of frames that passed the filter and of those that were dropped, since
+    /// the last call of this function.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn take_statistics(&self) -> Result<Statistics, Errno> {
         self.socket.take_statistics()
     }
@@ -227,12 +230,12 @@ impl BlockRing {
             return None;
         }
         // SAFETY: the block lies within the mapping, since `next < blocks`; the mapping lives as
-        // long as `self`. While the status says USER, the kernel does not write to the block
-        // (`prb_dispatch_next_block` freezes the queue instead); nobody else has access, and the
+        // long as `self`. While the status is USER, the kernel does not write to the block
+        // (`prb_dispatch_next_block` freezes the queue instead); no other code has access, and the
         // slice ends before the status is given back below.
         let block = unsafe { std::slice::from_raw_parts(self.block().as_ptr(), self.block_size) };
         let walked = walk(block, take);
-        // Until the kernel opens it again, nothing waits in it.
+        // Until the kernel opens the block again, no frame waits in it.
         self.word(COUNT_AT).store(0, Ordering::Relaxed);
         self.word(STATUS_AT).store(KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.blocks;
@@ -242,40 +245,40 @@ impl BlockRing {
         })
     }
 
-    /// Has the kernel dropped frames before it closed the next block, which it has handed over, and
-    /// since the statistics were last asked for?
+    /// Returns whether the next block has been handed over and the kernel had dropped frames before
+    /// it closed that block and since the last query of the statistics.
     #[must_use]
     pub fn is_losing(&self) -> bool {
         let both = USER | LOSING;
         self.word(STATUS_AT).load(Ordering::Acquire) & both == both
     }
 
-    /// Frames in the block that the kernel fills at the moment; the next call of
-    /// [`BlockRing::take_block`] brings them when the block is handed over.
+    /// Returns the number of frames in the block that the kernel is filling at present; the next
+    /// call of [`BlockRing::take_block`] brings them once the block is handed over.
     #[must_use]
     pub fn waiting(&self) -> u32 {
         self.word(COUNT_AT).load(Ordering::Acquire)
     }
 
     fn block(&self) -> NonNull<u8> {
-        // SAFETY: `next < blocks`, so that the block's begin lies within the mapping.
+        // SAFETY: `next < blocks`, so that the start of the block lies within the mapping.
         unsafe { self.start.add(self.next * self.block_size) }
     }
 
-    /// A word of the next block's header, which the kernel may write at any time.
+    /// Returns a word of the next block's header, which the kernel may write at any time.
     fn word(&self, at: usize) -> &AtomicU32 {
         // SAFETY: `at` is one of two constants below 48, the size of a block's header, and a
         // multiple of 4, and blocks begin at pages, so that the word lies within the mapping and is
-        // aligned; the mapping lives as long as `self`. The kernel's writes are like stores of
-        // another thread's.
+        // aligned; the mapping lives as long as `self`. The kernel's writes are like stores by
+        // another thread.
         unsafe { AtomicU32::from_ptr(self.block().add(at).cast().as_ptr()) }
     }
 }
 
 impl Drop for BlockRing {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, made by `new` with this start and this length;
-        // nobody has a reference into it any more: they borrow from `self`.
+        // SAFETY: the mapping is this value's, created by `new` with this start and this length; no
+        // reference into it is left, because references borrow from `self`.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.block_size * self.blocks) };
     }
 }

@@ -1,7 +1,8 @@
-//! Programs and tables in the kernel (bpf(2)), as far as packet sockets here need them: a program
-//! of a socket (`BPF_PROG_TYPE_SOCKET_FILTER`) and an array of counters (`BPF_MAP_TYPE_ARRAY`).
+//! Programs and tables in the kernel (bpf(2)), as far as the packet sockets of this crate need
+//! them: a program of a socket (`BPF_PROG_TYPE_SOCKET_FILTER`) and an array of counters
+//! (`BPF_MAP_TYPE_ARRAY`).
 //!
-//! What a program is made of stands in `Documentation/bpf/standardization/instruction-set.rst`.
+//! `Documentation/bpf/standardization/instruction-set.rst` describes the instructions of programs.
 #![allow(unsafe_code, reason = "bpf(2), and a socket option")]
 
 use crate::Errno;
@@ -29,7 +30,7 @@ pub(super) struct Op {
 }
 
 impl Op {
-    /// With these registers: where to, where from.
+    /// Returns an instruction with these registers: destination and source.
     pub(super) const fn new(code: u8, to: u8, from: u8, offset: i16, value: i32) -> Self {
         let registers = if cfg!(target_endian = "little") {
             from << 4 | to
@@ -45,14 +46,14 @@ impl Op {
     }
 }
 
-/// A command's argument: words of the kernel's `union bpf_attr`, without gaps.
+/// Calls bpf(2). A command's argument: words of the kernel's `union bpf_attr`, without gaps.
 ///
 /// # Safety
-/// Each address among the words must be good for what the command does with it, as long as the call
-/// lasts.
+/// Each address among the words must be valid for the command's use of it, for the duration of the
+/// call.
 unsafe fn bpf<const N: usize>(command: libc::c_long, words: &[u64; N]) -> Result<RawFd, Errno> {
-    // SAFETY: the kernel reads as many bytes of a live array as it is told; the addresses in it are
-    // the caller's responsibility.
+    // SAFETY: the kernel reads exactly the bytes of a live array, whose size it is given; the
+    // addresses in it are the caller's responsibility.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, words.as_ptr(), size_of_val(words)) };
     if result < 0 {
@@ -61,7 +62,7 @@ unsafe fn bpf<const N: usize>(command: libc::c_long, words: &[u64; N]) -> Result
     RawFd::try_from(result).map_err(|_| Errno::BADF)
 }
 
-/// Two words of 32 bits where the kernel's structure has them.
+/// Joins two words of 32 bits as the kernel's structure contains them.
 const fn pair(first: u32, second: u32) -> u64 {
     if cfg!(target_endian = "little") {
         (second as u64) << 32 | first as u64
@@ -78,22 +79,23 @@ fn number(fd: &OwnedFd) -> Result<u32, Errno> {
 pub(super) struct Counters(OwnedFd);
 
 impl Counters {
-    /// So many counters, all 0.
+    /// Creates this many counters, all 0.
     pub(super) fn new(entries: u32) -> Result<Self, Errno> {
         // map_type, key_size, value_size, max_entries.
         let words = [pair(ARRAY, 4), pair(8, entries)];
         // SAFETY: there is no address among the words.
         let fd = unsafe { bpf(MAP_CREATE, &words) }?;
-        // SAFETY: the kernel has just made this descriptor for us, and nobody else knows it.
+        // SAFETY: the kernel has just created this descriptor for this process, and no other code
+        // knows it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// The number that programs have for it.
+    /// Returns the descriptor by which programs refer to the array.
     pub(super) fn number(&self) -> Result<i32, Errno> {
         Ok(self.0.as_raw_fd())
     }
 
-    /// What is in a counter.
+    /// Returns the value of a counter.
     pub(super) fn get(&self, place: u32) -> Result<u64, Errno> {
         let mut value = 0_u64;
         // map_fd, a gap, the addresses of key and value, flags.
@@ -110,10 +112,11 @@ impl Counters {
     }
 }
 
-/// Loads a program and puts it before the socket's queue or ring, in place of another one, in one
-/// step.
+/// Loads a program and attaches it to the socket, in front of its queue or ring, in place of
+/// another one, in one step.
 pub(super) fn attach(socket: impl AsFd, program: &[Op]) -> Result<(), Errno> {
-    // For Linux it is compatible with the GPL, which no function that it calls demands.
+    // Linux treats the licence as compatible with the GPL, but no function that the program calls
+    // requires this.
     let licence = c"Dual MIT/GPL";
     let len = u32::try_from(program.len()).map_err(|_| Errno::INVAL)?;
     // prog_type, insn_cnt, insns, license, no log.
@@ -125,7 +128,8 @@ pub(super) fn attach(socket: impl AsFd, program: &[Op]) -> Result<(), Errno> {
     // SAFETY: the addresses are those of a live slice of `len` instructions, laid out as `struct
     // bpf_insn` (`repr(C)`, 8 bytes), and of a text that ends in 0; the kernel only reads them.
     let fd = unsafe { bpf(PROGRAM_LOAD, &words) }?;
-    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows it.
+    // SAFETY: the kernel has just created this descriptor for this process, and no other code knows
+    // it.
     let program = unsafe { OwnedFd::from_raw_fd(fd) };
     // The socket keeps the program; the descriptor can be closed.
     set(socket, libc::SOL_SOCKET, ATTACH_BPF, &program.as_raw_fd())

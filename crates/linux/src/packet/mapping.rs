@@ -1,4 +1,4 @@
-//! Slots of memory that are shared with the kernel, and who has each.
+//! Slots of memory that are shared with the kernel, and the owner of each.
 #![allow(unsafe_code, reason = "mmap(2), and memory that the kernel writes")]
 
 use crate::Errno;
@@ -9,12 +9,13 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The kernel has the slot, or nobody (`TP_STATUS_KERNEL`, `TP_STATUS_AVAILABLE`).
+/// The kernel owns the slot, or it is free (`TP_STATUS_KERNEL`, `TP_STATUS_AVAILABLE`).
 pub(super) const KERNEL: u32 = 0;
-/// What `struct tpacket_hdr`s begin at a multiple of (`TPACKET_ALIGNMENT`).
+/// Alignment of each `struct tpacket_hdr` (`TPACKET_ALIGNMENT`).
 const ALIGNMENT: usize = 16;
-/// Bytes of a block: some pages side by side. A slot does not go beyond its block's end, so that
-/// with slots of a power of two, up to this size, one slot follows the other without a gap.
+/// Size of a block in bytes: some contiguous pages. A slot does not extend beyond the end of its
+/// block, so that slots whose size is a power of two, up to this size, follow one another without a
+/// gap.
 const BLOCK: usize = 16 * 1024;
 
 /// Slots of equal size, one after the other.
@@ -24,19 +25,19 @@ pub(super) struct Mapping {
     slot: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped. What
-// is read and written through a shared reference are status words, atomically; bytes are lent for
-// as long as the value is borrowed mutably.
+// SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped.
+// Through a shared reference, status words are read and written atomically; bytes are lent for as
+// long as the value is borrowed mutably.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Makes the socket's ring (`PACKET_RX_RING` or `PACKET_TX_RING`) with at least so many slots,
-    /// which begin with `header` bytes of the kernel's and have room for so much payload, and
-    /// maps it. The socket must have no other ring, because both would share one mapping.
+    /// Creates the socket's ring (`PACKET_RX_RING` or `PACKET_TX_RING`) with at least `slots`
+    /// slots, which begin with `header` bytes of the kernel's and have room for `payload` bytes,
+    /// and maps it. The socket must have no other ring, because both would share one mapping.
     ///
     /// # Errors
-    /// What the kernel says: EBUSY where there is a ring, ENOMEM, EINVAL for a payload larger than
-    /// a block.
+    /// The kernel's error: EBUSY where there is a ring, ENOMEM, EINVAL for a payload larger than a
+    /// block.
     pub(super) fn new(
         socket: impl AsFd,
         option: libc::c_int,
@@ -72,8 +73,8 @@ impl Mapping {
         if result != 0 {
             return Err(last_errno());
         }
-        // SAFETY: the kernel chooses a place where nothing is (a null hint without MAP_FIXED), so
-        // that no memory of this process changes; nobody else gets the address.
+        // SAFETY: the kernel chooses an unused address range (a null hint without MAP_FIXED), so
+        // that no memory of this process changes; no other code gets the address.
         let start = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -88,7 +89,7 @@ impl Mapping {
         Ok(Self { start, slots, slot })
     }
 
-    /// Memory of no socket, zeroed.
+    /// Maps memory of no socket, zeroed.
     #[cfg(test)]
     pub(super) fn anonymous(slots: usize, slot: usize) -> Self {
         assert!(slot.is_power_of_two() && slot >= ALIGNMENT);
@@ -105,59 +106,60 @@ impl Mapping {
         Self { start, slots, slot }
     }
 
-    /// How many there are; at least 1.
+    /// Returns the number of slots; at least 1.
     pub(super) const fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Bytes of each.
+    /// Returns the size of each slot in bytes.
     pub(super) const fn slot(&self) -> usize {
         self.slot
     }
 
-    /// The first word of a slot, which says who has it. `i` beyond the last is taken as the first.
+    /// Returns the first word of a slot, which identifies its owner. An `i` beyond the last slot is
+    /// taken as the first.
     #[inline]
     fn word(&self, i: usize) -> &AtomicU32 {
         let i = if i < self.slots { i } else { 0 };
         // SAFETY: slot `i` lies within the mapping, which has `slots` of `slot` bytes, at least 1,
         // and lives as long as `self`; a slot has at least 16 bytes and begins at a multiple of 16
-        // after the begin of a page, so that a word at its begin is within it and aligned. This
+        // after the start of a page, so that a word at its start is within it and aligned. This
         // process reads and writes that word through such atomics only: the bytes that `bytes` and
-        // `bytes_mut` lend begin after it. What the kernel writes is like a store of another
-        // thread's.
+        // `bytes_mut` lend begin after it. A write by the kernel is like a store by another thread.
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(i * self.slot).cast()) }
     }
 
-    /// What the kernel or this process wrote last; with acquire ordering, so that what was written
-    /// to the slot before is seen.
+    /// Returns the status that the kernel or this process wrote last; with acquire ordering, so
+    /// that earlier writes to the slot are visible.
     #[inline]
     pub(super) fn status(&self, i: usize) -> u32 {
         self.word(i).load(Ordering::Acquire)
     }
 
-    /// With release ordering: whoever sees it sees what was written to the slot before.
+    /// Sets the status with release ordering: a reader of the new status sees earlier writes to the
+    /// slot.
     #[inline]
     pub(super) fn set_status(&self, i: usize, status: u32) {
         self.word(i).store(status, Ordering::Release);
     }
 
-    /// Bytes of a slot, `None` where they do not lie between its first word and its end. The caller
-    /// knows by the status that the kernel does not write there before the status changes: that is
-    /// the kernel's promise (packet(7), Documentation/networking/packet_mmap.rst).
+    /// Returns bytes of a slot, `None` where they do not lie between its first word and its end.
+    /// The caller knows by the status that the kernel does not write there before the status
+    /// changes: the kernel guarantees this (packet(7), Documentation/networking/packet_mmap.rst).
     #[inline]
     pub(super) fn bytes(&self, i: usize, at: usize, len: usize) -> Option<&[u8]> {
         self.check(i, at, len)?;
         // SAFETY: `check` found that `len` bytes from `at` on lie within slot `i` and after its
         // first word, so that no atomic of `word` overlaps them. The slice borrows `self`: this
         // process writes to a slot only through `bytes_mut`, which borrows `self` mutably. The
-        // kernel does not write while this process has the slot, which the callers in this folder
-        // see to: they give a slot back with `set_status` when the slice is gone.
+        // kernel does not write while this process owns the slot, which the callers in this folder
+        // ensure: they give a slot back with `set_status` when the slice is gone.
         Some(unsafe {
             std::slice::from_raw_parts(self.start.as_ptr().add(i * self.slot + at), len)
         })
     }
 
-    /// As [`Mapping::bytes`], to be written.
+    /// Does the same as [`Mapping::bytes`], for writing.
     #[inline]
     pub(super) fn bytes_mut(&mut self, i: usize, at: usize, len: usize) -> Option<&mut [u8]> {
         self.check(i, at, len)?;
@@ -176,9 +178,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, made with this start and this length. Nobody has a
-        // reference into it any more: they borrow from `self`. The kernel's own hold on the pages
-        // is the socket's.
+        // SAFETY: the mapping is this value's, created with this start and this length. No
+        // reference into it is left, because references borrow from `self`. The kernel's own hold
+        // on the pages belongs to the socket.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.slots * self.slot) };
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! [`Socket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are rings
 //! in which each frame has a slot, for ports; [`BlockRing`] has many frames in a block, for
-//! recording many interfaces, with [`Passed`], which counts by interface, and [`SentRing`], which
-//! tells what this machine sent. A socket has one ring.
+//! recording many interfaces, with [`Passed`], which counts frames by interface, and [`SentRing`],
+//! which contains the frames that this machine sent. A socket has one ring.
 
 pub mod block;
 mod blocks;

@@ -1,12 +1,12 @@
-//! What a program for a socket can say besides whether a frame is taken: of which interface it was,
-//! and whether a socket of this machine sent it.
+//! Facts that a socket's program can report in addition to its decision whether a frame is taken:
+//! the interface of the frame, and whether a socket of this machine sent it.
 //!
-//! A packet socket counts what it drops for all interfaces together, and its rings do not say
-//! whether a frame is the echo of one that was sent. A program of the kernel's present BPF knows
-//! both: `__sk_buff::ifindex` is the interface, and `__sk_buff::sk` is set where a frame comes back
-//! from the driver as an echo (`can_create_echo_skb`; raw sockets say MSG_DONTROUTE by the same
-//! sign, `raw_rcv` of net/can/raw.c). So the filter's classic program is translated, and two things
-//! are added where it keeps a frame.
+//! A packet socket counts the frames that it drops for all interfaces together, and its rings do
+//! not show whether a frame is the echo of one that was sent. A program of the kernel's present BPF
+//! knows both: `__sk_buff::ifindex` is the interface, and `__sk_buff::sk` is set where a frame
+//! comes back from the driver as an echo (`can_create_echo_skb`; raw sockets set MSG_DONTROUTE by
+//! the same criterion, `raw_rcv` of net/can/raw.c). So the filter's classic program is translated,
+//! and two things are added where it keeps a frame.
 
 use super::kernel::{self, Counters, Op};
 use super::program::{AT_LEAST, MORE, Program};
@@ -14,14 +14,15 @@ use crate::Errno;
 use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, Instruction};
 use std::os::fd::AsFd;
 
-/// Interfaces with a number below this one have a counter of their own, the others share the first.
+/// Number of counters: interfaces with an index below this one have a counter of their own, the
+/// others share the first.
 const COUNTERS: u32 = 4096;
 /// `ARPHRD_CAN`
 const CAN: i32 = 280;
 /// `ETH_P_CAN`, `ETH_P_CANFD`, `ETH_P_CANXL`: only CAN devices have such frames.
 const PROTOCOLS: [u16; 3] = [0x000C, 0x000D, 0x000E];
 
-// Members of `struct __sk_buff` (`uapi/linux/bpf.h`), in bytes from its begin.
+// Members of `struct __sk_buff` (`uapi/linux/bpf.h`), in bytes from its start.
 const PROTOCOL_AT: i16 = 16;
 const INTERFACE_AT: i16 = 40;
 const SOCKET_AT: i16 = 168;
@@ -40,7 +41,7 @@ const AND_32: u8 = 0x54;
 const GO: u8 = 0x05;
 const IF_EQUAL: u8 = 0x15;
 const IF_BELOW: u8 = 0xA5;
-// Of the lower 32 bits, each with its contrary.
+// Comparisons of the lower 32 bits, each with its opposite.
 const IF_EQUAL_32: u8 = 0x16;
 const IF_OTHER_32: u8 = 0x56;
 const IF_MORE_32: u8 = 0x26;
@@ -54,11 +55,11 @@ const LOOK_UP: i32 = 1;
 /// `BPF_PSEUDO_MAP_FD`
 const MAP: u8 = 1;
 
-/// How many frames a ring's filter has let through, by interface.
+/// Counters of the frames that a ring's filter has let through, by interface.
 pub struct Passed(Counters);
 
 impl Passed {
-    /// Nothing is counted yet.
+    /// Creates the counters, all 0.
     ///
     /// # Errors
     /// EPERM without CAP_BPF (before Linux 5.8 CAP_SYS_ADMIN), ENOSYS where the kernel has no
@@ -67,10 +68,11 @@ impl Passed {
         Ok(Self(Counters::new(COUNTERS)?))
     }
 
-    /// Frames of the interface with this number; `None` where it shares its counter with others.
+    /// Returns the count of the interface with this index; `None` where it shares its counter with
+    /// others.
     ///
     /// # Errors
-    /// What bpf(2) says.
+    /// The error of bpf(2).
     pub fn of(&self, interface: u32) -> Result<Option<u64>, Errno> {
         if interface == 0 || interface >= COUNTERS {
             return Ok(None);
@@ -78,15 +80,15 @@ impl Passed {
         self.0.get(interface).map(Some)
     }
 
-    /// Puts the program before a socket; what it keeps is counted here from now on.
+    /// Attaches the program to a socket; the frames that it keeps are counted here from now on.
     pub(super) fn attach(&self, socket: impl AsFd, program: &Program) -> Result<(), Errno> {
         let end = count(self.0.number()?);
         kernel::attach(socket, &translate(program, &PROTOCOLS, &end)?)
     }
 }
 
-/// Puts a program before a socket that keeps, of what `program` keeps, the first `bytes` bytes of
-/// the echoes of frames that sockets of this machine sent.
+/// Attaches a program to a socket that keeps, of the frames that `program` keeps, only the echoes
+/// of frames that sockets of this machine sent, and of those the first `bytes` bytes.
 pub(super) fn attach_sent(socket: impl AsFd, program: &Program, bytes: u16) -> Result<(), Errno> {
     kernel::attach(socket, &translate(program, &PROTOCOLS, &sent(bytes))?)
 }
@@ -103,14 +105,14 @@ const fn go(code: u8, register: u8, value: i32, over: i16) -> Op {
     Op::new(code, register, 0, over, value)
 }
 
-/// Where a program keeps the address of the frame's `__sk_buff`: calls leave this register alone,
-/// and loads from the frame want it there.
+/// The register in which a program keeps the address of the frame's `__sk_buff`: calls leave this
+/// register alone, and loads from the frame require the address there.
 const CONTEXT: u8 = 6;
 /// The register that addresses the stack's end.
 const STACK: u8 = 10;
 const DONE: Op = Op::new(END, 0, 0, 0, 0);
 
-/// Counts the frame and keeps all of it.
+/// Returns the instructions that count the frame and keep all of it.
 fn count(map: i32) -> Vec<Op> {
     vec![
         load(LOAD_WORD, 1, INTERFACE_AT),
@@ -130,7 +132,8 @@ fn count(map: i32) -> Vec<Op> {
     ]
 }
 
-/// Keeps so many bytes of the frame if a socket of this machine sent it.
+/// Returns the instructions that keep this many bytes of the frame if a socket of this machine sent
+/// it.
 fn sent(bytes: u16) -> Vec<Op> {
     vec![
         load(LOAD_DOUBLE, 1, SOCKET_AT),
@@ -141,8 +144,8 @@ fn sent(bytes: u16) -> Vec<Op> {
     ]
 }
 
-/// Which instructions can be reached: the kernel refuses programs with others. Jumps lead forward
-/// only.
+/// Returns which instructions can be reached: the kernel refuses programs with unreachable ones.
+/// Jumps lead forward only.
 fn reached(classic: &[Instruction]) -> Vec<bool> {
     let mut reached = vec![false; classic.len()];
     let reach = |to: usize, reached: &mut Vec<bool>| {
@@ -167,11 +170,11 @@ fn reached(classic: &[Instruction]) -> Vec<bool> {
     reached
 }
 
-/// The classic program in the kernel's present instructions; `end` stands for "keep all".
+/// Translates the classic program to the kernel's present instructions; `end` replaces "keep all".
 fn translate(program: &Program, protocols: &[u16], end: &[Op]) -> Result<Vec<Op>, Errno> {
     let classic = program.instructions();
     let mut out = vec![Op::new(COPY, CONTEXT, 1, 0, 0)];
-    // Where each instruction begins, and which jumps wait for that: of which operation, to where.
+    // The start of each instruction, and the jumps to resolve: the operation and its target.
     let mut begins = Vec::with_capacity(classic.len());
     let mut jumps: Vec<(usize, Option<usize>)> = Vec::new();
     let code = |i: Instruction| i.code;
@@ -194,7 +197,7 @@ fn translate(program: &Program, protocols: &[u16], end: &[Op]) -> Result<Vec<Op>
         };
         let value = one.k.cast_signed();
         if let Some((holds, not)) = condition {
-            // One of the ways is mostly to the next instruction.
+            // One of the two branches mostly leads to the next instruction.
             if one.jt == 0 {
                 jump(&mut out, go(not, 0, value, 0), over(one.jf.into()));
             } else {

@@ -1,8 +1,8 @@
-//! Which frames a packet socket takes, as a program for the kernel (classic BPF,
-//! `Documentation/networking/filter.rst`).
+//! The selection of the frames that a packet socket takes, as a program for the kernel (classic
+//! BPF, `Documentation/networking/filter.rst`).
 //!
-//! The meaning is that of raw CAN sockets' filters (raw(7), `net/can/af_can.c`), for each interface
-//! by itself.
+//! The meaning is that of raw CAN sockets' filters (raw(7), `net/can/af_can.c`), applied to each
+//! interface separately.
 
 use crate::can::Filter;
 use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, Instruction, MOST_INSTRUCTIONS};
@@ -19,12 +19,13 @@ const INVERTED: u32 = 0x2000_0000;
 pub(super) const MORE: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
 pub(super) const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 
-/// What is taken from some interfaces.
+/// The frames that are taken from some interfaces.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rule {
     /// Indices of the interfaces; `None`: all CAN interfaces that no earlier rule names.
     pub interfaces: Option<Vec<u32>>,
-    /// Data and remote frames that pass any of these; none at all means every frame.
+    /// Filters of which a data or remote frame must pass at least one; an empty list means every
+    /// frame.
     pub filters: Vec<Filter>,
 }
 
@@ -32,7 +33,7 @@ pub struct Rule {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program(pub(super) Vec<Instruction>);
 
-/// More filters than the kernel takes.
+/// The error for more filters than the kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the filters need {0} instructions, the kernel takes 4096: leave some out, or use masks \
@@ -41,14 +42,15 @@ pub struct Program(pub(super) Vec<Instruction>);
 pub struct TooLong(pub usize);
 
 impl Program {
-    /// Takes nothing.
+    /// Returns a program that takes no frame.
     #[must_use]
     pub fn nothing() -> Self {
         Self(vec![DROP])
     }
 
-    /// Takes what the first rule that names a frame's interface lets through; error frames of the
-    /// controller are taken from all interfaces of the rules, or from none.
+    /// Returns a program that takes the frames which the first rule that names a frame's interface
+    /// lets through; error frames of the controller are taken from all interfaces of the rules, or
+    /// from none.
     ///
     /// # Errors
     /// [`TooLong`]
@@ -80,14 +82,14 @@ impl Program {
         Ok(Self(code))
     }
 
-    /// The instructions.
+    /// Returns the instructions.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.0
     }
 }
 
-/// Decides by the frame, in every case.
+/// Returns the instructions that decide on a frame; they decide in every case.
 fn body(filters: &[Filter], error_frames: bool) -> Vec<Instruction> {
     if filters.is_empty() && error_frames {
         return vec![KEEP];
@@ -111,7 +113,8 @@ fn body(filters: &[Filter], error_frames: bool) -> Vec<Instruction> {
     code
 }
 
-/// ID, mask as the kernel applies it, and whether the others are meant (`can_rcv_list_find`).
+/// Returns the ID, the mask as the kernel applies it, and whether the filter is inverted
+/// (`can_rcv_list_find`).
 fn parts(filter: &Filter) -> (u32, u32, bool) {
     let inverted = filter.id & INVERTED != 0;
     let (id, mut mask) = (filter.id & !INVERTED, filter.mask & !CanId::ERR_FLAG);
@@ -121,12 +124,13 @@ fn parts(filter: &Filter) -> (u32, u32, bool) {
     (id, mask, inverted)
 }
 
-/// A load of four bytes reads them as big-endian; the kernel's frames have the machine's order.
+/// Swaps a value: a load of four bytes reads them as big-endian; the kernel's frames have the
+/// machine's byte order.
 const fn swapped(value: u32) -> u32 {
     u32::from_be_bytes(value.to_ne_bytes())
 }
 
-/// The indices as few ranges.
+/// Combines the indices into as few ranges as possible.
 fn ranges(indices: &[u32]) -> Vec<(u32, u32)> {
     let mut sorted = indices.to_vec();
     sorted.sort_unstable();
@@ -144,7 +148,8 @@ const fn compare(code: u16, k: u32, jt: u8, jf: u8) -> Instruction {
     Instruction { code, jt, jf, k }
 }
 
-/// Jumps of a condition reach 255 instructions only; this one goes as far as a program is long.
+/// Returns an unconditional jump. Jumps of a condition reach only 255 instructions; this one
+/// reaches as far as a program is long.
 const fn go(over: usize) -> Instruction {
     Instruction::jump(over as u32)
 }
@@ -154,7 +159,7 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// As the kernel runs it.
+    /// Executes the program as the kernel does.
     fn run(program: &Program, device: u32, interface: u32, frame: &[u8]) -> bool {
         let (mut at, mut a) = (0, 0_u32);
         let code = |i: Instruction| i.code;
@@ -181,7 +186,7 @@ pub(super) mod tests {
         }
     }
 
-    /// As raw(7) says it.
+    /// Applies the rules as raw(7) documents them.
     fn passes(rules: &[Rule], errors: bool, interface: u32, id: u32) -> bool {
         let names = |rule: &&Rule| {
             let all = rule.interfaces.as_ref();

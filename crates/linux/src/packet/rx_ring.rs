@@ -1,8 +1,8 @@
-//! Frames that come in, in a ring of slots (`PACKET_RX_RING`, `TPACKET_V2`).
+//! Reception of frames in a ring of slots (`PACKET_RX_RING`, `TPACKET_V2`).
 //!
 //! Version 2 and not 3, because version 3 hands over blocks: a single frame waits until its block's
-//! time is over, which is milliseconds (`tp_retire_blk_tov`, at least one tick). Version 2 hands
-//! over each frame at once and wakes whoever waits. Version 3 is for captures, which want few
+//! time has passed, which is milliseconds (`tp_retire_blk_tov`, at least one tick). Version 2 hands
+//! over each frame at once and wakes the waiting reader. Version 3 is for captures, which need few
 //! wake-ups.
 
 use super::Socket;
@@ -14,22 +14,22 @@ use std::mem::{offset_of, size_of};
 
 /// Stamped by the controller (`TP_STATUS_TS_RAW_HARDWARE`).
 const HARDWARE: u32 = 1 << 31;
-/// The slot is this process's (`TP_STATUS_USER`).
+/// This process owns the slot (`TP_STATUS_USER`).
 const USER: u32 = 1;
-/// Frames were lost since the statistics were taken last (`TP_STATUS_LOSING`).
+/// Frames were lost since the last query of the statistics (`TP_STATUS_LOSING`).
 const LOSING: u32 = 1 << 2;
-/// Bytes of a slot before the frame: `struct tpacket2_hdr`, `struct sockaddr_ll` and 16 that the
-/// kernel reserves for a link-level header, each rounded up to 16 (`tpacket_rcv` in
+/// Number of bytes in a slot before the frame: `struct tpacket2_hdr`, `struct sockaddr_ll` and 16
+/// bytes that the kernel reserves for a link-level header, each rounded up to 16 (`tpacket_rcv` in
 /// net/packet/af_packet.c).
 const HEADER: usize = 80;
 
-/// `sll_ifindex` of the address, which follows `struct tpacket2_hdr`.
+/// Position of `sll_ifindex` in the address, which follows `struct tpacket2_hdr`.
 const INTERFACE_AT: usize =
     size_of::<Head>().next_multiple_of(16) + offset_of!(libc::sockaddr_ll, sll_ifindex);
 
 type Head = libc::tpacket2_hdr;
 
-/// A ring of frames that came in.
+/// A ring of received frames.
 pub struct RxRing {
     map: Mapping,
     next: usize,
@@ -40,35 +40,35 @@ pub struct RxRing {
 pub struct Slot<'a> {
     /// The frame as it came from the device, in place.
     pub bytes: &'a [u8],
-    /// When it came, ns: Unix time, or the controller's own.
+    /// Time of reception, ns: Unix time, or the controller's own.
     pub stamp: Nanos,
-    /// The stamp is the controller's.
+    /// Whether the stamp is the controller's.
     pub hardware: bool,
-    /// The socket lost frames since [`Socket::take_statistics`] was asked last.
+    /// Whether the socket has lost frames since the last call of [`Socket::take_statistics`].
     pub losing: bool,
 }
 
 impl RxRing {
-    /// A ring of at least so many slots, for frames of at most so many bytes. Longer ones are cut
-    /// off. To be made before the socket is attached.
+    /// Creates a ring of at least `slots` slots, for frames of at most `payload` bytes. Longer
+    /// frames are cut off. Must be created before the socket is attached.
     ///
     /// # Errors
-    /// What the kernel says: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about
-    /// 16 KB a frame.
+    /// The kernel's error: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about 16
+    /// KB a frame.
     pub fn new(socket: &Socket, slots: usize, payload: usize) -> Result<Self, Errno> {
         socket.set_version(Version::V2)?;
         let map = Mapping::new(socket, libc::PACKET_RX_RING, slots, HEADER, payload)?;
         Ok(Self { map, next: 0 })
     }
 
-    /// Frames that it has room for.
+    /// Returns the number of frames for which the ring has room.
     #[must_use]
     pub const fn slots(&self) -> usize {
         self.map.slots()
     }
 
-    /// Hands over at most `want` frames in place, and gives their slots back to the kernel; how
-    /// many. No system call.
+    /// Hands over at most `want` frames in place, and gives their slots back to the kernel; returns
+    /// the number of frames. Makes no system call.
     #[inline]
     pub fn receive(&mut self, want: usize, take: &mut dyn FnMut(Slot<'_>)) -> usize {
         for done in 0..want {
@@ -86,7 +86,7 @@ impl RxRing {
         want
     }
 
-    /// As [`RxRing::receive`], with the number of each frame's interface.
+    /// Does the same as [`RxRing::receive`], with the index of each frame's interface.
     pub fn receive_of(&mut self, want: usize, take: &mut dyn FnMut(u32, Slot<'_>)) -> usize {
         for done in 0..want {
             let status = self.map.status(self.next);
@@ -104,13 +104,13 @@ impl RxRing {
         want
     }
 
-    /// The slot that is next, whose offset and length are the kernel's and are believed as far as
-    /// the slot reaches.
+    /// Returns the next slot. Its offset and length are the kernel's and are accepted as far as the
+    /// slot reaches.
     #[inline]
     fn slot(&self, status: u32) -> Slot<'_> {
         let word = |at| number(self.map.bytes(self.next, at, size_of::<u32>()));
         let len = word(offset_of!(Head, tp_snaplen)) as usize;
-        // Not a fixed place: for a device with link-level headers it would be another.
+        // The offset is not fixed: a device with link-level headers would have another one.
         let at = self.map.bytes(self.next, offset_of!(Head, tp_mac), 2);
         let at = at.and_then(|b| b.first_chunk());
         let at = at.map_or(0, |b| usize::from(u16::from_ne_bytes(*b)));
@@ -142,7 +142,7 @@ mod tests {
 
     const SLOT: usize = 128;
 
-    /// As the kernel fills a slot.
+    /// Fills a slot as the kernel does.
     fn fill(ring: &mut RxRing, i: usize, head: &Head, payload: &[u8]) {
         let mut put = |at: usize, bytes: &[u8]| {
             let room = ring.map.bytes_mut(i, at, bytes.len()).unwrap();
@@ -210,7 +210,7 @@ mod tests {
     }
 
     proptest! {
-        /// Offsets and lengths that lie bring fewer bytes or none.
+        /// Wrong offsets and lengths bring fewer bytes or none.
         #[test]
         fn no_offset_is_believed_beyond_the_slot(
             status in any::<u32>(), at in any::<u16>(), len in any::<u32>(), small in 0u32..200,

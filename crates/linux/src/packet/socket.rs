@@ -13,7 +13,8 @@ const PACKET: libc::c_int = libc::SOL_PACKET;
 /// `PACKET_IGNORE_OUTGOING` (`uapi/linux/if_packet.h`, Linux 4.20).
 const IGNORE_OUTGOING: libc::c_int = 23;
 
-/// Which frames of an interface (`ETH_P_…` of `uapi/linux/if_ether.h`).
+/// The frames of an interface that a socket receives or sends (`ETH_P_…` of
+/// `uapi/linux/if_ether.h`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
 pub enum Protocol {
@@ -25,7 +26,7 @@ pub enum Protocol {
     CanFd = 0x000D,
     /// CAN XL frames (Linux 6.1).
     CanXl = 0x000E,
-    /// Every kind, also what the machine sends where that is not left out
+    /// Every kind, including the frames that the machine sends unless these are excluded
     /// ([`Socket::ignore_outgoing`]).
     All = libc::ETH_P_ALL as u16,
 }
@@ -40,16 +41,16 @@ pub enum Version {
     V3 = 2,
 }
 
-/// What came in since the last question (`struct tpacket_stats`).
+/// The counts since the last query (`struct tpacket_stats`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
-    /// Frames that passed the filter, with those that were dropped.
+    /// Frames that passed the filter, including those that were dropped.
     pub seen: u32,
-    /// Frames among these for which there was no room.
+    /// Frames among these that were dropped for lack of room.
     pub dropped: u32,
 }
 
-/// A packet socket. It never waits.
+/// A non-blocking packet socket.
 pub struct Socket {
     fd: OwnedFd,
 }
@@ -66,13 +67,14 @@ impl Socket {
         Ok(Self { fd })
     }
 
-    /// Attaches the socket to the interface of this number, or to all where it is 0: from now on it
-    /// receives frames of this protocol, and of no other interface. Can be repeated. Make rings,
-    /// filters and options before, so that no frame passes without.
+    /// Attaches the socket to the interface with this index, or to all interfaces where it is 0:
+    /// from now on it receives frames of this protocol, and of no other interface. Can be repeated.
+    /// Set up rings, filters and options first, so that no frame passes without them.
     ///
     /// # Errors
-    /// What bind(2) says: ENODEV where there is no such interface. An interface that is down is
-    /// none (the socket reports ENETDOWN once, and frames come when it is up).
+    /// The error of bind(2): ENODEV where there is no such interface. An interface that is down
+    /// causes no error (the socket reports ENETDOWN once, and frames arrive when the interface is
+    /// up).
     pub fn attach(&self, index: u32, protocol: Protocol) -> Result<(), Errno> {
         let address = address(index, protocol)?;
         // SAFETY: pointer and length are those of one live `sockaddr_ll`, which the kernel reads
@@ -91,44 +93,46 @@ impl Socket {
         }
     }
 
-    /// Does not receive what this machine sends, as seen on its way out. An echo that a CAN driver
-    /// makes when its transmission was complete comes in like any frame, and is received.
+    /// Excludes the frames that this machine sends, as seen on their way out. An echo that a CAN
+    /// driver makes when the transmission was complete arrives like any other frame, and is
+    /// received.
     ///
     /// # Errors
-    /// What setsockopt(2) says: ENOPROTOOPT before Linux 4.20.
+    /// The error of setsockopt(2): ENOPROTOOPT before Linux 4.20.
     pub fn ignore_outgoing(&self) -> Result<(), Errno> {
         set(&self.fd, PACKET, IGNORE_OUTGOING, &1)
     }
 
-    /// The layout of the rings to be made.
+    /// Sets the layout of the rings that are created later.
     ///
     /// # Errors
-    /// What setsockopt(2) says: EBUSY where there is a ring.
+    /// The error of setsockopt(2): EBUSY where there is a ring.
     pub fn set_version(&self, version: Version) -> Result<(), Errno> {
         set(&self.fd, PACKET, libc::PACKET_VERSION, &(version as i32))
     }
 
-    /// Stamps in the rings are the controller's, where the driver has them, instead of the
+    /// Requests the controller's stamps in the rings, where the driver has them, instead of the
     /// kernel's. Their epoch is the controller's.
     ///
     /// # Errors
-    /// What setsockopt(2) says.
+    /// The error of setsockopt(2).
     pub fn ask_for_hardware_stamps(&self) -> Result<(), Errno> {
         let flags = libc::SOF_TIMESTAMPING_RAW_HARDWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
         let flags = libc::c_int::try_from(flags).map_err(|_| Errno::INVAL)?;
         set(&self.fd, PACKET, libc::PACKET_TIMESTAMP, &flags)
     }
 
-    /// Sent frames pass by the interface's queue discipline, straight to the driver. One for which
-    /// the driver has no room is refused (ENOBUFS) instead of queued.
+    /// Makes sent frames bypass the interface's queue discipline and go straight to the driver. A
+    /// frame for which the driver has no room is refused (ENOBUFS) instead of queued.
     ///
     /// # Errors
-    /// What setsockopt(2) says: ENOPROTOOPT before Linux 3.14.
+    /// The error of setsockopt(2): ENOPROTOOPT before Linux 3.14.
     pub fn bypass_queue(&self) -> Result<(), Errno> {
         set(&self.fd, PACKET, libc::PACKET_QDISC_BYPASS, &1)
     }
 
-    /// Puts a program before the socket's queue or ring; see [`classic_bpf::attach`].
+    /// Attaches a program to the socket, in front of its queue or ring; see
+    /// [`classic_bpf::attach`].
     ///
     /// # Errors
     /// Those of [`classic_bpf::attach`].
@@ -136,13 +140,13 @@ impl Socket {
         classic_bpf::attach(&self.fd, program)
     }
 
-    /// What passed the filter and what found no room, since the last call of this: the kernel
-    /// begins again at 0 (`PACKET_STATISTICS`).
+    /// Returns the counts of frames that passed the filter and of those that found no room since
+    /// the last call of this function: the kernel restarts at 0 (`PACKET_STATISTICS`).
     ///
     /// # Errors
-    /// What getsockopt(2) says.
+    /// The error of getsockopt(2).
     pub fn take_statistics(&self) -> Result<Statistics, Errno> {
-        // With blocks the kernel has one counter more, which is not asked for.
+        // With blocks the kernel has one more counter, which is not requested.
         let mut words = [0u32; 2];
         get(&self.fd, PACKET, libc::PACKET_STATISTICS, &mut words)?;
         let [seen, dropped] = words;
@@ -150,7 +154,7 @@ impl Socket {
     }
 }
 
-/// An address of a packet socket.
+/// Returns an address of a packet socket.
 pub(super) fn address(index: u32, protocol: Protocol) -> Result<libc::sockaddr_ll, Errno> {
     // SAFETY: `sockaddr_ll` is integers and an array of such, for which zero is valid.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
@@ -177,7 +181,7 @@ mod tests {
     use super::*;
     use rustix::net::netdevice::name_to_index;
 
-    /// A socket, or why there is none on this machine.
+    /// Returns a socket, or the reason why there is none on this machine.
     fn socket() -> Option<Socket> {
         match Socket::open() {
             Ok(socket) => Some(socket),

@@ -1,7 +1,8 @@
-//! Frames that go out, from a ring of slots (`PACKET_TX_RING`, `TPACKET_V2`).
+//! Transmission of frames from a ring of slots (`PACKET_TX_RING`, `TPACKET_V2`).
 //!
-//! Without `PACKET_LOSS`: a frame that the interface has no room for stays in its slot, and so does
-//! one that it cannot carry; with it the kernel would drop the latter without a word.
+//! `PACKET_LOSS` is not used: a frame for which the interface has no room stays in its slot, and so
+//! does one that the interface cannot carry; with this option the kernel would silently drop the
+//! latter.
 #![allow(
     unsafe_code,
     reason = "sendto(2) with an address that rustix does not have"
@@ -14,27 +15,27 @@ use crate::errno::last_errno;
 use std::mem::{offset_of, size_of};
 use std::os::fd::AsRawFd;
 
-/// To be sent (`TP_STATUS_SEND_REQUEST`).
+/// Request to send the frame (`TP_STATUS_SEND_REQUEST`).
 const REQUEST: u32 = 1;
-/// The interface cannot carry it (`TP_STATUS_WRONG_FORMAT`).
+/// The interface cannot carry the frame (`TP_STATUS_WRONG_FORMAT`).
 const WRONG: u32 = 1 << 2;
-/// Bytes of a slot before the frame: `struct tpacket2_hdr` (`tpacket_parse_header` in
+/// Number of bytes in a slot before the frame: `struct tpacket2_hdr` (`tpacket_parse_header` in
 /// net/packet/af_packet.c).
 const HEADER: usize = size_of::<libc::tpacket2_hdr>();
 
-/// A ring of frames that go out. The kernel takes them in the order of the slots, and begins at
-/// slot 0: whoever writes slots must go on where the last frame was that it took.
+/// A ring of frames to send. The kernel takes them in the order of the slots, and begins at slot 0:
+/// the caller must continue writing after the last frame that the kernel took.
 pub struct TxRing {
     map: Mapping,
     lens: Box<[usize]>,
 }
 
 impl TxRing {
-    /// A ring of at least so many slots, for frames of at most so many bytes.
+    /// Creates a ring of at least `slots` slots, for frames of at most `payload` bytes.
     ///
     /// # Errors
-    /// What the kernel says: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about
-    /// 16 KB a frame.
+    /// The kernel's error: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about 16
+    /// KB a frame.
     pub fn new(socket: &Socket, slots: usize, payload: usize) -> Result<Self, Errno> {
         socket.set_version(Version::V2)?;
         let map = Mapping::new(socket, libc::PACKET_TX_RING, slots, HEADER, payload)?;
@@ -46,14 +47,14 @@ impl TxRing {
         Self { map, lens }
     }
 
-    /// How many there are; at least 1.
+    /// Returns the number of slots; at least 1.
     #[must_use]
     pub const fn slots(&self) -> usize {
         self.map.slots()
     }
 
-    /// A slot's bytes and the length of its frame, to be written; `None` where the kernel has the
-    /// frame that was there before: in the queue of the interface, or with its driver.
+    /// Returns a slot's bytes and the length of its frame, for writing; `None` where the kernel
+    /// still has the slot's previous frame: in the queue of the interface, or with its driver.
     #[inline]
     pub fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
         if self.map.status(i) != AVAILABLE {
@@ -64,7 +65,7 @@ impl TxRing {
         Some((self.map.bytes_mut(i, HEADER, payload)?, len))
     }
 
-    /// The frame in a slot that was written and not sent.
+    /// Returns the frame in a slot that was written and not sent.
     #[inline]
     #[must_use]
     pub fn frame(&self, i: usize) -> Option<&[u8]> {
@@ -72,12 +73,13 @@ impl TxRing {
     }
 
     /// Sends the frames of `count` slots from `first` on, all of one protocol, to an interface, by
-    /// one sendto(2) without waiting; how many the kernel took. The others stay as they are.
+    /// one non-blocking sendto(2); returns the number of frames that the kernel took. The others
+    /// stay as they are.
     ///
     /// # Errors
-    /// What the call says where it took none: ENOBUFS (no room in the interface's queue), EAGAIN
-    /// (the socket's buffer is full), ENETDOWN, ENXIO or ENODEV (there is no such interface),
-    /// EMSGSIZE (the first one is too long for the interface).
+    /// The error of sendto(2) where the kernel took no frame: ENOBUFS (no room in the interface's
+    /// queue), EAGAIN (the socket's buffer is full), ENETDOWN, ENXIO or ENODEV (there is no such
+    /// interface), EMSGSIZE (the first frame is too long for the interface).
     pub fn send(
         &mut self,
         socket: &Socket,
@@ -103,26 +105,27 @@ impl TxRing {
         }
     }
 
-    /// How many of these slots are no longer to be sent, from the first on.
+    /// Returns how many of these slots, from the first on, no longer wait to be sent.
     fn taken(&self, first: usize, end: usize) -> usize {
         let left = |i: &usize| !matches!(self.map.status(*i), REQUEST | WRONG);
         (first..end).take_while(left).count()
     }
 
-    /// These slots will not be sent: to be written again.
+    /// Cancels these slots, which will not be sent and can be written again.
     pub fn forget(&mut self, first: usize, count: usize) {
         for i in self.circle(first, count) {
             self.map.set_status(i, AVAILABLE);
         }
     }
 
-    /// The first of these slots cannot be sent and is left out: the frames of the others move up by
-    /// one, since the kernel passes over no slot.
+    /// Leaves out the first of these slots, which cannot be sent: the frames of the others move up
+    /// by one, since the kernel skips no slot.
     pub fn leave_out(&mut self, first: usize, count: usize) {
         let mut to = first;
         for from in self.circle(first, count).skip(1) {
             let len = self.lens.get(from).copied().unwrap_or(0);
-            // One frame at a time, in room of its own: this is for interfaces that changed.
+            // One frame at a time, in a buffer of its own: this happens only when an interface has
+            // changed.
             let frame = self.map.bytes(from, HEADER, len).map(<[u8]>::to_vec);
             if let (Some(frame), Some(room)) = (frame, self.map.bytes_mut(to, HEADER, len)) {
                 room.copy_from_slice(&frame);
@@ -135,19 +138,20 @@ impl TxRing {
         self.forget(first, count);
     }
 
-    /// The numbers of `count` slots from `first` on, the first one after the last one.
+    /// Returns the numbers of `count` slots from `first` on; after the last slot it continues with
+    /// the first one.
     fn circle(&self, first: usize, count: usize) -> impl Iterator<Item = usize> + use<> {
         let slots = self.map.slots();
         (first..first.saturating_add(count.min(slots))).map(move |i| i % slots)
     }
 }
 
-/// Asks the kernel to send what is to be sent.
+/// Asks the kernel to send the requested slots.
 fn request(socket: &Socket, (index, protocol): (u32, Protocol)) -> Result<(), Errno> {
     let address = address(index, protocol)?;
-    // SAFETY: no data is given (null, 0), which is how a ring's owner asks for it to be sent;
-    // pointer and length of the address are those of one live `sockaddr_ll`, which the kernel reads
-    // during the call. The descriptor is open: `socket` owns it.
+    // SAFETY: no data is given (null, 0), which is how the owner of a ring requests the
+    // transmission; pointer and length of the address are those of one live `sockaddr_ll`, which
+    // the kernel reads during the call. The descriptor is open: `socket` owns it.
     let result = unsafe {
         libc::sendto(
             socket.as_raw_fd(),

@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 const DEVICES: &str = "/sys/bus/pci/devices";
 const DRIVERS: &str = "/sys/bus/pci/drivers";
 
-/// A word that is no driver's name: with it as override, no driver takes the device.
+/// An override that is not the name of a driver: with it, no driver takes the device.
 const NOBODY: &str = "cangate-direct";
 
-/// How long a driver may take until it has set a device up.
+/// Time within which a driver must have set a device up.
 const PROBE: Duration = Duration::from_secs(5);
 
-/// The driver of UIO for devices that raise an interrupt line.
+/// The UIO driver for devices that raise an interrupt line.
 pub const UIO_PCI_GENERIC: &str = "uio_pci_generic";
 
-/// Who has a device while a process drives it.
+/// The kernel driver that a device gets while a process drives it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Heir {
-    /// No driver: the process looks at the device from time to time.
+    /// No driver: the process polls the device.
     Nobody,
-    /// A driver of UIO with this name, by which the process waits for interrupts.
+    /// A UIO driver with this name, through which the process waits for interrupts.
     Uio(&'static str),
 }
 
@@ -39,28 +39,28 @@ impl Heir {
     }
 }
 
-/// What went wrong with a PCI device.
+/// An error of a PCI device.
 #[derive(thiserror::Error, Debug)]
 pub enum PciError {
-    /// No such interface or address.
+    /// There is no such interface or address.
     #[error("there is no PCI device {0}: `lspci -D` lists addresses, `ip link` lists interfaces")]
     Missing(String),
-    /// An interface that is no PCI device's.
+    /// The interface does not belong to a PCI device.
     #[error(
         "{0} is an interface, but not of a PCI card: only controllers on PCI cards can be driven directly"
     )]
     NotPci(String),
-    /// A file of sysfs.
+    /// An operation on a file of sysfs or of a device failed.
     #[error("cannot {what} {}: {source}{}", path.display(), advice(source))]
     File {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// Where.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The driver of UIO is not there, or does not take the device.
+    /// The UIO driver does not exist, or does not take the device.
     #[error(
         "{address} has no interrupt for a process: load the kernel's module {driver}, or look at it from time to time, \
          which needs none (`mode = \"poll\"`, or `poll = \"200us\"` for shared memory)"
@@ -71,7 +71,7 @@ pub enum PciError {
         /// The driver.
         driver: &'static str,
     },
-    /// The device was handed back, and its driver did not take it.
+    /// The device was handed back, but its driver did not take it.
     #[error("{address} was handed back, but the driver {driver} did not take it: look at `dmesg`")]
     NotTaken {
         /// The device.
@@ -79,14 +79,14 @@ pub enum PciError {
         /// Its driver.
         driver: String,
     },
-    /// What a region should be like and is not.
+    /// A region does not have a required property.
     #[error("region {region} of {address} {why}")]
     Region {
         /// The device.
         address: String,
-        /// Which, from 0.
+        /// The region, from 0.
         region: u8,
-        /// What is wrong.
+        /// The violated property.
         why: &'static str,
     },
 }
@@ -100,12 +100,12 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// Vendor and device number.
+/// Vendor and device IDs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Class {
-    /// The vendor.
+    /// The vendor ID.
     pub vendor: u16,
-    /// The device.
+    /// The device ID.
     pub device: u16,
 }
 
@@ -117,8 +117,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// Finds a device by its address (`0000:00:12.0`) or by the name of its network interface. With
-    /// an interface comes its number on the card, from 0.
+    /// Finds a device by its address (`0000:00:12.0`) or by the name of its network interface. For
+    /// an interface, also returns its number on the card, from 0.
     ///
     /// # Errors
     /// [`PciError::Missing`], [`PciError::NotPci`].
@@ -139,7 +139,7 @@ impl Card {
             .and_then(Path::file_name)
             .and_then(|address| Self::at(address.to_str()?));
         let card = card.ok_or_else(|| PciError::NotPci(name.to_owned()))?;
-        // Drivers number the interfaces of a card by one of these; the other is 0.
+        // Drivers number the interfaces of a card by one of these files; the other is 0.
         let number = |file: &str| {
             let text = fs::read_to_string(interface.join(file)).ok()?;
             let text = text.trim();
@@ -167,31 +167,31 @@ impl Card {
         })
     }
 
-    /// Its address: domain, bus, device, function.
+    /// Returns the address: domain, bus, device, function.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Whose it is and what it is.
+    /// Returns the vendor and device IDs.
     #[must_use]
     pub const fn class(&self) -> Class {
         self.class
     }
 
-    /// Its folder in sysfs.
+    /// Returns the device's folder in sysfs.
     pub(super) fn folder(&self) -> PathBuf {
         Path::new(DEVICES).join(&self.address)
     }
 
-    /// The driver that has it at the moment.
+    /// Returns the driver that has the device at present.
     #[must_use]
     pub fn driver(&self) -> Option<String> {
         let link = fs::read_link(self.folder().join("driver")).ok()?;
         Some(link.file_name()?.to_str()?.to_owned())
     }
 
-    /// Its network interfaces in this network namespace.
+    /// Returns the device's network interfaces in this network namespace.
     #[must_use]
     pub fn interfaces(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder().join("net"));
@@ -203,25 +203,26 @@ impl Card {
         names
     }
 
-    /// Is a driver prescribed for it, so that its usual one does not get it?
+    /// Returns whether a driver override is set, so that the usual driver does not get the device.
     #[must_use]
     pub fn is_overridden(&self) -> bool {
         let text = fs::read_to_string(self.folder().join("driver_override"));
         text.is_ok_and(|text| !matches!(text.trim(), "" | "(null)"))
     }
 
-    /// Takes it away from its driver: its network interfaces vanish, and the heir has it. It
-    /// decodes its regions then, and does not access memory by itself; of its interrupts only
-    /// messages of a driver of UIO that enables them come.
+    /// Takes the device away from its driver: its network interfaces vanish, and the heir gets it.
+    /// The device then decodes its regions and does not access memory on its own; of its
+    /// interrupts, only messages (MSI) that a UIO driver enables are delivered.
     ///
     /// # Errors
-    /// [`PciError`]. What was done so far, [`give_back`] undoes.
+    /// [`PciError`]. [`give_back`] undoes the steps that were done.
     pub fn take(&self, heir: Heir) -> Result<(), PciError> {
         let folder = self.folder();
         if let Heir::Uio(driver) = heir
             && !Path::new(DRIVERS).join(driver).exists()
         {
-            // Whoever has no modprobe has loaded it already, or is told to.
+            // Where modprobe is missing, the user has loaded the module already, or the error asks
+            // for it.
             let _ = std::process::Command::new("modprobe").arg(driver).output();
             if !Path::new(DRIVERS).join(driver).exists() {
                 return Err(self.no_uio(driver));
@@ -236,7 +237,8 @@ impl Card {
             )?;
         }
         let config = ConfigSpace::open(self)?;
-        // A message is an access to memory: a driver that has enabled them keeps them.
+        // A message is an access to memory: a driver that has enabled messages keeps that
+        // permission.
         if heir == Heir::LINE || self.driver().as_deref() != Some(name) {
             config.quiet()?;
         }
@@ -262,24 +264,24 @@ impl Card {
     }
 }
 
-/// Hands a device back to the kernel's driver of this name, wherever it is in between, and waits
-/// until the driver has it. A device that the driver has already is left alone.
+/// Hands a device back to the kernel's driver of this name, whichever driver has it at present, and
+/// waits until the driver has it. A device that the driver already has is left with it.
 ///
 /// # Errors
-/// [`PciError`]; [`PciError::NotTaken`] where the driver does not take it.
+/// [`PciError`]; [`PciError::NotTaken`] where the driver does not take the device.
 pub fn give_back(address: &str, driver: Option<&str>) -> Result<(), PciError> {
     let card = Card::at(address).ok_or_else(|| PciError::Missing(address.to_owned()))?;
     let folder = card.folder();
-    // No interrupt and no memory access from here on until the driver has set it up.
+    // From here on, no interrupts and no memory accesses until the driver has set the device up.
     ConfigSpace::open(&card)?.quiet()?;
     let now = card.driver();
-    // An empty line takes the override away.
+    // An empty line removes the override.
     write(&folder.join("driver_override"), "\n")?;
     if now.is_some() && now.as_deref() != driver {
         let heir = now.unwrap_or_default();
         write(&Path::new(DRIVERS).join(heir).join("unbind"), address)?;
     } else if now.is_none() {
-        // It was switched on by hand; the driver switches it on again.
+        // `Card::take` enabled the device; the driver enables it again.
         let _ = fs::write(folder.join("enable"), "0");
     }
     let Some(driver) = driver else {

@@ -1,4 +1,4 @@
-//! The configuration space: what a device may do on its bus (PCI Local Bus Specification 3.0,
+//! The configuration space: a device's permissions on its bus (PCI Local Bus Specification 3.0,
 //! section 6.2.2).
 
 use super::card::{Card, PciError};
@@ -10,11 +10,11 @@ use std::path::PathBuf;
 
 /// The command register.
 const COMMAND: u64 = 4;
-/// It answers accesses to its ports and its memory.
+/// The device answers accesses to its ports and its memory.
 const DECODE: u16 = 0x1 | 0x2;
-/// It accesses memory by itself.
+/// The device may access memory on its own (bus master).
 const MASTER: u16 = 0x4;
-/// It does not raise its interrupt line.
+/// The device does not raise its interrupt line.
 const NO_INTX: u16 = 0x400;
 
 /// A device's configuration space.
@@ -25,7 +25,7 @@ pub struct ConfigSpace {
 }
 
 impl ConfigSpace {
-    /// Opens it, for writing too.
+    /// Opens the configuration space, for writing too.
     ///
     /// # Errors
     /// [`PciError::File`].
@@ -41,8 +41,8 @@ impl ConfigSpace {
         }
     }
 
-    /// Says that this process drives the device, as long as this value lives; false where another
-    /// one has said so. Only those who ask are stopped (flock(2)).
+    /// Marks the device as driven by this process, as long as this value lives; false where another
+    /// process has marked it. The lock is advisory (flock(2)).
     ///
     /// # Errors
     /// [`PciError::File`].
@@ -58,17 +58,18 @@ impl ConfigSpace {
         }
     }
 
-    /// No interrupts, no accesses to memory.
+    /// Forbids interrupts and accesses to memory.
     pub(super) fn quiet(&self) -> Result<(), PciError> {
         self.change(NO_INTX, MASTER)
     }
 
-    /// It answers accesses.
+    /// Makes the device answer accesses.
     pub(super) fn decode(&self) -> Result<(), PciError> {
         self.change(DECODE, 0)
     }
 
-    /// May it raise its interrupt line? `uio_pci_generic` forbids it at every interrupt.
+    /// Sets whether the device may raise its interrupt line. `uio_pci_generic` forbids it at every
+    /// interrupt.
     ///
     /// # Errors
     /// [`PciError::File`].

@@ -1,4 +1,4 @@
-//! A device's interrupt, by a driver of UIO.
+//! A device's interrupt, through a UIO driver.
 
 use super::card::{Card, PciError};
 use super::config_space::ConfigSpace;
@@ -9,15 +9,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How long it may take until the device file is there.
+/// Time within which the device file must appear.
 const NODE: Duration = Duration::from_secs(5);
 
-/// Waits for a device's interrupt.
+/// A file by which the process waits for a device's interrupt.
 ///
-/// With a line (`uio_pci_generic`), the kernel at each interrupt forbids the device to raise it,
-/// and counts. The file is readable then. [`Interrupt::arm`] allows it again: a line that is still
-/// raised interrupts again at once, so that nothing is missed between looking at the device and
-/// arming. Messages need no arming: each is counted.
+/// With a line (`uio_pci_generic`), at each interrupt the kernel forbids the device to raise it,
+/// and counts the interrupt. The file is then readable. [`Interrupt::arm`] allows it again: a line
+/// that is still raised interrupts again at once, so that no event is missed between reading the
+/// device and arming. Messages (MSI) need no arming: each is counted.
 #[derive(Debug)]
 pub struct Interrupt {
     file: File,
@@ -25,7 +25,8 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Opens it. The device is with this driver ([`Card::take`]). It is not armed.
+    /// Opens the interrupt. The device must be bound to this driver ([`Card::take`]). It is not
+    /// armed.
     ///
     /// # Errors
     /// [`PciError`].
@@ -55,16 +56,16 @@ impl Interrupt {
         Ok(Self { file, config })
     }
 
-    /// What to poll for reading.
+    /// Returns the descriptor to poll for reading.
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.file.as_raw_fd()
     }
 
-    /// Takes note of interrupts. Says whether there was any since the last call.
+    /// Takes the counted interrupts. Returns whether there was any since the last call.
     ///
     /// # Errors
-    /// What read(2) says: EIO where the device is no longer the driver's.
+    /// The error of read(2): EIO where the driver no longer has the device.
     pub fn take(&self) -> Result<bool, Errno> {
         let mut count = [0; 4];
         match rustix::io::read(self.file.as_fd(), &mut count) {
@@ -83,7 +84,7 @@ impl Interrupt {
     }
 }
 
-/// Readable when there was an interrupt.
+/// The descriptor is readable when there was an interrupt.
 impl AsFd for Interrupt {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()

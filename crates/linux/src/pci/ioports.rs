@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A range of ports that this process may use, if the kernel lets it.
 ///
-/// The permission is a thread's. A thread that has not got it asks the kernel at its first access;
-/// what it has already, a thread-local word of bits tells.
+/// The permission belongs to a thread. A thread without it asks the kernel at its first access; a
+/// thread-local word of bits records the permissions that it has.
 #[derive(Debug)]
 pub(super) struct Ports {
     first: u16,
@@ -17,8 +17,8 @@ pub(super) struct Ports {
     bit: u64,
 }
 
-/// Ranges that got a bit so far. Bits are never used again, because other threads than the one that
-/// drops a range keep theirs.
+/// Number of ranges that have got a bit so far. Bits are never reused, because threads other than
+/// the one that drops a range keep their permission.
 static RANGES: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
@@ -26,8 +26,8 @@ thread_local! {
 }
 
 impl Ports {
-    /// `None` where these ports cannot be used in this way: on another processor, without the
-    /// permission, or after 64 ranges in the life of a process.
+    /// Opens a range; `None` where these ports cannot be used in this way: on another processor,
+    /// without the permission, or after 64 ranges in the life of a process.
     pub(super) fn open(first: u16, count: u16) -> Option<Self> {
         if !cfg!(any(target_arch = "x86", target_arch = "x86_64")) || count == 0 {
             return None;
@@ -48,7 +48,7 @@ impl Ports {
         self.count as usize
     }
 
-    /// May this thread use the ports?
+    /// Returns whether this thread may use the ports.
     #[inline]
     fn is_granted(&self) -> bool {
         GRANTED.get() & self.bit != 0 || self.ask()
@@ -58,8 +58,8 @@ impl Ports {
     fn ask(&self) -> bool {
         #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
         {
-            // SAFETY: ioperm(2) reads no memory of ours; it changes which ports this thread may
-            // use, and the range lies within 16 bits (`open`).
+            // SAFETY: ioperm(2) reads no memory of this process; it changes which ports this thread
+            // may use, and the range lies within 16 bits (`open`).
             let answer = unsafe { libc::ioperm(self.first.into(), self.count.into(), 1) };
             if answer == 0 {
                 GRANTED.set(GRANTED.get() | self.bit);
@@ -72,7 +72,8 @@ impl Ports {
         }
     }
 
-    /// The port `offset` bytes after the first, for an access of `size` bytes by this thread.
+    /// Returns the port `offset` bytes after the first, for an access of `size` bytes by this
+    /// thread.
     #[inline]
     fn port(&self, offset: usize, size: usize) -> Option<u16> {
         let fits = offset.checked_add(size)? <= self.len();
@@ -100,17 +101,18 @@ impl Ports {
     }
 }
 
-/// The four instructions. Each is called by [`Ports`] only, with a port that [`Ports::port`] gave:
-/// within a range for which ioperm(2) gave this thread the permission, which nothing takes away
-/// again. Without it, the processor would raise a general protection fault, which ends the process;
-/// memory is never touched.
+/// The four instructions. Each is called by [`Ports`] only, with a port that [`Ports::port`]
+/// returned: within a range for which ioperm(2) gave this thread the permission, which nothing
+/// takes away again. Without it, the processor would raise a general protection fault, which ends
+/// the process; memory is never accessed.
 #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
 mod instructions {
     use std::arch::asm;
 
     pub(super) fn in8(port: u16) -> u8 {
         let value;
-        // SAFETY: the permission as said above; the instruction writes one register and no memory.
+        // SAFETY: the permission as described above; the instruction writes one register and no
+        // memory.
         unsafe {
             asm!("in al, dx", out("al") value, in("dx") port, options(nostack, preserves_flags));
         };
@@ -118,7 +120,8 @@ mod instructions {
     }
 
     pub(super) fn out8(port: u16, value: u8) {
-        // SAFETY: the permission as said above; the instruction writes no register and no memory.
+        // SAFETY: the permission as described above; the instruction writes no register and no
+        // memory.
         unsafe {
             asm!("out dx, al", in("al") value, in("dx") port, options(nostack, preserves_flags));
         };

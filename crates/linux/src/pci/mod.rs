@@ -1,12 +1,12 @@
-//! PCI devices that a process drives itself, without a driver of the kernel's.
+//! PCI devices that a process drives itself, without a kernel driver.
 //!
 //! * [`Card`] finds a device by its address or by its network interface.
-//! * [`Card::take`] takes it away from the kernel's driver, so that no other one gets it, and
-//!   switches its regions on; [`give_back`] hands it back. By sysfs
+//! * [`Card::take`] takes it away from the kernel's driver, so that no other driver gets it, and
+//!   switches its regions on; [`give_back`] hands it back. Both use sysfs
 //!   (`Documentation/ABI/testing/sysfs-bus-pci`).
 //! * [`Region`] is one of its regions (BAR): memory by mmap(2), ports by `in` and `out` on x86, or
-//!   else by reading and writing the file.
-//! * [`Interrupt`] waits for its interrupt, by a driver of UIO
+//!   otherwise by reading and writing the file.
+//! * [`Interrupt`] waits for its interrupt, through a UIO driver
 //!   (`Documentation/driver-api/uio-howto`).
 
 mod card;

@@ -8,13 +8,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// `IORESOURCE_IO` and `IORESOURCE_MEM` of `linux/ioport.h`, as sysfs's file `resource` shows them.
+/// `IORESOURCE_IO` and `IORESOURCE_MEM` of `linux/ioport.h`, as the file `resource` of sysfs shows
+/// them.
 const IO: u64 = 0x100;
 const MEMORY: u64 = 0x200;
 
-/// A region of a device, to be read and written. What lies outside of it reads all ones and takes
-/// nothing, as on a bus where nobody answers. Values have the processor's byte order; PCI is
-/// little-endian.
+/// A region of a device, for reading and writing. Outside of the region, reads return all ones and
+/// writes have no effect, as on a bus where no device answers. Values have the processor's byte
+/// order; PCI is little-endian.
 #[derive(Debug)]
 pub struct Region(Way);
 
@@ -22,15 +23,15 @@ pub struct Region(Way);
 enum Way {
     Memory(Registers32),
     Ports(Ports),
-    /// One system call an access.
+    /// One system call per access.
     File(File, usize),
 }
 
 impl Region {
-    /// Opens region `index` of a device, which has to be switched on.
+    /// Opens region `index` of a device, which must be switched on.
     ///
     /// # Errors
-    /// [`PciError::Region`] where there is none, or it is shorter than `least` bytes;
+    /// [`PciError::Region`] where there is no such region, or it is shorter than `least` bytes;
     /// [`PciError::File`].
     pub fn open(card: &Card, index: u8, least: usize) -> Result<Self, PciError> {
         let Found { start, len, flags } = Found::of(card, index)?;
@@ -61,7 +62,8 @@ impl Region {
         }
     }
 
-    /// Region `index` of a device that is memory which others write, too, and no registers.
+    /// Maps region `index` of a device, which contains memory that others also write, and no
+    /// registers.
     ///
     /// # Errors
     /// As [`Region::open`].
@@ -78,7 +80,7 @@ impl Region {
         })
     }
 
-    /// Bytes.
+    /// Returns the length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
@@ -88,13 +90,13 @@ impl Region {
         }
     }
 
-    /// Nothing?
+    /// Returns whether the length is 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How it is accessed, in words.
+    /// Returns the access method, as text.
     #[must_use]
     pub const fn way(&self) -> &'static str {
         match &self.0 {
@@ -149,7 +151,7 @@ impl Region {
     }
 }
 
-/// A line of sysfs's file `resource`.
+/// A line of the file `resource` of sysfs.
 struct Found {
     start: u64,
     len: usize,
@@ -198,12 +200,13 @@ fn read<const N: usize>(file: &File, len: usize, at: usize) -> Option<[u8; N]> {
 
 fn write(file: &File, len: usize, at: usize, bytes: &[u8]) {
     if at.checked_add(bytes.len()).is_some_and(|end| end <= len) {
-        // A device that is gone takes nothing; reading says so.
+        // A write to a device that is gone has no effect; reading reveals this.
         let _ = file.write_all_at(bytes, at as u64);
     }
 }
 
-/// A line of `resource`: the first address, the last one, and flags; zeros where there is none.
+/// Parses a line of `resource`: the first address, the last one, and flags; zeros where there is no
+/// region.
 fn parse(text: &str, index: u8) -> Option<(u64, usize, u64)> {
     let mut words = text.lines().nth(index.into())?.split_ascii_whitespace();
     let mut number = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
@@ -228,7 +231,7 @@ mod tests {
         assert_eq!(parse(text, 3), None);
     }
 
-    /// A file in a device's place.
+    /// A file in place of a device.
     #[test]
     fn nothing_beyond_the_end() {
         let file = tempfile();

@@ -1,5 +1,5 @@
-//! The ring of buffers from which the kernel takes one for each datagram that comes in, and what it
-//! writes into them.
+//! The ring of buffers from which the kernel takes one for each received datagram, and the layout
+//! of the data that the kernel writes into them.
 
 use super::error::Unavailable;
 use super::region::Region;
@@ -11,48 +11,50 @@ use std::mem::zeroed;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// The group of the buffers: there is one.
+/// The group of the buffers: there is only one.
 pub(super) const GROUP: u16 = 0;
-/// What the kernel writes before the ancillary data and the datagram (`struct
+/// Size of the header that the kernel writes before the ancillary data and the datagram (`struct
 /// io_uring_recvmsg_out` of `uapi/linux/io_uring.h`).
 const HEADER: usize = 16;
-/// The most buffers: what the kernel's ring takes.
+/// The largest number of buffers that the kernel's ring accepts.
 const MOST: usize = 1 << 15;
-/// The most bytes of a datagram: far above those of a frame.
+/// The largest size of a datagram in bytes: far above that of a frame.
 const MOST_BYTES: usize = 1 << 16;
-/// Bytes of an entry of the ring (`struct io_uring_buf`).
+/// Size of an entry of the ring (`struct io_uring_buf`) in bytes.
 const ENTRY: usize = size_of::<BufRingEntry>();
-/// Where the ring has its tail: in the last two bytes of its first entry (`struct
+/// Position of the ring's tail: in the last two bytes of its first entry (`struct
 /// io_uring_buf_ring`).
 const TAIL: usize = 14;
 
 const _: () = assert!(ENTRY == TAIL + 2);
 
-/// Where in a region the ring of buffers, the message and the buffers are.
+/// The positions of the ring of buffers, of the message and of the buffers in a region.
 pub(super) struct Buffers {
     count: u16,
-    /// Bytes of a buffer that the kernel may write.
+    /// Size of a buffer that the kernel may write, in bytes.
     size: usize,
-    /// Bytes from one buffer to the next.
+    /// Distance from one buffer to the next, in bytes.
     stride: usize,
-    /// Where the message is that says what to receive.
+    /// Position of the message that specifies the data to receive.
     message_at: usize,
-    /// Where the first buffer is.
+    /// Position of the first buffer.
     data: usize,
     tail: u16,
-    /// A copy of the message, for reading what was received.
+    /// A copy of the message, for parsing received data.
     message: libc::msghdr,
 }
 
-// SAFETY: what keeps it from being Send is the null pointers in `message`, which nobody follows.
+// SAFETY: the null pointers in `message` are the reason why it is not Send automatically; no code
+// dereferences them.
 unsafe impl Send for Buffers {}
 
 impl Buffers {
-    /// `count` buffers (rounded up to a power of two, at most 32768) for datagrams of `slot` bytes.
+    /// Computes the layout of `count` buffers (rounded up to a power of two, at most 32768) for
+    /// datagrams of `slot` bytes.
     pub(super) fn new(count: usize, slot: usize) -> Self {
         let count = count.clamp(1, MOST).next_power_of_two();
         let size = HEADER + CONTROL_SIZE + slot.clamp(1, MOST_BYTES);
-        // The ring begins at a page, as the kernel wants it; nothing shares a cache line.
+        // The ring begins at a page, as the kernel requires; nothing shares a cache line.
         let message_at = (count * ENTRY).next_multiple_of(64);
         // SAFETY: integers and pointers, for which zero is valid.
         let mut message: libc::msghdr = unsafe { zeroed() };
@@ -72,22 +74,22 @@ impl Buffers {
         self.count
     }
 
-    /// Bytes of the region that they need.
+    /// Returns the size of the region that they need, in bytes.
     pub(super) const fn memory(&self) -> usize {
         self.data + self.count as usize * self.stride
     }
 
-    /// Writes message and ring into the ring's region, and tells the kernel.
+    /// Writes the message and the ring into the ring's region, and registers them with the kernel.
     pub(super) fn register(&mut self, ring: &mut Ring) -> Result<(), Unavailable> {
         let short = || Unavailable::step("getting memory", Errno::NOMEM);
         let entries = usize::from(self.count) * ENTRY;
         let entries = ring.region().place(0, entries).ok_or_else(short)?;
         let place = self.message(ring.region()).ok_or_else(short)?;
         // SAFETY: the place has the size of a message and is aligned for it (a multiple of 64 from
-        // a page's beginning); no request knows of it yet.
+        // the start of a page); no request knows of it yet.
         unsafe { place.write(self.message) };
         // SAFETY: the ring of buffers lies in the region, from its first byte on, with as many
-        // entries as are said; the region is freed when no request is under way, or never.
+        // entries as the call is given; the region is freed when no request is under way, or never.
         unsafe {
             ring.kernels().submitter().register_buf_ring_with_flags(
                 entries.as_ptr() as u64,
@@ -107,14 +109,14 @@ impl Buffers {
         Ok(())
     }
 
-    /// Where the message is.
+    /// Returns the address of the message.
     pub(super) fn message(&self, region: &Region) -> Option<NonNull<libc::msghdr>> {
         let place = region.place(self.message_at, size_of::<libc::msghdr>())?;
         Some(place.cast())
     }
 
-    /// Puts a buffer into the ring; [`Buffers::publish`] tells the kernel. It is one that the
-    /// kernel does not have.
+    /// Puts a buffer into the ring; [`Buffers::publish`] makes it visible to the kernel. The kernel
+    /// must not already have this buffer.
     pub(super) fn provide(&mut self, region: &mut Region, buffer: u16) {
         let index = usize::from(self.tail & (self.count - 1));
         let at = self.data + usize::from(buffer) * self.stride;
@@ -137,22 +139,22 @@ impl Buffers {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// What was provided is the kernel's from now on.
+    /// Makes the provided buffers the kernel's from now on.
     pub(super) fn publish(&self, region: &Region) {
         if let Some(tail) = region.place(TAIL, size_of::<u16>()) {
             // SAFETY: two bytes of the region at a multiple of two, which live as long as `region`
-            // is borrowed; this process writes them here only, and the kernel only reads them.
+            // is borrowed; this process writes them only here, and the kernel only reads them.
             let tail = unsafe { AtomicU16::from_ptr(tail.as_ptr().cast()) };
-            // What was written to the entries is seen before the tail.
+            // The entries that were written are visible before the tail.
             tail.store(self.tail, Ordering::Release);
         }
     }
 
-    /// Flags, bytes and ancillary data of the datagram for which the kernel wrote `len` bytes into
-    /// a buffer.
+    /// Returns flags, bytes and ancillary data of the datagram for which the kernel wrote `len`
+    /// bytes into a buffer.
     ///
     /// # Safety
-    /// The kernel gave the buffer back, and it is not provided as long as what is returned lives.
+    /// The kernel gave the buffer back, and it is not provided as long as the returned slices live.
     #[inline]
     pub(super) unsafe fn read<'a>(
         &self,
@@ -161,10 +163,10 @@ impl Buffers {
         len: usize,
     ) -> Option<(u32, &'a [u8], &'a [u8])> {
         let at = self.data + usize::from(buffer) * self.stride;
-        // SAFETY: the caller promises that the kernel does not write it.
+        // SAFETY: the caller guarantees that the kernel does not write it.
         let bytes = unsafe { region.bytes(at, len.min(self.size)) }?;
         let out = RecvMsgOut::parse(bytes, &self.message).ok()?;
-        // The same again, because what `out` gives lives no longer than it does.
+        // Slice `bytes` again, because the slices that `out` returns live no longer than `out`.
         let (control, data) = bytes.get(HEADER..)?.split_at_checked(CONTROL_SIZE)?;
         let control = control.get(..out.control_data().len())?;
         let data = data.get(..out.payload_data().len())?;

@@ -1,4 +1,4 @@
-//! Why there is no ring, in words that say what to do.
+//! Reasons why io_uring is unavailable, with messages that state the remedy.
 
 use crate::Errno;
 use std::fmt;
@@ -7,39 +7,39 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unavailable {
     obstacle: Obstacle,
-    /// What the kernel said.
+    /// The kernel's error.
     pub source: Errno,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Obstacle {
-    /// No such system call.
+    /// The system call does not exist.
     NotThere,
-    /// It is forbidden.
+    /// The system call is forbidden.
     Forbidden,
     /// The kernel's release, which is before 6.0.
     Old(String),
     /// Too many open files.
     OpenFiles,
-    /// It went wrong otherwise, while this was done.
+    /// Another failure, in this step.
     Step(&'static str),
 }
 
 impl Unavailable {
-    /// io_uring_setup(2) was refused.
+    /// Returns the error for a refused io_uring_setup(2).
     pub(super) fn set_up(source: Errno) -> Self {
         let obstacle = match source {
             Errno::NOSYS => Obstacle::NotThere,
             Errno::PERM | Errno::ACCESS => Obstacle::Forbidden,
             Errno::MFILE | Errno::NFILE => Obstacle::OpenFiles,
-            // Settings that it does not know.
+            // Settings that the kernel does not know.
             Errno::INVAL => Obstacle::Old(release()),
             _ => Obstacle::Step("setting up"),
         };
         Self { obstacle, source }
     }
 
-    /// What Linux 6.0 has is not there.
+    /// Returns the error for a missing feature of Linux 6.0.
     pub(super) fn old() -> Self {
         Self {
             obstacle: Obstacle::Old(release()),
@@ -47,7 +47,7 @@ impl Unavailable {
         }
     }
 
-    /// A later step was refused.
+    /// Returns the error for a later step that was refused.
     pub(super) const fn step(step: &'static str, source: Errno) -> Self {
         Self {
             obstacle: Obstacle::Step(step),

@@ -1,4 +1,4 @@
-//! Datagrams that come in.
+//! Buffers for received datagrams.
 
 use super::buffers::{Buffers, GROUP};
 use super::error::Unavailable;
@@ -15,22 +15,22 @@ const RECEIVE: u64 = 1;
 #[derive(Clone, Copy)]
 struct Taken {
     buffer: u16,
-    /// Bytes that the kernel wrote.
+    /// Number of bytes that the kernel wrote.
     len: usize,
 }
 
-/// Buffers for datagrams that come in by io_uring, allocated once.
+/// Buffers for datagrams that are received by io_uring, allocated once.
 ///
 /// One request receives all of them. It ends where the buffers are all in use, and with each error;
-/// [`Inbox::receive`] makes it anew. What comes meanwhile waits in the socket, so that nothing is
-/// lost but what the socket itself has no room for. The kernel does its work in the thread that
-/// called [`Inbox::receive`] when the request was made.
+/// [`Inbox::receive`] submits it anew. Datagrams that arrive meanwhile wait in the socket, so that
+/// only those are lost for which the socket itself has no room. The kernel does its work in the
+/// thread that called [`Inbox::receive`] when the request was submitted.
 pub struct Inbox {
     ring: Ring,
     buffers: Buffers,
     /// The receiving request is under way.
     armed: bool,
-    /// What ended it, to be said after the datagrams before it.
+    /// The error that ended the request; it is reported after the datagrams before it.
     said: Option<Errno>,
     taken: Vec<Taken>,
     /// How often all buffers were in use.
@@ -38,8 +38,8 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Room for `count` datagrams (rounded up to a power of two, at most 32768) of at most `slot`
-    /// bytes, from this socket. Nothing is received before the first [`Inbox::receive`].
+    /// Creates room for `count` datagrams (rounded up to a power of two, at most 32768) of at most
+    /// `slot` bytes, from this socket. Nothing is received before the first [`Inbox::receive`].
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -59,33 +59,34 @@ impl Inbox {
         })
     }
 
-    /// For polling: readable when a datagram is there. Only as long as [`Inbox::is_armed`].
+    /// Returns the descriptor for polling: it is readable when a datagram has arrived. Valid only
+    /// as long as [`Inbox::is_armed`].
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.ring.fd()
     }
 
-    /// Does the kernel receive? Where it does not, [`Inbox::receive`] is to be called, also if
-    /// nothing is there.
+    /// Returns whether the kernel receives. Where it does not, the caller must call
+    /// [`Inbox::receive`], even if nothing has arrived.
     #[inline]
     #[must_use]
     pub const fn is_armed(&self) -> bool {
         self.armed && self.said.is_none()
     }
 
-    /// Datagrams that it has room for.
+    /// Returns the number of datagrams for which there is room.
     #[must_use]
     pub fn capacity(&self) -> usize {
         usize::from(self.buffers.count())
     }
 
-    /// How often all buffers were in use, so that receiving had to begin anew.
+    /// Returns how often all buffers were in use, so that receiving had to begin anew.
     #[must_use]
     pub const fn starved(&self) -> u64 {
         self.starved
     }
 
-    /// The bytes and the ancillary data of a datagram of the last call.
+    /// Returns the bytes and the ancillary data of a datagram of the last call.
     #[inline]
     #[must_use]
     pub fn get(&self, i: usize) -> Option<(&[u8], &[u8])> {
@@ -93,7 +94,8 @@ impl Inbox {
         Some((data, control))
     }
 
-    /// Was a datagram of the last call sent on this machine (raw(7): MSG_DONTROUTE)?
+    /// Returns whether a datagram of the last call was sent on this machine (raw(7):
+    /// MSG_DONTROUTE).
     #[inline]
     #[must_use]
     pub fn is_local(&self, i: usize) -> bool {
@@ -104,19 +106,20 @@ impl Inbox {
     #[inline]
     fn read(&self, i: usize) -> Option<(u32, &[u8], &[u8])> {
         let taken = self.taken.get(i)?;
-        // SAFETY: the completion of this buffer was taken, and it is provided again when `taken` is
-        // emptied only, which needs `self` mutably.
+        // SAFETY: the completion of this buffer was taken, and it is provided again only when
+        // `taken` is emptied, which needs `self` mutably.
         unsafe {
             self.buffers
                 .read(self.ring.region(), taken.buffer, taken.len)
         }
     }
 
-    /// Takes at most `want` datagrams out of the ring, without waiting; how many came. Those of the
-    /// last call are given back before.
+    /// Takes at most `want` datagrams out of the ring, without waiting; returns their number. The
+    /// buffers of the last call are given back first.
     ///
     /// # Errors
-    /// What recvmsg(2) says, after the datagrams before it; EAGAIN where nothing is there.
+    /// The error of recvmsg(2), after the datagrams before it; EAGAIN where no datagram has
+    /// arrived.
     pub fn receive(&mut self, want: usize) -> Result<usize, Errno> {
         let want = want.min(self.capacity());
         self.give_back();
@@ -134,7 +137,7 @@ impl Inbox {
         }
     }
 
-    /// Hands the request over, and lets the kernel do what it has to.
+    /// Submits the request, and lets the kernel do its pending work.
     fn call(&mut self) -> Result<(), Errno> {
         match self.ring.enter(0) {
             Ok(_) | Err(Errno::INTR | Errno::AGAIN | Errno::BUSY) => Ok(()),
@@ -151,14 +154,14 @@ impl Inbox {
         Ok(())
     }
 
-    /// Puts the receiving request in.
+    /// Queues the receiving request.
     fn put(&mut self) -> Result<(), Errno> {
         let message = self.buffers.message(self.ring.region());
         let message = message.ok_or(Errno::FAULT)?.as_ptr();
         let request = opcode::RecvMsgMulti::new(Fixed(0), message, GROUP).build();
-        // SAFETY: the message and the buffers are in the region. Nobody writes the message; of the
-        // buffers the kernel writes only those that it took from their ring, where no buffer is
-        // that this process still reads.
+        // SAFETY: the message and the buffers are in the region. No code writes the message; of the
+        // buffers the kernel writes only those that it took from their ring, which contains no
+        // buffer that this process still reads.
         if unsafe { self.ring.push(&request.user_data(RECEIVE)) } {
             Ok(())
         } else {
@@ -175,7 +178,7 @@ impl Inbox {
             if let (Err(_), Some(buffer)) = (completion.result, completion.buffer)
                 && buffer < self.buffers.count()
             {
-                // Nothing is in it.
+                // The buffer is empty.
                 self.buffers.provide(self.ring.region_mut(), buffer);
                 self.buffers.publish(self.ring.region());
             }
@@ -191,7 +194,7 @@ impl Inbox {
         }
     }
 
-    /// The buffers of the last call are the kernel's again.
+    /// Gives the buffers of the last call back to the kernel.
     fn give_back(&mut self) {
         if self.taken.is_empty() {
             return;

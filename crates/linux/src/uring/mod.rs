@@ -1,27 +1,28 @@
-//! Datagrams by io_uring: a box for those that come in and one for those that go out, as in
-//! [`crate::mmsg`], each with a ring of its own, both on the one socket.
+//! Datagrams by io_uring: an inbox for received datagrams and an outbox for datagrams to send, as
+//! in [`crate::mmsg`], each with a ring of its own, both on the same socket.
 //!
-//! * [`Inbox`]: one receiving request that stays (a multishot `recvmsg`) and a ring of buffers
-//!   from which the kernel takes one for each datagram. What came is read from shared memory,
+//! * [`Inbox`]: one receiving request that stays (a multishot `recvmsg`) and a ring of buffers from
+//!   which the kernel takes one for each datagram. Received datagrams are read from shared memory,
 //!   without a system call.
 //! * [`Outbox`]: one call for a chain of datagrams. Each is sent after the one before it, and none
-//!   after one that failed: they leave in order.
+//!   after one that failed: they are sent in order.
 //!
-//! Both need Linux 6.0, whose `recvmsg` can stay. [`Unavailable`] says what is in the way.
+//! Both need Linux 6.0, which has the multishot `recvmsg`. [`Unavailable`] states the obstacle.
 //!
 //! # The rings' settings
-//! * `IORING_SETUP_COOP_TASKRUN` with `IORING_SETUP_TASKRUN_FLAG` (Linux 5.19): what is to be done
-//!   for a datagram is done when the thread that made the request is in the kernel next. It
-//!   wakes up from poll(2) with the datagram already in its buffer, so that no call fetches
-//!   it; a thread that computes is not interrupted, and the flag says that a call is worth while.
+//! * `IORING_SETUP_COOP_TASKRUN` with `IORING_SETUP_TASKRUN_FLAG` (Linux 5.19): the work for a
+//!   datagram is done when the thread that submitted the request next enters the kernel. The thread
+//!   wakes up from poll(2) with the datagram already in its buffer, so that no call fetches it; a
+//!   thread that computes is not interrupted, and the flag indicates that a call is worthwhile.
 //! * Not `IORING_SETUP_DEFER_TASKRUN` (6.1): then only io_uring_enter(2) does the work, which is
-//!   one system call more for each time somebody wakes up.
+//!   one additional system call for each wake-up.
 //! * Not `IORING_SETUP_SINGLE_ISSUER`: a port is opened by one thread, used by another and closed
-//!   by the first. Only the last cancels what is under way, for which it must be allowed to submit.
-//! * Not `IORING_SETUP_SQPOLL`: a thread of the kernel that polls takes a processor of its own, and
-//!   on a machine with one, the gateway's.
+//!   by the first. Only the last step cancels the requests under way, for which the closing thread
+//!   must be allowed to submit.
+//! * Not `IORING_SETUP_SQPOLL`: a kernel thread that polls takes a processor of its own, and on a
+//!   machine with one, the gateway's.
 //! * The socket is registered (`IORING_REGISTER_FILES`), so that no request looks it up. Buffers
-//!   are not: only zero-copy sending takes registered ones, and to copy 16 bytes is cheaper.
+//!   are not: only zero-copy sending takes registered ones, and copying 16 bytes is cheaper.
 
 #![allow(
     unsafe_code,
@@ -41,8 +42,8 @@ pub use error::Unavailable;
 pub use inbox::Inbox;
 pub use outbox::{MOST_A_CHAIN, Outbox};
 
-/// Why this build has no io_uring; `None` where it has, as here. A kernel can still refuse:
-/// [`Unavailable`].
+/// Returns the reason why this build has no io_uring; `None` where it has, as here. A kernel can
+/// still refuse: [`Unavailable`].
 #[must_use]
 pub const fn left_out() -> Option<String> {
     None

@@ -1,4 +1,4 @@
-//! Datagrams that go out.
+//! Buffers for datagrams to send.
 
 use super::error::Unavailable;
 use super::ring::Ring;
@@ -10,12 +10,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// The most datagrams of one call.
 pub const MOST_A_CHAIN: usize = 64;
 
-/// Buffers for datagrams that go out by io_uring, allocated once.
+/// Buffers for datagrams that are sent by io_uring, allocated once.
 ///
-/// Several at a time are a chain (`IOSQE_IO_LINK`): the kernel begins each when the one before it
-/// was sent, and none after one that failed. Requests without a chain are begun in order, too, but
-/// where the interface refuses one for want of room and has room again a moment later, the next
-/// would overtake it.
+/// Several datagrams in one call are a chain (`IOSQE_IO_LINK`): the kernel begins each when the one
+/// before it was sent, and none after one that failed. Requests without a chain are begun in order,
+/// too, but where the interface refuses one for lack of room and has room again a moment later, the
+/// next would overtake it.
 pub struct Outbox {
     ring: Ring,
     socket: OwnedFd,
@@ -24,7 +24,7 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Room for `count` datagrams of at most `slot` bytes, both at least 1, to this socket.
+    /// Creates room for `count` datagrams of at most `slot` bytes, both at least 1, to this socket.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -40,29 +40,29 @@ impl Outbox {
         })
     }
 
-    /// Datagrams that it has room for.
+    /// Returns the number of datagrams for which there is room.
     #[inline]
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.lens.len()
     }
 
-    /// A slot's bytes and the length of its datagram, to be written.
+    /// Returns a slot's bytes and the length of its datagram, for writing.
     #[inline]
     pub fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)> {
         let len = self.lens.get_mut(i)?;
-        // SAFETY: requests read slots within `send` only, which has `self` mutably until all of
+        // SAFETY: requests read slots only within `send`, which borrows `self` mutably until all of
         // them have ended.
         let data = unsafe { self.ring.region_mut().bytes_mut(i * self.slot, self.slot) }?;
         Some((data, len))
     }
 
-    /// Sends `count` datagrams from slot `first` on, at most [`MOST_A_CHAIN`], in order, without
-    /// waiting for room; the number that left, at least 1 where there is one to send. No further
-    /// than to the last slot.
+    /// Sends `count` datagrams from slot `first` on, up to the last slot and at most
+    /// [`MOST_A_CHAIN`], in order, without waiting for room; returns the number that was sent, at
+    /// least 1 where there is one to send.
     ///
     /// # Errors
-    /// What send(2) says of the first.
+    /// The error of send(2) for the first datagram.
     pub fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
         let end = first.saturating_add(count.min(MOST_A_CHAIN));
         let end = end.min(self.capacity());
@@ -94,10 +94,10 @@ impl Outbox {
         })
     }
 
-    /// Hands the requests of these slots over and waits for their ends. None takes longer than a
-    /// send(2) that does not wait.
+    /// Submits the requests of these slots and waits for their completions. None takes longer than
+    /// a non-blocking send(2).
     fn finish(&mut self, first: usize, count: usize) -> Result<usize, Errno> {
-        // One alone has been sent when the call returns.
+        // A single one has been sent when the call returns.
         let handed = match self.ring.enter(if count > 1 { count } else { 0 }) {
             Ok(handed) => handed.min(count),
             Err(errno) => {
@@ -121,7 +121,7 @@ impl Outbox {
             if ended >= handed {
                 break;
             }
-            // Nothing but a signal ends it early: the ring is there, and has room for all ends.
+            // Only a signal ends it early: the ring exists, and has room for all completions.
             let _ = self.ring.wait();
         }
         if handed < count {
@@ -136,8 +136,8 @@ impl Outbox {
         }
     }
 
-    /// A new ring, without the requests that were not handed over. The datagrams stay where they
-    /// are.
+    /// Replaces the ring by a new one, without the requests that were not submitted. The datagrams
+    /// stay where they are.
     fn renew(&mut self) -> Result<(), Errno> {
         let mut new =
             ring(self.socket.as_fd(), self.capacity(), self.slot).map_err(|e| e.source)?;
@@ -159,7 +159,7 @@ impl Outbox {
 
 fn ring(socket: BorrowedFd<'_>, count: usize, slot: usize) -> Result<Ring, Unavailable> {
     let requests = count.min(MOST_A_CHAIN) as u32;
-    // One more, for the request to cancel the others.
+    // One more, for the request that cancels the others.
     Ring::new(
         socket,
         requests + 1,

@@ -4,23 +4,24 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::ptr::NonNull;
 
-/// A mapping of this process alone, zeroed, beginning at a page. Others see it as pieces of which
-/// either the kernel or this process is in possession; who hands out a piece says which.
+/// A mapping of this process alone, zeroed, that begins at a page. Its users divide it into pieces,
+/// each of which belongs either to the kernel or to this process; the code that hands out a piece
+/// specifies which.
 pub(super) struct Region {
     start: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; the
-// methods that read or write it say who must not do so meanwhile.
+// methods that read or write it state who must not do so meanwhile.
 unsafe impl Send for Region {}
 
 impl Region {
-    /// Maps so many bytes, at least one.
+    /// Maps `len` bytes, at least one.
     pub(super) fn new(len: usize) -> Result<Self, Errno> {
         let len = len.max(1);
-        // SAFETY: the kernel chooses a place where nothing is (a null hint without MAP_FIXED), so
-        // that no memory of this process changes; nobody else gets the address.
+        // SAFETY: the kernel chooses an unused address range (a null hint without MAP_FIXED), so
+        // that no memory of this process changes; no other code gets the address.
         let start = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
@@ -33,7 +34,7 @@ impl Region {
         Ok(Self { start, len })
     }
 
-    /// Where byte `at` is; `None` where `len` bytes from there do not all lie within.
+    /// Returns the address of byte `at`; `None` where `len` bytes from there do not all lie within.
     pub(super) fn place(&self, at: usize, len: usize) -> Option<NonNull<u8>> {
         if at.checked_add(len)? > self.len {
             return None;
@@ -43,25 +44,26 @@ impl Region {
         Some(unsafe { self.start.add(at) })
     }
 
-    /// `len` bytes from byte `at` on.
+    /// Returns `len` bytes from byte `at` on.
     ///
     /// # Safety
-    /// The kernel does not write them as long as what is returned lives.
+    /// The kernel does not write them as long as the returned slice lives.
     pub(super) unsafe fn bytes(&self, at: usize, len: usize) -> Option<&[u8]> {
         let place = self.place(at, len)?;
         // SAFETY: `place` checked that all bytes lie within the mapping, which lives as long as
-        // `self`; they are initialized, because the kernel maps zeros; the caller promises that the
-        // kernel does not write them, and this process writes with `self` borrowed mutably only.
+        // `self`; they are initialized, because the kernel maps zeros; the caller guarantees that
+        // the kernel does not write them, and this process writes only with `self` borrowed
+        // mutably.
         Some(unsafe { std::slice::from_raw_parts(place.as_ptr(), len) })
     }
 
-    /// `len` bytes from byte `at` on, to be written.
+    /// Returns `len` bytes from byte `at` on, for writing.
     ///
     /// # Safety
-    /// The kernel neither reads nor writes them as long as what is returned lives.
+    /// The kernel neither reads nor writes them as long as the returned slice lives.
     pub(super) unsafe fn bytes_mut(&mut self, at: usize, len: usize) -> Option<&mut [u8]> {
         let place = self.place(at, len)?;
-        // SAFETY: as in `bytes`; `self` is borrowed mutably, so that nobody else in this process
+        // SAFETY: as in `bytes`; `self` is borrowed mutably, so that no other code in this process
         // has a reference into the mapping.
         Some(unsafe { std::slice::from_raw_parts_mut(place.as_ptr(), len) })
     }
@@ -69,9 +71,9 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, made by `new` with this start and length. Nobody has
-        // a reference into it any more, because they borrow from `self`. Requests that could touch
-        // it have ended: `Ring` forgets the region instead of dropping it where that is not
+        // SAFETY: the mapping is this value's, created by `new` with this start and length. No
+        // reference into it is left, because references borrow from `self`. Requests that could
+        // access it have ended: `Ring` forgets the region instead of dropping it where that is not
         // certain.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }

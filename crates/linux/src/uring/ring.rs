@@ -1,4 +1,4 @@
-//! A ring with the memory of its requests, and how both end.
+//! A ring with the memory of its requests, and the end of both.
 
 use super::error::Unavailable;
 use super::region::Region;
@@ -9,33 +9,33 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
-/// What the completion of the request to cancel carries; requests have other marks.
+/// The mark of the completion of the cancelling request; other requests have other marks.
 const CANCEL: u64 = u64::MAX;
 
-/// How often [`Ring`] asks whether all requests have ended when it is dropped, and for how long
-/// each time. A request ends within microseconds; one second is for a machine that does not get to
-/// it.
+/// How often a dropped [`Ring`] checks whether all requests have ended, and for how long each time.
+/// A request ends within microseconds; the total of one second is for a machine that is slow to do
+/// so.
 const LOOKS: u32 = 50;
 const LOOK_NS: u32 = 20_000_000;
 
 /// `IORING_ENTER_GETEVENTS` (`uapi/linux/io_uring.h`).
 const GETEVENTS: u32 = 1;
 
-/// What an operation of a ring said.
+/// Returns the error of a ring's operation.
 pub(super) fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// A request's end.
+/// The completion of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Completion {
-    /// The mark that its request was given.
+    /// The mark of its request.
     pub(super) mark: u64,
-    /// What the system call would have returned: at least 0, or an error.
+    /// The result of the equivalent system call: at least 0, or an error.
     pub(super) result: Result<u32, Errno>,
-    /// The buffer that it used.
+    /// The buffer that the request used.
     pub(super) buffer: Option<u16>,
-    /// The request goes on.
+    /// Whether the request continues.
     pub(super) more: bool,
 }
 
@@ -56,12 +56,12 @@ impl From<io_uring::cqueue::Entry> for Completion {
 pub(super) struct Ring {
     ring: IoUring,
     region: ManuallyDrop<Region>,
-    /// Requests that were handed over and have not ended.
+    /// Number of requests that were submitted and have not ended.
     under_way: u32,
 }
 
 impl Ring {
-    /// A ring with room for so many requests and so many completions at a time, on this socket.
+    /// Creates a ring with room for this many requests and completions at a time, on this socket.
     pub(super) fn new(
         socket: impl AsFd,
         requests: u32,
@@ -81,7 +81,7 @@ impl Ring {
         ring.submitter()
             .register_probe(&mut probe)
             .map_err(|e| step("asking what it can do", &e))?;
-        // It came together with the `recvmsg` that stays, which a probe does not tell.
+        // It came in the same version as the multishot `recvmsg`, which a probe does not report.
         if !probe.is_supported(opcode::SendZc::CODE) {
             return Err(Unavailable::old());
         }
@@ -96,12 +96,12 @@ impl Ring {
         })
     }
 
-    /// The kernel's ring, for what is set up once.
+    /// Returns the kernel's ring, for one-time set-up.
     pub(super) const fn kernels(&self) -> &IoUring {
         &self.ring
     }
 
-    /// For polling: readable as long as a completion waits.
+    /// Returns the descriptor for polling: it is readable as long as a completion waits.
     pub(super) fn fd(&self) -> RawFd {
         self.ring.as_raw_fd()
     }
@@ -114,25 +114,25 @@ impl Ring {
         &mut self.region
     }
 
-    /// Puts a request in; it begins with [`Ring::enter`]. False where there is no room.
+    /// Queues a request; it begins with [`Ring::enter`]. False where there is no room.
     ///
     /// # Safety
-    /// What the request reads and writes lies in this ring's [`Region`], and until it has ended
-    /// nobody else touches it, as far as the kernel is in possession of it.
+    /// The memory that the request reads and writes lies in this ring's [`Region`], and until the
+    /// request has ended no other code accesses it, as far as it belongs to the kernel.
     pub(super) unsafe fn push(&mut self, request: &squeue::Entry) -> bool {
         // SAFETY: the memory stays valid until the request has ended, because it is in the region,
-        // which `drop` does not free before; the rest is promised by the caller.
+        // which `drop` does not free before; the caller guarantees the rest.
         unsafe { self.ring.submission().push(request) }.is_ok()
     }
 
-    /// Are there requests that were put in and not handed over?
+    /// Returns whether there are requests that were queued and not submitted.
     pub(super) fn has_unsent(&mut self) -> bool {
         !self.ring.submission().is_empty()
     }
 
-    /// Hands the requests over, does what is to be done, and waits until so many completions are
-    /// there; how many requests were handed over, which can be fewer where the kernel lacks memory
-    /// and an error only if it was none.
+    /// Submits the requests, does the pending work, and waits until `wait_for` completions are
+    /// there; returns the number of requests that were submitted. It can be smaller where the
+    /// kernel lacks memory, and is an error only if none was submitted.
     pub(super) fn enter(&mut self, wait_for: usize) -> Result<usize, Errno> {
         let entered = self.ring.submit_and_wait(wait_for);
         let handed = entered.map_err(|e| errno(&e))?;
@@ -140,20 +140,20 @@ impl Ring {
         Ok(handed)
     }
 
-    /// Waits until a completion is there, and hands nothing over.
+    /// Waits until a completion is there, and submits nothing.
     pub(super) fn wait(&mut self) -> Result<(), Errno> {
         // SAFETY: no argument is given, so that the kernel reads none.
         let waited = unsafe { self.ring.submitter().enter::<()>(0, 1, GETEVENTS, None) };
         waited.map(|_| ()).map_err(|e| errno(&e))
     }
 
-    /// Is something to be done that needs a call?
+    /// Returns whether there is pending work that needs a call.
     pub(super) fn wants_a_call(&mut self) -> bool {
         let submission = self.ring.submission();
         submission.taskrun() || submission.cq_overflow()
     }
 
-    /// The next completion, without a system call.
+    /// Returns the next completion, without a system call.
     pub(super) fn next(&mut self) -> Option<Completion> {
         let completion = Completion::from(self.ring.completion().next()?);
         if !completion.more {
@@ -162,7 +162,7 @@ impl Ring {
         Some(completion)
     }
 
-    /// Cancels what is under way, and waits for its end; false where that is not certain.
+    /// Cancels the requests under way, and waits for their end; false where that is not certain.
     fn end(&mut self) -> bool {
         if self.under_way == 0 {
             return true;
@@ -170,7 +170,8 @@ impl Ring {
         let cancel = opcode::AsyncCancel2::new(CancelBuilder::any())
             .build()
             .user_data(CANCEL);
-        // What was not handed over must not be now. It would need memory to be scarce.
+        // Requests that were not submitted must not be submitted now. This happens only when memory
+        // is scarce.
         // SAFETY: the request refers to no memory.
         if self.has_unsent() || !unsafe { self.push(&cancel) } || self.enter(0).is_err() {
             return false;
@@ -182,7 +183,7 @@ impl Ring {
             if self.under_way == 0 {
                 return true;
             }
-            // It ends with an error when the time is over, or with a signal.
+            // The call ends with an error when the time is over, or with a signal.
             let _ = self.ring.submitter().submit_with_args(1, &arguments);
         }
         false
@@ -192,12 +193,12 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         if self.end() {
-            // The kernel takes a closed ring apart later, in a thread of its own: until then a
-            // socket that only the ring still has would go on receiving.
+            // The kernel dismantles a closed ring later, in a thread of its own: until then a
+            // socket that only the ring still refers to would continue to receive.
             let _ = self.ring.submitter().unregister_files();
             // SAFETY: the region is not used afterwards: this is the end of its owner.
             unsafe { ManuallyDrop::drop(&mut self.region) };
         }
-        // Otherwise the kernel may still write there, and the memory stays mapped for good.
+        // Otherwise the kernel may still write to the memory, which stays mapped for good.
     }
 }

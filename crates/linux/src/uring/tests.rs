@@ -1,4 +1,4 @@
-//! Both boxes over a pair of Unix sockets, where this machine has io_uring.
+//! Inbox and outbox over a pair of Unix sockets, where this machine has io_uring.
 
 use super::{Inbox, MOST_A_CHAIN, Outbox};
 use crate::Errno;
@@ -15,7 +15,7 @@ fn pair() -> (UnixDatagram, UnixDatagram) {
     (a, b)
 }
 
-/// A box, or the reason why there is none said and the test left.
+/// Returns the inbox or outbox, or prints the reason why there is none and ends the test.
 macro_rules! open {
     ($opened:expr) => {
         match $opened {
@@ -43,7 +43,7 @@ fn all(inbox: &Inbox, n: usize) -> Vec<Vec<u8>> {
     (0..n).map(|i| inbox.get(i).unwrap().0.to_vec()).collect()
 }
 
-/// What waits at a socket, by recv(2).
+/// Returns the datagrams that wait at a socket, by recv(2).
 fn waiting(socket: &UnixDatagram) -> Vec<Vec<u8>> {
     let mut buffer = [0; 64];
     let one = || {
@@ -94,7 +94,7 @@ fn what_is_sent_is_received() -> Tested {
     Ok(())
 }
 
-/// The ring says that somebody is to look, both before and after the datagram came.
+/// The ring is readable for a datagram that arrives after the wait began or before it.
 #[test]
 fn the_ring_wakes_up() -> Tested {
     let (a, b) = pair();
@@ -117,7 +117,8 @@ fn the_ring_wakes_up() -> Tested {
     Ok(())
 }
 
-/// What does not fit into the interface's queue stays where it is, and nothing behind it leaves.
+/// A datagram that does not fit into the interface's queue stays where it is, and none behind it is
+/// sent.
 #[test]
 fn a_chain_ends_where_there_is_no_room() -> Tested {
     let (a, b) = pair();
@@ -163,8 +164,8 @@ fn what_the_system_says_is_handed_on() -> Tested {
     Ok(())
 }
 
-/// Buffers that are all in use end the request, and nothing is lost; neither when the box goes to
-/// another thread while the kernel receives for the first one, nor when that has ended.
+/// When all buffers are in use, the request ends and nothing is lost; neither when the inbox goes
+/// to another thread while the kernel receives for the first one, nor when that thread has ended.
 #[test]
 fn the_thread_can_change() -> Tested {
     let (a, b) = pair();
@@ -200,7 +201,7 @@ fn the_thread_can_change() -> Tested {
 }
 
 proptest! {
-    /// However sending, receiving and waiting take turns: each datagram once, in order.
+    /// In any sequence of sending, receiving and waiting: each datagram once, in order.
     #[test]
     fn each_once_and_in_order(
         buffers in 1usize..9, steps in prop::collection::vec((any::<bool>(), 1usize..12), 1..60),

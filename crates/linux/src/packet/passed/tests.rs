@@ -6,7 +6,7 @@ use crate::classic_bpf;
 use proptest::prelude::*;
 use std::os::unix::net::UnixDatagram;
 
-/// Can programs be loaded here? Else says why not.
+/// Returns whether programs can be loaded here; if not, prints the reason.
 fn can_load() -> bool {
     match Passed::new() {
         Ok(_) => true,
@@ -17,7 +17,7 @@ fn can_load() -> bool {
     }
 }
 
-/// What comes through, of these frames' first words.
+/// Returns the IDs, of these, whose frames pass the filter.
 fn through(socket: &(UnixDatagram, UnixDatagram), ids: &[u32]) -> Vec<u32> {
     let mut found = Vec::new();
     for id in ids {
@@ -47,7 +47,7 @@ fn rule() -> impl Strategy<Value = Rule> {
     })
 }
 
-/// Without what no datagram socket has: the device's type.
+/// Removes the test of the device's type, which no datagram socket has.
 fn on_any_device(program: &Program) -> Program {
     let begin = program.0.iter().position(|i| *i == Instruction::keep(0));
     Program(program.0[begin.unwrap() + 1..].to_vec())
@@ -71,8 +71,8 @@ proptest! {
         let (classic, present) = (pair(), pair());
         // A datagram has no device: the classic program would end there.
         let bare = on_any_device(&program);
-        // An interface that is none cannot be loaded by a classic program either (`SKF_AD_IFINDEX`
-        // drops then), so 0 stands in its place.
+        // A classic program cannot load the interface where there is none (`SKF_AD_IFINDEX` drops
+        // the datagram then), so the constant 0 replaces it.
         let zero: Vec<Instruction> = bare.0.iter().map(|i| match *i {
             load if load == Instruction::load(INTERFACE) => Instruction { code: 0, k: 0, ..load },
             other => other,
@@ -85,10 +85,10 @@ proptest! {
         let found = through(&present, &ids);
         prop_assert_eq!(&found, &through(&classic, &ids));
         prop_assert_eq!(passed.0.get(0).unwrap(), found.len() as u64);
-        // They have a socket: that of who sent them.
+        // They have a socket: the sender's.
         kernel::attach(&present.1, &translate(&program, &[0], &sent(16)).unwrap()).unwrap();
         prop_assert_eq!(through(&present, &ids), found);
-        // Another protocol is no CAN frame.
+        // A datagram of another protocol is not a CAN frame.
         kernel::attach(&present.1, &translate(&program, &PROTOCOLS, &sent(16)).unwrap()).unwrap();
         prop_assert!(through(&present, &ids).is_empty());
     }
