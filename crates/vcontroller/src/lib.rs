@@ -23,8 +23,8 @@
 //! # Rules
 //! * **Order**: the lowest arbitration field first ([`frame::wire::arbitration_key`]). Frames with
 //!   the same identifier of one VF leave in the order of their requests. Among equal arbitration
-//!   fields of several VFs the oldest request is first; from separate controllers, such frames would
-//!   collide on the bus.
+//!   fields of several VFs the oldest request is first; from separate controllers, such frames
+//!   would collide on the bus.
 //! * **A frame on the wire** stays there: it is neither aborted nor overtaken. If its attempt fails
 //!   it competes again, unless its VF has requested the abort meanwhile.
 //! * **Functions hear one another** like nodes on a bus: frames that one sends, the others receive
