@@ -106,10 +106,10 @@ pub trait Transmit {
         usize::MAX
     }
 
-    /// Returns whether it would refuse this frame now, for another reason than [`Refused::Full`],
-    /// so that a queue in front of it ([`wrap::Queued`](crate::wrap::Queued)) can refuse it
-    /// immediately. A half that does not know returns `None`; if it refuses the frame later, that
-    /// frame is lost.
+    /// Returns the reason why it would refuse this frame now, if it is another one than
+    /// [`Refused::Full`], so that a queue in front of it ([`wrap::Queued`](crate::wrap::Queued))
+    /// can refuse it immediately. A half that does not know returns `None`; if it refuses the frame
+    /// later, that frame is lost.
     fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
         let _ = (now, outgoing);
         None

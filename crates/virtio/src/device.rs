@@ -425,9 +425,9 @@ impl Device {
         self.interrupt(TX);
     }
 
-    /// Does the same, and arms a queue that was found empty: the result shows what the driver has
-    /// added to it meanwhile, for which it sends no notification. For the code that takes frames:
-    /// no other caller may consume that result.
+    /// Does the same as [`Device::tell_given`], and arms a queue that was found empty: the result
+    /// shows what the driver has added to it meanwhile, for which it sends no notification. For the
+    /// code that takes frames: no other caller may consume that result.
     pub fn tell(&mut self) -> Armed {
         self.tell_ended();
         self.interrupt(RX);

@@ -452,9 +452,10 @@ impl Rings {
         before != self.started
     }
 
-    /// Takes the next frame that the machine sends. Messages that are not a valid frame, or that are
-    /// sent while the controller is stopped, are answered and counted, and the next one is taken.
-    /// After a limited number of those it returns: [`Rings::arm`] reports whether there are more.
+    /// Takes the next frame that the machine sends. Messages that are not a valid frame, or that
+    /// are sent while the controller is stopped, are answered and counted, and the next one is
+    /// taken. After a limited number of those it returns: [`Rings::arm`] reports whether there are
+    /// more.
     pub fn take(&mut self) -> Option<Taken> {
         for _ in 0..AT_ONCE {
             let chain = self.pop(TX)?;
