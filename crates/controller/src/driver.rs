@@ -1,4 +1,4 @@
-//! What every driver offers.
+//! The interface that every driver implements.
 
 use crate::{Event, Limits, Mode, Status, Token};
 use core::fmt;
@@ -6,97 +6,97 @@ use frame::FrameRef;
 
 /// A CAN controller.
 ///
-/// None of its methods waits for the bus. Those that wait for the controller itself (a change of
+/// None of its methods waits for the bus. Methods that wait for the controller itself (a change of
 /// its mode) read a register a bounded number of times.
 pub trait Controller {
-    /// What it can do.
+    /// Returns the controller's properties.
     fn properties(&self) -> &Properties;
 
-    /// Sets it up and lets it take part in its bus. It may have been at work before, also under
-    /// another driver: nothing of that is left. Frames that this driver had in flight are reported
-    /// by the next [`Controller::service`].
+    /// Sets the controller up and lets it take part in its bus. It may have been in operation
+    /// before, also under another driver: nothing of its earlier state is left. The next
+    /// [`Controller::service`] reports the frames that this driver had in flight.
     ///
     /// # Errors
-    /// [`StartError`] says what it cannot do; it is stopped then.
+    /// [`StartError`] names what the controller cannot do; the controller is stopped then.
     fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError>;
 
-    /// Takes it off the bus, without an interrupt left over. What was in flight and not yet
-    /// reported, the next [`Controller::service`] reports.
+    /// Takes the controller off the bus, and leaves no interrupt pending. The next
+    /// [`Controller::service`] reports the frames that were in flight and not yet reported.
     fn stop(&mut self);
 
-    /// How many frames [`Controller::transmit`] takes at the moment. Only
-    /// [`Controller::service`] makes it more.
+    /// Returns the number of frames that [`Controller::transmit`] takes at the moment. Only
+    /// [`Controller::service`] increases it.
     fn room(&self) -> usize;
 
-    /// Takes a frame into a transmit buffer and asks for its transmission. Frames leave in the
-    /// order in which they were taken.
+    /// Writes a frame to a transmit buffer and requests its transmission. Frames leave in the order
+    /// in which they were taken.
     ///
     /// # Errors
-    /// [`Refused`] says why not; nothing has changed then.
+    /// [`Refused`] is the reason; nothing has changed then.
     fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused>;
 
-    /// Finds out what has happened since the last call, in the order in which it happened as far as
-    /// the controller tells it, and takes up to `budget` received frames. Gives true where there
-    /// may be more at once. It acknowledges the controller's interrupt: after a call that gave
-    /// false, the interrupt line is only raised by something new.
+    /// Reports what has happened since the last call, in the order in which it happened as far as
+    /// the controller reveals that order, and takes up to `budget` received frames. Returns true if
+    /// more may be available immediately. It acknowledges the controller's interrupt: after a call
+    /// that returned false, only a new event raises the interrupt line.
     ///
     /// # Errors
-    /// [`Gone`]: the registers read all ones. What was in flight has been reported as failed.
+    /// [`Gone`]: the registers read all ones. The frames in flight have been reported as failed.
     fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone>;
 
-    /// Gives up all frames in flight that are not on the bus yet. [`Controller::service`] tells of
+    /// Aborts all frames in flight that are not on the bus yet. [`Controller::service`] reports for
     /// each whether it was sent after all.
     fn abort(&mut self);
 
-    /// May it raise its interrupt line? Off after [`Controller::start`].
+    /// Enables or disables the interrupt line. It is disabled after [`Controller::start`].
     fn interrupts(&mut self, on: bool);
 
-    /// Brings it back after bus-off: it takes part again after 128 times 11 recessive bits
-    /// (ISO 11898-1, *Bus-off recovery*), which a [`Event::Status`] tells. Otherwise it does
-    /// nothing.
+    /// Starts the recovery from bus-off: the controller takes part again after 128 times 11
+    /// recessive bits (ISO 11898-1, *Bus-off recovery*), which an [`Event::Status`] reports. In any
+    /// other state, it does nothing.
     ///
     /// # Errors
-    /// As [`Controller::start`].
+    /// The same as those of [`Controller::start`].
     fn restart(&mut self) -> Result<(), StartError>;
 
-    /// The error state as [`Controller::service`] last found it, with its counters.
+    /// Returns the error state as [`Controller::service`] last found it, with its counters.
     fn status(&self) -> Status;
 }
 
-/// What a controller is and can do.
+/// Type and capabilities of a controller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Properties {
-    /// Its name, such as `SJA1000`.
+    /// The controller's name, such as `SJA1000`.
     pub name: &'static str,
-    /// The clock that bit times are made of, Hz.
+    /// The clock from which bit times are derived, Hz.
     pub clock: u32,
     /// Limits of the nominal bit timing.
     pub nominal: Limits,
-    /// Limits of the data phase's bit timing; `None` where it cannot do FD.
+    /// Limits of the data phase's bit timing; `None` if the controller does not support FD.
     pub data: Option<Limits>,
-    /// Transmit buffers.
+    /// Number of transmit buffers.
     pub buffers: usize,
-    /// Does it stamp received frames?
+    /// Whether it stamps received frames.
     pub stamps: bool,
-    /// Can it be told to transmit nothing?
+    /// Whether it has a listen-only mode, in which it transmits nothing.
     pub listen_only: bool,
-    /// Can it be told to try each frame once only?
+    /// Whether it can try each frame only once.
     pub one_shot: bool,
 }
 
-/// Why a controller did not take a frame.
+/// Reason why a controller did not take a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Refused {
     /// No transmit buffer is free.
     Full,
-    /// It is stopped or bus-off.
+    /// The controller is stopped or bus-off.
     Down,
-    /// It cannot send such a frame: FD in a classic mode, XL, an error frame, or anything while it
-    /// only listens.
+    /// The controller cannot send such a frame: FD in a classic mode, XL, an error frame, or any
+    /// frame in listen-only mode.
     Unsupported,
 }
 
-/// A controller that is not there any more: unplugged, or without power.
+/// The error of a controller that is not present any more: unplugged, or without power.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Gone;
 
@@ -108,28 +108,28 @@ impl fmt::Display for Gone {
 
 impl core::error::Error for Gone {}
 
-/// Why a controller cannot start.
+/// Reason why a controller cannot start.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StartError {
-    /// It does not do what it is told: it is no such controller, or broken.
+    /// The controller does not react as expected: it is of another type, or broken.
     NoAnswer {
         /// The controller's name.
         name: &'static str,
-        /// What it did not do.
+        /// The action that it did not perform.
         what: &'static str,
     },
-    /// A bit timing that its registers cannot say.
+    /// A bit timing that its registers cannot represent.
     Timing {
         /// The controller's name.
         name: &'static str,
-        /// Of the data phase? (Else, the nominal one.)
+        /// Whether it is the data phase's timing. (Otherwise, it is the nominal one.)
         data: bool,
     },
-    /// It cannot do what the mode asks for.
+    /// The controller does not support what the mode requires.
     Unsupported {
         /// The controller's name.
         name: &'static str,
-        /// What it cannot do.
+        /// The unsupported feature.
         what: &'static str,
     },
 }

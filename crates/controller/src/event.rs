@@ -1,49 +1,52 @@
-//! What a controller tells.
+//! The events and states that a controller reports.
 
 use frame::{FrameRef, Nanos};
 
-/// A number by which the caller knows a frame that it gave to
+/// A number by which the caller identifies a frame that it gave to
 /// [`transmit`](crate::Controller::transmit).
 pub type Token = u64;
 
-/// Something that has happened, as [`service`](crate::Controller::service) found it.
+/// An event, as [`service`](crate::Controller::service) found it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event<'a> {
     /// A frame was received. It is gone from the controller when the call returns.
     Received {
         /// The frame.
         frame: FrameRef<'a>,
-        /// When, by the controller's own clock, where it stamps. The epoch is the controller's.
+        /// Time of the reception by the controller's own clock, if it has time stamps. The epoch is
+        /// the controller's.
         stamp: Option<Nanos>,
     },
-    /// A frame is on the bus, and somebody has acknowledged it.
+    /// A frame was sent, and another node acknowledged it.
     Sent {
-        /// Which.
+        /// The token of the frame.
         token: Token,
-        /// When, by the controller's own clock, where it stamps what it sends.
+        /// Time of the transmission by the controller's own clock, if it stamps the frames that it
+        /// sends.
         stamp: Option<Nanos>,
     },
     /// A frame will not be sent any more.
     Failed {
-        /// Which.
+        /// The token of the frame.
         token: Token,
-        /// Why not.
+        /// The reason.
         why: Failure,
     },
     /// Frames were lost, because the receive FIFO was full.
     Overrun {
-        /// How many; at least one. Most controllers do not count: then it is 1 for each time that
-        /// they say so, and `exact` is false.
+        /// Number of lost frames; at least one. Most controllers do not count them: then it is 1
+        /// for each overrun that they report, and `exact` is false.
         frames: u32,
-        /// Is it known how many?
+        /// Whether `frames` is the exact number.
         exact: bool,
     },
     /// The error state has changed.
     Status(Status),
-    /// Another node won arbitration. The frame is tried again, unless the mode is one-shot.
+    /// Another node won arbitration. The controller tries the frame again, unless the mode is
+    /// one-shot.
     ArbitrationLost {
-        /// In which bit of the arbitration field, from 0 for the first bit of the ID, where the
-        /// controller says it.
+        /// The bit of the arbitration field in which it was lost, from 0 for the first bit of the
+        /// ID, if the controller reports it.
         bit: Option<u8>,
     },
     /// The controller saw an error on the bus.
@@ -51,7 +54,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// What became of a frame, without a stamp.
+    /// The end of a frame, sent or failed, without a stamp.
     pub(crate) const fn end(token: Token, fate: Result<(), Failure>) -> Self {
         match fate {
             Ok(()) => Self::Sent { token, stamp: None },
@@ -60,14 +63,15 @@ impl Event<'_> {
     }
 }
 
-/// Why a frame was not sent.
+/// Reason why a frame was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Failure {
     /// One-shot: another node won arbitration.
     ArbitrationLost,
-    /// One-shot: an error, such as no acknowledgement; or the controller does not say what it was.
+    /// One-shot: an error, such as a missing acknowledgement; or the controller does not report
+    /// which error it was.
     Error,
-    /// [`abort`](crate::Controller::abort) or [`stop`](crate::Controller::stop).
+    /// The caller called [`abort`](crate::Controller::abort) or [`stop`](crate::Controller::stop).
     Aborted,
     /// The controller went bus-off.
     BusOff,
@@ -79,12 +83,12 @@ pub enum Failure {
 /// have.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub enum State {
-    /// It does not take part: not started, or stopped.
+    /// The controller does not take part in the bus: not started, or stopped.
     #[default]
     Stopped,
     /// Error-active, both error counters below the warning limit.
     Active,
-    /// Error-active, an error counter at 96 or more.
+    /// Error-active, with an error counter at 96 or more.
     Warning,
     /// An error counter at 128 or more.
     Passive,
@@ -93,7 +97,7 @@ pub enum State {
 }
 
 impl State {
-    /// Can frames pass?
+    /// Returns whether frames can pass in this state.
     #[must_use]
     pub const fn passes(self) -> bool {
         matches!(self, Self::Active | Self::Warning | Self::Passive)
@@ -114,32 +118,32 @@ pub struct Status {
 /// An error on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BusError {
-    /// What was wrong.
+    /// The type of the error.
     pub trouble: Trouble,
-    /// Where in the frame, where the controller says it.
+    /// The place in the frame, if the controller reports it.
     pub place: Option<Place>,
-    /// Did this controller transmit? (Else it received.)
+    /// Whether this controller was transmitting. (Otherwise it was receiving.)
     pub transmitting: bool,
 }
 
 /// The five error types of ISO 11898-1, *Error detection*.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trouble {
-    /// What was read back is not what was sent.
+    /// The level that was read back differs from the bit that was sent.
     Bit,
-    /// Six equal bits.
+    /// Six equal bits in a row.
     Stuff,
     /// A fixed bit is wrong.
     Form,
-    /// Nobody acknowledged.
+    /// No node acknowledged.
     Acknowledge,
     /// The CRC is wrong.
     Crc,
-    /// The controller does not say which.
+    /// The controller does not report the type.
     Other,
 }
 
-/// Where in a frame, as byte 3 of SocketCAN's error frames says it (`CAN_ERR_PROT_LOC_…` of
-/// `uapi/linux/can/error.h`, which are the segment codes of the SJA1000's ECC register).
+/// A place in a frame, in the encoding of byte 3 of SocketCAN's error frames (`CAN_ERR_PROT_LOC_…`
+/// of `uapi/linux/can/error.h`, which are the segment codes of the SJA1000's ECC register).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Place(pub u8);

@@ -1,12 +1,12 @@
 //! Register-level drivers of CAN controllers.
 //!
-//! A driver reads and writes registers through [`Registers`], and offers what every controller can
-//! do through [`Controller`]: start and stop, a transmit buffer for a frame, and
-//! [`Controller::service`], which tells what has happened. It knows no operating system, allocates
-//! nothing and reads no clock, so that the same code runs in a Linux process, in a test on the host
-//! and on bare metal.
+//! A driver reads and writes registers through [`Registers`], and implements the operations that
+//! every controller has, [`Controller`]: start and stop, a transmit buffer for a frame, and
+//! [`Controller::service`], which reports what has happened. A driver depends on no operating
+//! system, allocates nothing and reads no clock, so that the same code runs in a Linux process, in
+//! a test on the host and on bare metal.
 //!
-//! | where | what |
+//! | module | content |
 //! |---|---|
 //! | [`timing`] | bit timing from clock, bit rate and sample point |
 //! | [`mapped`] | the mapped controller of the bit-timed bus `kmod/bitcan`: three buffers, a FIFO of four frames |
@@ -16,10 +16,10 @@
 //!
 //! # Accounting
 //!
-//! A frame that [`Controller::transmit`] took is answered by exactly one [`Event::Sent`] or
+//! Each frame that [`Controller::transmit`] took is answered by exactly one [`Event::Sent`] or
 //! [`Event::Failed`] with its [`Token`], also at bus-off, [`Controller::abort`] and
-//! [`Controller::stop`]. A frame that the controller received is handed over once, or was lost to a
-//! full FIFO, which [`Event::Overrun`] says.
+//! [`Controller::stop`]. Each frame that the controller received is either handed over once, or
+//! lost to a full FIFO, which [`Event::Overrun`] reports.
 
 #![no_std]
 #![forbid(unsafe_code)]

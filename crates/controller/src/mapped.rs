@@ -1,7 +1,7 @@
 //! The mapped controller of the bit-timed bus (`kmod/bitcan`, model `mapped`): three transmit
 //! buffers and a receive FIFO of four frames, in a page of memory.
 //!
-//! Source: `kmod/bitcan/bitcan.h`, which says what each register means and who writes it.
+//! Source: `kmod/bitcan/bitcan.h`, which documents the meaning and the writer of each register.
 
 use crate::{
     BusError, Controller, Event, Failure, Gone, Limits, Mode, Properties, Refused, StartError,
@@ -13,8 +13,8 @@ const NAME: &str = "mapped controller of the bit-timed bus";
 /// `BITCAN_VERSION`.
 pub const VERSION: u32 = 1;
 
-/// Byte offsets of `struct bitcan_registers`. Each names a word of 64 bits, which has two registers
-/// of 32 bits: the first in its first four bytes.
+/// Byte offsets in `struct bitcan_registers`. Each is that of a 64-bit word, which has two
+/// registers of 32 bits: the first in its first four bytes.
 pub mod at {
     /// `version`, `changes`.
     pub const CHANGES: usize = 0;
@@ -26,48 +26,49 @@ pub mod at {
     pub const REC: usize = 24;
     /// `errors`.
     pub const ERRORS: usize = 32;
-    /// `rx_tail`, `irq_enable`: of the process.
+    /// `rx_tail`, `irq_enable`: written by the process.
     pub const RX_TAIL: usize = 64;
-    /// `seen`: of the process.
+    /// `seen`: written by the process.
     pub const SEEN: usize = 72;
-    /// `tx`; in each: flags, frame, state, end.
+    /// `tx`; each buffer has: flags, frame, state, end.
     pub const TX: usize = 128;
-    /// From one transmit buffer to the next.
+    /// Distance between transmit buffers.
     pub const TX_SIZE: usize = 96;
-    /// In a transmit buffer: the frame.
+    /// The frame within a transmit buffer.
     pub const TX_FRAME: usize = 8;
     /// `state`.
     pub const TX_STATE: usize = 80;
     /// `end`.
     pub const TX_END: usize = 88;
-    /// `rx`; in each: end, flags, frame.
+    /// `rx`; each entry has: end, flags, frame.
     pub const RX: usize = TX + TX_SIZE * super::BUFFERS;
-    /// From one entry of the FIFO to the next.
+    /// Distance between entries of the FIFO.
     pub const RX_SIZE: usize = 88;
-    /// In an entry: `flags`.
+    /// `flags` within an entry.
     pub const RX_FLAGS: usize = 8;
-    /// The frame.
+    /// The frame within an entry.
     pub const RX_FRAME: usize = 16;
 }
 
-/// Transmit buffers.
+/// Number of transmit buffers.
 pub const BUFFERS: usize = 3;
-/// Frames in the receive FIFO.
+/// Capacity of the receive FIFO, frames.
 pub const FIFO: u32 = 4;
 /// `BITCAN_FRAME_FD`.
 pub const FRAME_FD: u64 = 1;
 /// `BITCAN_IRQ_RX | BITCAN_IRQ_TX | BITCAN_IRQ_STATE`.
 const IRQ_ALL: u32 = 7;
-/// `BITCAN_TX_PENDING`: the frame in a transmit buffer has no fate yet.
+/// `BITCAN_TX_PENDING`: the controller has not decided the fate of the frame in a transmit buffer
+/// yet.
 pub const TX_PENDING: u32 = 1;
 /// `BITCAN_TX_SENT`.
 pub const TX_SENT: u32 = 2;
-/// `BITCAN_TX_FAILED`: given up by a one-shot controller.
+/// `BITCAN_TX_FAILED`: a one-shot controller gave the frame up.
 pub const TX_FAILED: u32 = 3;
-/// `BITCAN_TX_BUS_OFF`: dropped with the controller.
+/// `BITCAN_TX_BUS_OFF`: the frame was dropped when the controller went bus-off.
 pub const TX_BUS_OFF: u32 = 5;
-/// The model's clock, Hz; bit times are made of it as the interfaces of the module make them
-/// (`port.c`).
+/// The model's clock, Hz; bit times are derived from it in the same way as for the interfaces of
+/// the module (`port.c`).
 const CLOCK: u32 = 80_000_000;
 const LIMITS: Limits = Limits {
     prescaler: (1, 1024),
@@ -76,63 +77,65 @@ const LIMITS: Limits = Limits {
     after_sample: (1, 128),
     jump: 128,
 };
-/// Is the first byte of a word its lowest one?
+/// Whether the first byte of a word is its lowest one.
 const LITTLE: bool = cfg!(target_endian = "little");
-/// As many acceptance filters as `struct bitcan_control` has room for.
+/// The number of acceptance filters in `struct bitcan_control`.
 pub const FILTERS: usize = 16;
 
-/// How the controller takes part in its bus: `struct bitcan_control`.
+/// The controller's participation in its bus: `struct bitcan_control`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Join<'a> {
     /// `BITCAN_VERSION`.
     pub version: u32,
-    /// bit/s.
+    /// Bit rate, bit/s.
     pub bitrate: u32,
-    /// bit/s of the data phase, where it is to do FD.
+    /// Bit rate of the data phase, bit/s, if the controller uses FD.
     pub data_bitrate: Option<u32>,
     /// Send nothing.
     pub listen_only: bool,
-    /// Try each frame once.
+    /// Try each frame only once.
     pub one_shot: bool,
-    /// ID and mask of each acceptance filter, at most [`FILTERS`]; none: all frames.
+    /// ID and mask of each acceptance filter, at most [`FILTERS`]; if empty, all frames are
+    /// received.
     pub filters: &'a [(u32, u32)],
 }
 
-/// Why a device did not do what it was told.
+/// Reason why a device did not perform an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trap {
-    /// It is not on the bus, or bus-off.
+    /// The device is not on the bus, or bus-off.
     Down,
-    /// It does not take what it was given.
+    /// The device does not accept the argument.
     Invalid,
-    /// Anything else, in words that continue "the controller does not do what it is told".
+    /// Any other reason, in words that continue "the controller does not do what it is told".
     Other(&'static str),
 }
 
-/// The device of a mapped controller: its page of registers, and what is no register.
+/// The device of a mapped controller: its page of registers, and its operations that are not
+/// registers.
 pub trait Device {
-    /// Reads a word of the page; `at` is a multiple of 8. What was written before a word that is
-    /// read is seen (acquire). Beyond the page, all ones.
+    /// Reads a word of the page; `at` is a multiple of 8. Whatever the other side wrote before the
+    /// word that is read is visible (acquire). Beyond the page, it returns all ones.
     fn get(&self, at: usize) -> u64;
-    /// Writes a word; what was written before is seen by whoever reads it (release).
+    /// Writes a word; a reader of it sees everything that was written before it (release).
     fn set(&mut self, at: usize, word: u64);
-    /// Everything written before is seen before anything is read after it.
+    /// Orders all earlier writes before all later reads.
     fn fence(&mut self);
-    /// Rings the doorbell for these transmit buffers, a bit each.
+    /// Rings the doorbell for these transmit buffers, one bit each.
     ///
     /// # Errors
     /// [`Trap`]; nothing is sent then.
     fn ring(&mut self, buffers: u32) -> Result<(), Trap>;
-    /// On to the bus; all registers are reset.
+    /// Joins the bus; all registers are reset.
     ///
     /// # Errors
     /// [`Trap`].
     fn join(&mut self, join: &Join<'_>) -> Result<(), Trap>;
-    /// Off the bus.
+    /// Leaves the bus.
     fn leave(&mut self);
-    /// Takes back what is in these buffers and not on the wire.
+    /// Aborts the frames in these buffers that are not on the wire.
     fn abort(&mut self, buffers: u32);
-    /// After bus-off.
+    /// Starts the recovery from bus-off.
     ///
     /// # Errors
     /// [`Trap`].
@@ -143,10 +146,10 @@ pub trait Device {
 pub struct Mapped<D> {
     device: D,
     properties: Properties,
-    /// Transmit buffers whose fate was not told yet, a bit each.
+    /// Transmit buffers whose fate has not been reported yet, one bit each.
     busy: u32,
     tokens: [Token; BUFFERS],
-    /// What became of buffers of before a start.
+    /// Final states of buffers that were in use before a start or a stop.
     old: [Option<(Token, u32)>; BUFFERS],
     changes: u32,
     tail: u32,
@@ -158,27 +161,27 @@ pub struct Mapped<D> {
     fd: bool,
     listen_only: bool,
     interrupts: bool,
-    /// The page says what no controller can say: nothing in it is believed any more.
+    /// The page contains values that no controller can write: nothing in it is trusted any more.
     broken: bool,
-    /// There is something to tell that `changes` does not show.
+    /// There is something to report that `changes` does not show.
     look: bool,
 }
 
-// By shifts and not by bytes, of which the compiler makes many instructions.
+// Shifts instead of byte arrays, for which the compiler generates many instructions.
 
-/// The register in a word's first four bytes.
+/// Returns the register in a word's first four bytes.
 #[inline]
 const fn first(word: u64) -> u32 {
     (word >> if LITTLE { 0 } else { 32 }) as u32
 }
 
-/// The register in its last four bytes.
+/// Returns the register in a word's last four bytes.
 #[inline]
 const fn second(word: u64) -> u32 {
     (word >> if LITTLE { 32 } else { 0 }) as u32
 }
 
-/// The word of two registers.
+/// Returns the word of two registers.
 #[inline]
 const fn both(one: u32, two: u32) -> u64 {
     let (low, high) = if LITTLE { (one, two) } else { (two, one) };
@@ -190,7 +193,7 @@ const fn buffer(i: usize) -> usize {
 }
 
 impl<D: Device> Mapped<D> {
-    /// The driver of this device.
+    /// Creates the driver of this device.
     pub const fn new(device: D) -> Self {
         Self {
             device,
@@ -226,25 +229,26 @@ impl<D: Device> Mapped<D> {
         }
     }
 
-    /// The device.
+    /// Returns the device.
     pub const fn device(&mut self) -> &mut D {
         &mut self.device
     }
 
-    /// Takes it off the bus and notes what became of what was in flight.
+    /// Takes the controller off the bus and records the states of the frames in flight.
     fn end(&mut self) {
         self.device.leave();
         for (i, (old, token)) in self.old.iter_mut().zip(self.tokens).enumerate() {
-            // What is there from an earlier end has not been told yet.
+            // An entry of an earlier end has not been reported yet.
             if self.busy & 1 << i != 0 && old.is_none() {
                 *old = Some((token, first(self.device.get(buffer(i) + at::TX_STATE))));
             }
         }
-        // They stay taken until their fate is told.
+        // The buffers stay taken until their fate is reported.
         self.look = true;
     }
 
-    /// It does not answer any more, or only nonsense: what was in flight is answered.
+    /// Reports the frames in flight as failed, because the device does not answer any more or its
+    /// page is invalid.
     #[cold]
     fn gone(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> Gone {
         let why = Failure::Gone;
@@ -259,7 +263,7 @@ impl<D: Device> Mapped<D> {
     }
 
     fn tell_sent(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
-        // After a start or a stop there is a look anyway.
+        // After a start or a stop, `look` is set anyway.
         if self.busy == 0 && !self.look {
             return;
         }
@@ -287,7 +291,7 @@ impl<D: Device> Mapped<D> {
         }
     }
 
-    /// Up to `budget` frames; are there more?
+    /// Takes up to `budget` frames; returns whether there are more.
     fn tell_received(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> bool {
         let head = first(self.device.get(at::RX_HEAD));
         if head.wrapping_sub(self.tail) > FIFO {
@@ -323,7 +327,8 @@ impl<D: Device> Mapped<D> {
             } else {
                 self.broken = true;
             }
-            // Its place is free now. To say so takes time that a frame need not wait for.
+            // The entry is free now. It is only reported now so that the frame does not wait for
+            // this write.
             self.write_tail();
         }
         false
@@ -334,7 +339,7 @@ impl<D: Device> Mapped<D> {
         self.device.set(at::RX_TAIL, both(self.tail, enable));
     }
 
-    /// An FD frame's data into a transmit buffer.
+    /// Writes an FD frame's data to a transmit buffer.
     fn write_data(&mut self, mut place: usize, data: &[u8]) {
         let (words, rest) = data.as_chunks();
         for bytes in words {
@@ -386,7 +391,7 @@ impl<D: Device> Mapped<D> {
             rec: u16::try_from(first(rec)).unwrap_or(u16::MAX),
         };
         if self.status.state == State::BusOff {
-            // The model has one byte for it, as the chips have.
+            // The model has one byte for the counter, as the chips have.
             self.status.tec = 256;
         }
         if self.status.state != before {
@@ -395,7 +400,7 @@ impl<D: Device> Mapped<D> {
     }
 }
 
-/// A word that begins with these bytes, fewer than eight, and is zero behind them.
+/// Returns a word that begins with these bytes, fewer than eight, and ends with zeros.
 #[inline]
 fn partial(bytes: &[u8]) -> u64 {
     let (low, rest, shift) = match bytes.split_first_chunk() {
@@ -403,11 +408,11 @@ fn partial(bytes: &[u8]) -> u64 {
         None => (0, bytes, 0),
     };
     let high = (rest.iter().rev()).fold(0, |word, byte| word << 8 | u64::from(*byte));
-    // The first byte is the lowest one so far.
+    // The first byte is the lowest one up to here.
     u64::from_le(high << shift | low)
 }
 
-/// What became of a buffer's frame.
+/// Returns the event for a buffer's final state.
 const fn fate(token: Token, state: u32, stamp: Option<u64>) -> Event<'static> {
     let why = match state {
         TX_SENT => return Event::Sent { token, stamp },
@@ -418,11 +423,11 @@ const fn fate(token: Token, state: u32, stamp: Option<u64>) -> Event<'static> {
     Event::Failed { token, why }
 }
 
-/// A classic frame's data, at most eight bytes, as a word that is zero behind them.
+/// Returns a classic frame's data, at most eight bytes, as a word that ends with zeros.
 #[inline]
 fn word_of(data: &[u8]) -> u64 {
     match (data.first_chunk(), data.last_chunk()) {
-        // The last four bytes lie over the first ones, and are the same where they do.
+        // The last four bytes overlap the first ones, and are identical where they do.
         (Some(first), Some(last)) => {
             let at = 8 * (data.len() - 4).min(4);
             let low = u64::from(u32::from_le_bytes(*first));
@@ -432,7 +437,7 @@ fn word_of(data: &[u8]) -> u64 {
     }
 }
 
-/// A frame of the FIFO: `struct canfd_frame`'s first eight bytes and its data.
+/// Returns a frame of the FIFO: `struct canfd_frame`'s first eight bytes and its data.
 #[inline]
 fn view(start: u64, fd: bool, data: &[u8]) -> Option<FrameRef<'_>> {
     let [len, extra, _, _] = second(start).to_ne_bytes();
@@ -461,7 +466,7 @@ impl<D: Device> Controller for Mapped<D> {
             }
         }
         let mut filters = [(0, 0); FILTERS];
-        // More than there is room for: all frames, which is allowed.
+        // With more filters than there is room for, all frames are received, which is allowed.
         let count = if mode.filters.len() > FILTERS {
             0
         } else {
@@ -576,17 +581,17 @@ impl<D: Device> Controller for Mapped<D> {
             return Err(self.gone(tell));
         }
         self.tell_changes(tell);
-        // While there is more, the next call looks again.
+        // If there are more frames, the next call looks again.
         self.look = more;
         self.changes = changes;
         if more {
             return Ok(true);
         }
-        // Also where it is polled: whoever looks at these two words sees whether anything is new.
+        // Also in polling mode: a reader of these two words sees whether there is anything new.
         self.device.set(at::SEEN, both(changes, 0));
         if self.interrupts {
             self.device.fence();
-            // What came while this was said raised no line.
+            // Changes before this write became visible did not raise the interrupt line.
             return Ok(second(self.device.get(at::CHANGES)) != changes);
         }
         Ok(more)
@@ -622,7 +627,7 @@ impl<D: Device> Controller for Mapped<D> {
 mod tests {
     use super::*;
 
-    /// The first byte of a frame lies lowest in memory, and behind the last one there are zeros.
+    /// The first byte of a frame is the lowest in memory, and zeros follow the last one.
     #[test]
     fn a_frames_data_is_a_word() {
         let data = [1, 2, 3, 4, 5, 6, 7, 0xF8];

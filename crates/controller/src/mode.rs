@@ -1,29 +1,31 @@
-//! What a controller is to do.
+//! The operating mode of a controller.
 
 use crate::Timing;
 
-/// What a controller is to do from [`start`](crate::Controller::start) on.
+/// The operating mode that [`start`](crate::Controller::start) sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mode<'a> {
     /// Bit timing of classic frames and of the arbitration phase of FD frames.
     pub nominal: Timing,
-    /// Bit timing of the data phase. FD frames are received and sent where it is there; else, the
-    /// controller is classic.
+    /// Bit timing of the data phase. If it is present, FD frames are received and sent; otherwise,
+    /// the controller is classic.
     pub data: Option<Timing>,
     /// Send nothing: no frame, no acknowledgement, no error frame.
     pub listen_only: bool,
-    /// Try each frame once only.
+    /// Try each frame only once.
     pub one_shot: bool,
-    /// Tell [`BusError`](crate::Event::BusError) and
-    /// [`ArbitrationLost`](crate::Event::ArbitrationLost). They cost register accesses.
+    /// Report [`BusError`](crate::Event::BusError) and
+    /// [`ArbitrationLost`](crate::Event::ArbitrationLost). These cost register accesses.
     pub diagnose: bool,
-    /// The frames that are of use: those that match any of them; all, where there is none. A
-    /// controller that cannot say it exactly lets more through, never less.
+    /// The frames that are wanted: those that match any of the filters; all frames, if there is no
+    /// filter. A controller that cannot represent the filters exactly lets more frames through,
+    /// never fewer.
     pub filters: &'a [Filter],
 }
 
 impl Mode<'_> {
-    /// Classic frames, everything received, lost arbitration tried again.
+    /// Returns the mode for classic frames that receives everything and retries after lost
+    /// arbitration.
     #[must_use]
     pub const fn classic(nominal: Timing) -> Self {
         Self {
@@ -42,14 +44,14 @@ impl Mode<'_> {
 /// [`CanId::RTR_FLAG`](frame::CanId::RTR_FLAG).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Filter {
-    /// What the bits are to be.
+    /// The required values of the compared bits.
     pub id: u32,
-    /// Which bits are compared.
+    /// The bits that are compared.
     pub mask: u32,
 }
 
 impl Filter {
-    /// Does an ID match?
+    /// Returns whether an ID matches.
     #[must_use]
     pub const fn matches(&self, id: u32) -> bool {
         (id ^ self.id) & self.mask == 0

@@ -1,11 +1,11 @@
-//! How a driver gets at its controller.
+//! Access of a driver to its controller's registers.
 
-/// The registers of one controller, by byte offset from its first one.
+/// The registers of one controller, addressed by byte offset from the first one.
 ///
-/// Reads can have effects (a FIFO moves on, interrupts are acknowledged), so every access happens
-/// exactly once, in the order of the program. Values are numbers: whoever implements this turns the
-/// bus's byte order into the processor's. A read from a device that is gone gives all ones, as PCI
-/// does; an offset outside of the device reads all ones and writes nothing.
+/// Reads can have side effects (a FIFO advances, interrupts are acknowledged), so every access
+/// happens exactly once, in program order. Values are numbers: the implementation converts between
+/// the bus's byte order and the processor's. A read from a device that is gone returns all ones, as
+/// on PCI; an offset outside of the device reads all ones, and a write there has no effect.
 pub trait Registers {
     /// Reads 8 bits.
     fn read8(&mut self, offset: u32) -> u8;

@@ -6,25 +6,25 @@
 
 use core::fmt;
 
-/// What a controller's registers can say, in its own numbers.
+/// The values that a controller's registers can represent, in the controller's own units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The least and the greatest prescaler.
+    /// The smallest and the largest prescaler.
     pub prescaler: (u32, u32),
     /// Each prescaler is a multiple of this.
     pub prescaler_step: u32,
-    /// The least and the greatest `prop + phase1`, tq.
+    /// The smallest and the largest `prop + phase1`, tq.
     pub before_sample: (u32, u32),
-    /// The least and the greatest `phase2`, tq.
+    /// The smallest and the largest `phase2`, tq.
     pub after_sample: (u32, u32),
-    /// The greatest jump width, tq.
+    /// The largest jump width, tq.
     pub jump: u32,
 }
 
-/// A bit timing. All but the prescaler are time quanta.
+/// A bit timing. All fields but the prescaler are in time quanta.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Timing {
-    /// Periods of the clock in a tq.
+    /// Clock periods per tq.
     pub prescaler: u32,
     /// Propagation segment and phase segment 1 together, after the one tq of synchronization.
     pub before_sample: u32,
@@ -34,12 +34,12 @@ pub struct Timing {
     pub jump: u32,
 }
 
-/// A bit timing that cannot be.
+/// Reason why a bit timing is not possible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimingError {
-    /// The bit rate is no whole number of time quanta.
+    /// A bit is not a whole number of time quanta at this bit rate.
     Rate {
-        /// What was asked for, bit/s.
+        /// The requested bit rate, bit/s.
         rate: u32,
         /// The controller's clock, Hz.
         clock: u32,
@@ -48,13 +48,14 @@ pub enum TimingError {
         /// The next higher one.
         higher: Option<u32>,
     },
-    /// A sample point that is no part of a bit.
+    /// A sample point that is not within the bit.
     SamplePoint(u32),
-    /// A jump width that is 0, or greater than what the controller or `after_sample` allows.
+    /// A jump width that is 0, or greater than the maximum of the controller or than
+    /// `after_sample`.
     Jump {
-        /// What was asked for, tq.
+        /// The requested jump width, tq.
         jump: u32,
-        /// The greatest, tq.
+        /// The largest possible one, tq.
         most: u32,
     },
 }
@@ -98,8 +99,8 @@ impl fmt::Display for TimingError {
 
 impl core::error::Error for TimingError {}
 
-/// The sample point that CiA 601-3 and Linux's `can_calc_bittiming` take where nobody says another:
-/// 87.5 % up to 500 kbit/s, 80 % up to 800 kbit/s, 75 % above. In thousandths.
+/// Returns the sample point that CiA 601-3 and Linux's `can_calc_bittiming` use by default: 87.5 %
+/// up to 500 kbit/s, 80 % up to 800 kbit/s, 75 % above. In thousandths.
 #[must_use]
 pub const fn usual_sample_point(rate: u32) -> u32 {
     match rate {
@@ -110,25 +111,25 @@ pub const fn usual_sample_point(rate: u32) -> u32 {
 }
 
 impl Timing {
-    /// Time quanta of a bit.
+    /// Returns the number of time quanta of a bit.
     #[must_use]
     pub const fn quanta(&self) -> u32 {
         1 + self.before_sample + self.after_sample
     }
 
-    /// Bits per second with this clock, rounded down.
+    /// Returns the bit rate in bit/s with this clock, rounded down.
     #[must_use]
     pub const fn rate(&self, clock: u32) -> u32 {
         clock / (self.prescaler * self.quanta())
     }
 
-    /// Where the bit is sampled, in thousandths, rounded to the nearest.
+    /// Returns the sample point in thousandths, rounded to the nearest.
     #[must_use]
     pub const fn sample_point(&self) -> u32 {
         ((1 + self.before_sample) * 1000 + self.quanta() / 2) / self.quanta()
     }
 
-    /// Can a controller's registers say it?
+    /// Returns whether a controller's registers can represent it.
     #[must_use]
     pub const fn fits(&self, limits: &Limits) -> bool {
         self.prescaler >= limits.prescaler.0
@@ -143,14 +144,14 @@ impl Timing {
             && self.jump <= self.after_sample
     }
 
-    /// The timing for a bit rate in bit/s and a sample point in thousandths, of a controller with
-    /// this clock in Hz. The bit rate is met exactly. Of the timings that do so, it is the one
-    /// whose sample point is nearest, then the one with the most time quanta. The jump width is
-    /// half of `after_sample`, at least 1 and as far as the controller can, as in Linux's
+    /// Computes the timing for a bit rate in bit/s and a sample point in thousandths, for a
+    /// controller with this clock in Hz. The timing meets the bit rate exactly. Of the timings that
+    /// do so, it has the nearest sample point, and among those the most time quanta. The jump width
+    /// is half of `after_sample`, at least 1 and at most the controller's limit, as in Linux's
     /// `can_sjw_set_default`.
     ///
     /// # Errors
-    /// [`TimingError`]; it names the nearest bit rates that are possible.
+    /// [`TimingError`]; it contains the nearest bit rates that are possible.
     pub fn compute(
         clock: u32,
         limits: &Limits,
@@ -171,7 +172,8 @@ impl Timing {
                 let timing = split(limits, prescaler, quanta, sample_point);
                 let miss = timing.miss(sample_point);
                 if best.is_none_or(|(least, found)| {
-                    // Compared as fractions: what is missed, of the bits' different quanta.
+                    // Compared as fractions of a bit, because the two bits have different numbers
+                    // of quanta.
                     let (a, b) = (miss * u64::from(found.quanta()), least * u64::from(quanta));
                     a <= b
                 }) {
@@ -185,7 +187,7 @@ impl Timing {
         }
     }
 
-    /// The same with another jump width.
+    /// Returns the same timing with another jump width.
     ///
     /// # Errors
     /// [`TimingError::Jump`].
@@ -198,7 +200,7 @@ impl Timing {
         Ok(self)
     }
 
-    /// How far the sample point is from what was asked for, in thousandths of a tq.
+    /// Returns the distance of the sample point from the requested one, in thousandths of a tq.
     fn miss(&self, sample_point: u32) -> u64 {
         let is = u64::from(1 + self.before_sample) * 1000;
         is.abs_diff(u64::from(sample_point) * u64::from(self.quanta()))
@@ -218,7 +220,7 @@ fn has_prescaler(limits: &Limits, prescaler: u32) -> bool {
     (least..=most).contains(&prescaler) && prescaler.is_multiple_of(limits.prescaler_step)
 }
 
-/// A bit of so many tq, sampled as near to the sample point as the limits allow.
+/// Splits a bit of `quanta` tq at the point nearest to the sample point that the limits allow.
 fn split(limits: &Limits, prescaler: u32, quanta: u32, sample_point: u32) -> Timing {
     let wanted = (quanta * sample_point + 500) / 1000;
     // Both ends of the bit have limits; `quanta` is within their sum, so that the range is not
@@ -241,7 +243,7 @@ fn split(limits: &Limits, prescaler: u32, quanta: u32, sample_point: u32) -> Tim
     }
 }
 
-/// Looks for the nearest whole bit rates that are possible.
+/// Finds the nearest whole bit rates that are possible.
 fn no_such_rate(clock: u32, limits: &Limits, rate: u32) -> TimingError {
     let (mut lower, mut higher) = (None, None);
     for quanta in shortest(limits)..=longest(limits) {

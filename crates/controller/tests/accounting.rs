@@ -1,5 +1,5 @@
-//! Both drivers against models of their controllers: no frame is lost or doubled without an event
-//! that says so, whatever happens in whatever order.
+//! Both drivers against models of their controllers: no frame is lost or duplicated without an
+//! event that reports it, for any events in any order.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod model;
@@ -77,14 +77,14 @@ fn steps(fd: bool) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..120)
 }
 
-/// The test's own books.
+/// The test's own accounts.
 #[derive(Default)]
 struct Books {
-    /// In the FIFO, as far as the bus knows.
+    /// Frames in the FIFO, as far as the bus knows.
     stored: VecDeque<Frame>,
-    /// Frames were lost since the last overrun that was told.
+    /// Frames were lost since the last reported overrun.
     lost: bool,
-    /// By token: what was taken; and whether the bus acknowledged it.
+    /// By token: the frame that was taken; and whether the bus acknowledged it.
     taken: HashMap<u64, (Frame, bool)>,
     order: VecDeque<u64>,
     next: u64,
@@ -139,7 +139,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
             Step::Errors(tec, rec) => {
                 self.chip.chip().count_errors(*tec, *rec);
                 if *tec > 255 {
-                    // The SJA1000 forgets what it has received.
+                    // The SJA1000 discards the frames that it has received.
                     self.look_after_reset();
                 }
             }
@@ -171,7 +171,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
     }
 
     fn look_after_reset(&mut self) {
-        // By a register of the SJA1000 only: the other model keeps its FIFO.
+        // Only by a register of the SJA1000: the other model keeps its FIFO.
         if self.driver.properties().name == "SJA1000" {
             self.books.stored.clear();
             self.books.lost = false;
@@ -189,7 +189,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
                 self.books.taken.insert(token, (frame.padded(), false));
                 self.books.order.push_back(token);
             }
-            // It can have gone bus-off since anybody looked.
+            // It can have gone bus-off since the last check.
             Err(Refused::Down) => {}
             Err(Refused::Full) => prop_assert_eq!(room, 0),
             Err(Refused::Unsupported) => {
@@ -204,7 +204,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
         let Some(on_bus) = self.chip.chip().sending() else {
             return Ok(());
         };
-        // Of those that were taken and neither sent nor given up, it is the oldest.
+        // The oldest frame that was taken and neither sent nor given up.
         let books = &mut self.books;
         let token = books.order.iter().copied().find(|token| {
             let (frame, sent) = &books.taken[token];
@@ -273,7 +273,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
         Ok(more)
     }
 
-    /// The end: all that is known is told.
+    /// At the end, all known events are reported.
     fn close(&mut self) -> Result<(), TestCaseError> {
         while self.service(3)? {}
         if self.driver.status().state.passes() {

@@ -1,5 +1,5 @@
-//! Acceptance filters let through whatever is asked for, and where a controller can say it exactly,
-//! nothing else.
+//! Acceptance filters let all requested frames pass, and no others where a controller can represent
+//! the filters exactly.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod model;
@@ -102,7 +102,7 @@ fn one_id_is_one_id() {
         let ctucanfd = ctucanfd(&[exact(raw)]);
         assert!(passes(&ctucanfd, &frame(raw)) && !passes(&ctucanfd, &frame(other)));
     }
-    // Three slots: three IDs exactly.
+    // Three slots: exactly three IDs.
     let three = ctucanfd(&[exact(1), exact(2), exact(3)]);
     let frame = |raw| Frame::classic(CanId::from_raw(raw), &[]).unwrap();
     let through: Vec<u32> = (0..8).filter(|raw| passes(&three, &frame(*raw))).collect();

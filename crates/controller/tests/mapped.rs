@@ -1,5 +1,5 @@
 //! The driver of the mapped controller against a model of the module's registers
-//! (`kmod/bitcan/mapped.c`): no frame is lost or doubled without an event that says so.
+//! (`kmod/bitcan/mapped.c`): no frame is lost or duplicated without an event that reports it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,14 +12,14 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Bytes of `struct bitcan_registers`.
+/// Size of `struct bitcan_registers`, bytes.
 const SIZE: usize = 768;
 const TX: usize = 128;
 const RX: usize = 416;
 
 type Joined = (u32, Option<u32>, bool, bool, Vec<(u32, u32)>);
 
-/// What the module does with its page, in the words of bitcan.h.
+/// The module's accesses to its page, in the terms of bitcan.h.
 #[derive(Default)]
 struct Module {
     page: Vec<u8>,
@@ -46,7 +46,7 @@ impl Module {
         self.write(4, self.changes);
     }
 
-    /// A frame ends on the bus.
+    /// Ends a frame on the bus.
     fn receive(&mut self, frame: &Frame, end: u64) {
         if self.head.wrapping_sub(self.word(64)) >= 4 {
             self.overruns += 1;
@@ -65,7 +65,7 @@ impl Module {
         self.change();
     }
 
-    /// The oldest frame in a transmit buffer has this fate.
+    /// Sets the fate of the oldest frame in a transmit buffer.
     fn finish(&mut self, state: u32) -> Option<(u32, Vec<u8>)> {
         let at = TX + 96 * self.pending.pop_front()?;
         self.write(at + 80, state);
@@ -180,7 +180,7 @@ fn classic(id: u32, data: &[u8]) -> Frame {
     Frame::classic(CanId::from_raw(id), data).unwrap()
 }
 
-/// What a service tells, in words.
+/// Returns the events of a service, as text.
 fn told(driver: &mut Mapped<Shared>) -> Vec<String> {
     let mut all = Vec::new();
     let result = driver.service(8, &mut |event| {
@@ -218,7 +218,7 @@ fn it_starts_as_it_is_told() {
     let expected = (500_000, Some(4_000_000), false, true, vec![(0x123, 0x7FF)]);
     assert_eq!(module.borrow().joined, Some(expected));
     assert_eq!(driver.status().state, State::Active);
-    // More filters than it has room for: everything.
+    // More filters than there is room for: all frames pass.
     let many = [Filter { id: 1, mask: 1 }; 17];
     let (_, module) = started(&Mode {
         filters: &many,
@@ -256,7 +256,7 @@ fn frames_leave_by_three_buffers_and_each_has_one_fate() {
     ];
     assert_eq!(told(&mut driver), expected);
     assert_eq!(driver.room(), 2);
-    // Stopped with one in flight: it is told later.
+    // Stopped with one frame in flight: its fate is reported later.
     driver.stop();
     assert_eq!(told(&mut driver), ["Failed { token: 2, why: Aborted }"]);
     assert_eq!(told(&mut driver), [""; 0]);
@@ -291,7 +291,7 @@ fn states_and_bus_off_and_back() {
     assert_eq!(told(&mut driver), ["Active 0 0"]);
 }
 
-/// What it has seen is said; with interrupts, they are let through.
+/// The driver acknowledges the changes that it has seen; with interrupts on, it enables them.
 #[test]
 fn what_was_seen_is_acknowledged() {
     let (mut driver, module) = started(&Mode::classic(timing(500_000)));
@@ -303,7 +303,7 @@ fn what_was_seen_is_acknowledged() {
     assert_eq!((module.word(72), module.word(64)), (module.word(4), 1));
 }
 
-/// What lies in the page cannot be: the controller is gone, and what it had is answered.
+/// With invalid values in the page, the controller is gone, and frames in flight are answered.
 #[test]
 fn nonsense_in_the_page_is_no_frame() {
     let head = 8;
@@ -321,8 +321,8 @@ fn nonsense_in_the_page_is_no_frame() {
     }
 }
 
-/// A buffer stays taken until the fate of its frame was told, so that two starts in a row forget
-/// none.
+/// A buffer stays taken until the fate of its frame has been reported, so that two successive
+/// starts forget none.
 #[test]
 fn frames_from_before_several_starts_are_answered() {
     let mode = Mode::classic(timing(500_000));
@@ -341,7 +341,7 @@ fn frames_from_before_several_starts_are_answered() {
     assert_eq!((said, driver.room()), (vec![7, 8], 3));
 }
 
-/// What went in and has not come out again.
+/// Frames that went in and have not come out again.
 #[derive(Default)]
 struct Open {
     received: VecDeque<u32>,
@@ -378,8 +378,8 @@ impl Open {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: each received frame is handed over once, or an overrun
-    /// says that it was not; each frame taken has one fate.
+    /// For any events in any order: each received frame is handed over once, or an overrun reports
+    /// that it was not; each frame taken has one fate.
     #[test]
     fn every_frame_has_one_fate(
         steps in prop::collection::vec((0..5u8, 0..9usize, any::<bool>()), 1..200),

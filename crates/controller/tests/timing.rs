@@ -4,7 +4,7 @@
 use controller::{Limits, Timing, TimingError};
 use proptest::prelude::*;
 
-/// The SJA1000's (data sheet, section 6.5).
+/// Limits of the SJA1000 (data sheet, section 6.5).
 const SJA1000: Limits = Limits {
     prescaler: (1, 64),
     prescaler_step: 1,
@@ -13,7 +13,7 @@ const SJA1000: Limits = Limits {
     jump: 4,
 };
 
-/// What Linux's `can_calc_bittiming` chooses for an SJA1000 with a clock of 8 MHz, as `ip -details
+/// The choice of Linux's `can_calc_bittiming` for an SJA1000 with a clock of 8 MHz, as `ip -details
 /// link show` prints it: brp, prop-seg + phase-seg1, phase-seg2.
 #[test]
 fn as_linux_chooses_for_an_sja1000() {
@@ -75,7 +75,7 @@ fn limits() -> impl Strategy<Value = Limits> {
         })
 }
 
-/// All that the limits allow, tried one by one: the least distance of a sample point, as a
+/// Tries all timings that the limits allow: returns the smallest distance of a sample point, as a
 /// fraction.
 fn best(clock: u32, limits: &Limits, rate: u32, point: u32) -> Option<(u64, u64)> {
     let mut best: Option<(u64, u64)> = None;
@@ -124,7 +124,7 @@ proptest! {
         }
     }
 
-    /// Whatever is asked: no panic, and what is suggested is possible.
+    /// For any request: no panic, and the suggested bit rates are possible.
     #[test]
     fn suggestions_can_be_taken(limits in limits(), clock in 1..200_000_000_u32, rate: u32, point: u32) {
         if let Err(TimingError::Rate { lower, higher, .. }) =

@@ -1,4 +1,4 @@
-//! From one table and set of ports to the next, between two batches.
+//! The change from one table and set of ports to the next, between two batches.
 
 use crate::change::{Change, Leaving, Removed, Slot};
 use crate::counters::PortState;
@@ -16,13 +16,14 @@ pub type Unapplied<R, T> = (EngineError, Box<Change<R, T>>);
 impl<R: Receive, T: Transmit> Engine<R, T> {
     /// Takes over another routing table and other ports between two batches. Ports that stay keep
     /// their queues, their held frames and their counters; routes that stay keep their counters;
-    /// what goes is added to the retired counters, so that all sums hold on.
+    /// the counters of removed ones are added to the retired counters, so that all sums still add
+    /// up.
     ///
-    /// Nothing is freed here: the old table and the ports that go are in [`Removed`], to be
-    /// closed elsewhere. Rate limits begin anew with full buckets.
+    /// Nothing is freed here: the old table and the removed ports are in [`Removed`], for closing
+    /// elsewhere. Rate limits restart with full buckets.
     ///
     /// # Errors
-    /// [`EngineError::Outdated`] with the unused change, where it was made for another layout.
+    /// [`EngineError::Outdated`] with the unused change, if it was made for another layout.
     pub fn apply(&mut self, change: Change<R, T>) -> Result<Removed<R, T>, Unapplied<R, T>> {
         if !Arc::ptr_eq(&change.old, &self.layout) {
             return Err((EngineError::Outdated, Box::new(change)));
@@ -97,9 +98,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         self.note_who_is_held_back();
         self.reloads += 1;
         self.first = 0;
-        // Ports that stay keep what they hold.
+        // Ports that stay keep their held frames.
         self.holding = true;
-        // A port that is new may have its interface down.
+        // A new port may have its interface down.
         self.events |= self.rx.iter().any(Receiver::has_news);
         for (i, error) in failed {
             self.fail(i, &error);
@@ -107,8 +108,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         Ok(removed)
     }
 
-    /// Books what became of frames that the port of this name held when a change took it away:
-    /// with the port that continues it, else with the retired ones.
+    /// Records the fates of frames that the port of this name held when a change removed it: at the
+    /// port that continues it, otherwise at the retired ones.
     pub fn settle(&mut self, name: &str, settled: Settled) {
         let at = self.layout.ports.iter().position(|port| port == name);
         let tx = match at.and_then(|at| self.tx.get_mut(at)) {

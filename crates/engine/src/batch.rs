@@ -1,4 +1,4 @@
-//! From decisions to ports: copies, their answers, and the marks that make a frame's fate.
+//! The step from decisions to ports: copies, their answers, and the marks that make a frame's fate.
 
 use crate::counters::RouteCount;
 use crate::fate::{Fate, Marks};
@@ -10,16 +10,16 @@ use alloc::vec::Vec;
 use frame::Nanos;
 use route::{Forward, RouteId, Routes, Sink, Stop};
 
-/// What ports are told about a route's copies.
+/// The options of a route's copies that are passed to ports.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct CopyOptions {
     /// [`Outgoing::echo`].
     pub(crate) echo: bool,
-    /// With [`Outgoing::stamp`].
+    /// Whether to set [`Outgoing::stamp`].
     pub(crate) keep_stamp: bool,
 }
 
-/// By [`RouteId`].
+/// Returns the options, indexed by [`RouteId`].
 pub(crate) fn copy_options(routes: &Routes) -> Vec<CopyOptions> {
     let options = |route: &route::Route| CopyOptions {
         echo: route.echo,
@@ -28,7 +28,7 @@ pub(crate) fn copy_options(routes: &Routes) -> Vec<CopyOptions> {
     routes.routes.iter().map(options).collect()
 }
 
-/// Where the table's decisions about one batch go.
+/// The receiver of the table's decisions about one batch.
 pub(crate) struct Batch<'e, T> {
     pub(crate) now: Nanos,
     pub(crate) token: Token,
@@ -60,8 +60,8 @@ impl<T: Transmit> Sink for Batch<'_, T> {
     #[inline]
     fn forward(&mut self, copy: Forward<'_>) {
         let at = copy.route.0 as usize;
-        // Layout::new made sure that all three exist; a mistake there would show as an imbalance,
-        // not as a panic.
+        // Layout::new made sure that all three exist; a bug there would show as an imbalance, not
+        // as a panic.
         let (Some(route), Some(port), Some(options)) = (
             self.routes.get_mut(at),
             self.tx.get_mut(usize::from(copy.to.0)),

@@ -1,4 +1,4 @@
-//! From one routing table and set of ports to the next, prepared outside the worker.
+//! The change from one routing table and set of ports to the next, prepared outside the worker.
 
 use crate::batch::{CopyOptions, copy_options};
 use crate::counters::RouteCount;
@@ -17,12 +17,12 @@ use alloc::vec::Vec;
 use frame::Nanos;
 use route::{Interest, Memory, Routes, Table};
 
-/// What a change does about one port of the new layout.
+/// The treatment of one port of the new layout by a change.
 pub enum PortChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
-    /// The port of this name goes on as it is, with all that it holds.
+    /// The port of this name goes on as it is, with all frames that it holds.
     Keep(String),
-    /// This port is new. Where an old one has its name, that one goes, and the new one continues
-    /// its counters.
+    /// This port is new. If an old one has its name, the old one is removed, and the new one
+    /// continues its counters.
     New(NamedPort<R, T>),
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Slot<R, T> {
 }
 
 impl<R: Receive, T: Transmit> Slot<R, T> {
-    /// Is this the old port `i`, or the port that continues its counters?
+    /// Returns whether this is the old port `i`, or the port that continues its counters.
     pub(crate) fn concerns(&self, i: usize) -> bool {
         match self {
             Self::Keep { old, .. } => *old == i,
@@ -49,7 +49,7 @@ impl<R: Receive, T: Transmit> Slot<R, T> {
         }
     }
 
-    /// Takes the old port that this slot concerns; or takes only its numbers and gives it back.
+    /// Takes the old port that this slot concerns; or takes only its counters and gives it back.
     pub(crate) fn offer(&mut self, old: Lane<R, T>) -> Option<Lane<R, T>> {
         match self {
             Self::Keep { lane, .. } => {
@@ -71,8 +71,8 @@ impl<R: Receive, T: Transmit> Slot<R, T> {
     }
 }
 
-/// A new routing table and new ports, ready to be taken over by [`crate::Engine::apply`]. All
-/// that needs memory is allocated here, outside the worker.
+/// A new routing table and new ports, to be taken over by [`crate::Engine::apply`]. All memory that
+/// it needs is allocated here, outside the worker.
 pub struct Change<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) old: Arc<Layout>,
     pub(crate) table: Arc<Table>,
@@ -82,7 +82,7 @@ pub struct Change<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) routes: Vec<RouteCount>,
     pub(crate) options: Vec<CopyOptions>,
     pub(crate) destinations: Vec<Vec<Destination>>,
-    /// By old route: the new route that continues it.
+    /// For each old route: the new route that continues it.
     pub(crate) route_goes_to: Vec<Option<usize>>,
     pub(crate) gone: Vec<Leaving<R, T>>,
     pub(crate) rx: Vec<Receiver<R>>,
@@ -91,11 +91,11 @@ pub struct Change<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
 }
 
 impl<R: Receive, T: Transmit> Change<R, T> {
-    /// Prepares the step from the layout `old` to these ports and routes; `table` is compiled
+    /// Prepares the change from the layout `old` to these ports and routes; `table` is compiled
     /// from `routes`.
     ///
     /// # Errors
-    /// [`EngineError`] where these do not belong together, or a kept port is not in `old`.
+    /// [`EngineError`] if these do not belong together, or a kept port is not in `old`.
     pub fn new(
         old: &Arc<Layout>,
         ports: Vec<PortChange<R, T>>,
@@ -155,7 +155,7 @@ impl<R: Receive, T: Transmit> Change<R, T> {
         })
     }
 
-    /// The layout after the change.
+    /// Returns the layout after the change.
     #[must_use]
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
@@ -167,7 +167,7 @@ fn index(names: &[String]) -> BTreeMap<&str, usize> {
     numbered.map(|(i, name)| (name.as_str(), i)).collect()
 }
 
-/// What a change left over: to be closed and freed outside the worker.
+/// The remains of a change, for closing and freeing outside the worker.
 pub struct Removed<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     /// Ports that are no longer in the layout.
     pub leaving: Vec<Leaving<R, T>>,
@@ -184,7 +184,7 @@ pub struct Removed<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) _slots: Vec<Slot<R, T>>,
 }
 
-/// A port that a change took away, with the frames that it still holds.
+/// A port that a change removed, with the frames that it still holds.
 pub struct Leaving<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     index: usize,
     layout: Arc<Layout>,
@@ -207,7 +207,7 @@ impl<R: Receive, T: Transmit> Leaving<R, T> {
         }
     }
 
-    /// The port's name.
+    /// Returns the port's name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.layout
@@ -216,21 +216,21 @@ impl<R: Receive, T: Transmit> Leaving<R, T> {
             .map_or("?", String::as_str)
     }
 
-    /// Sends what the port holds, as far as there is room; gives what still waits.
+    /// Sends the held frames, as far as there is room; returns the number of those that still wait.
     ///
     /// # Errors
-    /// [`PortError`] where the port cannot go on; what it held is lost.
+    /// [`PortError`] if the port cannot go on; the frames that it held are lost.
     pub fn flush(&mut self, now: Nanos) -> Result<usize, PortError> {
         self.lane.flush(now)
     }
 
-    /// The half that holds frames: for what to wait for before the next flush.
+    /// Returns the half that holds frames: the caller may wait for it before the next flush.
     #[must_use]
     pub const fn transmitter(&self) -> &T {
         self.lane.transmitter()
     }
 
-    /// Closes the port and says what became of what it held, for
+    /// Closes the port and returns the fates of the frames that it held, for
     /// [`crate::Engine::settle`].
     #[must_use]
     pub fn close(self) -> Settled {

@@ -1,4 +1,4 @@
-//! What the worker counts: plain numbers in its own memory, no atomics, no locks.
+//! The worker's counters: plain numbers in its own memory, without atomics or locks.
 
 use crate::fate::{Fates, Stops};
 use crate::report::{RxCounters, TxCounters};
@@ -7,24 +7,24 @@ use alloc::vec::Vec;
 use frame::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What became of copies: one frame that a route sends to three ports is three copies.
-/// `offered` is counted before the port is asked, the others after it has answered.
+/// Counters of copies: one frame that a route sends to three ports is three copies. `offered` is
+/// counted before the port is asked, the others after it has answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Copies {
     /// Copies made.
     pub offered: u64,
-    /// Taken by the port. What became of them then, [`TxCounters`] says.
+    /// Copies that the port took. [`TxCounters`] count their further fate.
     pub accepted: u64,
-    /// Refused by a full queue.
+    /// Copies that a full queue refused.
     pub refused: u64,
-    /// Not delivered because the port is down, bus-off or out of service.
+    /// Copies that were not delivered because the port is down, bus-off or out of service.
     pub down: u64,
-    /// Not delivered because the port cannot carry this kind of frame.
+    /// Copies that were not delivered because the port cannot carry this kind of frame.
     pub unsupported: u64,
 }
 
 impl Copies {
-    /// Copies that were answered.
+    /// Returns the number of copies that were answered.
     #[must_use]
     pub fn answered(&self) -> u128 {
         [self.accepted, self.refused, self.down, self.unsupported]
@@ -33,7 +33,7 @@ impl Copies {
             .sum()
     }
 
-    /// Copies for a port that was down or cannot carry them.
+    /// Returns the number of copies for a port that was down or cannot carry them.
     #[must_use]
     pub fn undeliverable(&self) -> u128 {
         u128::from(self.down) + u128::from(self.unsupported)
@@ -48,7 +48,7 @@ impl Copies {
     }
 }
 
-/// What a route did.
+/// Counters of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RouteCount {
     /// Frames that it took: `forwarded` and `stopped` add up to this.
@@ -58,12 +58,12 @@ pub struct RouteCount {
     /// Frames that it did not send, by reason.
     #[serde(flatten)]
     pub stopped: Stops,
-    /// What became of its copies.
+    /// Counters of its copies.
     pub copies: Copies,
 }
 
 impl RouteCount {
-    /// Frames whose end with this route is known.
+    /// Returns the number of frames whose end with this route is known.
     #[must_use]
     pub fn ended(&self) -> u128 {
         u128::from(self.forwarded) + self.stopped.total()
@@ -77,39 +77,39 @@ impl RouteCount {
     }
 }
 
-/// Is a port at work?
+/// The state of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PortState {
     /// In service.
     #[default]
     Up,
-    /// In service, but nothing can come in at the moment: an interface that is down or gone.
+    /// In service, but no frame can come in at the moment: an interface that is down or gone.
     Down,
-    /// Closed in good order, at the gateway's end.
+    /// Closed in an orderly way, at the gateway's end.
     Closed,
     /// Its input has ended (a file); it can still transmit.
     Finished,
-    /// Out of service after an error that it could not survive.
+    /// Out of service after an error from which it could not recover.
     Failed,
 }
 
-/// What one port received and was given to send.
+/// Counters of the frames that one port received and was given to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PortCount {
-    /// Is it at work?
+    /// The port's state.
     pub state: PortState,
     /// Frames that it handed over, counted one by one when they came.
     pub received: u64,
-    /// Frames that it says it handed over.
+    /// Frames that it handed over by its own report.
     pub reported: u64,
-    /// What became of them.
+    /// The fates of the received frames.
     pub fates: Fates,
-    /// What it lost before the gateway saw it.
+    /// Frames that it lost before they reached the gateway.
     pub rx: RxCounters,
     /// Copies that were offered to it as a destination.
     pub copies: Copies,
-    /// What became of those that it accepted.
+    /// The fates of the copies that it accepted.
     pub tx: TxCounters,
 }
 
@@ -124,22 +124,22 @@ impl PortCount {
     }
 }
 
-/// All numbers of an engine at one moment between two batches. Names are in the layout: the
-/// worker copies numbers only.
+/// All counters of an engine at one moment between two batches. Names are in the layout: the worker
+/// copies only numbers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Counts {
     /// The engine's time at its last step.
     pub at: Nanos,
-    /// Routing tables taken over since the start.
+    /// Number of routing tables taken over since the start.
     pub reloads: u64,
     /// One for each port.
     pub ports: Vec<PortCount>,
-    /// Why a port failed, by port.
+    /// Reasons for the failures of ports, by port.
     pub failures: Vec<Option<Arc<str>>>,
     /// One for each route.
     pub routes: Vec<RouteCount>,
-    /// Ports that a reload took away.
+    /// Sums of the ports that reloads removed.
     pub retired_ports: PortCount,
-    /// Routes that a reload took away.
+    /// Sums of the routes that reloads removed.
     pub retired_routes: RouteCount,
 }

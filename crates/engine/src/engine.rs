@@ -1,4 +1,4 @@
-//! Ports, a routing table and the counters between them, in somebody else's time.
+//! Ports, a routing table and the counters between them, with a time that the caller passes in.
 
 use crate::batch::{CopyOptions, copy_options};
 use crate::counters::{Counts, PortCount, PortState, RouteCount};
@@ -21,47 +21,48 @@ use route::{Memory, Routes, Table};
 /// Frames that one port may hand over in one [`Engine::step`] before the next port's turn.
 ///
 /// Large enough that one system call and one flush are shared by many frames, small enough that
-/// a flooded port delays the others by no more than this many frames. 64 is what one `recvmmsg`
-/// of the socket port brings.
+/// a flooded port delays the others by no more than this many frames. 64 is what one `recvmmsg` of
+/// the socket port brings.
 pub const BUDGET: usize = 64;
 
-/// What one [`Engine::step`] did.
+/// The result of one [`Engine::step`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Step {
     /// Frames received.
     pub frames: usize,
-    /// There may be more at once: step again before waiting.
+    /// More frames may be available immediately: step again before waiting.
     pub more: bool,
     /// Ports whose input has ended or failed.
     pub ended: usize,
-    /// Nothing will ever come in again: every port's input has ended or failed. Frames may still
+    /// No frame will ever come in again: every port's input has ended or failed. Frames may still
     /// be held, and embedded buses may still have work.
     pub finished: bool,
     /// Frames that ports took and have not yet passed on.
     pub held: usize,
-    /// Step again at this time at the latest.
+    /// The latest time for the next step.
     pub deadline: Option<Nanos>,
-    /// [`Engine::events`] has something to tell.
+    /// [`Engine::events`] has something to report.
     pub events: bool,
 }
 
 /// Ports, a routing table and the counters between them.
 ///
-/// The engine knows no clock, no thread, no file and no descriptor: it does what is to be done
-/// *now*, where now is passed in. Whoever drives it decides what time that is (the time of a
-/// simulated bus, a real clock) and how to wait: [`Engine::receiving`] and [`Engine::sending`] name
-/// the halves that are worth waiting for, and what such a half waits for is between it and the
-/// driver. [`Engine::step`] takes no lock and, once ports have settled, allocates nothing.
+/// The engine has no clock, no thread, no file and no descriptor: it does the work that is due
+/// *now*, where now is passed in. The caller decides what time that is (the time of a simulated
+/// bus, a real clock) and how to wait: [`Engine::receiving`] and [`Engine::sending`] return the
+/// halves that are worth waiting for; how to wait for such a half is up to the half and the caller.
+/// [`Engine::step`] takes no lock and, once ports have settled, allocates nothing.
 ///
 /// **A destination without room** refuses frames, which are counted. Ports whose frames can wait
 /// ([`Receive::can_wait`]: a log) are asked only for as many as their destinations have
 /// [room](Transmit::room) for.
 ///
-/// **A port that fails** (a [`PortError`], which ports keep for what they cannot survive) is taken
-/// out of service, both halves of it: its held frames count as lost, copies for it count as
-/// [`Fate::Undeliverable`](crate::Fate::Undeliverable), and [`Engine::events`] tells it once. All
-/// other ports go on. It comes back by a [`Change`](crate::Change) that opens it anew, or by itself
-/// where its transmitting half says when ([`Transmit::retry_at`]: a log whose disk was full).
+/// **A port that fails** (with a [`PortError`], which ports return only for errors from which they
+/// cannot recover) is taken out of service, both halves of it: its held frames count as lost,
+/// copies for it count as [`Fate::Undeliverable`](crate::Fate::Undeliverable), and
+/// [`Engine::events`] reports it once. All other ports go on. It returns to service by a
+/// [`Change`](crate::Change) that opens it again, or on its own if its transmitting half returns a
+/// time for it ([`Transmit::retry_at`]: a log whose disk was full).
 pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) table: Arc<Table>,
     pub(crate) memory: Memory,
@@ -70,28 +71,28 @@ pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     pub(crate) tx: Vec<Sender<T>>,
     pub(crate) routes: Vec<RouteCount>,
     pub(crate) options: Vec<CopyOptions>,
-    /// By port.
+    /// Destinations of each port.
     pub(crate) destinations: Vec<Vec<Destination>>,
     pub(crate) retired_ports: PortCount,
     pub(crate) retired_routes: RouteCount,
     pub(crate) reloads: u64,
-    /// The port whose turn is the next step's first.
+    /// The port that is first in the next step.
     pub(crate) first: usize,
     pub(crate) budget: usize,
-    /// A port may hold frames since its last flush: the next step looks which.
+    /// A port may hold frames since its last flush: the next step checks which one.
     pub(crate) holding: bool,
-    /// A port that has failed is to be tried again.
+    /// A failed port must be tried again.
     retrying: bool,
     at: Nanos,
     pub(crate) events: bool,
 }
 
 impl<R: Receive, T: Transmit> Engine<R, T> {
-    /// An engine with all its counters at zero. `table` is compiled from `routes`, and port
+    /// Creates an engine with all its counters at zero. `table` is compiled from `routes`, and port
     /// `n` of the table is `ports[n]`.
     ///
     /// # Errors
-    /// [`EngineError`] where these do not belong together.
+    /// [`EngineError`] if these do not belong together.
     pub fn new(
         ports: Vec<NamedPort<R, T>>,
         table: Arc<Table>,
@@ -127,7 +128,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         Ok(engine)
     }
 
-    /// The same with another number of frames a port and step than [`BUDGET`]; at least 1.
+    /// Returns the same engine with another number of frames per port and step than [`BUDGET`]; at
+    /// least 1.
     #[must_use]
     pub fn with_budget(mut self, frames: usize) -> Self {
         self.budget = frames.max(1);
@@ -135,9 +137,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     }
 
     /// Receives a batch from every port in turn, decides about each frame, hands its copies to
-    /// their ports and flushes every port that was given some, once a batch.
+    /// their ports and flushes every port that got some, once per batch.
     ///
-    /// The port that begins changes with every step, so that none is always last.
+    /// A different port begins in every step, so that no port is always last.
     pub fn step(&mut self, now: Nanos) -> Step {
         self.at = now;
         let mut step = Step::default();
@@ -164,7 +166,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         step
     }
 
-    /// Receives nothing, sends what is held. For an orderly end.
+    /// Receives nothing, and sends the held frames. For an orderly end.
     pub fn flush(&mut self, now: Nanos) -> Step {
         self.at = now;
         let mut step = Step::default();
@@ -175,7 +177,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         step
     }
 
-    /// Takes a port out of service. Happens once to a port, so it may allocate.
+    /// Takes a port out of service. This happens once to a port, so it may allocate.
     pub(crate) fn fail(&mut self, i: usize, error: &PortError) {
         let (Some(rx), Some(tx)) = (self.rx.get_mut(i), self.tx.get_mut(i)) else {
             return;
@@ -204,7 +206,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                     rx.state = rx.before;
                     tx.in_service = true;
                     tx.failure = None;
-                    // A failure that was not told need not be over.
+                    // If the failure was not reported, its end is not reported either.
                     tx.recovered = core::mem::replace(&mut tx.told, false);
                     self.events |= tx.recovered;
                 }
@@ -225,7 +227,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         for (rx, tx) in self.rx.iter().zip(&self.tx) {
             if rx.state == PortState::Up {
                 step.finished = false;
-                // Who waits for room is looked at when there may be some.
+                // A port that waits for room is checked when there may be some.
                 if !rx.blocked {
                     sooner(rx.half.deadline());
                 }
@@ -243,8 +245,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         step.events = self.events;
     }
 
-    /// Tells what has happened to ports since the last call, each thing once.
-    /// [`Step::events`] says whether a call is worth while.
+    /// Reports what has happened to ports since the last call, each event once. [`Step::events`]
+    /// indicates whether there is anything to report.
     pub fn events(&mut self, mut tell: impl FnMut(Event<'_>)) {
         self.events = false;
         let halves = self.rx.iter_mut().zip(&mut self.tx);
@@ -269,30 +271,30 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
     }
 
-    /// The receiving halves from which frames may come before a destination has more room: all of
-    /// them are worth waiting for.
+    /// Returns the receiving halves from which frames may come before a destination has more room:
+    /// all of them are worth waiting for.
     pub fn receiving(&self) -> impl Iterator<Item = &R> {
         let up = self.rx.iter().filter(|rx| rx.is_asked());
         up.map(|rx| &rx.half)
     }
 
-    /// The transmitting halves that hold frames: room in these is worth waiting for.
+    /// Returns the transmitting halves that hold frames: room in these is worth waiting for.
     pub fn sending(&self) -> impl Iterator<Item = &T> {
         let holding = self.tx.iter().filter(|tx| tx.held > 0);
         holding.map(|tx| &tx.half)
     }
 
-    /// Asks `skip` about each half of [`Engine::receiving`], in the same order. The next step
-    /// passes over those for which it says yes, because they are known to have nothing: a system
-    /// call less for each.
+    /// Calls `skip` for each half of [`Engine::receiving`], in the same order. The next step skips
+    /// those for which it returns true, because they are known to have no frames: this saves a
+    /// system call for each.
     pub fn skip_once(&mut self, mut skip: impl FnMut(&R) -> bool) {
         for rx in self.rx.iter_mut().filter(|rx| rx.is_asked()) {
             rx.skip = skip(&rx.half);
         }
     }
 
-    /// Looks for a half of [`Engine::receiving`] of which this is true. It has the first turn in
-    /// the next step: nobody else is asked before it.
+    /// Searches for a half of [`Engine::receiving`] for which `has` returns true. It has the first
+    /// turn in the next step: no other half is asked before it.
     #[inline]
     pub fn look_for(&mut self, mut has: impl FnMut(&R) -> bool) -> bool {
         let found = self.rx.iter().position(|rx| rx.is_asked() && has(&rx.half));
@@ -302,7 +304,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         found.is_some()
     }
 
-    /// The end: no port is in service any more, and what they still hold counts as lost.
+    /// Ends the engine: all ports go out of service, and the frames that they still hold count as
+    /// lost.
     pub fn close(&mut self) {
         for tx in &mut self.tx {
             tx.in_service = false;
@@ -316,8 +319,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
     }
 
-    /// Have all ports of these names no more input, and is there at least one? A port that a
-    /// reload took away has none.
+    /// Returns whether none of the ports of these names has more input, and there is at least one
+    /// name. A port that a reload removed has no more input.
     #[must_use]
     pub fn have_ended(&self, names: &[String]) -> bool {
         let up =
@@ -325,22 +328,24 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
     }
 
-    /// Has one of the ports of these names failed? Then what its input still had did not come in.
+    /// Returns whether one of the ports of these names has failed. Then the rest of its input was
+    /// not read.
     #[must_use]
     pub fn have_failed(&self, names: &[String]) -> bool {
         let mut all = self.rx.iter().zip(&self.layout.ports);
         all.any(|(rx, name)| rx.state == PortState::Failed && names.contains(name))
     }
 
-    /// Does a port in service say that frames it took have not left yet? More than
-    /// [`Step::held`]: frames that wait for their bus count too.
+    /// Returns whether a port in service has taken frames that have not left yet. This includes
+    /// more than [`Step::held`]: frames that wait for their bus count too.
     #[must_use]
     pub fn holds_any(&self) -> bool {
         let in_service = self.tx.iter().filter(|tx| tx.in_service);
         in_service.into_iter().any(|tx| tx.half.counters().held > 0)
     }
 
-    /// Are all ports to which routes lead out of service, and is there at least one?
+    /// Returns whether all ports to which routes lead are out of service, and there is at least
+    /// one.
     #[must_use]
     pub fn leads_nowhere(&self) -> bool {
         let mut all = self.destinations.iter().flatten().peekable();
@@ -348,21 +353,21 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         all.peek().is_some() && !all.any(in_service)
     }
 
-    /// Is a port out of service?
+    /// Returns whether a port has failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.rx.iter().any(|rx| rx.state == PortState::Failed)
     }
 
-    /// The names of ports and routes that the counters belong to, by index.
+    /// Returns the names of the ports and routes to which the counters belong, by index.
     #[must_use]
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// Copies all numbers into `counts`, whose vectors are reused. This is all that the worker
-    /// does for a reader: a few plain copies, 96 bytes a route and 232 a port. It allocates
-    /// only where `counts` is too small.
+    /// Copies all counters into `counts`, whose vectors are reused. This is all that the worker
+    /// does for a reader: a few plain copies, 96 bytes per route and 232 per port. It allocates
+    /// only if `counts` is too small.
     pub fn count(&self, counts: &mut Counts) {
         counts.at = self.at;
         counts.reloads = self.reloads;
@@ -378,7 +383,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         counts.retired_routes = self.retired_routes;
     }
 
-    /// All numbers with their names.
+    /// Returns all counters with their names.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let mut counts = Counts::default();
@@ -386,8 +391,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         Snapshot::new(&self.layout, &counts)
     }
 
-    /// What ports say besides their counters, with the port's name in front; bounded by the
-    /// ports. Allocates: for the end of a run.
+    /// Returns the ports' remarks, in addition to their counters, each with the port's name in
+    /// front; bounded by the ports. Allocates: for the end of a run.
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut all = Vec::new();

@@ -1,9 +1,9 @@
-//! What people should be told about ports, when it happens.
+//! Events of ports, for users.
 
 use crate::link::LinkState;
 
-/// Something that happened to a port. [`Engine::events`](crate::Engine::events) tells it once;
-/// what to do with it (a log, a display) is the caller's affair.
+/// An event of a port. [`Engine::events`](crate::Engine::events) reports it once; the caller
+/// decides what to do with it (a log, a display).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Event<'e> {
@@ -11,31 +11,31 @@ pub enum Event<'e> {
     Failed {
         /// The port's name.
         port: &'e str,
-        /// What happened, with its cause and what to do.
+        /// The error, with its cause and what to do.
         why: &'e str,
     },
-    /// A port that had failed is in service again: it tries by itself
+    /// A port that had failed is in service again: it retries on its own
     /// ([`Transmit::retry_at`](crate::Transmit::retry_at)).
     Recovered {
         /// The port's name.
         port: &'e str,
     },
-    /// Something that a user should know at once
+    /// Something that a user should know immediately
     /// ([`Receive::take_alarm`](crate::Receive::take_alarm)).
     Alarm {
         /// The port's name.
         port: &'e str,
-        /// What happened, in a sentence.
+        /// The message, in a sentence.
         what: &'e str,
     },
-    /// The port's interface changed how it takes part in its bus. Changes that followed one another
-    /// before they were told are one: the last state is told.
+    /// The state of the port's interface on its bus has changed. Successive changes before a report
+    /// are combined: only the last state is reported.
     Link {
         /// The port's name.
         port: &'e str,
-        /// What was told last; [`LinkState::Up`] at first.
+        /// The previously reported state; [`LinkState::Up`] at first.
         before: LinkState,
-        /// How it is now.
+        /// The current state.
         now: LinkState,
     },
 }

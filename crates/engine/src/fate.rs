@@ -1,17 +1,17 @@
-//! The one end that every received frame comes to.
+//! The fate of a received frame; each has exactly one.
 
 use crate::tally::{Reason, Tally};
 use core::fmt;
 use route::Stop;
 
-/// The one end that a received frame comes to: one of the reasons for which a route stops a frame,
-/// or one of the engine's own.
+/// The fate of a received frame: one of the reasons for which a route stops a frame, or one of the
+/// engine's own.
 ///
-/// A frame can take several routes, and a route can have several destinations, so several of
-/// these can be true of one frame. The one that stands first in [`Fate::ALL`] is counted: a frame
-/// that got through somewhere was routed, whatever happened to its other copies (those are
-/// counted by route and by destination, as copies). Below that, the order goes from the ends that
-/// nobody asked for (a full queue, a port that is down) to those that the routing table asks for.
+/// A frame can take several routes, and a route can have several destinations, so several of these
+/// can be true of one frame. The one that is first in [`Fate::ALL`] is counted: a frame that was
+/// accepted by any port was routed, whatever happened to its other copies (those are counted by
+/// route and by destination, as copies). After that, the order goes from the unwanted fates (a full
+/// queue, a port that is down) to those that the routing table specifies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Fate {
     /// At least one copy was accepted by a port.
@@ -27,7 +27,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// All of them, highest precedence first.
+    /// All fates, highest precedence first.
     pub const ALL: [Self; 4 + Stop::ALL.len()] = [
         Self::Routed,
         Self::Refused,
@@ -40,7 +40,7 @@ impl Fate {
         Self::NoRoute,
     ];
 
-    /// Its place in [`Fate::ALL`].
+    /// Returns its index in [`Fate::ALL`].
     #[inline]
     #[must_use]
     pub const fn index(self) -> usize {
@@ -57,7 +57,7 @@ impl Fate {
         }
     }
 
-    /// Its key in JSON. It never changes: programs read it.
+    /// Returns its key in JSON. It never changes: programs read it.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Fate {
         }
     }
 
-    /// A short phrase for people: a column, a line of a list.
+    /// Returns a short phrase for people: a column, a line of a list.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Fate {
         }
     }
 
-    /// What it means, in one sentence.
+    /// Returns its meaning, in one sentence.
     #[must_use]
     pub const fn explanation(self) -> &'static str {
         match self {
@@ -135,14 +135,13 @@ impl Reason for Stop {
     }
 }
 
-/// How many frames came to which end. Every frame that a port handed over is in exactly one of
-/// these.
+/// Number of frames by fate. Every frame that a port handed over is in exactly one of these.
 pub type Fates = Tally<Fate, { Fate::ALL.len() }>;
 
-/// How many frames a route stopped, by reason.
+/// Number of frames that a route stopped, by reason.
 pub type Stops = Tally<Stop, { Stop::ALL.len() }>;
 
-/// The ends that parts of one frame came to so far: one bit each, the highest precedence lowest.
+/// The fates of the parts of one frame so far: one bit each, the highest precedence lowest.
 #[derive(Clone, Copy)]
 pub(crate) struct Marks(u16);
 
@@ -160,7 +159,7 @@ impl Marks {
         self.0 |= 1 << fate.index();
     }
 
-    /// The frame's one fate, as its [`Fate::index`].
+    /// Returns the frame's one fate, as its [`Fate::index`].
     #[inline]
     pub(crate) const fn fate(self) -> usize {
         self.0.trailing_zeros() as usize
@@ -189,7 +188,7 @@ mod tests {
         }
     }
 
-    /// The list is complete, each entry stands at its place, and no two read the same.
+    /// The list is complete, each entry is at its index, and no two have equal texts.
     #[test]
     fn the_list_has_every_end_once() {
         for (i, fate) in Fate::ALL.iter().enumerate() {

@@ -1,17 +1,17 @@
-//! What was made to go wrong on purpose.
+//! Faults that were injected on purpose.
 
 use serde::{Deserialize, Serialize};
 
-/// How often something went wrong on purpose on one half of a port
+/// Number of faults injected on purpose on one half of a port
 /// ([`wrap::Faulty`](crate::wrap::Faulty)).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FaultCounters {
-    /// Frames that vanished. A receiving half never handed them over; on the transmitting half
+    /// Frames that were dropped. A receiving half never handed them over; on the transmitting half
     /// they are also among the [lost](crate::TxCounters::lost).
     pub dropped: u64,
     /// Second frames, after those that were duplicated. A receiving half handed them over as
-    /// further frames; on the transmitting half they are sent, lost or held like others, but nobody
-    /// gave them to the port.
+    /// further frames; on the transmitting half they are sent, lost or held like others, but were
+    /// not given to the port.
     pub duplicated: u64,
     /// Frames with a changed bit.
     pub corrupted: u64,
@@ -20,13 +20,13 @@ pub struct FaultCounters {
 }
 
 impl FaultCounters {
-    /// Did nothing go wrong on purpose?
+    /// Returns whether there were no faults.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What was counted since the counters stood at `base`.
+    /// Returns the counts since the counters were at `base`.
     pub(crate) const fn since(&self, base: &Self) -> Self {
         Self {
             dropped: self.dropped.saturating_sub(base.dropped),

@@ -16,7 +16,7 @@ pub trait Receive {
     /// gateway's time.
     ///
     /// # Errors
-    /// [`PortError`] where the port cannot go on.
+    /// [`PortError`] if the port cannot go on.
     fn receive(
         &mut self,
         now: Nanos,
@@ -24,51 +24,51 @@ pub trait Receive {
         take: &mut dyn FnMut(Received<'_>),
     ) -> Result<RxReport, PortError>;
 
-    /// Call again at this time at the latest, in the time that is passed in; `None` where only
-    /// something from outside brings frames.
+    /// Returns the latest time for the next call, in the time that is passed in; `None` if only
+    /// external events bring frames.
     fn deadline(&self) -> Option<Nanos>;
 
-    /// What was counted so far.
+    /// Returns the counters.
     fn counters(&self) -> RxCounters;
 
-    /// Says which frames can be of use from now on, so that a port may leave the others out
-    /// (kernel filters). It may still hand over more than that; it loses no frame that both
-    /// the old and the new interest name. Called at the start and after a reload.
+    /// Sets which frames are of use from now on, so that a port may leave the others out (kernel
+    /// filters). It may still hand over more than those; it loses no frame that is in both the old
+    /// and the new interest. Called at the start and after a reload.
     ///
     /// # Errors
-    /// [`PortError`] where the port cannot go on.
+    /// [`PortError`] if the port cannot go on.
     fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
         let _ = interest;
         Ok(())
     }
 
-    /// Can frames come in at the moment? False while an interface is down or gone.
+    /// Returns whether frames can come in at the moment. False while an interface is down or gone.
     fn is_up(&self) -> bool {
         true
     }
 
-    /// Can its frames wait where they are (in a file, in a pipe) until the destinations have room?
-    /// Such a half is asked for no more frames than [`Transmit::room`] of its destinations says.
-    /// All others are asked always, and what finds no room is refused and counted. It never
-    /// changes.
+    /// Returns whether its frames can wait where they are (in a file, in a pipe) until the
+    /// destinations have room. Such a half is asked for no more frames than [`Transmit::room`] of
+    /// its destinations allows. All other halves are always asked, and frames without room are
+    /// refused and counted. The result never changes.
     fn can_wait(&self) -> bool {
         false
     }
 
-    /// How the port's interface takes part in its bus. A change is announced by
-    /// [`RxReport::news`]; the engine asks only then.
+    /// Returns the state of the port's interface on its bus. A change is announced by
+    /// [`RxReport::news`]; the engine only asks then.
     fn link(&self) -> LinkState {
         LinkState::Up
     }
 
-    /// A sentence that a user should be told now, each once: why a peer was sent away. Announced by
-    /// [`RxReport::news`].
+    /// Returns a message that a user should get immediately, each once: for example why a peer was
+    /// refused. Announced by [`RxReport::news`].
     fn take_alarm(&mut self) -> Option<String> {
         None
     }
 
-    /// What a user should be told besides the counters, in sentences: the first bad lines of a
-    /// log, why an interface was lost. Bounded; not for every batch.
+    /// Returns information for a user in addition to the counters, in sentences: the first bad
+    /// lines of a log, why an interface was lost. Bounded; not called for every batch.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
@@ -76,66 +76,69 @@ pub trait Receive {
 
 /// The transmitting half of a port.
 pub trait Transmit {
-    /// Takes a frame for transmission, or refuses it; never blocks, never allocates. What was
-    /// taken may wait until [`Transmit::flush`].
+    /// Takes a frame for transmission, or refuses it; never blocks, never allocates. A frame that
+    /// was taken may wait until [`Transmit::flush`].
     ///
     /// # Errors
-    /// [`Refused`] says why not; the frame is untouched.
+    /// [`Refused`] is the reason; the frame is untouched.
     fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused>;
 
-    /// Sends what waits, as far as the other side has room.
+    /// Sends the waiting frames, as far as the other side has room.
     ///
     /// # Errors
-    /// [`PortError`] where the port cannot go on.
+    /// [`PortError`] if the port cannot go on.
     fn flush(&mut self, now: Nanos) -> Result<FlushReport, PortError>;
 
-    /// While frames are held: flush again at this time at the latest, in the time that is passed
-    /// in; `None` where only something from outside makes room.
+    /// Returns the latest time for the next flush while frames are held, in the time that is passed
+    /// in; `None` if only external events make room.
     fn deadline(&self) -> Option<Nanos>;
 
-    /// What was counted so far.
+    /// Returns the counters.
     fn counters(&self) -> TxCounters;
 
-    /// How many frames it takes for certain before it says [`Refused::Full`]. A port that refuses
-    /// for another reason, such as an interface that is down, has room: nobody waits for it.
+    /// Returns the number of frames that it takes for certain before it returns [`Refused::Full`].
+    /// A port that refuses for another reason, such as an interface that is down, has room: the
+    /// engine does not wait for it.
     ///
-    /// While it has none, it says frames are held by [`Transmit::flush`], or another half of the
+    /// While it has no room, [`Transmit::flush`] reports held frames, or another half of the
     /// gateway has the deadline at which there may be room again.
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    /// Would it refuse this frame now, for another reason than [`Refused::Full`]? So a queue in
-    /// front of it ([`wrap::Queued`](crate::wrap::Queued)) can tell at once. A half that does not
-    /// know says `None`; what it refuses later is lost then.
+    /// Returns the reason why it would refuse this frame now, if it is another one than
+    /// [`Refused::Full`], so that a queue in front of it ([`wrap::Queued`](crate::wrap::Queued))
+    /// can refuse it immediately. A half that does not know returns `None`; if it refuses the frame
+    /// later, that frame is lost.
     fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
         let _ = (now, outgoing);
         None
     }
 
-    /// Gives back the only frame that it holds, as if it had never taken it, if nobody outside of
-    /// this process has seen it yet. Did it? So a queue in front of it can send a better one first.
-    /// A half that cannot, or holds none or several, says `false`, and all is as before.
+    /// Gives back the only frame that it holds, as if it had never taken it, if no other process
+    /// has seen it yet; returns whether it did. So a queue in front of it can send a better one
+    /// first. A half that cannot do so, or that holds none or several, returns `false`, and nothing
+    /// changes.
     fn recall(&mut self) -> bool {
         false
     }
 
-    /// Is nothing to be taken from the ports from which frames may come here, until
-    /// [`Transmit::room`] says that there is some? It never changes. Such a half says that frames
-    /// are held as long as it has no room, and wakes the engine by its own deadline or descriptor:
-    /// the receiving halves may all be waiting for it.
+    /// Returns whether no frames may be taken from the ports that route to this one, while
+    /// [`Transmit::room`] is 0. The result never changes. Such a half reports held frames as long
+    /// as it has no room, and wakes the engine by its own deadline or descriptor: the receiving
+    /// halves may all be waiting for it.
     fn makes_wait(&self) -> bool {
         false
     }
 
-    /// After an error: when it can be tried again, in the time that is passed in. From then on it
-    /// takes frames as before, and what it lost stays counted as lost. `None`: only a new port can
-    /// go on.
+    /// Returns the time at which it can be tried again after an error, in the time that is passed
+    /// in. From then on it takes frames as before, and its lost frames stay counted as lost.
+    /// `None`: only a new port can go on.
     fn retry_at(&self) -> Option<Nanos> {
         None
     }
 
-    /// What a user should be told besides the counters, as in [`Receive::remarks`].
+    /// Returns information for a user in addition to the counters, as [`Receive::remarks`] does.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }

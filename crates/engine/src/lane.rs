@@ -1,4 +1,4 @@
-//! A port inside the engine: its two halves, each with what is counted about it.
+//! A port inside the engine: its two halves, each with its counters.
 
 use crate::counters::{Copies, PortCount, PortState};
 use crate::error::PortError;
@@ -16,17 +16,17 @@ use route::Interest;
 pub struct NamedPort<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     /// Unique among the ports of one gateway.
     pub name: String,
-    /// Where frames come in.
+    /// The half from which frames come in.
     pub rx: R,
-    /// Where frames go out.
+    /// The half to which frames go out.
     pub tx: T,
 }
 
 impl<R: Receive, T> NamedPort<R, T> {
-    /// Tells the receiving half which frames can be of use.
+    /// Sets which frames are of use to the receiving half.
     ///
     /// # Errors
-    /// [`PortError`] where the port cannot go on.
+    /// [`PortError`] if the port cannot go on.
     pub fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
         self.rx.set_interest(interest)
     }
@@ -36,20 +36,20 @@ impl<R: Receive, T> NamedPort<R, T> {
 pub(crate) struct Receiver<R> {
     pub(crate) half: R,
     pub(crate) state: PortState,
-    /// What it was before the port failed.
+    /// The state before the port failed.
     pub(crate) before: PortState,
     pub(crate) received: u64,
     pub(crate) reported: u64,
     pub(crate) fates: Fates,
-    /// The caller knows that there is nothing to fetch: the next step passes over it.
+    /// The caller knows that there is nothing to receive: the next step skips this half.
     pub(crate) skip: bool,
     /// [`Receive::can_wait`].
     pub(crate) can_wait: bool,
-    /// A destination is one that [makes wait](Transmit::makes_wait).
+    /// A destination [makes this half wait](Transmit::makes_wait).
     pub(crate) held_back: bool,
-    /// It waits for room at a destination: until there is some, nobody need look at it.
+    /// It waits for room at a destination: until there is some, the half is not asked.
     pub(crate) blocked: bool,
-    /// What was told of its interface.
+    /// The last reported state of its interface.
     pub(crate) link: LinkState,
     base: RxCounters,
 }
@@ -58,24 +58,24 @@ pub(crate) struct Receiver<R> {
 pub(crate) struct Sender<T> {
     pub(crate) half: T,
     pub(crate) in_service: bool,
-    /// Was given frames since its last flush.
+    /// It was given frames since its last flush.
     pub(crate) touched: bool,
     /// Frames that waited after its last flush.
     pub(crate) held: usize,
     pub(crate) copies: Copies,
     pub(crate) failure: Option<Arc<str>>,
-    /// The failure was handed out as an event.
+    /// The failure was reported as an event.
     pub(crate) told: bool,
-    /// When a port that has failed is tried again: [`Transmit::retry_at`].
+    /// The time at which a failed port is tried again: [`Transmit::retry_at`].
     pub(crate) retry_at: Option<Nanos>,
-    /// It is in service again, and this was not yet handed out as an event.
+    /// It is in service again, and this was not reported as an event yet.
     pub(crate) recovered: bool,
-    /// What a port of this name counted before a reload put this one in its place.
+    /// Counters of the ports of this name that were replaced in reloads.
     pub(crate) past: PortCount,
     base: TxCounters,
 }
 
-/// What became of the frames that a removed port held.
+/// The fates of the frames that a removed port held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Settled {
     /// Sent after all.
@@ -138,18 +138,18 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
         count_port(&self.rx, &self.tx)
     }
 
-    /// What the port itself says of its frames, without its predecessors.
+    /// Returns the port's own counters, without those of its predecessors.
     pub(crate) fn sent_so_far(&self) -> TxCounters {
         self.tx.counters()
     }
 
-    /// Takes over the numbers of the port that this one replaces.
+    /// Takes over the counters of the port that this one replaces.
     pub(crate) fn continue_from(&mut self, past: &PortCount) {
         self.tx.past.add(past);
     }
 
-    /// Sends what is held; gives what still waits. A port that fails at this holds nothing any
-    /// more.
+    /// Sends the held frames; returns the number of those that still wait. A port that fails at
+    /// this holds nothing any more.
     pub(crate) fn flush(&mut self, now: Nanos) -> Result<usize, PortError> {
         if !self.tx.in_service {
             return Ok(0);
@@ -167,7 +167,7 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
         &self.tx.half
     }
 
-    /// What became of held frames since `then`; those that still wait are lost now.
+    /// Returns the fates of held frames since `then`; those that still wait are lost now.
     pub(crate) fn settle(mut self, then: &TxCounters) -> Settled {
         self.tx.in_service = false;
         let now = self.tx.counters();
@@ -180,14 +180,15 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
 }
 
 impl<R> Receiver<R> {
-    /// Can it bring frames now? Not if its input has ended, or if it waits for room.
+    /// Returns whether it can bring frames now. It cannot if its input has ended, or if it waits
+    /// for room.
     pub(crate) fn is_asked(&self) -> bool {
         self.state == PortState::Up && !self.blocked
     }
 }
 
 impl<R: Receive> Receiver<R> {
-    /// Is its interface in another state than was told?
+    /// Returns whether its interface is in another state than the reported one.
     pub(crate) fn has_news(&self) -> bool {
         self.link != self.half.link()
     }

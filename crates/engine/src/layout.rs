@@ -1,4 +1,4 @@
-//! What an engine is made for: its ports and routes by name and number.
+//! The layout of an engine: its ports and routes by name and number.
 
 use crate::error::EngineError;
 use alloc::collections::BTreeSet;
@@ -6,9 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use route::{Interest, PortId, Routes, Table};
 
-/// What the port with this index must receive so that every route can work: for
+/// Returns which frames the port with this index must receive so that every route can work: for
 /// [`Receive::set_interest`](crate::Receive::set_interest) when a port is opened.
-/// [`Engine::apply`](crate::Engine::apply) says it again after a reload.
+/// [`Engine::apply`](crate::Engine::apply) sets it again after a reload.
 #[must_use]
 pub fn interest(table: &Table, port: usize) -> Interest {
     match u16::try_from(port) {
@@ -17,17 +17,17 @@ pub fn interest(table: &Table, port: usize) -> Interest {
     }
 }
 
-/// The names that counters belong to, by index.
+/// The names to which counters belong, by index.
 #[derive(PartialEq, Eq, Debug, Default)]
 pub struct Layout {
-    /// Ports, as [`PortId`] counts them.
+    /// Names of the ports, indexed by [`PortId`].
     pub ports: Vec<String>,
-    /// Routes, as [`route::RouteId`] counts them.
+    /// Names of the routes, indexed by [`route::RouteId`].
     pub routes: Vec<String>,
 }
 
 impl Layout {
-    /// The names, if table, routes and ports belong together.
+    /// Returns the names, if table, routes and ports belong together.
     pub(crate) fn new(
         ports: Vec<String>,
         table: &Table,

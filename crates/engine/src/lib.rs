@@ -1,30 +1,31 @@
-//! Moves frames between ports, as a routing table says, and counts each one.
+//! Moves frames between ports according to a routing table, and counts each one.
 //!
 //! * A **port** is one attachment to a bus. It has two halves, because an engine receives from one
 //!   port while it transmits on others and, for can-gw's `-i`, on the same one: [`Receive`] and
 //!   [`Transmit`].
 //! * [`Engine`] receives from every port in turn, lets the [`route::Table`] decide and hands the
-//!   copies to their ports. It counts each frame to exactly one [`Fate`].
-//! * [`Snapshot`] is what was counted, and [`Snapshot::check`] proves that it adds up.
-//! * [`Change`] takes an engine from one table and set of ports to the next without losing a frame.
-//! * [`Nothing`] and [`Nowhere`] are halves of ports that go one way only; [`wrap`] has halves
-//!   around halves, which show what passes and which fail on purpose.
+//!   copies to their ports. It counts each frame under exactly one [`Fate`].
+//! * [`Snapshot`] holds all counters, and [`Snapshot::check`] proves that they add up.
+//! * [`Change`] switches an engine from one table and set of ports to the next without losing a
+//!   frame.
+//! * [`Nothing`] and [`Nowhere`] are halves for ports that work in one direction only; [`wrap`] has
+//!   halves around halves, which show the passing frames or fail on purpose.
 //!
-//! This crate knows no operating system: no descriptor, no thread, no clock, no log. Time is passed
-//! in. So the same code runs in a process, on a simulated bus, in a test and on bare metal.
+//! This crate depends on no operating system: no descriptor, no thread, no clock, no log. Time is
+//! passed in. So the same code runs in a process, on a simulated bus, in a test and on bare metal.
 //!
 //! # How frames pass
 //!
 //! Both halves work in batches and never block.
 //!
 //! * Receiving hands each frame to a closure *in place*: in the buffer that a system call filled,
-//!   in a ring, in a controller's mailbox. Nothing is copied that the routes do not change.
-//! * Transmitting writes each frame straight to where it leaves from (a slot of a ring, a mailbox).
-//!   A flush after the batch tells the other side.
+//!   in a ring, in a controller's mailbox. A frame that the routes do not change is not copied.
+//! * Transmitting writes each frame directly to the place from which it leaves (a slot of a ring, a
+//!   mailbox). A flush after the batch notifies the other side.
 //!
-//! What a half waits for when it has nothing to do is not the engine's to know, except for a time:
-//! [`Receive::deadline`], [`Transmit::deadline`]. `Engine<R, T>` is generic over its halves, so
-//! that whoever drives it can hold halves that know more, a file descriptor for example.
+//! The engine does not know what an idle half waits for, except for a time: [`Receive::deadline`],
+//! [`Transmit::deadline`]. `Engine<R, T>` is generic over its halves, so that the caller can use
+//! halves with more properties, a file descriptor for example.
 //!
 //! # Example
 //!

@@ -1,9 +1,9 @@
-//! How a port's interface takes part in its bus.
+//! The state of a port's interface on its bus.
 
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// How a port's interface takes part in its bus. A port without such a thing (a log) is always up.
+/// The state of a port's interface on its bus. A port without an interface (a log) is always up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkState {
@@ -18,18 +18,18 @@ pub enum LinkState {
     BusOff,
     /// The interface is switched off, or has no carrier.
     Down,
-    /// There is no such interface.
+    /// The interface does not exist.
     Gone,
 }
 
 impl LinkState {
-    /// Can frames pass?
+    /// Returns whether frames can pass.
     #[must_use]
     pub const fn passes(self) -> bool {
         matches!(self, Self::Up | Self::ErrorWarning | Self::ErrorPassive)
     }
 
-    /// A word for people.
+    /// Returns a word for people.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -1,10 +1,11 @@
-//! What did not arrive, of all that came in.
+//! Frames that came in or should have come in, and did not arrive.
 
 use crate::snapshot::Snapshot;
 use core::fmt;
 
-/// Frames and copies that did not arrive and that nobody asked to stop. Rules, limits and faults on
-/// purpose are not among them; what a full or slow queue drops is, whatever rule chose the frame.
+/// Frames and copies that did not arrive and that no rule was asked to stop. Rules, limits and
+/// injected faults are not included; frames that a full or slow queue drops are, whatever rule
+/// selected the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Losses {
     /// Copies that a full queue refused.
@@ -13,25 +14,25 @@ pub struct Losses {
     pub undeliverable: u128,
     /// Copies that a port took and did not send.
     pub lost: u128,
-    /// Copies that waited in a port's queue as long as it lets a frame wait.
+    /// Copies that waited in a port's queue for its maximum time.
     pub expired: u128,
     /// Copies that made room in a full queue for newer ones.
     pub displaced: u128,
     /// Frames that were lost before the gateway saw them: a receive queue was full.
     pub overrun: u128,
-    /// What came and was no frame: bad lines of a log.
+    /// Input that was not a valid frame: bad lines of a log.
     pub malformed: u128,
 }
 
 impl Losses {
-    /// Was there none?
+    /// Returns whether there are no losses.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Those that are not 0, with a comma between two.
+/// Displays those that are not 0, separated by commas.
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = [
@@ -55,7 +56,7 @@ impl fmt::Display for Losses {
 }
 
 impl Snapshot {
-    /// What did not arrive, since the start.
+    /// Returns the losses since the start.
     #[must_use]
     pub fn losses(&self) -> Losses {
         let mut all = Losses::default();

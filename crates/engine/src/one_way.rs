@@ -1,4 +1,4 @@
-//! The other half of a port that goes one way only.
+//! The other half of a port that works in one direction only.
 
 use crate::error::PortError;
 use crate::half::{Receive, Transmit};
@@ -6,7 +6,7 @@ use crate::passing::{Outgoing, Received};
 use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
 use frame::Nanos;
 
-/// A receiving half from which nothing ever comes: of a log that is only written.
+/// A receiving half that never has frames: of a log that is only written.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nothing;
 
@@ -32,7 +32,7 @@ impl Receive for Nothing {
     }
 }
 
-/// A transmitting half that carries nothing: of a log that is only read.
+/// A transmitting half that carries no frames: of a log that is only read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nowhere;
 

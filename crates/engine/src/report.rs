@@ -1,39 +1,39 @@
-//! What a half of a port answers and counts.
+//! Results and counters of a half of a port.
 
 use crate::faults::FaultCounters;
 use serde::{Deserialize, Serialize};
 
-/// What a call of [`Receive::receive`](crate::Receive::receive) did.
+/// The result of a call of [`Receive::receive`](crate::Receive::receive).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RxReport {
     /// Frames handed over.
     pub frames: usize,
-    /// There may be more at once: call again before waiting.
+    /// More frames may be available immediately: call again before waiting.
     pub more: bool,
-    /// Nothing will ever come again (end of a file).
+    /// No frame will ever come again (end of a file).
     pub finished: bool,
-    /// [`Receive::link`](crate::Receive::link) may say something else than before.
+    /// The result of [`Receive::link`](crate::Receive::link) may have changed.
     pub news: bool,
     /// Frames that the transmitting half of this port held have left or were given up: it is
-    /// flushed once more, so that it says what it holds still.
+    /// flushed once more, so that it reports what it still holds.
     pub ended: bool,
 }
 
-/// What [`Transmit::flush`](crate::Transmit::flush) did.
+/// The result of [`Transmit::flush`](crate::Transmit::flush).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlushReport {
     /// Frames that left in this call.
     pub sent: usize,
-    /// Frames that wait for another call. (A frame in a bus's own transmit queue does not: it
-    /// shows in [`TxCounters::held`] only.)
+    /// Frames that wait for another call. (A frame in a bus's own transmit queue does not: it is
+    /// only in [`TxCounters::held`].)
     pub held: usize,
 }
 
-/// A frame was taken; its further fate is the port's to count ([`TxCounters`]).
+/// The result that a frame was taken; the port counts its further fate ([`TxCounters`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Accepted;
 
-/// Why a port did not take a frame.
+/// Reason why a port did not take a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// Its queue is full.
@@ -44,24 +44,24 @@ pub enum Refused {
     Unsupported,
 }
 
-/// What a port counts of its receiving side. Frames counted here never reached the gateway.
+/// Counters of a port's receiving side. Frames counted here never reached the gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RxCounters {
-    /// Lost because a receive queue was full: the socket's (SO_RXQ_OVFL), or the controller's FIFO.
-    /// Controllers of SocketCAN report an overflow and not how many frames it cost: each report
-    /// counts as one.
+    /// Frames that were lost because a receive queue was full: the socket's (SO_RXQ_OVFL), or the
+    /// controller's FIFO. SocketCAN's controllers report an overflow but not the number of lost
+    /// frames: each report counts as one.
     pub overrun: u64,
-    /// Input that was no frame: a bad line of a log, a short read.
+    /// Input that was not a valid frame: a bad line of a log, a short read.
     pub malformed: u64,
-    /// Error frames of the controller that were seen and not handed on.
+    /// Error frames of the controller that were received and not handed on.
     pub error_frames: u64,
-    /// How often the port was lost and taken up again.
+    /// Number of times that the port was lost and opened again.
     pub reopened: u64,
-    /// Frames that programs on this machine sent, where the port can tell. They are among the
-    /// frames received.
+    /// Frames that programs on this machine sent, if the port can distinguish them. They are among
+    /// the frames received.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub local: u64,
-    /// What went wrong on purpose.
+    /// Faults that were injected on purpose.
     #[serde(default, skip_serializing_if = "FaultCounters::is_none")]
     pub faults: FaultCounters,
 }
@@ -75,7 +75,7 @@ const fn is_zero(number: &u64) -> bool {
 }
 
 impl RxCounters {
-    /// What was counted since the counters stood at `base`.
+    /// Returns the counts since the counters were at `base`.
     #[must_use]
     pub(crate) const fn since(&self, base: &Self) -> Self {
         Self {
@@ -98,46 +98,48 @@ impl RxCounters {
     }
 }
 
-/// What a port counts of its transmitting side: the fate of frames after
-/// [`Transmit::transmit`](crate::Transmit::transmit) took them. `taken + faults.duplicated =
-/// sent + lost + expired + displaced + held`, always.
+/// Counters of a port's transmitting side: the fate of frames after
+/// [`Transmit::transmit`](crate::Transmit::transmit) took them. `taken + faults.duplicated = sent +
+/// lost + expired + displaced + held`, always.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TxCounters {
     /// Frames taken by [`Transmit::transmit`](crate::Transmit::transmit).
     pub taken: u64,
-    /// Handed to the kernel, written to the file, sent on the bus.
+    /// Frames that were handed to the kernel, written to the file, or sent on the bus.
     pub sent: u64,
-    /// Taken and then lost: interface gone or down, bus-off, one-shot failure, or still waiting
-    /// when the port failed or was closed.
+    /// Frames that were taken and then lost: interface gone or down, bus-off, one-shot failure, or
+    /// still waiting when the port failed or was closed.
     pub lost: u64,
-    /// Taken and dropped, because they had waited as long as the port lets a frame wait.
+    /// Frames that were taken and dropped, because they had waited for the port's maximum time.
     #[serde(default)]
     pub expired: u64,
-    /// Taken and dropped, because the queue was full and a newer frame was to have the place.
+    /// Frames that were taken and dropped, because the queue was full and a newer frame took the
+    /// place.
     #[serde(default)]
     pub displaced: u64,
-    /// Taken and still waiting.
+    /// Frames that were taken and are still waiting.
     pub held: u64,
-    /// Times that the other side had no room (ENOBUFS, a full ring) and the frame was kept.
+    /// Number of times that the other side had no room (ENOBUFS, a full ring) and the frame was
+    /// kept.
     pub stalled: u64,
-    /// What went wrong on purpose.
+    /// Faults that were injected on purpose.
     #[serde(default, skip_serializing_if = "FaultCounters::is_none")]
     pub faults: FaultCounters,
 }
 
 impl TxCounters {
-    /// Frames whose end is known.
+    /// Returns the number of frames whose end is known.
     #[must_use]
     pub const fn gone(&self) -> u64 {
         self.sent + self.lost + self.expired + self.displaced
     }
 
-    /// What became of frames since the counters stood at `base`. `over`: the port will send
-    /// nothing more, so what it holds is lost.
+    /// Returns the counts since the counters were at `base`. `over`: the port will send nothing
+    /// more, so the frames that it holds are lost.
     #[must_use]
     pub(crate) fn since(&self, base: &Self, over: bool) -> Self {
-        // Frames that were held at `base` belong to whoever handed them in. They leave first, so
-        // the port's `sent`, `lost` and `held` of before count as one: gone.
+        // Frames that were held at `base` are not counted here. They leave first, so the port's
+        // `sent`, `lost` and `held` at `base` count as one: gone.
         let before = base.gone() + base.held;
         let faults = self.faults.since(&base.faults);
         let taken = self.taken.saturating_sub(base.taken);

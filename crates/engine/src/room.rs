@@ -1,19 +1,19 @@
-//! Which destinations a port's frames may need room in.
+//! The destinations in which a port's frames may need room.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use route::{Mode, PortId, Routes};
 
-/// A destination of a port, by the routes.
+/// A destination of a port, according to the routes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Destination {
-    /// Its number.
+    /// Index of the destination.
     pub(crate) port: usize,
-    /// How many copies of one frame it may be offered at most. At least 1.
+    /// Maximum number of copies of one frame that it may be offered. At least 1.
     pub(crate) copies: usize,
 }
 
-/// For each port, where its frames may go.
+/// Returns the possible destinations of each port's frames.
 pub(crate) fn destinations(routes: &Routes, ports: usize) -> Vec<Vec<Destination>> {
     let mut copies: BTreeMap<(PortId, PortId), usize> = BTreeMap::new();
     for route in &routes.routes {

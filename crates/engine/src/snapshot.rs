@@ -1,4 +1,4 @@
-//! All numbers of a gateway at one moment, with names, and the proof that they add up.
+//! All counters of a gateway at one moment, with names, and the proof that they add up.
 
 use crate::counters::{Copies, Counts, PortCount, RouteCount};
 use crate::fate::Fate;
@@ -8,54 +8,54 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-/// All numbers of a gateway at one moment between two batches.
+/// All counters of a gateway at one moment between two batches.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The gateway's time at its last step, ns; the epoch is the caller's (bus time, or the
     /// start of the run).
     pub at_ns: u64,
-    /// Reloads since the start.
+    /// Number of reloads since the start.
     pub reloads: u64,
-    /// In the order of the file.
+    /// The ports, in the order of the file.
     pub ports: Vec<PortRow>,
-    /// In the order of the file.
+    /// The routes, in the order of the file.
     pub routes: Vec<RouteRow>,
-    /// All ports that reloads took away, together.
+    /// Sums of all ports that reloads removed.
     pub retired_ports: PortCount,
-    /// All routes that reloads took away, together.
+    /// Sums of all routes that reloads removed.
     pub retired_routes: RouteCount,
 }
 
-/// A port's numbers.
+/// The counters of a port.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PortRow {
-    /// The port.
+    /// The port's name.
     pub name: String,
-    /// Its numbers.
+    /// The port's counters.
     #[serde(flatten)]
     pub count: PortCount,
-    /// Why it is out of service.
+    /// Reason why it is out of service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
 
-/// A route's numbers.
+/// The counters of a route.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RouteRow {
-    /// The route.
+    /// The route's name.
     pub name: String,
-    /// Its numbers.
+    /// The route's counters.
     #[serde(flatten)]
     pub count: RouteCount,
 }
 
-/// Two numbers that must agree and do not: a mistake in cangate, never a user's.
+/// Two numbers that must be equal and are not: a bug in cangate, never a user's mistake.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("{place}: {what} ({left} against {right})")]
 pub struct Imbalance {
     /// The port or route, a fate, or "all".
     pub place: String,
-    /// What must hold.
+    /// The condition that must hold.
     pub what: &'static str,
     /// The first number.
     pub left: u128,
@@ -64,7 +64,7 @@ pub struct Imbalance {
 }
 
 impl Snapshot {
-    /// Numbers with the names that they belong to.
+    /// Combines counters with the names to which they belong.
     #[must_use]
     pub fn new(layout: &Layout, counts: &Counts) -> Self {
         let ports = layout.ports.iter().zip(&counts.ports).enumerate();
@@ -95,7 +95,7 @@ impl Snapshot {
         }
     }
 
-    /// The port of this name.
+    /// Returns the port of this name.
     #[must_use]
     pub fn port(&self, name: &str) -> Option<&PortCount> {
         self.ports
@@ -104,7 +104,7 @@ impl Snapshot {
             .map(|row| &row.count)
     }
 
-    /// The route of this name.
+    /// Returns the route of this name.
     #[must_use]
     pub fn route(&self, name: &str) -> Option<&RouteCount> {
         self.routes
@@ -113,13 +113,13 @@ impl Snapshot {
             .map(|row| &row.count)
     }
 
-    /// Frames received by all ports since the start.
+    /// Returns the number of frames received by all ports since the start.
     #[must_use]
     pub fn received(&self) -> u128 {
         self.port_sum(|port| port.received.into())
     }
 
-    /// Frames of one fate, of all ports since the start.
+    /// Returns the number of frames with one fate, of all ports since the start.
     #[must_use]
     pub fn frames(&self, fate: Fate) -> u128 {
         self.port_sum(|port| port.fates.of(fate).into())
@@ -146,16 +146,17 @@ impl Snapshot {
         self.all_routes().map(|(_, count)| part(count)).sum()
     }
 
-    /// Do all sums add up?
+    /// Checks that all sums add up.
     ///
-    /// * A port: what it handed over, counted when it came, is what it says it handed over, and
-    ///   the sum of the fates. Copies offered are copies answered; copies accepted are what the
-    ///   port says it took, and these, with the second frames of those that it duplicated on
-    ///   purpose, are sent, lost, expired, displaced or held.
-    /// * A route: frames taken are frames forwarded or ended there; copies offered are copies
+    /// * A port: the frames that it handed over, as counted on arrival, equal the port's own
+    ///   report, and the sum of the fates. Copies offered equal copies answered; copies accepted
+    ///   equal those that the port reports to have taken, and these, with the second frames of
+    ///   those that it duplicated on purpose, equal those that are sent, lost, expired, displaced
+    ///   or held.
+    /// * A route: frames taken equal frames forwarded or ended there; copies offered equal copies
     ///   answered.
-    /// * All: copies by destination are copies by route, answer by answer; and for each fate
-    ///   there are at least as many copies, or ends in routes, as frames.
+    /// * All: copies by destination equal copies by route, for each kind of answer; and for each
+    ///   fate there are at least as many copies, or ends in routes, as frames.
     ///
     /// # Errors
     /// The first [`Imbalance`].
@@ -207,7 +208,7 @@ impl Snapshot {
         self.check_across()
     }
 
-    /// What must hold between ports and routes.
+    /// Checks the conditions between ports and routes.
     fn check_across(&self) -> Result<(), Imbalance> {
         type Part = fn(&Copies) -> u64;
         let parts: [(&str, Part); 5] = [

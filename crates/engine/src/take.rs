@@ -1,4 +1,4 @@
-//! One batch of frames, from the port where they came in to their destinations.
+//! One batch of frames, from the receiving port to its destinations.
 
 use crate::batch::Batch;
 use crate::counters::PortState;
@@ -12,8 +12,8 @@ use frame::Nanos;
 use route::{Arrival, PortId};
 
 impl<R: Receive, T: Transmit> Engine<R, T> {
-    /// Receives a batch from a port, decides about its frames, and flushes the ports that were
-    /// given some. Gives the number of frames, and whether there may be more at once.
+    /// Receives a batch from a port, decides about its frames, and flushes the ports that got some.
+    /// Returns the number of frames, and whether more may be available immediately.
     pub(crate) fn take_batch(&mut self, from: usize, now: Nanos) -> (usize, bool) {
         let Some(source) = self.rx.get_mut(from) else {
             return (0, false);
@@ -31,7 +31,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         (frames, more)
     }
 
-    /// Notes which ports are asked for no more than some destination has room for.
+    /// Records which ports are asked only for as many frames as a destination that makes them wait
+    /// has room for.
     pub(crate) fn note_who_is_held_back(&mut self) {
         let Self {
             rx,
@@ -45,8 +46,8 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
     }
 
-    /// As [`Self::take_batch`], from a port whose frames can wait, or are to: no more frames than
-    /// their destinations have room for.
+    /// Does the same as [`Self::take_batch`] for a port whose frames can wait, or must wait: takes
+    /// no more frames than their destinations have room for.
     fn take_what_has_room(&mut self, from: usize, now: Nanos) -> (usize, bool) {
         let (mut frames, mut more) = (0, false);
         let mut full = false;
@@ -73,9 +74,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         (frames, (more || full) && !blocked)
     }
 
-    /// How many frames of this port all its destinations have room for, or, where its frames cannot
-    /// wait, those that make them wait. Where one has less room than a single frame may need, it is
-    /// one frame each time that nothing waits there.
+    /// Returns the number of frames of this port for which all its destinations have room, or, if
+    /// its frames cannot wait, those destinations that make them wait. A destination with less room
+    /// than a single frame may need counts as room for one frame whenever no frame waits there.
     fn room_for(&self, from: usize) -> usize {
         let all = self.rx.get(from).is_some_and(|source| source.can_wait);
         let to = self.destinations.get(from).map_or(&[][..], Vec::as_slice);
@@ -92,7 +93,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         room.min().unwrap_or(usize::MAX)
     }
 
-    /// Takes frames from a port and gives their copies to the destinations, which are not flushed.
+    /// Takes frames from a port and gives their copies to the destinations, without flushing these.
     #[inline]
     fn hand_over(&mut self, from: usize, now: Nanos, budget: usize) -> (usize, bool) {
         let Self {
@@ -154,7 +155,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                 report.more && !report.finished
             }
             Err(error) => {
-                // A failing port makes no report.
+                // A failing port returns no report.
                 source.reported += frames;
                 self.fail(from, &error);
                 false

@@ -7,18 +7,18 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// A fixed list of reasons.
 pub trait Reason: Copy + 'static {
-    /// All of them, each at its own [`Reason::index`].
+    /// All reasons, each at its own [`Reason::index`].
     const ALL: &'static [Self];
 
-    /// Its place in the list.
+    /// Returns its index in the list.
     fn index(self) -> usize;
 
-    /// Its key in JSON.
+    /// Returns its key in JSON.
     fn key(self) -> &'static str;
 }
 
-/// How many frames came to each of `N` reasons `K`. In JSON an object with the reasons' keys, in
-/// the order of the list.
+/// Number of frames for each of `N` reasons `K`. In JSON, it is an object with the reasons' keys,
+/// in the order of the list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tally<K, const N: usize> {
     numbers: [u64; N],
@@ -40,19 +40,20 @@ impl<K: Reason, const N: usize> Tally<K, N> {
         }
     }
 
-    /// The frames of one reason.
+    /// Returns the number of frames of one reason.
     #[must_use]
     pub fn of(&self, why: K) -> u64 {
         self.numbers.get(why.index()).copied().unwrap_or(0)
     }
 
-    /// All frames. 128 bits, because the numbers may come from a stranger's JSON.
+    /// Returns the number of all frames. 128 bits, because the numbers may come from untrusted
+    /// JSON.
     #[must_use]
     pub fn total(&self) -> u128 {
         self.numbers.iter().map(|&n| u128::from(n)).sum()
     }
 
-    /// Each reason with its number, in the order of the list.
+    /// Returns each reason with its number, in the order of the list.
     pub fn iter(&self) -> impl Iterator<Item = (K, u64)> + '_ {
         K::ALL.iter().copied().zip(self.numbers)
     }
@@ -64,7 +65,7 @@ impl<K: Reason, const N: usize> Tally<K, N> {
     }
 }
 
-/// Numbers in the order of the list.
+/// Converts numbers in the order of the list.
 impl<K, const N: usize> From<[u64; N]> for Tally<K, N> {
     fn from(numbers: [u64; N]) -> Self {
         Self {
@@ -98,7 +99,7 @@ impl<K: Reason, const N: usize> Serialize for Tally<K, N> {
 }
 
 impl<'de, K: Reason, const N: usize> Deserialize<'de> for Tally<K, N> {
-    /// Every reason must be there, and once; keys of others are passed over.
+    /// Requires every reason exactly once; unknown keys are ignored.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Numbers(PhantomData))
     }
@@ -135,7 +136,7 @@ impl<'de, K: Reason, const N: usize> Visitor<'de> for Numbers<K, N> {
     }
 }
 
-/// The reason that a key names; none where the key is another's.
+/// The reason of a key; `None` for an unknown key.
 struct Key<K>(Option<K>);
 
 impl<'de, K: Reason> Deserialize<'de> for Key<K> {

@@ -1,4 +1,4 @@
-//! No allocation for a frame, and none for a reader's look at the counters.
+//! No allocation for a frame, and none when a reader gets the counters.
 #![allow(clippy::unwrap_used)]
 
 use engine::wrap::{Order, Queued, Rules, WhenFull};
@@ -170,13 +170,13 @@ fn a_queue_in_front_allocates_nothing() {
     }
 }
 
-/// Of many rounds, the fewest allocations.
+/// Returns the minimum number of allocations of many rounds.
 fn allocations(engine: &mut Engine) -> usize {
     let mut counts = Counts::default();
     engine.step(0);
     engine.count(&mut counts);
-    // The allocator counts for the whole process, and the test harness has a thread of its own
-    // that allocates now and then: an engine that allocated would do so in every round.
+    // The allocator counts for the whole process, and the test harness has its own thread that
+    // allocates occasionally: an engine that allocated would do so in every round.
     let mut least = usize::MAX;
     for round in 1..20 {
         let region = Region::new(ALLOCATOR);

@@ -1,4 +1,4 @@
-//! From one routing table and set of ports to the next. Scenarios as in `engine.rs`.
+//! The change from one routing table and set of ports to the next. Scenarios as in `engine.rs`.
 #![allow(clippy::unwrap_used, unused_attributes)]
 
 extern crate alloc;
@@ -38,7 +38,7 @@ scenarios! {
         assert_eq!(engine.snapshot().reloads, 1);
     }
 
-    /// Ports learn from a reload which frames are of use.
+    /// After a reload, ports get the set of frames that are of use.
     fn a_reload_tells_ports_their_interest() {
         let mut routes = all(vec![route("r", &[0], &[1])]);
         let (mut engine, handles) = engine(PORTS, &routes);
@@ -69,7 +69,8 @@ scenarios! {
         assert_eq!(handles[3].inside().closed, 2);
     }
 
-    /// What a removed port still holds is sent or lost, and is booked where its counters went on.
+    /// Frames that a removed port still holds are sent or lost, and are counted where its counters
+    /// continue.
     fn what_a_replaced_port_held_is_booked_with_its_successor() {
         let routes = all(vec![route("r", &[0], &[3])]);
         let (mut engine, handles) = engine(PORTS, &routes);
@@ -94,7 +95,7 @@ scenarios! {
         assert_eq!((tx.taken, tx.sent, tx.lost, tx.held), (5, 2, 3, 0));
     }
 
-    /// A removed port that fails says so to whoever flushes it, and holds nothing any more.
+    /// A removed port that fails returns an error from its flush, and holds nothing any more.
     fn a_removed_port_that_fails_says_so() {
         let routes = all(vec![route("r", &[0], &[3])]);
         let (mut engine, handles) = engine(PORTS, &routes);

@@ -55,7 +55,7 @@ scenarios! {
         assert_eq!(snapshot.port("p1").unwrap().tx.sent, 100);
     }
 
-    /// Ports that are known to have nothing are passed over once; others never are.
+    /// Ports that are known to have no frames are skipped once; others never are.
     fn what_is_not_ready_is_not_asked() {
         let routes = all(vec![route("r", &[0, 1, 2], &[3])]);
         let (mut engine, ports) = engine(4, &routes);
@@ -234,8 +234,8 @@ scenarios! {
         assert_eq!(told(&mut engine), [""; 0]);
     }
 
-    /// A port that says when it can be tried again is back then, and what it could not take
-    /// meanwhile is counted.
+    /// A port that returns a time for a retry is in service again then, and frames that it could
+    /// not take meanwhile are counted.
     fn a_port_that_can_be_tried_again_is_back_in_its_time() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         ports[1].inside().flush_fails = true;
@@ -266,7 +266,7 @@ scenarios! {
         assert!(ports[1].sent_tokens().contains(&3));
     }
 
-    /// What the engine has to say of a failure it says once, and in the step's report.
+    /// A failure is reported once by the engine, and in the step's report.
     fn a_failure_is_told_once() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         assert!(!engine.step(0).events);
@@ -284,7 +284,8 @@ scenarios! {
         assert!(!engine.step(2).events);
     }
 
-    /// What an interface did between two calls is one event; what was told is not told again.
+    /// Changes of an interface between two calls are one event; a reported change is not reported
+    /// again.
     fn a_link_that_changes_is_told_once_with_its_last_state() {
         let (mut engine, ports) = engine(2, &all(vec![route("r", &[0], &[1])]));
         let told = |engine: &mut Engine| {
@@ -362,7 +363,7 @@ scenarios! {
         only_fate(&engine, Fate::Routed, 3);
     }
 
-    /// A flooded port does not keep another one waiting for more than one budget.
+    /// A flooded port does not delay another one by more than one budget.
     fn a_flood_on_one_port_leaves_the_others_their_turn() {
         let routes = all(vec![route("r", &[0, 1], &[2])]);
         let (engine, ports) = engine(3, &routes);
@@ -374,7 +375,7 @@ scenarios! {
         assert_eq!(step.frames, 12);
         let sent = ports[2].sent_tokens();
         assert!(sent.contains(&20_003));
-        // Who begins changes.
+        // The port that begins changes.
         ports[1].feed(30_000..30_001);
         engine.step(1);
         assert_eq!(ports[2].sent_tokens()[12], 30_000);

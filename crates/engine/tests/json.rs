@@ -8,7 +8,7 @@ use common::{all, engine, route};
 use engine::{Fate, Fates, RouteCount, Snapshot, Stops};
 use route::{Action, OffsetId, RateLimit, Stop};
 
-/// Something of every kind: routed, refused, undeliverable, above the rate, dropped by rule, an ID
+/// One case of every kind: routed, refused, undeliverable, above the rate, dropped by rule, an ID
 /// out of range, no route; a frame that is held; a port that failed.
 fn snapshot() -> Snapshot {
     let mut limited = route("limited", &[0], &[1]);
@@ -37,7 +37,7 @@ fn snapshot() -> Snapshot {
     snapshot
 }
 
-/// The text is what cangate wrote before the engine was a crate of its own.
+/// The text is the output of cangate from the time before the engine was a separate crate.
 #[test]
 fn the_counters_as_json_stay_as_they_are() {
     let text = serde_json::to_string(&snapshot()).unwrap();
@@ -73,7 +73,7 @@ fn a_tally_needs_every_key_once_and_passes_over_others() {
     assert!(stops("{\"too_long\":-1}").is_err());
 }
 
-/// Within a route's numbers, too, where the keys stand among others.
+/// Also within a route's counters, where the keys are among others.
 #[test]
 fn a_route_without_a_reason_is_refused() {
     let mut value = serde_json::to_value(RouteCount::default()).unwrap();

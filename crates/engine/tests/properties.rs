@@ -1,5 +1,5 @@
-//! Whatever the routes, the frames and the ports' moods: every sum adds up after every step, no
-//! counter ever goes down, and the fates are those of a slow count by hand.
+//! For any routes, frames and behaviour of ports: every sum adds up after every step, no counter
+//! ever decreases, and the fates are those of a slow reference count.
 #![allow(clippy::unwrap_used)]
 
 #[macro_use]
@@ -92,7 +92,7 @@ fn some_route() -> impl Strategy<Value = Route> {
         )
 }
 
-/// Routes that compile: where one alone does not, it is left out.
+/// Routes that compile: a route that does not compile alone is left out.
 fn some_routes() -> impl Strategy<Value = Routes> {
     (vec((some_route(), 0u8..12), 0..8), any::<bool>(), 1u8..4).prop_map(
         |(list, first, max_hops)| {
@@ -165,7 +165,7 @@ fn some_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Every number of a snapshot that may only grow, with its name.
+/// Returns every number of a snapshot that may only increase, with its name.
 fn growing(snapshot: &Snapshot) -> Vec<(String, u64)> {
     fn walk(path: &str, value: &serde_json::Value, out: &mut Vec<(String, u64)>) {
         match value {
@@ -228,11 +228,11 @@ fn start(routes: &Routes) -> (Engine, Vec<Handle>) {
     common::engine(usize::from(PORTS), routes)
 }
 
-/// What goes wrong on purpose on receiving and on sending; on half of the ports nothing does.
+/// Probabilities of faults on receiving and on sending; half of the ports have none.
 type Faults = Option<(Chances, Chances)>;
 
 fn some_faults() -> impl Strategy<Value = Faults> {
-    // Never and always are among them.
+    // Never and always are included.
     let chance = || prop_oneof![2 => 0.0..1.0, 1 => Just(0.0), 1 => Just(1.0)];
     let chances =
         (chance(), chance(), chance(), chance()).prop_map(|(drop, duplicate, corrupt, refuse)| {
@@ -246,7 +246,7 @@ fn some_faults() -> impl Strategy<Value = Faults> {
     proptest::option::of((chances.clone(), chances))
 }
 
-/// A port on which things go wrong on purpose.
+/// A port with injected faults.
 fn with_faults(port: NamedPort, faults: &Faults) -> NamedPort {
     let Some((receiving, sending)) = *faults else {
         return port;
@@ -296,8 +296,8 @@ proptest! {
                 Event::FailReceiving(port) => handles[usize::from(port)].inside().rx_fails = true,
                 Event::FailFlushing(port) => handles[usize::from(port)].inside().flush_fails = true,
                 Event::Reload(routes, anew, without_last) => {
-                    // Some ports are opened anew under their names; the last one is sometimes
-                    // taken away and put back at once, so that its number stays in the routes.
+                    // Some ports are opened again under their names; the last one is sometimes
+                    // removed and added again immediately, so that its number stays in the routes.
                     let next = (0..usize::from(PORTS)).map(|i| {
                         let name = format!("p{i}");
                         let gone = without_last && i + 1 == usize::from(PORTS);
@@ -311,7 +311,7 @@ proptest! {
                         } else if engine.layout().ports.contains(&name) {
                             PortChange::Keep(name)
                         } else {
-                            // It had another name since an earlier reload.
+                            // It has had another name since an earlier reload.
                             PortChange::Keep(engine.layout().ports[i].clone())
                         }
                     }).collect();
@@ -343,8 +343,8 @@ proptest! {
         prop_assert_eq!(after.retired_ports.tx.held, 0);
     }
 
-    /// Against a count by hand: each frame decided alone, its copies offered to ports whose
-    /// answer is known beforehand, its fate found by looking for each in turn.
+    /// Against a reference count: each frame is decided alone, its copies are offered to ports
+    /// whose answer is known beforehand, and its fate is found by checking each in turn.
     #[test]
     fn fates_are_those_of_a_slow_count(
         routes in some_routes(),
@@ -393,7 +393,7 @@ proptest! {
                 else { prop_assert_eq!(notes.taken, 0); Fate::NoRoute };
             *expected.entry(fate).or_insert(0u128) += 1;
             handles[usize::from(port)].inside().incoming.push_back((frame, hops, 0));
-            // One at a time: token buckets see the same order as the slow count.
+            // One at a time: token buckets see the same order as the reference count.
             engine.step(0);
         }
         let snapshot = engine.snapshot();
@@ -404,7 +404,7 @@ proptest! {
     }
 }
 
-/// The check is no ornament: every single number that is moved by one is found out.
+/// The check is effective: a change of any single number by one is detected.
 #[test]
 fn a_single_wrong_number_is_an_imbalance() {
     let routes = common::all(vec![common::route("r", &[0], &[1, 2])]);
@@ -418,8 +418,8 @@ fn a_single_wrong_number_is_an_imbalance() {
     let json = serde_json::to_value(&snapshot).unwrap();
     let mut paths = Vec::new();
     numbers(&json, String::new(), &mut paths);
-    // Nothing must add up with the time, with the number of reloads, and with what was lost
-    // before the gateway or had to wait.
+    // No sum includes the time, the number of reloads, and the frames that were lost before the
+    // gateway or had to wait.
     let free = ["/at_ns", "/reloads", "/rx/", "/stalled"];
     let mut tried = 0;
     for path in paths.iter().filter(|p| !free.iter().any(|f| p.contains(f))) {

@@ -1,4 +1,4 @@
-//! The queue in front of a transmitting half, against a slow and obvious one.
+//! The queue in front of a transmitting half, against a slow and obvious reference.
 #![allow(clippy::unwrap_used)]
 
 #[macro_use]
@@ -39,7 +39,7 @@ fn frame(id: u32) -> Frame {
     Frame::classic(id.unwrap(), &[1, 2, 3]).unwrap()
 }
 
-/// The tokens of what has left, in order.
+/// Tokens of the frames that have left, in order.
 fn sent(handle: &Handle) -> Vec<u64> {
     handle
         .inside()
@@ -49,13 +49,13 @@ fn sent(handle: &Handle) -> Vec<u64> {
         .collect()
 }
 
-/// What waits, in order of arrival: when it came, its frame, its token.
+/// The waiting frames, in order of arrival: time of arrival, frame, token.
 #[derive(Default)]
 struct Reference {
     waiting: Vec<(u64, Frame, u64)>,
-    /// What the half behind the queue holds.
+    /// The frame that the half behind the queue holds.
     inside: Option<(u64, Frame, u64)>,
-    /// The half gives it back.
+    /// Whether the half gives it back.
     recalls: bool,
     sent: Vec<u64>,
     answers: Vec<Result<(), Refused>>,
@@ -108,7 +108,7 @@ impl Reference {
                 self.waiting.clear();
                 return;
             }
-            // The first of several that are lowest.
+            // The first of several with the lowest priority.
             let all = self.waiting.iter().enumerate();
             let (best, _) = all
                 .min_by_key(|(i, (_, frame, _))| (key(frame), *i))
@@ -185,8 +185,8 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 proptest! {
-    /// Whatever comes, leaves, ages and fails, in every combination of the rules: the same frames
-    /// leave in the same order, the same are refused, and the same counters say so.
+    /// For any arrivals, departures, ages and failures, in every combination of the rules: the same
+    /// frames leave in the same order, the same are refused, and the counters are the same.
     #[test]
     fn it_does_what_a_slow_queue_does(
         order in prop_oneof![Just(Order::Fifo), Just(Order::Priority)],
@@ -247,7 +247,7 @@ fn the_next_to_expire_says_when() {
             .unwrap();
     }
     assert_eq!(queue.deadline(), Some(50 * MS));
-    // The most urgent is inside the half by the first flush, and cannot expire any more.
+    // The most urgent frame is in the half after the first flush, and cannot expire any more.
     assert_eq!(queue.flush(7 * MS).unwrap().held, 3);
     assert_eq!(queue.counters().expired, 0);
     queue.flush(49 * MS).unwrap();
@@ -256,7 +256,7 @@ fn the_next_to_expire_says_when() {
     assert_eq!(queue.counters().expired, 1);
     assert_eq!(queue.deadline(), Some(53 * MS));
     handle.inside().room = usize::MAX;
-    // The bus is back: of what is left, nothing is older than 50 ms.
+    // The bus is back: of the remaining frames, none is older than 50 ms.
     queue.flush(54 * MS).unwrap();
     assert_eq!((sent(&handle), queue.counters().expired), (vec![2], 2));
 }
@@ -269,7 +269,8 @@ fn what_a_half_gives_back_is_overtaken_and_expires() {
         queue
             .transmit(now, Outgoing::new(frame(id).view(), token))
             .unwrap();
-        // It has the other side's no: only the half holds it.
+        // The half has already called the other side without success: only the half holds the
+        // frame.
         queue.flush(now).unwrap();
     }
     let inside: Vec<u64> = handle.inside().outgoing.iter().map(|sent| sent.1).collect();

@@ -1,4 +1,4 @@
-//! Ports whose frames can wait: none is refused, however slow the destinations are.
+//! Ports whose frames can wait: no frame is refused, however slow the destinations are.
 #![allow(clippy::unwrap_used)]
 
 #[macro_use]
@@ -33,10 +33,10 @@ fn a_port_that_can_wait_is_not_waited_for_while_its_destination_is_full() {
     ports[0].feed(0..10);
     let step = engine.step(0);
     assert_eq!((step.frames, step.more), (4, false));
-    // The others are worth waiting for, and room at the destination.
+    // The other ports are worth waiting for, and room at the destination.
     assert_eq!(engine.receiving().count(), 2);
     assert_eq!(engine.sending().count(), 1);
-    // A live port is asked always; what finds no room is refused.
+    // A live port is always asked; frames without room are refused.
     ports[1].feed(100..103);
     assert_eq!(engine.step(1).frames, 3);
     assert_eq!(engine.snapshot().frames(Fate::Refused), 3);
@@ -85,7 +85,7 @@ fn a_queue_smaller_than_the_copies_of_one_frame_stops_nobody() {
     assert_eq!(snapshot.port("p1").unwrap().copies.refused, 5);
 }
 
-/// An engine from p0 to p1, which takes one frame at a time and has four that wait in front of it.
+/// An engine from p0 to p1, which takes one frame at a time and has a queue of four in front of it.
 fn queued(when_full: WhenFull) -> (Engine, Vec<Handle>) {
     let routes = all(vec![route("r", &[0], &[1])]);
     let (mut source, from) = memory_port("p0");
@@ -114,7 +114,7 @@ fn a_destination_that_makes_wait_is_waited_for_by_live_ports_too() {
     let (mut engine, ports) = queued(WhenFull::Wait);
     ports[0].feed(0..40);
     while engine.step(0).frames > 0 {}
-    // One is inside, four wait; the others stay where they are.
+    // One is in the half, four wait; the others stay where they are.
     assert_eq!(ports[0].inside().incoming.len(), 35);
     assert_eq!(engine.receiving().count(), 1);
     assert_eq!(engine.sending().count(), 1);
@@ -150,8 +150,8 @@ fn without_that_live_ports_wait_for_nobody() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 200 } else { 2000 }))]
 
-    /// Whatever the routes, the queues and the speed of the destinations: every frame arrives, in
-    /// order, as often as routes lead there, and none is refused.
+    /// For any routes, queues and speeds of the destinations: every frame arrives, in order, as
+    /// often as routes lead there, and none is refused.
     #[test]
     fn no_frame_that_can_wait_is_refused(
         routes in prop::collection::vec(prop::collection::vec(1_u16..4, 1..4), 1..6),
@@ -181,7 +181,7 @@ proptest! {
         let mut turns = 0;
         for speeds in speeds.iter().cycle() {
             for (port, speed) in ports[1..].iter().zip(speeds) {
-                // Never none for ever.
+                // Not 0 forever.
                 port.inside().room = speed + usize::from(turns % 50 == 49);
             }
             let step = engine.step(turns);
@@ -205,8 +205,8 @@ proptest! {
     }
 }
 
-/// Frames that are held are not flushed for nothing: the half that saw them leave says so, and the
-/// step in which it does asks what is held still.
+/// Held frames are not flushed without need: the half that detected their departure reports it, and
+/// the step in which it does so asks for the number that is still held.
 #[test]
 fn a_port_whose_frames_have_left_is_flushed_once_more() {
     let (mut engine, ports) = engine(2, &[], &all(vec![route("r", &[0], &[1])]));
@@ -222,14 +222,14 @@ fn a_port_whose_frames_have_left_is_flushed_once_more() {
     assert_eq!(ports[1].inside().flushes, 4);
     ports[1].inside().room = usize::MAX;
     assert_eq!(engine.step(3).held, 0);
-    // Nothing is held any more, whatever it says.
+    // No frame is held any more, whatever the half reports.
     let flushes = ports[1].inside().flushes;
     engine.step(4);
     assert_eq!(ports[1].inside().flushes, flushes);
     engine.snapshot().check().unwrap();
 }
 
-/// With a budget of one frame, who has the first turn sends first.
+/// With a budget of one frame, the port with the first turn sends first.
 #[test]
 fn who_was_looked_for_has_the_first_turn() {
     let (mut engine, ports) = engine(3, &[], &all(vec![route("r", &[0, 1], &[2])]));

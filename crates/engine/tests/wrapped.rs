@@ -21,7 +21,7 @@ use route::Table;
 
 type FaultyEngine = Engine<Faulty<MemoryRx>, Faulty<MemoryTx>>;
 
-/// Two ports with which things go wrong, and a route from the first to the second.
+/// Two ports with injected faults, and a route from the first to the second.
 fn faulty(on_receiving: Chances, on_sending: Chances) -> (FaultyEngine, Vec<Handle>) {
     let routes = all(vec![route("r", &[0], &[1])]);
     let table = Arc::new(Table::compile(&routes, 2).unwrap());
@@ -38,7 +38,7 @@ fn faulty(on_receiving: Chances, on_sending: Chances) -> (FaultyEngine, Vec<Hand
     (Engine::new(ports, table, &routes).unwrap(), handles)
 }
 
-/// Time and token of what passed, and the answer of a half that was offered it.
+/// Time and token of each passing frame, and the answer of a half to which it was offered.
 #[derive(Clone, Default)]
 struct Shown(Rc<RefCell<Vec<Passed>>>);
 
@@ -57,8 +57,8 @@ impl Tap for Shown {
 }
 
 scenarios! {
-    /// Whatever goes wrong on the way in and out, every sum adds up, and the same seed gives the
-    /// same mishaps.
+    /// For any faults on receiving and sending, every sum adds up, and the same seed gives the same
+    /// faults.
     fn mishaps_are_accounted_for() {
         let coming = Chances { drop: 0.2, duplicate: 0.2, corrupt: 0.2, refuse: 0.0 };
         let going = Chances { refuse: 0.2, ..coming };
@@ -82,7 +82,7 @@ scenarios! {
         assert_eq!(run(), snapshot);
     }
 
-    /// A chance of one is certain.
+    /// A probability of one is certain.
     fn all_frames_vanish_where_that_is_certain() {
         let certain = Chances { drop: 1.0, ..Chances::default() };
         let (mut engine, ports) = faulty(Chances::default(), certain);
@@ -94,7 +94,7 @@ scenarios! {
         assert!(ports[1].sent_tokens().is_empty());
     }
 
-    /// A second frame that waits is held as any other, and is nobody's copy.
+    /// A second frame that waits is held like any other, but is not a copy of a route.
     fn what_goes_out_twice_waits_twice() {
         let twice = Chances { duplicate: 1.0, ..Chances::default() };
         let (mut engine, ports) = faulty(Chances::default(), twice);
@@ -114,8 +114,8 @@ scenarios! {
         assert_eq!(count(&engine), (3, 3, 5, 1));
     }
 
-    /// A tap is shown what came in, and what was offered with its answer; a port that only receives
-    /// refuses what is sent to it.
+    /// A tap is shown the received frames, and the offered frames with their answers; a port that
+    /// only receives refuses frames that are sent to it.
     fn a_tap_is_shown_what_passes() {
         let mut routes = all(vec![route("r", &[0], &[0])]);
         routes.routes[0].allow_same_port = true;

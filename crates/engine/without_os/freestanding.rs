@@ -1,6 +1,5 @@
-//! What a program needs from its surroundings where there is no operating system's library: a way
-//! in, memory, a way to say something, a way out. Linux for x86-64 is what runs it here; only this
-//! file knows.
+//! The environment of a program without an operating system's library: an entry point, memory,
+//! output, an exit. Linux for x86-64 runs it here; only this file depends on that.
 #![allow(
     unsafe_code,
     reason = "entry point, system calls and the allocator of a program without a library"
@@ -45,7 +44,7 @@ struct Out;
 impl Write for Out {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // SAFETY: write(2) reads `len` bytes at the pointer, which are those of `text`, and
-        // changes no memory. A short write loses words, nothing else.
+        // changes no memory. A short write loses part of the text, nothing else.
         unsafe { system_call(1, 1, text.as_ptr() as usize, text.len()) };
         Ok(())
     }
@@ -64,14 +63,14 @@ fn exit(status: usize) -> ! {
     }
 }
 
-/// A system call of Linux for x86-64, by its number.
+/// Makes a system call of Linux for x86-64, by its number.
 ///
 /// # Safety
-/// What the call does to memory must be sound.
+/// The call's effect on memory must be sound.
 unsafe fn system_call(number: usize, a: usize, b: usize, c: usize) -> usize {
     let result;
     // SAFETY: `syscall` takes its number in rax and arguments in rdi, rsi, rdx, answers in rax and
-    // destroys rcx and r11 (x86-64 psABI, A.2.1); the rest is the caller's to answer for.
+    // destroys rcx and r11 (x86-64 psABI, A.2.1); the caller is responsible for the rest.
     unsafe {
         asm!(
             "syscall",
@@ -87,8 +86,8 @@ unsafe fn system_call(number: usize, a: usize, b: usize, c: usize) -> usize {
     result
 }
 
-/// Bytes for all that is allocated. The scenarios need less than half of it; memory that is the
-/// last to be given out is taken back, other memory is not.
+/// Size of the memory for all allocations, bytes. The scenarios need less than half of it; only the
+/// most recently allocated block is reclaimed when it is freed, other blocks are not.
 const BYTES: usize = 64 << 20;
 
 #[repr(C, align(4096))]
@@ -105,9 +104,10 @@ struct Bump;
 #[global_allocator]
 static ALLOCATOR: Bump = Bump;
 
-// SAFETY: what `alloc` gives lies within `ARENA`, is aligned as asked (the arena itself is aligned
-// to 4096, and more is refused), and overlaps nothing that is given out: `USED` only grows past
-// what it gave, and goes back only over the block that was given last. One thread runs.
+// SAFETY: a block from `alloc` is within `ARENA`, is aligned as requested (the arena itself is
+// aligned to 4096, and more is refused), and overlaps no other allocated block: `USED` grows past
+// each block, and goes back only over the block that was allocated last. The program has one
+// thread.
 unsafe impl GlobalAlloc for Bump {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let used = USED.load(Ordering::Relaxed);

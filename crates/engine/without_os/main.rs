@@ -1,11 +1,12 @@
 //! The scenarios of the engine's tests as a program.
 //!
 //! For the target `x86_64-unknown-none` it is built without any operating system's library: the
-//! engine, the routing table and all that the scenarios use have `core` and `alloc` only. It is
-//! still a file that Linux can execute, so that it can be run where it was built; the few lines
-//! that know so are in `freestanding.rs`. `cargo xtask test --only no_std` builds and runs it.
+//! engine, the routing table and everything that the scenarios use depend only on `core` and
+//! `alloc`. It is still a file that Linux can execute, so that it can be run where it was built;
+//! the few lines that depend on Linux are in `freestanding.rs`. `cargo xtask test --only no_std`
+//! builds and runs it.
 //!
-//! Elsewhere it is an ordinary program, which does the same.
+//! On other targets it is an ordinary program, which does the same.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 #![allow(
     clippy::duplicate_mod,
@@ -22,7 +23,7 @@ mod fates;
 #[path = "../tests/wrapped.rs"]
 mod wrapped;
 
-/// Runs all scenarios; `say` gets the name of each before it runs. Gives their number. A scenario
+/// Runs all scenarios; `say` gets the name of each before it runs. Returns their number. A scenario
 /// that fails panics.
 fn run(say: impl Fn(&str)) -> usize {
     let all = [fates::ALL, changes::ALL, wrapped::ALL];

@@ -1,31 +1,30 @@
-//! Where what is in the shared memory, and what a frame looks like there. All words are
-//! little-endian.
+//! The layout of the shared memory, and the format of frames in it. All words are little-endian.
 //!
 //! | byte | |
 //! |---|---|
 //! | 0 | block of the first side |
 //! | 512 | block of the second side |
-//! | 4096 | ring of the first side: what it sends |
+//! | 4096 | ring of the first side, with the frames that it sends |
 //! | half of the memory | ring of the second side |
 //!
-//! A block ([`at`]) is written by its side only. A ring has a power of two of slots of [`SLOT`]
-//! bytes, as many as fit between its beginning and half of the memory later, less the first page.
+//! A block ([`at`]) is written only by its side. A ring has slots of [`SLOT`] bytes. Their number
+//! is the greatest power of two that fits into half of the memory less the first page.
 
 use frame::{CanId, Frame, FrameRef, Kind, dlc, flags};
 
-/// What stands in [`at::VERSION`]: `cangate` and a version.
+/// Value of [`at::VERSION`]: `cangate` and a version.
 pub const VERSION: u64 = u64::from_le_bytes(*b"cangate\x01");
 
-/// Bytes of a slot.
+/// Size of a slot, bytes.
 pub const SLOT: usize = 80;
-/// Words of a slot.
+/// Size of a slot, words.
 pub const WORDS: usize = SLOT / 8;
-/// Where the first ring begins.
+/// Offset of the first ring.
 const RINGS: usize = 4096;
-/// The least memory: a ring of 256 frames each way.
+/// The smallest memory: a ring of 256 frames each way.
 pub const LEAST: usize = 64 << 10;
 
-/// One of the two who share the memory; for ivshmem, the peer with this number.
+/// One of the two sides that share the memory; for ivshmem, the peer with this number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
     /// Peer 0.
@@ -35,7 +34,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Of a peer's number; there are two.
+    /// Returns the side with a peer's number; there are two.
     #[must_use]
     pub const fn of(number: u64) -> Option<Self> {
         match number {
@@ -45,7 +44,7 @@ impl Side {
         }
     }
 
-    /// The peer's number.
+    /// Returns the peer's number.
     #[must_use]
     pub const fn number(self) -> u16 {
         match self {
@@ -54,7 +53,7 @@ impl Side {
         }
     }
 
-    /// The other one.
+    /// Returns the other side.
     #[must_use]
     pub const fn other(self) -> Self {
         match self {
@@ -63,13 +62,13 @@ impl Side {
         }
     }
 
-    /// Where its block begins.
+    /// Returns the offset of its block.
     #[must_use]
     pub const fn block(self) -> usize {
         self.number() as usize * 512
     }
 
-    /// Where the ring begins that it writes, in memory of so many bytes.
+    /// Returns the offset of the ring that it writes, in memory of `memory` bytes.
     #[must_use]
     pub const fn ring(self, memory: usize) -> usize {
         match self {
@@ -79,7 +78,7 @@ impl Side {
     }
 }
 
-/// The words of a block, in bytes from its beginning.
+/// Offsets of the words of a block, in bytes from its beginning.
 pub mod at {
     /// [`super::VERSION`], as soon as the side is set up.
     pub const VERSION: usize = 0;
@@ -87,20 +86,20 @@ pub mod at {
     pub const LIFE: usize = 8;
     /// Changes at least every [`crate::BEAT`].
     pub const BEAT: usize = 64;
-    /// Session (upper 32 bits) and how many frames it has written in it (lower).
+    /// Session (upper 32 bits) and number of frames that the side has written in it (lower).
     pub const HEAD: usize = 128;
-    /// Session, and how many frames of the other side it has read in it.
+    /// Session, and number of frames of the other side that the side has read in it.
     pub const TAIL: usize = 192;
-    /// What it wants to be rung for.
+    /// Events for which the side wants its doorbell to be rung.
     pub const WANTS: usize = 256;
 }
 
-/// [`at::WANTS`]: a frame has come.
+/// [`at::WANTS`]: a frame was written.
 pub const WANTS_FRAMES: u64 = 1;
 /// [`at::WANTS`]: frames were read, so that there is room.
 pub const WANTS_ROOM: u64 = 2;
 
-/// Slots of a ring in memory of so many bytes: a power of two, or 0.
+/// Returns the number of slots of a ring in memory of `memory` bytes: a power of two, or 0.
 #[must_use]
 pub const fn slots(memory: usize) -> u32 {
     let Some(room) = (memory / 2).checked_sub(RINGS) else {
@@ -111,8 +110,8 @@ pub const fn slots(memory: usize) -> u32 {
     if fit == 0 { 0 } else { 1 << fit.ilog2() }
 }
 
-/// The least memory whose rings hold so many frames, up to 2^20: a power of two, as a region of a
-/// PCI device is.
+/// Returns the smallest memory whose rings hold this many frames, up to 2^20: a power of two, as
+/// the size of a PCI device's region is.
 #[must_use]
 pub const fn memory_for(frames: u32) -> usize {
     let mut memory = LEAST;
@@ -122,7 +121,7 @@ pub const fn memory_for(frames: u32) -> usize {
     memory
 }
 
-/// The session of two lives: another one whenever one of them changes.
+/// Returns the session of two lives: it differs whenever one of them changes.
 #[must_use]
 pub const fn session(first: u32, second: u32) -> u32 {
     first.rotate_left(16) ^ second
@@ -130,8 +129,8 @@ pub const fn session(first: u32, second: u32) -> u32 {
 
 const KIND_FD: u8 = 1;
 
-/// The words of a slot after encoding a frame, and how many of them say something; `None` for what
-/// has no place here: CAN XL, and error frames, which are a controller's own.
+/// Returns the words of a slot for a frame, and how many of them are used; `None` for frames that
+/// cannot be stored: CAN XL, and error frames, which concern only their own controller.
 ///
 /// Word 0 is the header: identifier with the flags of SocketCAN (bits 0 to 31), length in bytes (32
 /// to 39), the FD flags BRS 1 and ESI 2 (40 to 47), the DLC of a classic frame of 8 bytes if it is
@@ -168,7 +167,7 @@ pub fn encode(frame: &FrameRef<'_>) -> Option<([u64; WORDS], usize)> {
     Some((words, used))
 }
 
-/// How many words of a slot with this header have to be read.
+/// Returns how many words of a slot with this header must be read.
 #[must_use]
 pub fn words_of(header: u64) -> usize {
     let [.., len, _, _, _] = header.to_le_bytes();
@@ -177,7 +176,7 @@ pub fn words_of(header: u64) -> usize {
     (1 + data).min(WORDS)
 }
 
-/// The frame in a slot; `None` where no frame looks like this.
+/// Returns the frame in a slot; `None` if the words are not a valid frame.
 #[must_use]
 pub fn decode(words: &[u64; WORDS]) -> Option<Frame> {
     let mut bytes = [0; SLOT];
@@ -255,8 +254,8 @@ mod tests {
             prop_assert_eq!(decode(&words), Some(frame));
         }
 
-        /// Whatever is decoded is a frame that would be written like this, but for words that say
-        /// nothing.
+        /// Any words that are decoded are a frame that is encoded as the same words, apart from
+        /// unused words.
         #[test]
         fn nothing_but_frames_is_decoded(words in any::<[u64; WORDS]>(), id in any::<u32>(), rest in 0..0x0200_0F40_u64) {
             let mut words = words;

@@ -2,28 +2,30 @@
 //!
 //! The memory is that of QEMU's device `ivshmem-doorbell`, or a file descriptor between processes.
 //! Exactly two sides use it. Each has a block of words that only it writes, and a ring of frames
+//! for the other side.
 //! for the other one.
 //!
-//! * [`Rings`]: one side. Nothing that the other side writes is believed: what is read is read
-//!   once, checked, and bounded.
-//! * [`layout`]: where what is.
-//! * [`link`]: how two processes, or two machines' monitors, get the memory and each other's
-//!   doorbells: the protocol of QEMU's ivshmem server (QEMU, `docs/specs/ivshmem-spec.rst`), both
-//!   ends of it.
+//! * [`Rings`]: one side. Nothing that the other side writes is trusted: each value is read once,
+//!   checked, and bounded.
+//! * [`layout`]: the layout of the memory.
+//! * [`link`]: the exchange of the memory and the doorbells between two processes, or two machines'
+//!   monitors: both ends of the protocol of QEMU's ivshmem server (QEMU,
+//!   `docs/specs/ivshmem-spec.rst`).
 //!
 //! # Sessions
 //! Either side may die at any moment, and return. At each start a side takes a number, its *life*.
-//! Both lives make the number of the *session*, and every count in the memory names the session
-//! that it belongs to. So nobody has to clean up behind a side that died, and what was in a ring
-//! for a dead side is read by nobody. Its sender counts it as lost.
+//! Both lives make the number of the *session*, and every count in the memory includes the session
+//! to which it belongs. So no cleanup is needed after a side that died, and the frames in a ring
+//! for a dead side are not read any more. Their sender counts them as lost.
 //!
-//! A side that cannot say goodbye stops beating: [`BEAT`] is how often a side says that it is
-//! there, [`SILENT`] after which time it is taken for gone. If it only slept (a paused machine),
-//! the session goes on where it was.
+//! A side that ends without notice stops beating: [`BEAT`] is the interval at which a side updates
+//! its beat, [`SILENT`] the time without a beat after which it is taken to be gone. If it only
+//! slept (a paused machine), the session continues where it was.
 //!
 //! # Doorbells
-//! A side that is about to wait says what for ([`Rings::arm`]). Only then the other one rings. So a
-//! ring that is never empty needs no doorbell, and one frame after a pause needs one.
+//! A side that is about to wait announces what it waits for ([`Rings::arm`]). Only then the other
+//! side rings. So a ring that is never empty needs no doorbell, and one frame after a pause needs
+//! one.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
@@ -35,21 +37,20 @@ mod rings;
 pub use layout::Side;
 pub use rings::{Armed, BEAT, Counters, Link, NotSent, Rings, SILENT, TooSmall};
 
-/// Memory that somebody else writes, too. Words lie at multiples of 8 bytes; one that does not lie
-/// within the memory reads 0 and takes nothing.
+/// Memory that is also written by another process or machine. Words are at multiples of 8 bytes; a
+/// word outside of the memory reads as 0, and writes to it have no effect.
 pub trait Words {
-    /// Bytes.
+    /// Returns the size in bytes.
     fn len(&self) -> usize;
-    /// Is there none?
+    /// Returns whether the size is 0.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Reads a word. Whatever was written before it is seen by later reads (acquire).
+    /// Reads a word. Later reads see everything that was written before it (acquire).
     fn get(&self, at: usize) -> u64;
-    /// Writes a word. Whoever sees it sees all that was written before (release).
+    /// Writes a word. A reader of it sees everything that was written before it (release).
     fn set(&self, at: usize, word: u64);
-    /// What was written before is seen by others before anything is read after (sequentially
-    /// consistent).
+    /// Makes all earlier writes visible to others before any later read (sequentially consistent).
     fn fence(&self);
 }
 

@@ -4,41 +4,41 @@ use crate::Words;
 use crate::layout::{self, SLOT, Side, VERSION, WANTS_FRAMES, WANTS_ROOM, WORDS, at};
 use frame::{Frame, FrameRef, Nanos};
 
-/// How often a side says that it is there, ns.
+/// Interval at which a side updates its beat, ns.
 pub const BEAT: Nanos = 500_000_000;
-/// A side that has said nothing for so long is taken for gone, ns.
+/// Time without a beat after which a side is taken to be gone, ns.
 pub const SILENT: Nanos = 2_000_000_000;
 
-/// The memory is shorter than [`layout::LEAST`].
+/// The error that the memory is shorter than [`layout::LEAST`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0} bytes of shared memory are too few: it takes {least} at least", least = layout::LEAST)]
 pub struct TooSmall(pub usize);
 
-/// How the other side is.
+/// State of the other side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Link {
-    /// It never came, or it has said that it goes.
+    /// It has never connected, or it has announced that it leaves.
     Absent,
-    /// It was there, and does not beat any more.
+    /// It was connected, and does not beat any more.
     Silent,
-    /// It is no cangate, or one that does it in another way.
+    /// It is not a cangate, or one with another version of the layout.
     Foreign,
     /// Frames pass.
     Up,
 }
 
-/// Why a frame was not sent.
+/// Reason why a frame was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotSent {
-    /// Nobody is there: [`Link`].
+    /// The other side is not up: see [`Link`].
     Down,
-    /// The other side has to read some first.
+    /// The ring is full until the other side has read some frames.
     Full,
-    /// A kind of frame that has no place here.
+    /// A kind of frame that the slots cannot hold.
     Unsupported,
 }
 
-/// What a side may have missed while it said what it waits for.
+/// Events that happened while a side announced that it waits for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Armed {
     /// Frames are there.
@@ -47,22 +47,22 @@ pub struct Armed {
     pub room: bool,
 }
 
-/// What became of frames. `taken = sent + lost +` [`Rings::held`].
+/// Counters of frames. `taken = sent + lost +` [`Rings::held`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Frames that were put into the ring.
     pub taken: u64,
-    /// Those that the other side has read.
+    /// Frames that the other side has read.
     pub sent: u64,
-    /// Those that were in the ring when the other side went or returned.
+    /// Frames that were in the ring when the other side left or returned.
     pub lost: u64,
-    /// Frames of the other side.
+    /// Frames received from the other side.
     pub received: u64,
-    /// Slots of the other side without a frame in them.
+    /// Slots of the other side without a valid frame in them.
     pub malformed: u64,
-    /// How often the other side's counts made no sense; the session was ended.
+    /// Number of times that the other side's counts were invalid; each ended the session.
     pub broken: u64,
-    /// Sessions: how often the other side has come.
+    /// Number of sessions: how often the other side has connected.
     pub sessions: u64,
 }
 
@@ -72,7 +72,7 @@ pub struct Rings<W> {
     mine: Side,
     slots: u32,
     life: u32,
-    /// Of the other side; 0 while it is not there.
+    /// Life of the other side; 0 while it is not connected.
     theirs: u32,
     foreign: bool,
     session: u32,
@@ -80,13 +80,13 @@ pub struct Rings<W> {
     written: u32,
     shown: u32,
     passed: u32,
-    /// Frames read in this session, and how many of them the other side knows of.
+    /// Frames read in this session, and how many of them were reported to the other side.
     read: u32,
     released: u32,
     beat: u64,
     beaten: Nanos,
     their_beat: u64,
-    /// When it last beat, as far as this side knows.
+    /// Time of its last beat, as far as this side knows.
     heard: Nanos,
     looked: Nanos,
     silent: bool,
@@ -99,8 +99,8 @@ const fn pack(session: u32, count: u32) -> u64 {
 }
 
 impl<W: Words> Rings<W> {
-    /// Takes its side, from now on. `life` is to be another number at each start, such as one from
-    /// a clock.
+    /// Takes over its side of the memory. `life` must be another number at each start, such as one
+    /// from a clock.
     ///
     /// # Errors
     /// [`TooSmall`]
@@ -131,7 +131,7 @@ impl<W: Words> Rings<W> {
             armed: false,
             counters: Counters::default(),
         };
-        // Nobody believes in what its block says before its life is there.
+        // The other side ignores the rest of the block before its life is there.
         rings.set(at::LIFE, 0);
         rings.set(at::WANTS, 0);
         rings.begin();
@@ -151,23 +151,23 @@ impl<W: Words> Rings<W> {
         self.beat = self.beat.wrapping_add(1);
         self.beaten = now;
         self.set(at::BEAT, self.beat);
-        // The other side can write here, too. What it breaks is right again from now on.
+        // The other side can write here, too. This repairs what it has overwritten.
         self.set(at::VERSION, VERSION);
         self.set(at::HEAD, pack(self.session, self.shown));
         self.tell_tail();
         self.set(at::LIFE, u64::from(self.life));
     }
 
-    /// Says what was read in this session. Before the other side has sent anything in it, the word
-    /// says what the life before this one has read: the other side has perhaps not counted that
-    /// yet.
+    /// Writes the count of frames that were read in this session. As long as this side has not read
+    /// any frame of the session, the word keeps the count of the previous session, which the other
+    /// side may not have processed yet.
     fn tell_tail(&self) {
         if self.released != 0 {
             self.set(at::TAIL, pack(self.session, self.released));
         }
     }
 
-    /// Begins the session of both lives as they are.
+    /// Begins the session of the current two lives.
     fn begin(&mut self) {
         self.counters.lost += u64::from(self.held());
         self.session = match self.mine {
@@ -176,19 +176,20 @@ impl<W: Words> Rings<W> {
         };
         (self.written, self.shown, self.passed) = (0, 0, 0);
         (self.read, self.released) = (0, 0);
-        // Before the life, for a side that looks at it first.
+        // Written before the life, for a side that reads the life first.
         self.set(at::HEAD, pack(self.session, 0));
         self.set(at::LIFE, u64::from(self.life));
     }
 
-    /// The other side's counts make no sense: another life of this side begins.
+    /// Begins another life of this side, because the other side's counts are invalid.
     fn broke(&mut self) {
         self.counters.broken += 1;
         self.life = self.life.wrapping_add(0x9E37_79B9).max(1);
         self.begin();
     }
 
-    /// Takes note of the other side. True where [`Rings::link`] says something else than before.
+    /// Processes changes of the other side. Returns true if the result of [`Rings::link`] has
+    /// changed.
     pub fn look(&mut self, now: Nanos) -> bool {
         let before = self.link();
         if std::mem::take(&mut self.armed) {
@@ -199,11 +200,11 @@ impl<W: Words> Rings<W> {
         self.foreign = life != 0 && version != VERSION;
         let theirs = if self.foreign { 0 } else { life };
         let beat = self.get(at::BEAT);
-        // Was it this side that slept?
+        // Checks whether it was this side that slept.
         let away = now.saturating_sub(self.looked) > SILENT / 2;
         self.looked = now;
         if theirs != self.theirs {
-            // What it has read before it went.
+            // Counts the frames that it read before it left.
             self.progress();
             self.theirs = theirs;
             self.begin();
@@ -221,7 +222,7 @@ impl<W: Words> Rings<W> {
         self.link() != before
     }
 
-    /// Takes note of what the other side has read.
+    /// Processes the other side's count of read frames.
     pub fn progress(&mut self) {
         let tail = self.get(at::TAIL);
         if self.theirs == 0 || (tail >> 32) as u32 != self.session {
@@ -235,7 +236,7 @@ impl<W: Words> Rings<W> {
         self.counters.sent += u64::from(more);
     }
 
-    /// How the other side is, as of the last [`look`](Self::look).
+    /// Returns the state of the other side, as of the last [`look`](Self::look).
     pub const fn link(&self) -> Link {
         match (self.foreign, self.theirs, self.silent) {
             (true, _, _) => Link::Foreign,
@@ -273,8 +274,8 @@ impl<W: Words> Rings<W> {
         side.ring(self.words.len()) + (count % self.slots) as usize * SLOT
     }
 
-    /// Shows the other side what was put into the ring; how many frames that were, and whether it
-    /// wants its doorbell rung.
+    /// Makes the frames in the ring visible to the other side; returns their number, and whether
+    /// the other side wants its doorbell to be rung.
     pub fn publish(&mut self) -> (u32, bool) {
         let more = self.written.wrapping_sub(self.shown);
         if more == 0 {
@@ -285,10 +286,10 @@ impl<W: Words> Rings<W> {
         (more, self.wants(WANTS_FRAMES))
     }
 
-    /// Does the other side wait for this?
+    /// Returns whether the other side waits for this.
     fn wants(&self, what: u64) -> bool {
-        // What was shown is there before the question whether the other side sleeps; it asks the
-        // other way round.
+        // The counts are written before this read of whether the other side sleeps; the other side
+        // does it in the opposite order.
         self.words.fence();
         self.theirs != 0 && self.get(at::WANTS) & what != 0
     }
@@ -301,8 +302,7 @@ impl<W: Words> Rings<W> {
         (head as u32).wrapping_sub(self.read)
     }
 
-    /// Takes up to `budget` frames out of the other side's ring. True where there may be more of
-    /// them.
+    /// Takes up to `budget` frames out of the other side's ring. Returns true if there may be more.
     pub fn receive(&mut self, budget: usize, take: &mut dyn FnMut(Frame)) -> bool {
         let waiting = self.waiting();
         if waiting > self.slots {
@@ -318,9 +318,9 @@ impl<W: Words> Rings<W> {
             for (i, word) in words.iter_mut().take(used).enumerate() {
                 *word = self.words.get(slot + 8 * i);
             }
-            // What was asked about is what is decoded.
+            // The header that determined the number of words is the one that is decoded.
             words[0] = header;
-            // A side that died and returned writes into its ring anew, after it has said so.
+            // A side that died and returned overwrites its ring, after it has written its new life.
             if self.get(at::LIFE) as u32 != self.theirs {
                 return false;
             }
@@ -336,7 +336,8 @@ impl<W: Words> Rings<W> {
         waiting as usize > many
     }
 
-    /// Tells the other side what was read; whether it wants its doorbell rung.
+    /// Reports to the other side which frames were read; returns whether it wants its doorbell to
+    /// be rung.
     pub fn release(&mut self) -> bool {
         if self.released == self.read {
             return false;
@@ -346,8 +347,9 @@ impl<W: Words> Rings<W> {
         self.wants(WANTS_ROOM)
     }
 
-    /// Says what this side waits for: frames always, room if `room`. It says what is there already;
-    /// then there is nothing to wait for. The next [`look`](Self::look) takes it back.
+    /// Announces what this side waits for: always frames, room if `room`. Returns what is there
+    /// already; then this side must not wait. The next [`look`](Self::look) withdraws the
+    /// announcement.
     pub fn arm(&mut self, room: bool) -> Armed {
         self.armed = true;
         let what = WANTS_FRAMES | if room { WANTS_ROOM } else { 0 };
@@ -362,47 +364,47 @@ impl<W: Words> Rings<W> {
         }
     }
 
-    /// Frames of this side in its ring that the other one has not read.
+    /// Returns the number of frames of this side in its ring that the other side has not read.
     pub const fn held(&self) -> u32 {
         self.written.wrapping_sub(self.passed)
     }
 
-    /// How many frames find room.
+    /// Returns the number of frames for which there is room.
     pub const fn room(&self) -> u32 {
         self.slots - self.held()
     }
 
-    /// Frames that the ring holds.
+    /// Returns the capacity of the ring, frames.
     pub const fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// When [`look`](Self::look) is to be called at the latest.
+    /// Returns the latest time for the next call of [`look`](Self::look).
     pub const fn deadline(&self) -> Nanos {
         self.beaten + BEAT
     }
 
-    /// What became of frames.
+    /// Returns the counters.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// The memory.
+    /// Returns the memory.
     pub const fn words(&self) -> &W {
         &self.words
     }
 }
 
 impl<W> Rings<W> {
-    /// Its side.
+    /// Returns the side.
     pub const fn side(&self) -> Side {
         self.mine
     }
 }
 
-/// Says goodbye: the other side's frames are lost at once, and not after [`SILENT`].
+/// Announces the end: the other side's frames are lost immediately, and not after [`SILENT`].
 impl<W: Words> Rings<W> {
-    /// This side goes. True where the other side is there and should be rung, so that it looks.
+    /// Leaves. Returns true if the other side is connected and should be rung, so that it looks.
     pub fn leave(&mut self) -> bool {
         self.set(at::LIFE, 0);
         self.words.fence();

@@ -1,6 +1,6 @@
 //! The driver's side (`kmod/shmcan/ring.c`) and this crate's: the same steps in two memories give
 //! the same answers, and the same words in both. Compiles `kmod/shmcan/host/side.c` with the
-//! system's C compiler; without one, it says so.
+//! system's C compiler; without one, it reports that.
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame, dlc};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
-/// The compiled program, or why there is none.
+/// Returns the compiled program, or the reason why there is none.
 fn program() -> Result<&'static Path, &'static str> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -39,7 +39,7 @@ fn program() -> Result<&'static Path, &'static str> {
     built.as_deref().map_err(String::as_str)
 }
 
-/// Memory that a child inherits.
+/// Creates memory that a child process inherits.
 fn memory() -> (OwnedFd, Shared) {
     let file = memfd_create("driver", MemfdFlags::ALLOW_SEALING).unwrap();
     ftruncate(&file, LEAST as u64).unwrap();
@@ -97,11 +97,11 @@ enum Step {
     Release,
     Arm(bool),
     Leave,
-    /// The other side writes this into the memory.
+    /// Writes this word into the memory, as the other side.
     Write(usize, u64),
 }
 
-/// What the driver prints, from this crate.
+/// Returns, from this crate, the text that the driver prints.
 fn tell(word: &str, answer: i64, rings: &Rings<Shared>) -> String {
     let link = match rings.link() {
         Link::Absent => 0,
@@ -139,7 +139,7 @@ fn words(frame: &Frame) -> String {
     text
 }
 
-/// A received frame as the driver prints it.
+/// Returns a received frame in the format that the driver prints.
 fn printed(frame: &Frame) -> String {
     let header = frame.header();
     let fd = u8::from(frame.kind() == frame::Kind::Fd);
@@ -262,8 +262,8 @@ proptest! {
         let (file_a, ours) = memory();
         let (file, theirs) = memory();
         let mut driver = Driver::new(program, &file, side);
-        // This crate's side beside the other one, in the one memory; the driver beside the other
-        // one, in the other.
+        // In one memory, this crate's side and the other side; in the second memory, the driver and
+        // the other side.
         let map = |of: &OwnedFd| Shared::map(of).unwrap();
         let mut one = Rings::new(map(&file_a), side, 1, 0).unwrap();
         prop_assert_eq!(driver.ask("begin 1 0"), tell("begin", 1, &one));
@@ -273,7 +273,7 @@ proptest! {
             now += pause;
             match (&what, ours_does) {
                 (Step::Write(at, word), _) => {
-                    // The session as it is, and another count: nearly right.
+                    // The current session with another count: nearly correct.
                     let word = if *at == Side::Second.block() + at::HEAD {
                         ours.get(Side::First.block() + at::HEAD) >> 32 << 32 | word & 0x3FF
                     } else {

@@ -24,7 +24,7 @@ fn rings(client: &Client, life: u32) -> Rings<Shared> {
     Rings::new(Shared::map(memory).unwrap(), side, life, 0).unwrap()
 }
 
-/// Was it rung? Takes note of it.
+/// Returns whether it was rung, and resets it.
 fn rung(client: &mut Client) -> bool {
     let mut poll = linux::Poll::default();
     poll.add_fd(client.as_fd().as_raw_fd(), true, false);

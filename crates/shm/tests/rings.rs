@@ -64,7 +64,7 @@ fn all(rings: &mut Rings<Memory>) -> Vec<u32> {
     got
 }
 
-/// Sends so many more frames with rising numbers, and shows them.
+/// Sends this many more frames with rising numbers, and makes them visible.
 fn send(rings: &mut Rings<Memory>, numbers: std::ops::Range<u32>) {
     for n in numbers {
         rings.send(&numbered(n).view()).unwrap();
@@ -136,7 +136,7 @@ fn what_was_in_the_ring_of_a_side_that_died_is_lost_and_counted() {
     two.receive(4, &mut |_| {});
     two.release();
     send(&mut two, 0..3);
-    // Killed: it says nothing more. Another one takes its place.
+    // Killed without notice. Another process takes its place.
     drop(two);
     let mut two = Rings::new(memory, Side::Second, 3, 0).unwrap();
     send_nothing(&mut one);
@@ -167,7 +167,7 @@ fn a_side_that_sleeps_goes_on_where_it_was() {
     }
     assert_eq!(one.link(), Link::Silent);
     assert_eq!(one.send(&numbered(9).view()), Err(NotSent::Down));
-    // It wakes up: for itself no time has passed in between, or a lot.
+    // It wakes up: by its own clock no time has passed in between, or a long time.
     two.look(now);
     assert_eq!(two.link(), Link::Up, "it slept itself");
     assert!(one.look(now + 1));
@@ -227,9 +227,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever dies when: each frame is received once at most, in order, by the side that it was
-    /// sent to in its session; what was received is not counted as more than was sent; everything
-    /// adds up.
+    /// For any deaths at any time: each frame is received at most once, in order, by the side to
+    /// which it was sent in its session; no more frames are counted as received than as sent;
+    /// everything adds up.
     #[test]
     fn every_frame_has_one_fate(steps in steps()) {
         let memory = Memory::new();
@@ -264,7 +264,8 @@ proptest! {
                     lives += 1;
                     let side = if s { Side::Second } else { Side::First };
                     let s = usize::from(s);
-                    // The frames of a new process have numbers of their own; here they go on.
+                    // The frames of a new process would have their own numbers; here the numbers
+                    // continue.
                     sides[s] = Rings::new(memory.clone(), side, lives, 0).unwrap();
                     received[s] = 0;
                 }
@@ -286,7 +287,7 @@ proptest! {
                 prop_assert_eq!(sides[s].counters().received, received[s]);
             }
         }
-        // Everything comes to rest: both look, and what was sent arrives.
+        // At the end both sides look, and the frames that were sent arrive.
         for _ in 0..3 {
             for side in &mut sides {
                 side.look(0);
@@ -303,8 +304,8 @@ proptest! {
         }
     }
 
-    /// A side that writes anything anywhere: the other one hands over nothing but frames, comes to
-    /// an end with each step, counts everything, and goes on with an honest side afterwards.
+    /// With a side that writes anything anywhere, the other side hands over only valid frames, ends
+    /// each step, counts everything, and continues with an honest side afterwards.
     #[test]
     fn a_hostile_side_hurts_nobody(
         writes in proptest::collection::vec((0..LEAST / 8, any::<u64>(), 0..8_u8, 0..300_usize), 1..200),
@@ -319,7 +320,7 @@ proptest! {
             match what {
                 0 => memory.set(place * 8, word),
                 1 => memory.set(at, word),
-                // A count that is nearly right.
+                // A count that is nearly correct.
                 2 => memory.set(at, session | word & 0x1FF),
                 3 => memory.set(Side::Second.block() + at::HEAD, session | u64::from(word as u32)),
                 4 => { one.look(word & 0xFFFF_FFFF); }
@@ -348,8 +349,8 @@ proptest! {
         let now = 1 << 40;
         one.look(now);
         two.look(now);
-        // The hostile side has perhaps written into this side's own block, too: with the next beat
-        // it is right again.
+        // The hostile side may have written into this side's own block, too: the next beat repairs
+        // it.
         one.look(now);
         two.look(now);
         prop_assert_eq!(one.link(), Link::Up);

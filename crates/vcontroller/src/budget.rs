@@ -1,32 +1,32 @@
-//! How much of the bus a function may take.
+//! The share of the bus that a function may take.
 
 use frame::{Frame, Nanos, wire};
 
-/// What is counted.
+/// The unit in which a budget is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unit {
     /// Frames.
     Frames,
-    /// Bits on the wire, stuff bits and intermission included, those of a data phase like the
-    /// others.
+    /// Bits on the wire, including stuff bits, intermission and the bits of a data phase.
     Bits,
 }
 
-/// A rate and a burst: a bucket that fills by `amount` each `per`, up to `burst`, and pays for each
-/// attempt.
+/// A rate and a burst: a token bucket that fills by `amount` every `per`, up to `burst`, and pays
+/// for each attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Budget {
-    /// What is counted.
+    /// The unit of `amount` and `burst`.
     pub unit: Unit,
-    /// How much in `per`; 0 is nothing after the first burst.
+    /// Amount per `per`; 0 allows nothing after the first burst.
     pub amount: u32,
-    /// The time for it, ns; at least 1.
+    /// The period of `amount`, ns; at least 1.
     pub per: Nanos,
-    /// How much at once after a pause; a frame that costs more than this waits for a full bucket.
+    /// Maximum amount at once after a pause; a frame that costs more than this waits for a full
+    /// bucket.
     pub burst: u32,
 }
 
-/// How full a bucket is: in parts of which `per` make one unit, so that nothing is rounded.
+/// The level of a bucket, in parts of which `per` make one unit, so that nothing is rounded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     budget: Budget,
@@ -35,7 +35,7 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// A full one.
+    /// Creates a full bucket.
     pub(crate) fn new(budget: Budget, now: Nanos) -> Self {
         let mut bucket = Self {
             budget,
@@ -54,14 +54,14 @@ impl Bucket {
         u128::from(self.budget.burst) * self.per()
     }
 
-    /// What is in it at a time; times before the last one are that one.
+    /// Returns the level at a time; a time before the last one counts as the last one.
     fn level(&self, now: Nanos) -> u128 {
         let since = u128::from(now.saturating_sub(self.at));
         let came = since.saturating_mul(u128::from(self.budget.amount));
         self.parts.saturating_add(came).min(self.most())
     }
 
-    /// What has to be in it for an attempt with this frame.
+    /// Returns the level that is required for an attempt with this frame.
     fn needed(&self, frame: &Frame) -> u128 {
         (self.cost(frame) * self.per()).min(self.most())
     }
@@ -75,12 +75,12 @@ impl Bucket {
         }
     }
 
-    /// May this frame be tried now?
+    /// Returns whether this frame may be tried now.
     pub(crate) fn allows(&self, frame: &Frame, now: Nanos) -> bool {
         self.level(now) >= self.needed(frame)
     }
 
-    /// When it may be tried; `None`: never.
+    /// Returns the time at which the frame may be tried; `None`: never.
     pub(crate) fn allows_at(&self, frame: &Frame, now: Nanos) -> Option<Nanos> {
         let lacks = self.needed(frame).saturating_sub(self.level(now));
         if lacks == 0 {
@@ -91,7 +91,7 @@ impl Bucket {
         now.checked_add(u64::try_from(wait).ok()?)
     }
 
-    /// Pays for an attempt.
+    /// Charges the bucket for an attempt.
     pub(crate) fn pay(&mut self, frame: &Frame, now: Nanos) {
         let level = self.level(now);
         self.parts = level.saturating_sub(self.cost(frame) * self.per());
@@ -126,7 +126,7 @@ mod tests {
         assert!(!bucket.allows(&frame(), 499) && bucket.allows(&frame(), 500));
         bucket.pay(&frame(), 500);
         assert_eq!(bucket.allows_at(&frame(), 600), Some(1_000));
-        // A long pause fills it to the burst and no further.
+        // A long pause fills it only up to the burst.
         assert_eq!(bucket.level(1_000_000), 3_000);
     }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     proptest! {
-        /// No span of time sees more attempts than its rate and one burst pay for.
+        /// No span of time has more attempts than its rate and one burst pay for.
         #[test]
         fn no_span_gets_more_than_its_rate_and_a_burst(
             amount in 1u32..50, per in 1u64..10_000, burst in 1u32..20,

@@ -8,54 +8,54 @@ use ::controller::State;
 use alloc::vec::Vec;
 use frame::{Frame, Kind, Nanos};
 
-/// A virtual function, by its number.
+/// A virtual function, identified by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Vf(pub u8);
 
-/// What a controller is made with.
+/// Configuration of a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// Virtual functions.
+    /// Number of virtual functions.
     pub functions: u8,
-    /// Frames that a function's queue has room for.
+    /// Capacity of a function's transmit queue, frames.
     pub queue: usize,
-    /// Frames that its receive FIFO has room for.
+    /// Capacity of a function's receive FIFO, frames.
     pub fifo: usize,
-    /// FD frames, too.
+    /// Carry FD frames, too.
     pub fd: bool,
 }
 
-/// There is no such function.
+/// The error that no such function exists.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("there is no virtual function {}", .0.0)]
 pub struct NoFunction(pub Vf);
 
-/// Why a request was not taken. It is counted, and no completion comes.
+/// Reason why a request was not taken. The refusal is counted, and no completion follows.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Refused {
-    /// No place in the queue: read completions, or wait.
+    /// The queue is full: the VF must read completions, or wait.
     #[error("the queue is full")]
     Full,
-    /// Not an identifier that this function may send.
+    /// The function may not send this identifier.
     #[error("this function may not send this identifier")]
     NotPermitted,
-    /// FD on a classic controller, XL, an error frame.
+    /// FD on a classic controller, XL, or an error frame.
     #[error("the controller cannot send this frame")]
     Unsupported,
-    /// The function is stopped or listens only, or the controller is not on the bus.
+    /// The function is stopped or in listen-only mode, or the controller is not on the bus.
     #[error("the function or its controller is down")]
     Down,
-    /// There is no such function.
+    /// No such function exists.
     #[error("there is no such function")]
     NoFunction,
 }
 
-/// The frame that goes first.
+/// The frame that is sent first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Candidate {
-    /// Whose.
+    /// The function to which it belongs.
     pub vf: Vf,
-    /// Which: its number among all requests.
+    /// Its number among all requests.
     pub order: u64,
     /// The frame.
     pub frame: Frame,
@@ -64,7 +64,7 @@ pub struct Candidate {
 /// The controller. See [the crate's page](crate).
 pub struct Controller {
     functions: Vec<Function>,
-    /// The functions behind these were never used: they are stopped, and have no frame.
+    /// Functions from this number on were never used: they are stopped, and have no frame.
     used: usize,
     fd: bool,
     state: State,
@@ -74,7 +74,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// A controller off the bus, whose functions are stopped and may do nothing.
+    /// Creates a controller that is off the bus, with stopped functions that have no rights.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let function = |_| Function::new(config.queue, config.fifo);
@@ -109,8 +109,8 @@ impl Controller {
 
     // ---- The physical function ----
 
-    /// What a function may do from now on. Frames that it may not send any more and that are not on
-    /// the wire are given up; its budget begins anew, with a full bucket.
+    /// Sets the rights of a function. Frames that it may not send any more are given up unless they
+    /// are on the wire; its budget is reset to a full bucket.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -135,8 +135,8 @@ impl Controller {
         Ok(())
     }
 
-    /// How the controller takes part in its bus from now on; all functions are told. When frames
-    /// pass no more, all that wait are given up.
+    /// Sets the controller's state on its bus, and notifies all functions. When frames can pass no
+    /// longer, all waiting frames are given up.
     pub fn set_state(&mut self, state: State, now: Nanos) {
         if self.state == state {
             return;
@@ -158,13 +158,13 @@ impl Controller {
         }
     }
 
-    /// The state.
+    /// Returns the state.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// A function's counts.
+    /// Returns a function's counters.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -172,10 +172,10 @@ impl Controller {
         Ok(self.function(vf)?.counters)
     }
 
-    /// Do all counts add up?
+    /// Checks that all counters add up.
     ///
     /// # Errors
-    /// [`Imbalance`]: a mistake in this crate.
+    /// [`Imbalance`]: a bug in this crate.
     pub fn check(&self) -> Result<(), Imbalance> {
         self.functions.iter().try_for_each(|function| {
             let (waiting, unread) = (function.waiting.len(), function.fifo.len());
@@ -185,7 +185,7 @@ impl Controller {
 
     // ---- A virtual function ----
 
-    /// It takes part from now on. It may listen only.
+    /// Starts a function, optionally in listen-only mode.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -197,9 +197,9 @@ impl Controller {
         Ok(())
     }
 
-    /// It takes part no more, and is as it was at first: what waits is given up, what it has not
-    /// read is thrown away. A frame on the wire is on the wire; its function learns nothing more of
-    /// it.
+    /// Stops a function and resets it to its initial state: its waiting frames are given up, and
+    /// its unread frames are discarded. A frame that is on the wire is still sent; its function
+    /// gets no confirmation of it.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -216,7 +216,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Asks for a frame to be sent; `ticket` comes back with what becomes of it.
+    /// Requests the transmission of a frame; its completion has the same `ticket`.
     ///
     /// # Errors
     /// [`Refused`]; it is counted.
@@ -253,8 +253,8 @@ impl Controller {
         Ok(())
     }
 
-    /// Takes back all requests with this ticket. One that is on the wire stays there; it is not
-    /// tried again. Gives the number of those that were taken back or will be.
+    /// Withdraws all requests with this ticket. A frame that is on the wire stays there, but is not
+    /// tried again. Returns the number of requests that were withdrawn or will be.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -278,7 +278,7 @@ impl Controller {
         Ok(found)
     }
 
-    /// The oldest frame of its FIFO.
+    /// Takes the oldest frame of its FIFO.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -289,7 +289,7 @@ impl Controller {
         Ok(received)
     }
 
-    /// The oldest confirmation; its place in the queue is free then.
+    /// Takes the oldest confirmation, which frees its place in the queue.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -297,7 +297,7 @@ impl Controller {
         Ok(self.function_mut(vf)?.completions.pop_front())
     }
 
-    /// The controller's state, if it has changed since the function asked last.
+    /// Returns the controller's state, if it has changed since the last call of the function.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -307,8 +307,8 @@ impl Controller {
         Ok(core::mem::take(&mut function.news).then_some(state))
     }
 
-    /// Is there something that the function has not read: a confirmation, a frame, a change of the
-    /// state?
+    /// Returns whether there is something that the function has not read: a confirmation, a frame,
+    /// or a change of the state.
     #[must_use]
     pub fn has_news(&self, vf: Vf) -> bool {
         self.function(vf).is_ok_and(|function| {
@@ -316,7 +316,7 @@ impl Controller {
         })
     }
 
-    /// Frames that its queue takes for certain, if they are its to send.
+    /// Returns the number of frames for which its queue has room, if the function may send them.
     ///
     /// # Errors
     /// [`NoFunction`].
@@ -326,9 +326,9 @@ impl Controller {
 
     // ---- The bus ----
 
-    /// The frame to offer to the bus just before an arbitration: the one with the highest priority
-    /// of all functions whose budgets allow theirs. `None` while one is on the wire, or where
-    /// nothing may be sent.
+    /// Returns the frame to offer to the bus just before an arbitration: the one with the highest
+    /// priority among the first frames of all functions whose budgets allow them. `None` while a
+    /// frame is on the wire, or if nothing may be sent.
     #[must_use]
     pub fn best(&self, now: Nanos) -> Option<Candidate> {
         if self.wire.is_some() || !self.state.passes() {
@@ -348,8 +348,8 @@ impl Controller {
         })
     }
 
-    /// When a budget allows a frame that it does not allow now: [`Controller::best`] may change
-    /// then.
+    /// Returns the next time at which a budget allows a frame that it does not allow now: the
+    /// result of [`Controller::best`] may change then.
     #[must_use]
     pub fn deadline(&self, now: Nanos) -> Option<Nanos> {
         let times = self.in_use().filter_map(|function| {
@@ -360,7 +360,8 @@ impl Controller {
         times.min()
     }
 
-    /// A candidate has won the arbitration: its start of frame was at this time. Its budget pays.
+    /// Records that a candidate has won the arbitration, with this time of its start of frame. Its
+    /// budget is charged.
     pub fn on_wire(&mut self, candidate: &Candidate, now: Nanos) {
         let Ok(function) = self.function_mut(candidate.vf) else {
             return;
@@ -374,7 +375,8 @@ impl Controller {
         }
     }
 
-    /// The attempt has failed by an error; the frame competes again, unless it was taken back.
+    /// Records that the attempt has failed by an error; the frame competes again, unless it was
+    /// withdrawn.
     pub fn off_wire(&mut self, candidate: &Candidate, now: Nanos) {
         self.wire = None;
         let Ok(function) = self.function_mut(candidate.vf) else {
@@ -387,7 +389,8 @@ impl Controller {
         }
     }
 
-    /// It was sent and acknowledged, with this end of frame. All other functions hear it.
+    /// Records that the frame was sent and acknowledged, with this end of frame. All other
+    /// functions receive it.
     pub fn sent(&mut self, candidate: &Candidate, end: Nanos) {
         self.wire = None;
         for (number, function) in (0..).zip(self.in_use_mut()) {
@@ -399,7 +402,7 @@ impl Controller {
         }
     }
 
-    /// A frame of another node has ended.
+    /// Records that a frame of another node has ended.
     pub fn heard(&mut self, frame: &Frame, end: Nanos) {
         for function in self.in_use_mut() {
             function.hear(frame, end);

@@ -1,59 +1,62 @@
-//! What became of what a function asked for, and of what it was to receive.
+//! Counters of a function's requests and receptions.
 
-/// The counts of one function, since it was made; a reset does not clear them.
+/// The counters of one function since its creation; a reset does not clear them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Frames that it asked to send.
+    /// Frames that it requested to send.
     pub requested: u64,
-    /// Of these: taken into its queue.
+    /// Requested frames that were taken into its queue.
     pub accepted: u64,
-    /// Refused: the queue had no room.
+    /// Frames that were refused, because the queue had no room.
     pub full: u64,
-    /// Refused: not an identifier that it may send.
+    /// Frames that were refused, because the function may not send the identifier.
     pub not_permitted: u64,
-    /// Refused: no frame that this controller can send.
+    /// Frames that were refused, because this controller cannot send them.
     pub unsupported: u64,
-    /// Refused: stopped, listening only, or bus-off.
+    /// Frames that were refused, because the function was stopped or in listen-only mode, or the
+    /// controller was not on the bus.
     pub down: u64,
-    /// Of the accepted: sent and acknowledged.
+    /// Accepted frames that were sent and acknowledged.
     pub sent: u64,
-    /// Taken back by the function.
+    /// Accepted frames that the function withdrew.
     pub aborted: u64,
-    /// Given up by bus-off, or when the PF took the controller off the bus.
+    /// Accepted frames that were given up at bus-off, when the PF took the controller off the bus,
+    /// or because the function lost the right to send them.
     pub dropped: u64,
-    /// Given up by the function's own reset or stop.
+    /// Accepted frames that were given up by the function's own reset or stop.
     pub reset: u64,
     /// Attempts on the wire.
     pub attempts: u64,
     /// Frames of others that its rights let it receive, while it was started.
     pub heard: u64,
-    /// Of these: put into its FIFO.
+    /// Frames of `heard` that were put into its FIFO.
     pub received: u64,
-    /// The FIFO had no room.
+    /// Frames of `heard` for which the FIFO had no room.
     pub overrun: u64,
-    /// Of the received: read by it.
+    /// Received frames that the function has read.
     pub read: u64,
-    /// Thrown away by its reset.
+    /// Received frames that its reset discarded.
     pub discarded: u64,
 }
 
-/// Counts that do not add up: a mistake in this crate.
+/// The error that counters do not add up: a bug in this crate.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("{what}: {left} against {right}")]
 pub struct Imbalance {
-    /// What must hold.
+    /// The equation that must hold.
     pub what: &'static str,
-    /// One side.
+    /// Its left side.
     pub left: u64,
-    /// The other.
+    /// Its right side.
     pub right: u64,
 }
 
 impl Counters {
-    /// Do the sums add up? `waiting`: frames in the queue without a fate; `unread`: in the FIFO.
+    /// Checks that the sums add up. `waiting`: frames in the queue without a fate; `unread`: frames
+    /// in the FIFO.
     ///
     /// # Errors
-    /// The first sum that does not.
+    /// The first sum that does not add up.
     pub fn check(&self, waiting: u64, unread: u64) -> Result<(), Imbalance> {
         let refused = self.full + self.not_permitted + self.unsupported + self.down;
         let ended = self.sent + self.aborted + self.dropped + self.reset;

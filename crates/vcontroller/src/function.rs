@@ -1,4 +1,4 @@
-//! One virtual function: its queue, its FIFO, its counts.
+//! One virtual function: its queue, its FIFO, its counters.
 
 use crate::budget::Bucket;
 use crate::counters::Counters;
@@ -7,28 +7,29 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use frame::{Frame, Nanos, wire};
 
-/// A request, as its function knows it.
+/// The number by which a function identifies a request.
 pub type Ticket = u64;
 
-/// What became of a request.
+/// The fate of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Outcome {
-    /// It was on the bus, and acknowledged.
+    /// The frame was on the bus, and acknowledged.
     Sent,
-    /// The function has taken it back.
+    /// The function has withdrawn it.
     Aborted,
-    /// The controller went bus-off or was taken off the bus before.
+    /// It was given up before it was sent: the controller went bus-off or was taken off the bus, or
+    /// the function lost the right to send it.
     Dropped,
 }
 
-/// A confirmation.
+/// The confirmation of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Completion {
-    /// Of which request.
+    /// The ticket of the request.
     pub ticket: Ticket,
-    /// What became of it.
+    /// The fate of the request.
     pub outcome: Outcome,
-    /// End of frame, or when it was given up, ns.
+    /// Time of the end of frame, or at which the frame was given up, ns.
     pub at: Nanos,
 }
 
@@ -37,19 +38,19 @@ pub struct Completion {
 pub struct Received {
     /// The frame.
     pub frame: Frame,
-    /// End of frame, ns.
+    /// Time of the end of frame, ns.
     pub at: Nanos,
 }
 
-/// A frame that waits for the bus.
+/// A frame that is waiting for the bus.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub(crate) frame: Frame,
     pub(crate) ticket: Ticket,
     pub(crate) key: u64,
-    /// Order of requests, of all functions.
+    /// Its number in the order of the requests of all functions.
     pub(crate) order: u64,
-    /// Taken back while on the wire: what becomes of it if this attempt fails.
+    /// Withdrawn while on the wire: the outcome if this attempt fails.
     pub(crate) unwanted: Option<Outcome>,
 }
 
@@ -58,7 +59,7 @@ pub(crate) struct Function {
     pub(crate) bucket: Option<Bucket>,
     pub(crate) started: bool,
     pub(crate) listen_only: bool,
-    /// In no order: the best is looked for. Queues are short.
+    /// Unsorted: the best frame is searched for. Queues are short.
     pub(crate) waiting: Vec<Waiting>,
     pub(crate) completions: VecDeque<Completion>,
     pub(crate) fifo: VecDeque<Received>,
@@ -86,7 +87,8 @@ impl Function {
         }
     }
 
-    /// A frame has its place until its confirmation is read.
+    /// Returns the free places of the queue. A frame occupies its place until its confirmation is
+    /// read.
     pub(crate) fn room(&self) -> usize {
         self.queue
             .saturating_sub(self.waiting.len() + self.completions.len())
@@ -102,7 +104,7 @@ impl Function {
         });
     }
 
-    /// The place of the frame that goes first.
+    /// Returns the place of the frame that is sent first.
     pub(crate) fn best(&self) -> Option<usize> {
         let all = self.waiting.iter().enumerate();
         all.min_by_key(|(_, w)| (w.key, w.order)).map(|(i, _)| i)
@@ -112,7 +114,7 @@ impl Function {
         self.waiting.iter().position(|w| w.order == order)
     }
 
-    /// Takes a frame out with its fate.
+    /// Removes a frame with its fate.
     pub(crate) fn complete(&mut self, place: usize, outcome: Outcome, at: Nanos) {
         if place >= self.waiting.len() {
             return;

@@ -1,41 +1,42 @@
 //! A CAN controller that shares itself among virtual machines.
 //!
-//! After the self-virtualizing controller of virtualization-2015 §4: one **physical function**
-//! (PF), which the host keeps, and **virtual functions** (VF), one for each virtual machine. Each
-//! VF has a transmit queue of its own that is ordered by CAN priority; the **arbitration module**
+//! Modelled on the self-virtualizing controller of virtualization-2015 §4: one **physical
+//! function** (PF), which the host keeps, and **virtual functions** (VF), one for each virtual
+//! machine. Each VF has its own transmit queue, ordered by CAN priority; the **arbitration module**
 //! offers the bus the frame with the highest priority of all queues just before each arbitration,
-//! and again after a lost one. So frames leave as they would if each virtual machine had a
-//! controller of its own, and none can hold up another one by what waits in a buffer.
+//! and again after a lost one. So frames leave as if each virtual machine had its own controller,
+//! and no virtual machine can delay another one by frames that wait in a buffer.
 //!
-//! This is the device without a host or a machine: time is passed in, ns; whoever drives it stands
-//! between it and a bus. [`Attached`] does so for a simulated one.
+//! This is the device without a host or a machine: time is passed in, ns; the caller connects it
+//! with a bus. [`Attached`] does so for a simulated one.
 //!
-//! * [`Controller`]: what the PF may do ([`Controller::set_rights`]), what a VF may do
+//! * [`Controller`]: the operations of the PF ([`Controller::set_rights`]), of a VF
 //!   ([`Controller::request`], [`Controller::abort`], [`Controller::receive`],
-//!   [`Controller::completion`], [`Controller::reset`]), and what the bus does
+//!   [`Controller::completion`], [`Controller::reset`]), and the events of the bus
 //!   ([`Controller::best`], [`Controller::on_wire`], [`Controller::off_wire`],
 //!   [`Controller::sent`], [`Controller::heard`], [`Controller::set_state`]).
-//! * [`Rights`]: which identifiers a VF receives and, beyond the paper, which it may send and how
-//!   much of the bus ([`Budget`]). Only the PF sets them.
+//! * [`Rights`]: the identifiers that a VF receives and, beyond the paper, those that it may send,
+//!   and its share of the bus ([`Budget`]). Only the PF sets them.
 //! * [`Counters`]: every request and every reception has one fate, and [`Counters::check`] proves
 //!   that the sums add up.
 //!
 //! # Rules
-//! * **Order**: the lowest arbitration field first ([`frame::wire::arbitration_key`]). Within one
-//!   identifier of one VF frames leave in the order of their requests. Of equal arbitration fields
-//!   of several VFs the oldest request is first; on a bus of their own they would collide.
-//! * **A frame on the wire** stays: it is neither aborted nor overtaken. If its attempt fails it
-//!   competes again, unless its VF has asked for the abort meanwhile.
-//! * **Functions hear one another** as nodes on a bus do: what one sends, the others receive as far
-//!   as their rights go; the sender gets a confirmation instead.
-//! * **Confirmations are never lost**: a frame has its place in the queue until its VF has read
-//!   what became of it.
-//! * **Bit rate, error states and bus-off are the PF's**; VFs are told. The error counters are
-//!   those of the one controller: a VF whose frames fail brings all others nearer to bus-off. That
-//!   is where the shared controller differs from controllers of their own.
-//! * **A budget delays**: a frame above it waits, in its place in its own queue, and all frames of
-//!   its VF with it. Each attempt on the wire is charged, failed ones too: they cost the bus as
-//!   much.
+//! * **Order**: the lowest arbitration field first ([`frame::wire::arbitration_key`]). Frames with
+//!   the same identifier of one VF leave in the order of their requests. Among equal arbitration
+//!   fields of several VFs the oldest request is first; from separate controllers, such frames
+//!   would collide on the bus.
+//! * **A frame on the wire** stays there: it is neither aborted nor overtaken. If its attempt fails
+//!   it competes again, unless its VF has requested the abort meanwhile.
+//! * **Functions hear one another** like nodes on a bus: frames that one sends, the others receive
+//!   as far as their rights allow; the sender gets a confirmation instead.
+//! * **Confirmations are never lost**: a frame occupies its place in the queue until its VF has
+//!   read its confirmation.
+//! * **Bit rate, error states and bus-off belong to the PF**; VFs are notified. The error counters
+//!   are those of the one controller: a VF whose frames fail brings all others closer to bus-off.
+//!   In this, the shared controller differs from separate controllers.
+//! * **A budget delays**: a frame above it waits at its place in its own queue, and all frames of
+//!   its VF wait with it. Each attempt on the wire is charged, including failed ones: they occupy
+//!   the bus as well.
 //! * **Nothing allocates** after [`Controller::new`].
 #![no_std]
 #![forbid(unsafe_code)]

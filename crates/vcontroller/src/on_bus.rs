@@ -4,21 +4,21 @@ use crate::{Candidate, Controller, State};
 use bus::{Bus, ConfigError, Event, NodeConfig, NodeId};
 use frame::{Frame, Nanos};
 
-/// One controller as a node of a bus: what stands between the two.
+/// The connection between a controller and a node of a bus.
 pub struct Attached {
     /// The controller.
     pub controller: Controller,
     /// Its node.
     pub node: NodeId,
-    /// What lies in the node's transmit buffer and is not on the wire.
+    /// The frame in the node's transmit buffer that is not on the wire.
     offered: Option<Candidate>,
-    /// What is on the wire.
+    /// The frame on the wire.
     flying: Option<Candidate>,
-    /// The start of the attempt that has failed last.
+    /// The start of the last attempt that has failed.
     failed: Option<Nanos>,
 }
 
-/// Something that happened on the bus, before anybody has reacted to it.
+/// An event on the bus, before any controller has reacted to it.
 #[derive(Clone, Copy, Debug)]
 pub enum Happened {
     /// A frame was sent.
@@ -27,35 +27,35 @@ pub enum Happened {
         at: Nanos,
         /// The frame.
         frame: Frame,
-        /// By whom.
+        /// The sending node.
         node: NodeId,
         /// Start of frame, ns.
         start: Nanos,
-        /// The controller's node has received it.
+        /// Whether the controller's node has received it.
         heard: bool,
     },
     /// An attempt has failed.
     Error {
-        /// When the error frame ended, ns.
+        /// Time of the end of the error frame, ns.
         end: Nanos,
         /// Start of frame, ns.
         start: Nanos,
-        /// Whose.
+        /// The node of the attempt.
         node: NodeId,
     },
     /// A node's error state has changed.
     State {
-        /// When, ns.
+        /// Time of the change, ns.
         at: Nanos,
-        /// Whose.
+        /// The node.
         node: NodeId,
-        /// To what.
+        /// The new state.
         state: State,
     },
 }
 
 impl Happened {
-    /// What of an event matters to a controller with this node.
+    /// Returns the part of an event that matters to a controller with this node.
     #[must_use]
     pub fn of(event: &Event<'_>, to: NodeId) -> Option<Self> {
         Some(match *event {
@@ -92,16 +92,16 @@ impl Happened {
 }
 
 impl Attached {
-    /// A node with this configuration, but for its buffers, on a bus.
+    /// Attaches a node with this configuration, except for its buffers, to a bus.
     ///
     /// # Errors
-    /// What [`Bus::attach`] has against the node.
+    /// [`Bus::attach`]'s error for the node.
     pub fn new(
         bus: &mut Bus,
         controller: Controller,
         mut node: NodeConfig,
     ) -> Result<Self, ConfigError> {
-        // One buffer for the frame on the wire, one for what is offered beside it.
+        // One buffer for the frame on the wire, one for the next frame that is offered.
         node.mailboxes = 2;
         node.queue = 0;
         let node = bus.attach(node)?;
@@ -116,7 +116,8 @@ impl Attached {
         Ok(this)
     }
 
-    /// What competes from now on is the controller's best. To be called after each step of the bus.
+    /// Lets the controller's best frame compete from now on. Must be called after each step of the
+    /// bus.
     pub fn offer(&mut self, bus: &mut Bus) {
         if let Some((order, start)) = bus.sending(self.node) {
             // The error frame after a failed attempt has not ended.
@@ -143,7 +144,7 @@ impl Attached {
         }
     }
 
-    /// Reacts to what happened.
+    /// Reacts to an event.
     pub fn react(&mut self, what: &Happened) {
         match *what {
             Happened::Sent {
@@ -153,7 +154,7 @@ impl Attached {
                 heard,
                 ..
             } => match self.flying.take_if(|_| node == self.node) {
-                // As it was on the wire: an error-passive sender's ESI is recessive.
+                // The frame as it was on the wire: an error-passive sender's ESI is recessive.
                 Some(sent) => self.controller.sent(&Candidate { frame, ..sent }, at),
                 None if heard => self.controller.heard(&frame, at),
                 None => {}
@@ -161,7 +162,7 @@ impl Attached {
             Happened::Error { end, start, node } => {
                 if let Some(failed) = self.flying.take_if(|_| node == self.node) {
                     self.controller.off_wire(&failed, end);
-                    // It lies in the node's buffer still.
+                    // It is still in the node's buffer.
                     self.failed = Some(start);
                     self.offered = Some(failed);
                 }

@@ -1,4 +1,4 @@
-//! What a function may do.
+//! The rights of a function.
 
 use crate::budget::Budget;
 use alloc::vec::Vec;
@@ -8,36 +8,36 @@ use frame::CanId;
 /// [`CanId::EFF_FLAG`] and [`CanId::RTR_FLAG`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct IdRule {
-    /// What the bits are to be.
+    /// The required values of the compared bits.
     pub id: u32,
-    /// Which bits are compared.
+    /// The bits that are compared.
     pub mask: u32,
 }
 
 impl IdRule {
-    /// Every identifier.
+    /// Matches every identifier.
     pub const ALL: Self = Self { id: 0, mask: 0 };
 
-    /// Does an identifier match?
+    /// Returns whether an identifier matches.
     #[must_use]
     pub const fn matches(&self, id: CanId) -> bool {
         (id.raw() ^ self.id) & self.mask == 0
     }
 }
 
-/// What a function may do; only the PF sets it.
+/// The rights of a function; only the PF sets them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rights {
-    /// What it receives: frames that any of these matches. None at all: nothing.
+    /// The frames that it receives: those that any of these rules matches. If empty: none.
     pub receive: Vec<IdRule>,
-    /// What it may send, in the same way.
+    /// The frames that it may send, in the same way.
     pub send: Vec<IdRule>,
-    /// How much of the bus it may take; `None`: all that arbitration gives it.
+    /// Its share of the bus; `None`: everything that it gets by arbitration.
     pub budget: Option<Budget>,
 }
 
 impl Rights {
-    /// Everything, as a controller of one's own.
+    /// Returns the rights to everything, as with a separate controller.
     #[must_use]
     pub fn all() -> Self {
         Self {

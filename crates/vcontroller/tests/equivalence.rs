@@ -1,8 +1,8 @@
-//! The paper's promise: functions that share a controller give the same frames at the same
-//! nanoseconds on the bus as controllers of their own.
+//! The paper's claim: functions that share a controller give the same frames at the same
+//! nanoseconds on the bus as separate controllers.
 //!
 //! It holds while the controller is error-active. TEC and REC are the shared controller's: with
-//! errors enough it becomes passive or bus-off earlier than each of several controllers would
+//! enough errors it becomes passive or bus-off earlier than each of several controllers would
 //! (`what_cannot_be_the_same_is_the_error_counters`).
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -18,7 +18,7 @@ const VFS: u8 = 4;
 const OTHERS: u8 = 2;
 const END: Nanos = 200_000_000;
 
-/// Who sends what, when. Functions are 0 to 3, other nodes 4 and 5.
+/// A frame to be sent, its sender and its time. Functions are 0 to 3, other nodes 4 and 5.
 #[derive(Clone, Debug)]
 struct Send {
     at: Nanos,
@@ -38,7 +38,7 @@ fn sends() -> impl Strategy<Value = Vec<Send>> {
         let mut all: Vec<_> = all
             .into_iter()
             .map(|(at, who, id, data, eff)| {
-                // Nobody shares an identifier: on a bus two frames of one would collide.
+                // Senders share no identifier: on a bus two frames with the same one would collide.
                 let number = id * 8 + u32::from(who);
                 let raw = if eff {
                     CanId::EFF_FLAG | number << 12
@@ -59,7 +59,7 @@ fn sends() -> impl Strategy<Value = Vec<Send>> {
     })
 }
 
-/// What is on the bus: start, end, frame; errors without one.
+/// The log of the bus: start, end, frame; errors without a frame.
 type Log = Vec<(Nanos, Nanos, Option<Frame>)>;
 
 fn note(log: &mut Log, what: &Happened) {
@@ -86,7 +86,7 @@ fn others(bus: &mut Bus) -> Vec<NodeId> {
         .collect()
 }
 
-/// A controller of one's own with a queue that is ordered by priority: as many buffers as it has
+/// A separate controller with a queue that is ordered by priority: as many buffers as it has
 /// frames.
 fn with_queue(mailboxes: u8) -> NodeConfig {
     let mut node = NodeConfig::new("");
@@ -108,7 +108,7 @@ fn shared() -> Controller {
     controller
 }
 
-/// With one controller for all functions.
+/// Runs with one controller for all functions.
 fn with_one(sends: &[Send], faults: &[(u64, ErrorKind)]) -> (Log, Controller) {
     let mut bus = bus(faults);
     let mut one = common::attach(&mut bus, shared());
@@ -128,7 +128,7 @@ fn with_one(sends: &[Send], faults: &[(u64, ErrorKind)]) -> (Log, Controller) {
     (log, one.controller)
 }
 
-/// With one for each.
+/// Runs with one controller for each function.
 fn with_many(sends: &[Send], faults: &[(u64, ErrorKind)]) -> Log {
     let mut bus = bus(faults);
     let mut nodes: Vec<_> = (0..VFS)
@@ -156,7 +156,7 @@ proptest! {
         faults in prop::collection::btree_map(
             1u64..80,
             prop::sample::select(vec![ErrorKind::Bit, ErrorKind::Form, ErrorKind::Ack, ErrorKind::Crc]),
-            // So few that nobody becomes passive: 128 of TEC at 8 each.
+            // So few that no node becomes passive: 128 of TEC at 8 each.
             0..12,
         ),
     ) {
@@ -165,7 +165,7 @@ proptest! {
         let many = with_many(&sends, &faults);
         prop_assert_eq!(one, many);
         prop_assert!(controller.check().is_ok());
-        // Each request is confirmed, and heard by all other functions.
+        // Each request is confirmed, and all other functions receive it.
         let of_functions = sends.iter().filter(|send| send.who < VFS);
         for vf in (0..VFS).map(Vf) {
             let own: Vec<_> = (0..).zip(&sends).filter(|(_, s)| s.who == vf.0).map(|(n, _)| n).collect();
@@ -184,8 +184,7 @@ proptest! {
     }
 }
 
-/// Three frames of two functions, each disturbed six times: with controllers of their own nobody is
-/// passive.
+/// Three frames of two functions, each disturbed six times: no separate controller becomes passive.
 #[test]
 fn what_cannot_be_the_same_is_the_error_counters() {
     let frame = |id| Frame::classic(CanId::from_raw(id), &[]).unwrap();
@@ -206,8 +205,8 @@ fn what_cannot_be_the_same_is_the_error_counters() {
     assert_ne!(controller.state(), State::BusOff);
 }
 
-/// A function's frame with a high priority does not wait behind its own or anybody's frames that
-/// wait.
+/// A function's frame with a high priority does not wait behind other waiting frames, neither its
+/// own nor those of other functions.
 #[test]
 fn nothing_waits_in_a_buffer_before_a_frame_with_a_higher_priority() {
     let frame = |id| Frame::classic(CanId::from_raw(id), &[0; 8]).unwrap();

@@ -1,5 +1,4 @@
-//! Whatever a hostile function does, the others lose nothing but what arbitration and budgets
-//! allow.
+//! For any actions of a hostile function, the others lose only what arbitration and budgets allow.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod common;
@@ -18,7 +17,7 @@ const LONGEST: Nanos = 160 * 2_000;
 const PERIOD: Nanos = 5_000_000;
 const COUNT: u64 = 30;
 
-/// Something that a function can try.
+/// An action that a function can try.
 #[derive(Clone, Debug)]
 enum Try {
     Request(u32, u8, u64),
@@ -46,8 +45,8 @@ fn tries() -> impl Strategy<Value = Vec<(Nanos, Try)>> {
     })
 }
 
-/// How long each frame of the honest function took from its request to its end of frame; and what
-/// the hostile one has received.
+/// Returns the time of each frame of the honest function from its request to its end of frame, and
+/// the frames that the hostile one has received.
 fn played(tries: &[(Nanos, Try)], rights: Rights) -> (Vec<Nanos>, Vec<CanId>, Controller) {
     let mut bus = Bus::new(BusConfig::classic(BITRATE)).unwrap();
     let mut controller = Controller::new(Config {
@@ -62,7 +61,7 @@ fn played(tries: &[(Nanos, Try)], rights: Rights) -> (Vec<Nanos>, Vec<CanId>, Co
     controller.start(HONEST, false).unwrap();
     let mut one = common::attach(&mut bus, controller);
     let listener = bus.attach(NodeConfig::new("")).unwrap();
-    // Another node of the bus, whose frames are for nobody.
+    // Another node of the bus, whose frames no function receives.
     for n in 0..COUNT {
         let foreign = Frame::classic(CanId::from_raw(0x7FF), &[1]).unwrap();
         bus.send(listener, n * PERIOD + 100_000, &foreign, 0)
@@ -129,7 +128,7 @@ fn played(tries: &[(Nanos, Try)], rights: Rights) -> (Vec<Nanos>, Vec<CanId>, Co
 }
 
 fn below(number: u32) -> Vec<IdRule> {
-    // SFF numbers whose upper bits are these, and no EFF frames.
+    // SFF numbers with these upper bits, and no EFF frames.
     Vec::from([IdRule {
         id: number,
         mask: CanId::EFF_FLAG | 0x700,
@@ -140,11 +139,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
     fn a_frame_waits_no_longer_than_arbitration_allows(tries in tries()) {
-        // All that it may send has a lower priority.
+        // All frames that it may send have a lower priority.
         let rights = Rights { receive: below(0x700), send: below(0x100), budget: None };
         let (took, received, controller) = played(&tries, rights);
         prop_assert_eq!(took.len() as u64, COUNT);
-        // One frame that has begun, and its own.
+        // One frame that has already begun, and its own.
         for waited in took {
             prop_assert!(waited <= 2 * LONGEST, "{}", waited);
         }
@@ -169,7 +168,8 @@ proptest! {
             .collect();
         let (took, received, controller) = played(&tries, rights);
         prop_assert_eq!(took.len() as u64, COUNT);
-        // What has begun, a burst of two, one that falls due meanwhile, and its own.
+        // A frame that has already begun, a burst of two, one that becomes due meanwhile, and its
+        // own.
         for waited in took {
             prop_assert!(waited <= 5 * LONGEST, "{}", waited);
         }

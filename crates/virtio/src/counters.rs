@@ -1,28 +1,29 @@
-//! What is counted.
+//! Counters of a device.
 
-/// Of one device, since it was made. Frames of the machine: `taken = acknowledged + refused +
-/// abandoned` and those that are under way.
+/// Counters of one device since its creation. For frames of the machine: `taken = acknowledged +
+/// refused + abandoned` plus those that are under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Frames that the machine sent and that were handed over.
     pub taken: u64,
-    /// Of these: those whose end was reported as good.
+    /// Taken frames that ended well, as reported to the machine.
     pub acknowledged: u64,
-    /// Of these: those whose end was reported as bad.
+    /// Taken frames that failed, as reported to the machine.
     pub refused: u64,
-    /// Of these: those that were not finished when the queues were taken away.
+    /// Taken frames that were not finished when the queues were taken away.
     pub abandoned: u64,
-    /// Frames that the machine sent while its controller was stopped or bus-off: reported as bad.
+    /// Frames that the machine sent while its controller was stopped or bus-off: reported as
+    /// failed.
     pub not_started: u64,
-    /// What the machine put into its transmit queue that is no frame, or none of a kind that was
-    /// agreed on: reported as bad.
+    /// Buffers in the machine's transmit queue that do not contain a valid frame of a negotiated
+    /// kind: reported as failed.
     pub malformed: u64,
-    /// Frames that the machine got.
+    /// Frames that were passed to the machine.
     pub given: u64,
-    /// Buffers of the machine that were too small for the frame, which is lost.
+    /// Buffers of the machine that were too small for a frame.
     pub too_small: u64,
-    /// How often a queue made no sense, and was left alone from then on.
+    /// Number of times that a queue was found invalid, and was not used from then on.
     pub broken: u64,
-    /// Machines that came.
+    /// Machines that connected.
     pub connections: u64,
 }

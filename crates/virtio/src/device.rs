@@ -14,78 +14,79 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the device offers a machine.
+/// The features that the device offers to a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// CAN FD.
     pub fd: bool,
-    /// FD frames of the machine have BRS: virtio CAN has no word for it.
+    /// FD frames of the machine get BRS, for which virtio CAN has no flag.
     pub brs: bool,
-    /// A frame is acknowledged when it was on the bus.
+    /// A frame is acknowledged only after it was on the bus.
     pub late_ack: bool,
-    /// While other frames of the machine are under way, its driver may hear so much later that one
-    /// was sent, ns: several frames then take one interrupt ([`Device::tell`]). 0: at once.
+    /// Maximum delay of a notification that a frame was sent, while other frames of the machine are
+    /// under way, ns: one interrupt then serves several frames ([`Device::tell`]). 0: no delay.
     pub coalesce: Nanos,
-    /// Memory is accepted that its monitor can shrink (a file). Shrunk memory ends this process by
-    /// SIGBUS.
+    /// Accept memory that its monitor can shrink (a file). If it shrinks, SIGBUS terminates this
+    /// process.
     pub unsealed: bool,
 }
 
-/// Whether frames pass.
+/// State of the link to the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Link {
     /// No monitor is connected.
     Absent,
-    /// A machine is there, and has not started its controller.
+    /// A machine is connected, and has not started its controller.
     Stopped,
     /// Frames pass.
     Up,
-    /// The machine was told that its controller is bus-off.
+    /// The machine was notified that its controller is bus-off.
     BusOff,
-    /// The machine's queues make no sense.
+    /// The machine's queues are invalid.
     Broken,
 }
 
-/// What the device's descriptors bring. The kick of a queue has the queue's number.
+/// Event numbers of the device's descriptors. The kick of a queue has the queue's number.
 const LISTENER: u8 = QUEUES as u8;
 const MESSAGES: u8 = LISTENER + 1;
-/// Whoever does more than [`Device::work`] has these for [`Device::watch`] and [`Member::stir`].
+/// The first event number that [`Device::work`] does not use: for [`Device::watch`] and
+/// [`Member::stir`].
 pub const FIRST_OTHER: u8 = MESSAGES + 1;
 
 const fn bit(what: u8) -> u32 {
     1 << what
 }
 
-/// The most remarks that are kept.
+/// Maximum number of remarks that are kept.
 const REMARKS: usize = 16;
 
-/// How often it is tried whether the monitor listens, ns.
+/// Interval between attempts to connect to the monitor, ns.
 const PAUSE: Nanos = 100_000_000;
 
-/// What is known of a queue by which the machine wants something to be done.
+/// Knowledge about a queue with which the machine requests work.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// There may be something: the driver has said so, or nobody has looked since the queue was set
-    /// up.
+    /// There may be something: the driver has sent a notification, or the queue has not been
+    /// checked since it was set up.
     Stirred,
-    /// Nothing was there when it was looked at. The driver does not yet know that it is to say what
-    /// it adds.
+    /// It was empty when it was checked. The driver does not know yet that it must notify about
+    /// additions.
     Empty,
-    /// The driver was asked to say what it adds, and nothing was there *after* that. So whatever it
-    /// adds, it says, and the device's events keep that until they are taken: there is nothing to
-    /// be looked for before.
+    /// The driver was asked for notifications, and the queue was empty *after* that. So the driver
+    /// notifies about each addition, and the device's events keep the notification until they are
+    /// taken: until then, the queue need not be checked.
     Quiet,
 }
 
-/// So many frames that have ended are told in any case: a quarter of the 64 places of QEMU's
-/// queues.
+/// Number of ended frames at which the driver is notified in any case: a quarter of the 64 entries
+/// of QEMU's queues.
 const MOST_UNTOLD: u64 = 16;
 
-/// How the connection is made.
+/// Method of making the connection.
 enum Way {
     /// The monitor connects.
     Listen(Listener),
-    /// The monitor listens; it is tried again at this time.
+    /// The monitor listens; the next attempt to connect is at this time.
     Connect { at: Nanos },
 }
 
@@ -96,20 +97,20 @@ pub struct Device {
     events: Arc<Member>,
     session: Option<Session>,
     guest: Arc<Mutex<Guest>>,
-    /// Frames of the machine, and its commands.
+    /// State of the queues of the machine's frames and of its commands.
     frames: Known,
     commands: Known,
     remarks: Vec<String>,
-    /// Of these, those that a user should be told at once.
+    /// Those of the remarks that a user should see immediately.
     alarms: Vec<String>,
     was_broken: bool,
     others: u32,
-    /// When [`Device::work`] was called last.
+    /// Time of the last call of [`Device::work`].
     now: Nanos,
-    /// How long a driver may not know that a frame was sent.
+    /// Maximum delay of the notification that a frame was sent.
     coalesce: Nanos,
-    /// Frames that had ended when the driver was told last, and when the first one after them
-    /// ended.
+    /// Number of frames that had ended at the last notification of the driver, and time at which
+    /// the first later frame ended.
     told: u64,
     untold_since: Option<Nanos>,
 }
@@ -119,7 +120,7 @@ fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
 }
 
 impl Device {
-    /// Listens for a monitor at this path. The device's descriptors are in this set.
+    /// Listens for a monitor at this path. The device's descriptors are added to this set.
     ///
     /// # Errors
     /// [`ListenError`].
@@ -133,8 +134,8 @@ impl Device {
         Ok(device)
     }
 
-    /// Connects to a monitor that listens at this path (QEMU: `server=on`), and again whenever it
-    /// has gone.
+    /// Connects to a monitor that listens at this path (QEMU: `server=on`), and reconnects whenever
+    /// the connection has ended.
     #[must_use]
     pub fn connect(path: &Path, options: Options, set: &Arc<EventSet>) -> Self {
         Self::new(path, options, Way::Connect { at: 0 }, set)
@@ -160,22 +161,22 @@ impl Device {
         }
     }
 
-    /// Has something when [`Device::work`] has something to do.
+    /// Returns the events, which become active when [`Device::work`] has something to do.
     #[must_use]
     pub const fn events(&self) -> &Arc<Member> {
         &self.events
     }
 
-    /// [`Device::events`] has something, too, when this descriptor is readable: for whoever does
-    /// more than [`Device::work`] then. [`Device::others`] says whether it was. `what`:
-    /// [`FIRST_OTHER`] or one of those after it.
+    /// Also activates [`Device::events`] when this descriptor is readable, for a caller that does
+    /// more than [`Device::work`] then. [`Device::others`] returns whether it was. `what`:
+    /// [`FIRST_OTHER`] or a higher number.
     pub fn watch(&self, other: impl AsFd, what: u8, trigger: Trigger) {
-        // Without it the other one is served at its time.
+        // If this fails, the caller serves the other descriptor at its deadline.
         let _ = self.events.add(other, what, trigger);
     }
 
-    /// What there was of those that it was to [watch](Device::watch), when [`Device::work`] looked
-    /// last; as bits.
+    /// Returns the [watched](Device::watch) events that were active at the last call of
+    /// [`Device::work`], as bits.
     #[must_use]
     pub const fn others(&self) -> u32 {
         self.others
@@ -187,17 +188,18 @@ impl Device {
         }
     }
 
-    /// Sentences for a user since the last call: machines that came and went.
+    /// Returns messages for a user since the last call: machines that connected and disconnected.
     pub fn remarks(&mut self) -> Vec<String> {
         std::mem::take(&mut self.remarks)
     }
 
-    /// Why a monitor was sent away, since the last call: each in a sentence.
+    /// Returns the reasons why monitors' connections were closed since the last call, a sentence
+    /// each.
     pub fn alarms(&mut self) -> Vec<String> {
         std::mem::take(&mut self.alarms)
     }
 
-    /// When [`Device::work`] is to be called at the latest.
+    /// Returns the latest time for the next call of [`Device::work`].
     #[must_use]
     pub fn deadline(&self) -> Option<Nanos> {
         let untold = self.untold_since.map(|at| at.saturating_add(self.coalesce));
@@ -210,7 +212,7 @@ impl Device {
         }
     }
 
-    /// Tries whether the monitor listens.
+    /// Tries to connect to the monitor, if it is time to do so.
     fn try_to_connect(&mut self, now: Nanos) {
         let Way::Connect { at } = &mut self.way else {
             return;
@@ -224,8 +226,8 @@ impl Device {
         }
     }
 
-    /// Does what has come: connections, messages of the monitor, commands of the machine. Never
-    /// waits for the monitor.
+    /// Processes what has been received: connections, messages of the monitor, commands of the
+    /// machine. Never waits for the monitor.
     pub fn work(&mut self, now: Nanos) {
         self.now = now;
         self.try_to_connect(now);
@@ -241,7 +243,7 @@ impl Device {
         let mut guest = lock(&self.guest);
         if self.commands != Known::Quiet {
             guest.rings.obey();
-            // Of very many commands some are left: they are found when the queue is armed.
+            // Of very many commands some are left: arming the queue finds them.
             self.commands = Known::Empty;
         }
         let broken = guest.rings.broken();
@@ -282,7 +284,7 @@ impl Device {
         let Some(stream) = listener.accept() else {
             return;
         };
-        // It may have gone just now.
+        // The current monitor may have disconnected just now.
         self.serve();
         if self.session.is_some() {
             self.remark(format!(
@@ -296,8 +298,8 @@ impl Device {
 
     fn begin(&mut self, stream: UnixStream) {
         let begun = Session::new(stream, Arc::clone(&self.guest)).and_then(|session| {
-            // An event each time that bytes come: of a message that has begun and does not go on,
-            // it would be one without end.
+            // Edge-triggered: one event each time that bytes are received. An incomplete message
+            // would keep a level-triggered event active all the time.
             self.events.add(session.stream(), MESSAGES, Trigger::Edge)?;
             Ok(session)
         });
@@ -313,7 +315,7 @@ impl Device {
         };
         let before = session.spoke();
         let result = session.serve(self.now);
-        // Whatever it said, the queues may be others now.
+        // Any message may have changed the queues.
         (self.frames, self.commands) = (Known::Stirred, Known::Stirred);
         let spoke = session.spoke();
         if spoke && !before {
@@ -338,7 +340,7 @@ impl Device {
         self.know_kicks();
     }
 
-    /// Waits for the kicks that are there now.
+    /// Registers the current kicks for events.
     fn know_kicks(&mut self) {
         let mut guest = lock(&self.guest);
         if !std::mem::take(&mut guest.changed) {
@@ -346,14 +348,15 @@ impl Device {
         }
         for (queue, kick) in (0..).zip(&guest.kicks) {
             if let Some(kick) = kick {
-                // Each kick is an event, so that nobody need read the descriptor.
+                // Edge-triggered: each kick is an event, so that the descriptor need not be read.
                 let _ = self.events.add(kick, queue, Trigger::Edge);
             }
         }
     }
 
-    /// Hands over up to `budget` frames that the machine sends. True: there may be more. When there
-    /// are none left, [`Device::tell`] says whether some have come meanwhile.
+    /// Hands over up to `budget` frames that the machine sends. Returns true if there may be more.
+    /// If it returns false, [`Device::tell`] reports whether further ones have been added
+    /// meanwhile.
     pub fn take(&mut self, budget: usize, take: &mut dyn FnMut(Taken)) -> bool {
         if self.frames == Known::Quiet {
             return false;
@@ -368,42 +371,44 @@ impl Device {
                 }
             }
         }
-        // Not armed before it is empty: the driver need say nothing while we look anyway.
+        // Not armed before it is empty: the driver need not send notifications while the queue is
+        // checked anyway.
         self.frames = Known::Stirred;
         true
     }
 
-    /// What became of a frame. The driver is told by [`Device::tell`].
+    /// Records the end of a frame. [`Device::tell`] notifies the driver.
     pub fn finish(&mut self, ticket: Ticket, ok: bool) {
         lock(&self.guest).rings.finish(ticket, ok);
     }
 
-    /// Can the machine get this kind of frame?
+    /// Returns whether the machine can receive this kind of frame.
     #[must_use]
     pub fn carries(&self, frame: &FrameRef<'_>) -> bool {
         message::carries(frame, lock(&self.guest).rings.features())
     }
 
-    /// Gives the machine a frame that it [carries](Device::carries), while its link is up; false
-    /// where it has no buffer for it. The driver is told by [`Device::tell`].
+    /// Passes the machine a frame that it [carries](Device::carries), while its link is up; returns
+    /// false if the machine has no buffer for it. [`Device::tell`] notifies the driver.
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         lock(&self.guest).rings.give(frame)
     }
 
-    /// Lets the driver know of what was given back and given since; true: it has buffers for frames
-    /// again, after there was none. For whoever gives frames and takes none: what the machine wants
-    /// to be done is left to [`Device::tell`].
+    /// Notifies the driver of the buffers that were given back and the frames that were passed
+    /// since the last call; returns true if it has buffers for frames again, after there was none.
+    /// For a caller that gives frames and takes none: requests of the machine are left to
+    /// [`Device::tell`].
     pub fn tell_given(&mut self) -> bool {
         self.tell_ended();
         self.interrupt(RX);
         lock(&self.guest).rings.arm_these([false; QUEUES]).room
     }
 
-    /// Interrupts for frames that have ended, or puts it off.
+    /// Raises an interrupt for frames that have ended, or delays it.
     ///
-    /// Who has several frames under way is told of half of them at once, or when the time is over:
-    /// so a program that waits for its own frame before it sends the next one is told at once, and
-    /// one that sends without pause has fewer interrupts.
+    /// A driver with several frames under way is notified of half of them together, or when the
+    /// delay is over: so a program that waits for its own frame before it sends the next one is
+    /// notified immediately, and a program that sends without pause gets fewer interrupts.
     fn tell_ended(&mut self) {
         let guest = lock(&self.guest);
         let (ended, under_way) = (guest.rings.ended(), guest.rings.under_way());
@@ -420,9 +425,9 @@ impl Device {
         self.interrupt(TX);
     }
 
-    /// The same, and a queue that was found empty is armed: the result says what the driver has
-    /// added to it meanwhile, which it will not say itself. For whoever takes frames: nobody else
-    /// may lose that.
+    /// Does the same as [`Device::tell_given`], and arms a queue that was found empty: the result
+    /// shows what the driver has added to it meanwhile, for which it sends no notification. For the
+    /// code that takes frames: no other caller may consume that result.
     pub fn tell(&mut self) -> Armed {
         self.tell_ended();
         self.interrupt(RX);
@@ -445,12 +450,12 @@ impl Device {
         if guest.rings.wants_interrupt(index)
             && let Some(call) = &guest.calls[index]
         {
-            // A counter that is full says it, too.
+            // A full counter (EAGAIN) also notifies the driver.
             let _ = rustix::io::write(call, &1_u64.to_ne_bytes());
         }
     }
 
-    /// The controller that the machine shares is bus-off, or back on the bus.
+    /// Sets whether the controller that the machine shares is bus-off, or back on the bus.
     pub fn set_bus_off(&mut self, bus_off: bool) {
         let changed = lock(&self.guest).rings.set_bus_off(bus_off);
         if let Some(session) = self.session.as_ref().filter(|_| changed) {
@@ -458,7 +463,7 @@ impl Device {
         }
     }
 
-    /// Whether frames pass.
+    /// Returns the state of the link.
     #[must_use]
     pub fn link(&self) -> Link {
         if self.session.as_ref().is_none_or(|session| !session.spoke()) {
@@ -476,19 +481,20 @@ impl Device {
         }
     }
 
-    /// What was counted since the device was made.
+    /// Returns the counters since the device was created.
     #[must_use]
     pub fn counters(&self) -> Counters {
         lock(&self.guest).rings.counters()
     }
 }
 
-/// What is under way fails, so that the next process finds queues without gaps.
+/// Lets the frames under way fail, so that the next process finds queues without gaps.
 impl Drop for Device {
     fn drop(&mut self) {
         lock(&self.guest).rings.abandon();
         self.interrupt(TX);
-        // The monitor has the kicks, too, and the interface is somebody else's.
+        // Dropping the descriptors does not remove them from the set: the monitor has the kicks,
+        // too, and the interface belongs to other code.
         self.events.leave();
     }
 }

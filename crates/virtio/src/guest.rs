@@ -1,4 +1,4 @@
-//! What a monitor says by vhost-user's messages about a machine.
+//! The state of a machine, as set by the monitor's vhost-user messages.
 
 use crate::device::Options;
 use crate::message::{CONFIG_SIZE, QUEUES, feature};
@@ -24,14 +24,15 @@ const INDIRECT: u64 = 1 << 28;
 const VERSION_1: u64 = 1 << 32;
 const PROTOCOL: u64 = 1 << 30;
 
-/// Where a piece of the machine's memory is for the monitor, which names the queues' places so.
+/// Address of a region of the machine's memory in the monitor's address space, in which the monitor
+/// specifies the queues' addresses.
 struct Region {
     user: u64,
     size: u64,
     guest: u64,
 }
 
-/// A machine, from the connection of its monitor on.
+/// A machine, from its monitor's connection on.
 pub(crate) struct Guest {
     pub(crate) rings: Rings,
     options: Options,
@@ -39,7 +40,7 @@ pub(crate) struct Guest {
     pub(crate) kicks: [Option<File>; QUEUES],
     pub(crate) calls: [Option<File>; QUEUES],
     acked: u64,
-    /// Kicks are other files than before, or something about the queues is new.
+    /// The kicks are other files than before, or the state of the queues has changed.
     pub(crate) changed: bool,
 }
 
@@ -56,7 +57,7 @@ impl Guest {
         }
     }
 
-    /// The monitor has gone.
+    /// Resets everything, because the monitor has disconnected.
     pub(crate) fn leave(&mut self) {
         self.rings.stop_all();
         self.rings.set_memory(GuestMemoryMmap::new());
@@ -79,7 +80,7 @@ impl Guest {
         offered
     }
 
-    /// The machine's address of a place in the monitor's memory.
+    /// Converts an address in the monitor's memory to the machine's address.
     fn guest_address(&self, user: u64) -> Result<u64> {
         let holds = |region: &&Region| {
             user.checked_sub(region.user)
@@ -106,9 +107,9 @@ const fn unsupported<T>() -> Result<T> {
     Err(Error::InvalidOperation("not offered by this device"))
 }
 
-/// Refuses memory that can shrink. The machine's memory is read and written in place: where a page
-/// has gone, the kernel sends SIGBUS, and the gateway would end with all its ports. Files that are
-/// no `memfd` have no seals, and asking for them asks their filesystem nothing.
+/// Refuses memory that can shrink. The machine's memory is read and written in place: on access to
+/// a removed page the kernel sends SIGBUS, which would terminate the gateway with all its ports.
+/// Files other than a `memfd` have no seals, and querying the seals does not call their filesystem.
 fn demand_seal(file: &File) -> Result<()> {
     let seals = fcntl_get_seals(file).unwrap_or(SealFlags::empty());
     if seals.contains(SealFlags::SHRINK) {
@@ -120,11 +121,11 @@ fn demand_seal(file: &File) -> Result<()> {
     )))
 }
 
-/// Makes sure that an interrupt is not waited for: a counter that the monitor has filled blocks who
-/// writes to it.
+/// Makes sure that raising an interrupt never blocks: a write to an eventfd whose counter the
+/// monitor has filled would block.
 fn never_wait(file: &File) -> Result<()> {
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
-    // Without /proc it is not known, and writes do not wait all the same.
+    // Without /proc the type is unknown, but writes do not block either.
     if fs::read_link(link).is_ok_and(|to| to.as_os_str() != "anon_inode:[eventfd]") {
         return Err(Error::ReqHandlerError(io::Error::other(
             "the monitor's descriptor for interrupts is no eventfd",
@@ -182,7 +183,7 @@ impl VhostUserBackendReqHandlerMut for Guest {
             if !self.options.unsealed {
                 demand_seal(&file)?;
             }
-            // Mapped beyond its end, a file would end this process.
+            // A file that is mapped beyond its end would terminate this process.
             let length = file.metadata().map_err(Error::ReqHandlerError)?.len();
             let end = region.mmap_offset.checked_add(region.memory_size);
             if end.is_none_or(|end| end > length) {
@@ -233,7 +234,8 @@ impl VhostUserBackendReqHandlerMut for Guest {
     }
 
     fn set_vring_base(&mut self, index: u32, _base: u32) -> Result<()> {
-        // What was given back stands in the queue itself, and nothing else is done.
+        // The queue itself holds the index of the buffers that were given back; nothing else is
+        // needed.
         Self::queue(index).map(|_| ())
     }
 
@@ -250,7 +252,7 @@ impl VhostUserBackendReqHandlerMut for Guest {
         let queue = Self::queue(u32::from(index))?;
         self.kicks[queue] = fd;
         self.rings.start(queue);
-        // Without vhost-user's own messages a queue is enabled from the beginning.
+        // Without vhost-user protocol features, a queue is enabled from the beginning.
         if self.acked & PROTOCOL == 0 {
             self.rings.enable(queue, true);
         }

@@ -1,16 +1,16 @@
-//! What is in the queues: virtio 1.4 §5.19.6, `include/uapi/linux/virtio_can.h`. Little endian.
+//! Contents of the queues: virtio 1.4 §5.19.6, `include/uapi/linux/virtio_can.h`. Little endian.
 
 use frame::{CanId, Frame, FrameRef, Kind, dlc, flags};
 
-/// Virtio's number of the device.
+/// Virtio's device number.
 pub const DEVICE_ID: u32 = 36;
-/// Queues: of frames to the bus, of frames from the bus, of commands.
+/// Number of queues: of frames to the bus, of frames from the bus, of commands.
 pub const QUEUES: usize = 3;
-/// Which queue it is.
+/// Index of the queue of frames to the bus.
 pub const TX: usize = 0;
-/// As [`TX`].
+/// Index of the queue of frames from the bus.
 pub const RX: usize = 1;
-/// As [`TX`].
+/// Index of the queue of commands.
 pub const CONTROL: usize = 2;
 
 /// Feature bits.
@@ -21,7 +21,7 @@ pub mod feature {
     pub const FD: u64 = 1 << 1;
     /// Remote frames.
     pub const RTR: u64 = 1 << 2;
-    /// A frame is acknowledged when it was on the bus.
+    /// A frame is acknowledged only after it was on the bus.
     pub const LATE_TX_ACK: u64 = 1 << 3;
 }
 
@@ -34,14 +34,14 @@ pub const STATUS_BUS_OFF: u16 = 1;
 pub const MESSAGE_TX: u16 = 0x0001;
 /// A frame to the machine.
 pub const MESSAGE_RX: u16 = 0x0101;
-/// Takes part in the bus from now on.
+/// Command: take part in the bus from now on.
 pub const MESSAGE_START: u16 = 0x0201;
-/// No longer.
+/// Command: take part no longer.
 pub const MESSAGE_STOP: u16 = 0x0202;
 
-/// It was done.
+/// The frame was sent, or the command executed.
 pub const RESULT_OK: u8 = 0;
-/// It was not.
+/// The frame was not sent, or the command not executed.
 pub const RESULT_NOT_OK: u8 = 1;
 
 /// 29-bit identifier.
@@ -56,17 +56,16 @@ pub const HEADER: usize = 16;
 /// Bytes of the longest message.
 pub const LONGEST: usize = HEADER + dlc::FD_MAX;
 
-/// Why bytes of a transmit queue are no frame.
+/// Reason why bytes of a transmit queue are not a valid frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NoFrame {
-    /// Shorter than a header, or than the payload that the header promises.
+    /// Shorter than a header, or than the payload that the header specifies.
     #[error("a message of {0} bytes is too short")]
     Short(usize),
-    /// Another kind of message.
+    /// Another type of message.
     #[error("message type {0:#06x} is no frame to send")]
     Type(u16),
-    /// A kind of frame that was not agreed on, flags that nobody knows, or flags that exclude one
-    /// another.
+    /// A kind of frame that was not negotiated, unknown flags, or flags that exclude each other.
     #[error("flags {0:#x} are not among what was agreed on")]
     Flags(u32),
     /// Above 0x7FF without [`FLAG_EXTENDED`], or above 0x1FFF_FFFF.
@@ -87,7 +86,7 @@ fn le32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(found.unwrap_or_default())
 }
 
-/// The frame that a machine sends. FD frames get BRS if `brs`.
+/// Decodes a frame that a machine sends. FD frames get BRS if `brs`.
 ///
 /// # Errors
 /// [`NoFrame`].
@@ -139,7 +138,7 @@ pub fn decode(bytes: &[u8], features: u64, brs: bool) -> Result<Frame, NoFrame> 
     made.map_err(|_| NoFrame::Length(length))
 }
 
-/// Can a machine with these features get this frame?
+/// Returns whether a frame can be passed to a machine with these features.
 #[must_use]
 pub fn carries(frame: &FrameRef<'_>, features: u64) -> bool {
     let id = frame.id();
@@ -152,7 +151,8 @@ pub fn carries(frame: &FrameRef<'_>, features: u64) -> bool {
     !id.is_err() && features & agreed != 0 && rtr
 }
 
-/// Writes the message of a frame from the bus, and gives its bytes: what [`carries`] has agreed to.
+/// Writes the message of a frame from the bus, for which [`carries`] has returned true, and returns
+/// its size in bytes.
 pub fn encode(frame: &FrameRef<'_>, bytes: &mut [u8; LONGEST]) -> usize {
     let id = frame.id();
     let mut set = 0;
@@ -165,9 +165,9 @@ pub fn encode(frame: &FrameRef<'_>, bytes: &mut [u8; LONGEST]) -> usize {
     }
     let data = frame.data();
     let data = data.get(..data.len().min(dlc::FD_MAX)).unwrap_or_default();
-    // A remote frame has no payload and a length. Linux's driver throws away what is shorter than
-    // its length says (`virtio_can_read_rx_queue` in drivers/net/can/virtio_can.c), without
-    // counting it: so there are bytes, of zeros.
+    // A remote frame has no payload but a length. Linux's driver drops a message that is shorter
+    // than its length field requires (`virtio_can_read_rx_queue` in drivers/net/can/virtio_can.c),
+    // without counting it: so the message contains as many zero bytes.
     let length = if id.is_rtr() {
         frame.len().min(dlc::CLASSIC_MAX)
     } else {
@@ -186,7 +186,7 @@ pub fn encode(frame: &FrameRef<'_>, bytes: &mut [u8; LONGEST]) -> usize {
     HEADER + length
 }
 
-/// The type of a message in the control queue, and of any other.
+/// Returns the type of a message, of the control queue or any other.
 #[must_use]
 pub fn kind(bytes: &[u8]) -> u16 {
     le16(bytes, 0)
@@ -216,10 +216,10 @@ mod tests {
         let text = |length, set, id, data| read(&message(MESSAGE_TX, length, set, id, data));
         assert_eq!(text(2, 0, 0x123, &[1, 2]).unwrap(), "123#0102");
         assert_eq!(text(0, FLAG_EXTENDED, 0x123, &[]).unwrap(), "00000123#");
-        // A remote frame has no payload, whatever length it asks for.
+        // A remote frame has no payload, whatever its length field is.
         assert_eq!(text(5, FLAG_RTR, 0x7FF, &[]).unwrap(), "7FF#R5");
         let fd = text(12, FLAG_FD, 1, &[7; 12]).unwrap();
-        // BRS, because the device's owner wants it.
+        // BRS, because the device's owner requested it.
         assert_eq!(fd, "001##1070707070707070707070707");
     }
 
@@ -245,7 +245,7 @@ mod tests {
             decode(&start, ALL, false),
             Err(NoFrame::Type(MESSAGE_START))
         );
-        // Nobody has agreed on FD or on remote frames.
+        // Neither FD nor remote frames were negotiated.
         let classic = |set| {
             decode(
                 &message(MESSAGE_TX, 0, set, 1, &[]),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever bytes: a frame that is one, or an error.
+        /// Any bytes are decoded as a valid frame or an error.
         #[test]
         fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..100), brs: bool) {
             if let Ok(frame) = decode(&bytes, ALL, brs) {
@@ -268,7 +268,7 @@ mod tests {
             }
         }
 
-        /// What a machine sends is what another machine gets, but for the type of the message.
+        /// A message from one machine equals the message to another machine, except for its type.
         #[test]
         fn what_is_sent_is_received(
             eff: bool, fd: bool, rtr: bool, id in 0_u32..0x800, len in 0_usize..=8, byte: u8
@@ -283,7 +283,7 @@ mod tests {
             let frame = decode(&sent, ALL, false).unwrap();
             let mut bytes = [0xAA; LONGEST];
             let size = encode(&frame.view(), &mut bytes);
-            // A remote frame has as many bytes as its length says, all 0.
+            // A remote frame has as many bytes as its length field specifies, all 0.
             let data = if rtr { vec![0; len] } else { data };
             prop_assert_eq!(&bytes[..size], message(MESSAGE_RX, len as u16, set, id, &data));
         }

@@ -1,8 +1,8 @@
 //! The queues in the machine's memory.
 //!
 //! Everything here comes from the machine, which may change it at any time. Each value is read once
-//! and then checked. A chain of descriptors is followed for [`PARTS`] parts at most; a queue whose
-//! indices make no sense is left alone until it is set up anew.
+//! and then checked. A chain of descriptors is followed for at most [`PARTS`] parts; a queue whose
+//! indices are invalid is not used until it is set up again.
 
 use crate::counters::Counters;
 use crate::message::{self, CONTROL, LONGEST, QUEUES, RX, TX};
@@ -11,24 +11,24 @@ use std::sync::atomic::Ordering;
 use virtio_queue::{Queue, QueueOwnedT as _, QueueT as _};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemoryMmap};
 
-/// Messages that are answered in one call without being handed over: a machine that writes nonsense
-/// as fast as it can is to hold up nobody.
+/// Maximum number of messages that one call answers without handing them over: a machine that
+/// writes invalid messages as fast as it can must not block other users.
 const AT_ONCE: usize = 64;
-/// Descriptors of the longest chain that is looked at. Linux's driver uses two.
+/// Maximum number of descriptors of a chain that are read. Linux's driver uses two.
 const PARTS: usize = 8;
-/// The most buffers that a queue may have.
+/// Maximum size of a queue, buffers.
 pub(crate) const LARGEST: u16 = 1024;
 /// `VIRTIO_F_EVENT_IDX`, virtio 1.4 §6.
 pub(crate) const EVENT_IDX: u64 = 1 << 29;
 
-/// Why a queue is left alone.
+/// Reason why a queue is not used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Broken {
-    /// The driver says that more buffers are there than the queue has, or names one that it has
-    /// not.
+    /// The driver's index indicates more buffers than the queue has, or a buffer that it does not
+    /// have.
     #[error("its index is out of range")]
     Index,
-    /// A buffer is in the queue that was not given back.
+    /// A buffer is in the queue although it has not been given back.
     #[error("a buffer is in it twice")]
     Twice,
     /// The queue is not in the machine's memory.
@@ -36,7 +36,7 @@ pub enum Broken {
     Address,
 }
 
-/// What is there already when the driver is asked to say so.
+/// Work that is already there when the driver is asked for notifications.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Armed {
     /// Frames of the machine.
@@ -48,14 +48,14 @@ pub struct Armed {
 }
 
 impl Armed {
-    /// Is there something that the machine wants to be done?
+    /// Returns whether the machine has requested any work.
     #[must_use]
     pub const fn work(&self) -> bool {
         self.frames || self.commands
     }
 }
 
-/// A frame of the machine whose end is to be reported.
+/// Identification of a machine's frame whose end must be reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket {
     head: u16,
@@ -65,9 +65,9 @@ pub struct Ticket {
 /// A frame that the machine sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// What it is.
+    /// The frame.
     pub frame: Frame,
-    /// For [`Rings::finish`].
+    /// The ticket for [`Rings::finish`].
     pub ticket: Ticket,
 }
 
@@ -78,7 +78,7 @@ struct Part {
     writable: bool,
 }
 
-/// A chain of descriptors, as it was when it was looked at.
+/// A chain of descriptors, as it was when it was read.
 struct Chain {
     head: u16,
     parts: [Part; PARTS],
@@ -91,7 +91,7 @@ impl Chain {
         parts.filter(move |part| part.writable == writable)
     }
 
-    /// Copies what the driver wrote, as far as it fits; how many bytes.
+    /// Copies the bytes that the driver wrote, as far as they fit; returns their number.
     fn read(&self, memory: &GuestMemoryMmap, bytes: &mut [u8]) -> usize {
         let mut done = 0;
         for part in self.of(false) {
@@ -110,7 +110,7 @@ impl Chain {
         done
     }
 
-    /// Writes all of it; false where there is no room.
+    /// Writes all of the bytes; returns false if there is not enough room.
     fn write(&self, memory: &GuestMemoryMmap, mut bytes: &[u8]) -> bool {
         let room: usize = self.of(true).map(|part| part.len).sum();
         if room < bytes.len() {
@@ -126,7 +126,7 @@ impl Chain {
         true
     }
 
-    /// Where the driver expects the result.
+    /// Returns the address at which the driver expects the result.
     fn result(&self) -> Option<GuestAddress> {
         let mut writable = self.of(true).filter(|part| part.len > 0);
         writable.next().map(|part| part.at)
@@ -137,7 +137,7 @@ struct Ring {
     queue: Queue,
     enabled: bool,
     broken: Option<Broken>,
-    /// Something was given back, and the driver may want to know.
+    /// A buffer was given back, and the driver may have to be notified.
     given_back: bool,
 }
 
@@ -179,11 +179,11 @@ pub struct Rings {
     brs: bool,
     started: bool,
     bus_off: bool,
-    /// Of each transmit buffer that is under way: where its result goes, if anywhere.
+    /// For each transmit buffer that is under way: the address of its result, if it has one.
     under_way: Box<[Option<Option<GuestAddress>>]>,
     generation: u32,
     counters: Counters,
-    /// A queue had no buffer for a frame: the driver is to say when there is one.
+    /// A queue had no buffer for a frame: the driver must notify when there is one.
     hungry: bool,
 }
 
@@ -194,8 +194,8 @@ impl Default for Rings {
 }
 
 impl Rings {
-    /// Queues that are not set up. `features`: what is agreed on; `brs`: FD frames of the machine
-    /// have it.
+    /// Creates queues that are not set up. `features`: the negotiated features; `brs`: FD frames of
+    /// the machine get BRS.
     #[must_use]
     pub fn new(memory: GuestMemoryMmap, features: u64, brs: bool) -> Self {
         let ring = || Ring {
@@ -218,7 +218,7 @@ impl Rings {
         }
     }
 
-    /// The machine's memory has changed.
+    /// Replaces the machine's memory.
     pub(crate) fn set_memory(&mut self, memory: GuestMemoryMmap) {
         self.memory = memory;
     }
@@ -230,19 +230,19 @@ impl Rings {
         }
     }
 
-    /// What is agreed on with the driver.
+    /// Returns the features that were negotiated with the driver.
     #[must_use]
     pub const fn features(&self) -> u64 {
         self.features
     }
 
-    /// Buffers of a queue; false where that cannot be.
+    /// Sets the size of a queue, in buffers; returns false if it is not valid.
     pub fn set_size(&mut self, index: usize, size: u32) -> bool {
         let ring = self.rings.get_mut(index).zip(u16::try_from(size).ok());
         ring.is_some_and(|(ring, size)| ring.queue.try_set_size(size).is_ok())
     }
 
-    /// Where a queue is, in the machine's addresses; false where that cannot be.
+    /// Sets the addresses of a queue in the machine's memory; returns false if they are not valid.
     pub fn set_addresses(&mut self, index: usize, table: u64, available: u64, used: u64) -> bool {
         let Some(Ring { queue, .. }) = self.rings.get_mut(index) else {
             return false;
@@ -256,7 +256,7 @@ impl Rings {
             && queue.try_set_used_ring_address(GuestAddress(used)).is_ok()
     }
 
-    /// A queue begins, or begins anew where another process has left it: at the first buffer that
+    /// Starts a queue, or resumes it where another process has left it: at the first buffer that
     /// was not given back.
     pub fn start(&mut self, index: usize) {
         let Some(ring) = self.rings.get_mut(index) else {
@@ -278,8 +278,9 @@ impl Rings {
         }
     }
 
-    /// The last command that was given back: Linux's driver keeps one buffer for all of them, and
-    /// it is still there. Where it is not, a machine that has given commands has started.
+    /// Returns whether the last command that was given back had started the controller: Linux's
+    /// driver keeps one buffer for all commands, so it is still there. If it is not, a machine that
+    /// has given commands is taken to be started.
     fn was_started(&self, used: u16) -> bool {
         let queue = &self.rings[CONTROL].queue;
         let slot = u64::from(used.wrapping_sub(1) % queue.size());
@@ -298,14 +299,14 @@ impl Rings {
         kind.map_or(true, |kind| u16::from_le(kind) != message::MESSAGE_STOP)
     }
 
-    /// The queue's frames may pass, or may not.
+    /// Enables or disables a queue.
     pub fn enable(&mut self, index: usize, enabled: bool) {
         if let Some(ring) = self.rings.get_mut(index) {
             ring.enabled = enabled;
         }
     }
 
-    /// Frames that are under way fail.
+    /// Lets the frames that are under way fail.
     pub(crate) fn abandon(&mut self) {
         for head in 0..LARGEST {
             if self.end(head, false) {
@@ -315,7 +316,7 @@ impl Rings {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// A queue ends; gives its next buffer. Frames that are under way fail.
+    /// Stops a queue; returns the index of its next buffer. Frames that are under way fail.
     pub fn stop(&mut self, index: usize) -> u16 {
         if index == TX {
             self.abandon();
@@ -331,7 +332,7 @@ impl Rings {
         next
     }
 
-    /// All queues end.
+    /// Stops all queues.
     pub fn stop_all(&mut self) {
         (0..QUEUES).for_each(|index| {
             self.stop(index);
@@ -345,29 +346,29 @@ impl Rings {
         self.counters.broken += 1;
     }
 
-    /// Why a queue is left alone, if one is, and which.
+    /// Returns the first queue that is not used because it is invalid, and the reason.
     #[must_use]
     pub fn broken(&self) -> Option<(usize, Broken)> {
         let mut rings = self.rings.iter().enumerate();
         rings.find_map(|(index, ring)| Some((index, ring.broken?)))
     }
 
-    /// Takes part in the bus: frames pass.
+    /// Returns whether the machine takes part in the bus, so that frames pass.
     #[must_use]
     pub fn is_started(&self) -> bool {
         let usable = [TX, RX].iter().all(|i| self.rings[*i].is_usable());
         self.started && !self.bus_off && usable
     }
 
-    /// The controller that the machine shares is off the bus, or back. True: the machine is to be
-    /// told.
+    /// Sets whether the controller that the machine shares is off the bus. Returns true if the
+    /// machine must be notified.
     pub const fn set_bus_off(&mut self, bus_off: bool) -> bool {
         let before = self.bus_off;
         self.bus_off = bus_off;
         before != bus_off
     }
 
-    /// The configuration's status.
+    /// Returns the configuration's status field.
     #[must_use]
     pub const fn status(&self) -> u16 {
         if self.bus_off {
@@ -377,7 +378,7 @@ impl Rings {
         }
     }
 
-    /// What was counted.
+    /// Returns the counters.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.counters
@@ -424,8 +425,8 @@ impl Rings {
         self.push(index, head, usize::from(written));
     }
 
-    /// Commands: which are all there is to do with the control queue. True where the machine has
-    /// started or stopped.
+    /// Executes the commands of the control queue. Returns true if the machine has started or
+    /// stopped.
     pub fn obey(&mut self) -> bool {
         let before = self.started;
         for _ in 0..AT_ONCE {
@@ -435,7 +436,7 @@ impl Rings {
             let mut bytes = [0; 2];
             let read = chain.read(&self.memory, &mut bytes);
             let ok = match message::kind(&bytes[..read]) {
-                // Only the controller's owner brings it back.
+                // Only the owner of the controller brings it back from bus-off.
                 message::MESSAGE_START if !self.bus_off => {
                     self.started = true;
                     true
@@ -451,9 +452,10 @@ impl Rings {
         before != self.started
     }
 
-    /// The next frame that the machine sends. What is none, or comes while the controller is
-    /// stopped, is answered and counted, and the next one taken. After some of those it stops:
-    /// [`Rings::arm`] says whether there is more.
+    /// Takes the next frame that the machine sends. Messages that are not a valid frame, or that
+    /// are sent while the controller is stopped, are answered and counted, and the next one is
+    /// taken. After a limited number of those it returns: [`Rings::arm`] reports whether there are
+    /// more.
     pub fn take(&mut self) -> Option<Taken> {
         for _ in 0..AT_ONCE {
             let chain = self.pop(TX)?;
@@ -492,7 +494,7 @@ impl Rings {
         true
     }
 
-    /// What became of a frame. Of a machine that has gone since, nothing is to be reported.
+    /// Reports the end of a frame. Nothing is reported to a machine that has gone since.
     pub fn finish(&mut self, ticket: Ticket, ok: bool) {
         if ticket.generation != self.generation || !self.end(ticket.head, ok) {
             return;
@@ -504,20 +506,21 @@ impl Rings {
         }
     }
 
-    /// Frames under way.
+    /// Returns the number of frames under way.
     #[must_use]
     pub const fn under_way(&self) -> u64 {
         self.counters.taken - self.ended()
     }
 
-    /// Frames that were taken and are no longer under way.
+    /// Returns the number of frames that were taken and are no longer under way.
     pub(crate) const fn ended(&self) -> u64 {
         let c = &self.counters;
         c.acknowledged + c.refused + c.abandoned
     }
 
-    /// Gives the machine a frame; false where it has no buffer for it. The frame is of a kind that
-    /// [`message::carries`], and the machine [`Rings::is_started`].
+    /// Passes a frame to the machine; returns false if the machine has no buffer for it. The frame
+    /// must be of a kind that [`message::carries`], and the machine must be
+    /// [started](Rings::is_started).
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         let mut bytes = [0; LONGEST];
         let size = message::encode(frame, &mut bytes);
@@ -536,13 +539,13 @@ impl Rings {
         false
     }
 
-    /// Asks the driver to say when it has done something, and looks whether it has done so already.
+    /// Asks the driver for notifications, and checks whether there is work already.
     pub fn arm(&mut self) -> Armed {
         self.arm_these([true; QUEUES])
     }
 
-    /// The same, of some of the queues whose driver has work for us; that of buffers for frames is
-    /// always among them.
+    /// Does the same for some of the queues in which the driver places requests; the queue of
+    /// buffers for frames is always included.
     pub(crate) fn arm_these(&mut self, which: [bool; QUEUES]) -> Armed {
         let mut armed = Armed::default();
         for index in [TX, CONTROL, RX] {
@@ -554,7 +557,7 @@ impl Rings {
                 continue;
             }
             if index == RX && !self.hungry {
-                // It may add buffers without saying so.
+                // The driver may add buffers without notification.
                 let _ = ring.queue.disable_notification(&self.memory);
                 continue;
             }
@@ -569,12 +572,12 @@ impl Rings {
         armed
     }
 
-    /// The driver has said that there are new buffers for frames.
+    /// The driver has notified that there are new buffers for frames.
     pub(crate) const fn fed(&mut self) {
         self.hungry = false;
     }
 
-    /// Does the driver want an interrupt for what it was given back?
+    /// Returns whether the driver wants an interrupt for the buffers that were given back.
     pub fn wants_interrupt(&mut self, index: usize) -> bool {
         let ring = &mut self.rings[index];
         std::mem::take(&mut ring.given_back)

@@ -16,59 +16,60 @@ use vhost::vhost_user::{BackendReqHandler, Error};
 
 /// Bytes before the body of a message: request, flags, size (vhost-user, "Header").
 const HEADER: usize = 12;
-/// The request that brings the way to the monitor, `VHOST_USER_SET_BACKEND_REQ_FD`.
+/// The request that passes the back channel to the monitor, `VHOST_USER_SET_BACKEND_REQ_FD`.
 const SET_BACKEND_REQ: u32 = 21;
-/// To the monitor: the configuration has changed, `VHOST_USER_BACKEND_CONFIG_CHANGE_MSG`, version
-/// 1, no body.
+/// Message to the monitor that the configuration has changed,
+/// `VHOST_USER_BACKEND_CONFIG_CHANGE_MSG`, version 1, no body.
 const CONFIG_CHANGE: [u32; 3] = [2, 1, 0];
-/// The longest body that the crate `vhost` accepts (its `MAX_MSG_SIZE`), bytes. A header that
-/// promises more is refused without its body.
+/// The longest body that the crate `vhost` accepts (its `MAX_MSG_SIZE`), bytes. It refuses a header
+/// that specifies more, without reading its body.
 const LONGEST_BODY: usize = 0x1000;
-/// A monitor that sends a header and not its body within this time is given up, ns.
+/// Time within which the body must follow its header, otherwise the connection is closed, ns.
 const PATIENCE: Nanos = 200_000_000;
-/// Messages that one call serves. A monitor that sends without pause must not hold up the frames of
-/// others; QEMU sets a device up with fewer.
+/// Maximum number of messages that one call serves. A monitor that sends without pause must not
+/// delay the frames of others; QEMU sets a device up with fewer.
 const AT_ONCE: usize = 64;
-/// No call on the socket waits, because each is made only when it has what it needs
-/// ([`Session::begin`]). This limit is for a mistake in that.
+/// Timeout of calls on the socket. No call waits, because each is made only when it can complete
+/// ([`Session::begin`]). This limit is a safeguard against an error in that logic.
 const LIMIT: Duration = Duration::from_millis(1);
 
-/// Messages come here, and change the machine.
+/// A connection with a monitor, whose messages change the machine's state.
 pub(crate) struct Session {
     stream: UnixStream,
     handler: BackendReqHandler<Mutex<Guest>>,
-    /// The way to the monitor. The crate `vhost` keeps it, and cannot send what is to be sent.
+    /// The back channel to the monitor. The crate `vhost` keeps it, but cannot send
+    /// [`CONFIG_CHANGE`].
     monitor: Option<OwnedFd>,
     spoke: bool,
-    /// When the header came whose body is not there yet.
+    /// Time at which a header was received whose body is not there yet.
     since: Option<Nanos>,
     /// [`AT_ONCE`] messages were served, and there may be more.
     unread: bool,
 }
 
-/// Why a connection has ended.
+/// Reason why a connection has ended.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Ended {
-    /// The monitor went.
+    /// The monitor closed the connection.
     #[error("the monitor has closed its connection")]
     Closed,
-    /// What it says makes no sense.
+    /// A message of the monitor is invalid.
     #[error("the monitor's message makes no sense: {0}")]
     Message(String),
-    /// It asks for what this process does not do.
+    /// The monitor requests an operation that this process does not support.
     #[error("{0}")]
     Refused(String),
 }
 
-/// What is at the beginning of the stream, without taking it.
+/// The state of the stream's beginning, found without consuming it.
 enum Begin {
-    /// A whole message, which has this request.
+    /// A complete message, with this request.
     Message(u32),
     /// Less than a header.
     Part,
-    /// A header whose body is not there yet.
+    /// A header whose body has not been received yet.
     Header,
-    /// A message, and no room for the answer to it.
+    /// A message, without room for the answer to it.
     Unread,
     End,
 }
@@ -92,12 +93,14 @@ impl Session {
         &self.stream
     }
 
-    /// Has a message come? Who only tries whether somebody listens says nothing.
+    /// Returns whether a message has been received. A process that only checks whether the socket
+    /// is listening sends none.
     pub(crate) const fn spoke(&self) -> bool {
         self.spoke
     }
 
-    /// When [`Session::serve`] is to be called at the latest, although nothing comes.
+    /// Returns the latest time for the next call of [`Session::serve`], even if nothing is
+    /// received.
     pub(crate) fn deadline(&self) -> Option<Nanos> {
         if self.unread {
             return Some(0);
@@ -105,13 +108,13 @@ impl Session {
         self.since.map(|since| since.saturating_add(PATIENCE))
     }
 
-    /// Says what can be done now without waiting.
+    /// Returns what can be done now without waiting.
     ///
-    /// The crate `vhost` repeats each call on the socket until it has everything, so that a monitor
-    /// that sends half a message, or reads no answers, would hold up this thread. So a message is
-    /// handed to it only when the whole message is there, and when the answer has room: a stream of
-    /// Unix sockets is writable while three quarters of its buffer are free (`unix_writable`),
-    /// which is more than the longest answer.
+    /// The crate `vhost` repeats each call on the socket until it is complete, so that a monitor
+    /// that sends half a message, or reads no answers, would block this thread. So a message is
+    /// handed to it only when the whole message has been received, and when there is room for the
+    /// answer: a Unix stream socket is writable while three quarters of its buffer are free
+    /// (`unix_writable`), which is more than the longest answer.
     fn begin(&self) -> Begin {
         let mut header = [0; HEADER];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
@@ -127,7 +130,8 @@ impl Session {
         });
         let size = usize::try_from(size).unwrap_or(usize::MAX);
         let needed = HEADER + if size > LONGEST_BODY { 0 } else { size };
-        // All that is queued, also behind descriptors, where a look ahead (MSG_PEEK) ends.
+        // All queued bytes, including those behind descriptors, at which a look ahead (MSG_PEEK)
+        // ends.
         let queued = ioctl_fionread(&self.stream).unwrap_or(0);
         if queued < needed as u64 {
             return self.without_end(Begin::Header);
@@ -138,7 +142,8 @@ impl Session {
         Begin::Message(request)
     }
 
-    /// A monitor that has closed its side ends no message any more.
+    /// Returns `End` if the monitor has closed its side, because it cannot complete a message any
+    /// more.
     fn without_end(&self, otherwise: Begin) -> Begin {
         if self.has(PollFlags::RDHUP | PollFlags::HUP) {
             Begin::End
@@ -154,7 +159,7 @@ impl Session {
         found.is_ok() && list.iter().any(|entry| entry.revents().intersects(events))
     }
 
-    /// A copy of the descriptor that comes with the next message.
+    /// Returns a copy of the descriptor that comes with the next message.
     fn peek_descriptor(&self) -> Option<OwnedFd> {
         let mut byte = [0; HEADER];
         let mut space =
@@ -169,7 +174,7 @@ impl Session {
         })
     }
 
-    /// Does what the messages say that are there, as far as it can be done without waiting.
+    /// Processes the received messages, as far as possible without waiting.
     pub(crate) fn serve(&mut self, now: Nanos) -> Result<(), Ended> {
         self.unread = false;
         for _ in 0..AT_ONCE {
@@ -196,7 +201,7 @@ impl Session {
             self.spoke = true;
             match self.handler.handle_request() {
                 Ok(()) => {}
-                // It was answered: the monitor knows what to do.
+                // The error was sent as the answer: the monitor handles it.
                 Err(Error::InvalidOperation(_) | Error::InvalidParam) => {}
                 Err(Error::Disconnected) => return Err(Ended::Closed),
                 Err(Error::ReqHandlerError(error)) => {
@@ -209,14 +214,14 @@ impl Session {
         Ok(())
     }
 
-    /// Tells the machine that its configuration has changed.
+    /// Notifies the machine that its configuration has changed.
     pub(crate) fn tell(&self) {
         let Some(monitor) = &self.monitor else { return };
         let mut bytes = [0; HEADER];
         for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(CONFIG_CHANGE) {
             *place = word.to_ne_bytes();
         }
-        // A monitor that does not read it asks for the configuration some time.
+        // A monitor that does not read this message will read the configuration later.
         let _ = send(
             monitor.as_fd(),
             &bytes,

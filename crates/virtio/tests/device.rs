@@ -1,4 +1,4 @@
-//! A device and a machine, by vhost-user's messages and in shared memory.
+//! A device and a machine, connected by vhost-user's messages and shared memory.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -94,7 +94,7 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     device.lock().tell();
     assert_eq!(machine.wait_back(TX), (3, vec![RESULT_OK]));
     assert_eq!(machine.calls[TX].read().unwrap(), 1, "an interrupt");
-    // A second word about it changes nothing.
+    // A second report of its end changes nothing.
     device.lock().finish(first.ticket, false);
     assert_eq!(machine.back(TX), None);
 
@@ -110,7 +110,7 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     assert_eq!(&bytes[16..], [0xAA, 0xBB]);
     assert_eq!(machine.calls[RX].read().unwrap(), 1);
 
-    // Bus-off, as its owner says; the machine reads it, and cannot start.
+    // Bus-off, set by the device's owner; the machine reads it, and cannot start.
     assert_eq!(status(&mut monitor), 0);
     device.lock().set_bus_off(true);
     assert_eq!(device.lock().link(), Link::BusOff);
@@ -131,8 +131,8 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     assert_eq!((counters.not_started, counters.given), (1, 1));
 }
 
-/// A queue that was armed is not looked at before its driver has said something; what came before
-/// that is found by arming it.
+/// After a queue was armed, it is not checked before its driver has sent a notification; earlier
+/// additions are found by arming it.
 #[test]
 fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
     let place = place();
@@ -160,7 +160,7 @@ fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
     assert_eq!(taken(&device), [], "the driver would have said it");
     machine.kick(TX);
     wait_taken(&device);
-    // As many as may be taken at once, and one more.
+    // As many frames as may be taken at once, and one more.
     offer(&mut machine, 5);
     offer(&mut machine, 6);
     let mut all = Vec::new();
@@ -245,8 +245,8 @@ fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
     assert_eq!(device.lock().link(), Link::Up);
 }
 
-/// The same buffer twice, buffers outside of the memory, chains without an end, messages that are
-/// too short.
+/// The same buffer twice, buffers outside of the memory, endless chains, messages that are too
+/// short.
 #[test]
 fn buffers_that_make_no_sense_hurt_nobody() {
     let place = place();
@@ -272,7 +272,8 @@ fn buffers_that_make_no_sense_hurt_nobody() {
             .write_obj(next, GuestAddress(place + 14))
             .unwrap();
     };
-    // Elsewhere; longer than everything; pointing to itself; an indirect table in nowhere.
+    // Outside of the memory; longer than everything; pointing to itself; an indirect table at no
+    // valid address.
     entry(&machine, 0, 0xDEAD_0000, 24, 0, 0);
     entry(&machine, 1, machine::BASE + 0x1000, u32::MAX, 0, 0);
     entry(&machine, 2, machine::BASE + 0x1000, 1, 1, 2);
@@ -320,7 +321,7 @@ fn a_socket_belongs_to_one_process_and_one_machine() {
     assert!(matches!(file, ListenError::NoSocket(_)), "{file}");
 }
 
-/// A monitor that begins a message and does not end it, and one that says nonsense.
+/// A monitor that begins a message and does not end it, and one that sends an invalid message.
 #[test]
 fn monitors_that_make_no_sense_lose_their_connection() {
     use std::io::Write;
@@ -341,7 +342,7 @@ fn monitors_that_make_no_sense_lose_their_connection() {
     assert_eq!(device.lock().link(), Link::Stopped);
 }
 
-/// A monitor that stands still after half of a header keeps nobody busy, and may go on later.
+/// A monitor that stops after half of a header blocks no other work, and may continue later.
 #[test]
 fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     use std::io::Write;
@@ -357,7 +358,7 @@ fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     let message = [3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
     stream.write_all(&message[..5]).unwrap();
     assert!(is_ready(&device));
-    // The connection, then what has come of the message.
+    // The connection, then the first part of the message.
     device.work(0);
     device.work(0);
     assert!(!is_ready(&device), "there is nothing to do");
@@ -372,8 +373,9 @@ fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     assert_eq!(device.link(), Link::Absent);
 }
 
-/// Time stands still (`work` is told the same instant each time), and yet each call returns: with a
-/// header whose body does not come, with a body in pieces, with answers that are not read.
+/// With a time that does not advance (`work` gets the same instant each time), each call still
+/// returns: with a header whose body does not come, with a body in pieces, with answers that are
+/// not read.
 #[test]
 fn no_monitor_holds_up_who_serves_it() {
     use std::io::Write;
@@ -408,7 +410,7 @@ fn no_monitor_holds_up_who_serves_it() {
     assert_eq!(device.link(), Link::Absent);
     assert_eq!(device.alarms().len(), 1, "a user hears of it at once");
     said(&mut device, "its body did not come");
-    // One that goes in the middle of a message, or of a header.
+    // One that disconnects in the middle of a message, or of a header.
     for part in [13, 5] {
         let mut stream = connect();
         stream.write_all(&message).unwrap();
@@ -420,7 +422,7 @@ fn no_monitor_holds_up_who_serves_it() {
         assert_eq!(device.link(), Link::Absent, "after {part} bytes");
         said(&mut device, "has closed its connection");
     }
-    // `VHOST_USER_GET_FEATURES`, again and again, without reading the answers.
+    // `VHOST_USER_GET_FEATURES`, repeatedly, without reading the answers.
     let mut stream = connect();
     stream.set_nonblocking(true).unwrap();
     let ask = [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
@@ -430,14 +432,14 @@ fn no_monitor_holds_up_who_serves_it() {
         while served < 100_000 && stream.write(&ask).is_ok_and(|n| n == ask.len()) {
             served += 1;
         }
-        // After a limited number of messages others have their turn.
+        // After a limited number of messages the call returns, for the benefit of others.
         device.work(0);
         assert!(served < 100_000, "it is never sent away");
     }
     said(&mut device, "it reads no answers");
 }
 
-/// The monitor of a machine can shrink a file, and the gateway would end by SIGBUS.
+/// The monitor of a machine could shrink a file, and SIGBUS would terminate the gateway.
 #[test]
 fn memory_that_can_shrink_is_refused() {
     let place = place();
@@ -476,7 +478,7 @@ fn memory_that_can_shrink_is_refused() {
     assert_eq!(device.lock().link(), Link::Stopped);
 }
 
-/// A monitor that has filled the counter of an interrupt, and one that gives a file in its place.
+/// A monitor that has filled the counter of an interrupt, and one that passes a file instead.
 #[test]
 fn an_interrupt_is_not_waited_for() {
     use std::io::{Read as _, Write as _};
@@ -511,8 +513,8 @@ fn an_interrupt_is_not_waited_for() {
     assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0, "it was sent away");
 }
 
-/// A driver that has several frames under way hears of half of them at once, or when the time is
-/// over; one that has a single one, at once.
+/// A driver that has several frames under way is notified of half of them together, or when the
+/// delay is over; one that has a single frame, immediately.
 #[test]
 fn several_frames_that_were_sent_take_one_interrupt() {
     const LATER: u64 = 1_000;
@@ -548,13 +550,13 @@ fn several_frames_that_were_sent_take_one_interrupt() {
     };
     let one = send(&mut device, 1, 0);
     assert_eq!(end(&mut device, one[0], 0), 1);
-    // 8 under way: 1 and 7, 2 and 6, 3 and 5, 4 and 4: told; then 1 and 3, 2 and 2: told; 1 and 1:
-    // told; the last one.
+    // 8 under way: 1 and 7, 2 and 6, 3 and 5, 4 and 4: interrupt; then 1 and 3, 2 and 2: interrupt;
+    // 1 and 1: interrupt; the last one.
     let eight = send(&mut device, 8, 10);
     let told: Vec<u64> = eight.iter().map(|t| end(&mut device, *t, 20)).collect();
     assert_eq!(told, [0, 0, 0, 1, 0, 1, 1, 1]);
     assert_eq!(device.deadline(), None);
-    // The time is over before half of them have ended.
+    // The delay is over before half of them have ended.
     let five = send(&mut device, 5, 100);
     assert_eq!(end(&mut device, five[0], 200), 0);
     assert_eq!(device.deadline(), Some(200 + LATER));
@@ -564,7 +566,7 @@ fn several_frames_that_were_sent_take_one_interrupt() {
     device.work(200 + LATER);
     device.tell();
     assert_eq!((interrupts(), device.deadline()), (1, None));
-    // What fails ends, too, and nobody is left who has not heard of it.
+    // Failed frames count as ended, too, and no notification is missing at the end.
     assert_eq!(end(&mut device, five[1], 2_000), 0);
     command_in(&machine, MESSAGE_STOP, || device.work(2_000));
     for ticket in &five[2..] {

@@ -15,7 +15,7 @@ use frame::{FrameRef, Kind, dlc};
 
 const NAME: &str = "CTU CAN FD";
 
-/// Data sheet, BTR and BTR_FD; the least lengths as in Linux's `ctucanfd_base.c`.
+/// Data sheet, BTR and BTR_FD; the minimum lengths as in Linux's `ctucanfd_base.c`.
 const NOMINAL: Limits = Limits {
     prescaler: (1, 255),
     prescaler_step: 1,
@@ -30,12 +30,12 @@ const DATA: Limits = Limits {
     after_sample: (1, 31),
     jump: 31,
 };
-/// Buffers where the core does not say how many it has: before version 2.3, all had four.
+/// Number of transmit buffers if the core does not report it: before version 2.3, all had four.
 const BUFFERS: usize = 4;
-/// The most that there can be.
+/// The maximum number of transmit buffers.
 const MOST_BUFFERS: usize = 8;
 
-/// How often the device ID is read until the core has come out of reset.
+/// Maximum number of reads of the device ID until the core has come out of reset.
 const PATIENCE: u32 = 10_000;
 
 /// A core and its driver.
@@ -46,9 +46,9 @@ pub struct CtuCanFd<R> {
     tokens: [Token; MOST_BUFFERS],
     tail: usize,
     in_flight: usize,
-    /// The priorities' register.
+    /// Current value of the priority register.
     priorities: u32,
-    /// Frames whose fate is to be told by the next service: they were in flight at a stop.
+    /// Frames whose fate the next service must report: they were in flight at a stop.
     unsaid: [Option<(Token, Result<(), Failure>)>; MOST_BUFFERS],
     status: Status,
     listen_only: bool,
@@ -58,7 +58,8 @@ pub struct CtuCanFd<R> {
 }
 
 impl<R: Registers> CtuCanFd<R> {
-    /// A core by its registers and its clock, Hz. Reads the number of its transmit buffers.
+    /// Creates the driver of a core with these registers and this clock, Hz. Reads the number of
+    /// the core's transmit buffers.
     pub fn new(mut registers: R, clock: u32) -> Self {
         let said = (registers.read32(TX_COMMAND) >> 16 & 0xF) as usize;
         let buffers = match said {
@@ -81,7 +82,7 @@ impl<R: Registers> CtuCanFd<R> {
         }
     }
 
-    /// Its registers, when it is no longer needed.
+    /// Returns the registers of a core that is no longer needed.
     pub fn into_registers(self) -> R {
         self.registers
     }
@@ -103,16 +104,17 @@ impl<R: Registers> CtuCanFd<R> {
         (0..PATIENCE).any(|_| self.is_there())
     }
 
-    /// The state of the buffer of the oldest frame.
+    /// Returns the state of the oldest frame's buffer.
     fn oldest(&mut self) -> u32 {
         self.get(TX_STATUS) >> (4 * self.tail) & 0xF
     }
 
-    /// Takes the oldest frame away; its buffer can be filled again, as the last one to be sent.
+    /// Removes the oldest frame; its buffer can be filled again, as the last one in the order of
+    /// sending.
     fn retire(&mut self) -> Token {
         let token = self.tokens.get(self.tail).copied().unwrap_or(0);
         let count = self.properties.buffers;
-        // Before the buffer is ready again: no other frame ever has its priority.
+        // This happens before the buffer is ready again: no other frame ever has its priority.
         self.priorities = turned(self.priorities, count);
         self.set(TX_PRIORITY, self.priorities);
         self.set(TX_COMMAND, TX_EMPTY | TX_FIRST << self.tail);
@@ -142,7 +144,7 @@ impl<R: Registers> CtuCanFd<R> {
         }
     }
 
-    /// What is in flight will not be sent any more; its fate is told by the next service.
+    /// Gives up the frames in flight; the next service reports their fate.
     fn give_up(&mut self, why: Failure) {
         let mut slot = 0;
         while self.in_flight > 0 {
@@ -166,7 +168,7 @@ impl<R: Registers> CtuCanFd<R> {
         }
     }
 
-    /// Takes one frame; false where there was none.
+    /// Takes one frame; returns false if there was none.
     fn receive(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> bool {
         let mut payload = [0; dlc::FD_MAX];
         match read(&mut self.registers, &mut payload) {
@@ -176,7 +178,7 @@ impl<R: Registers> CtuCanFd<R> {
                 exact: false,
             }),
             Read::Frame(header, ticks) => {
-                // A core to whose time base nothing is connected stamps with 0.
+                // A core whose time base input is not connected stamps with 0.
                 let stamp = (ticks > 0).then(|| nanoseconds(ticks, self.properties.clock));
                 if let Ok(frame) = FrameRef::new(header, &payload) {
                     tell(Event::Received { frame, stamp });
@@ -233,7 +235,7 @@ impl<R: Registers> CtuCanFd<R> {
         let Some(slots) = filter::compute(mode.filters) else {
             return 0;
         };
-        // The upper half says which filters were synthesized: A, B and C.
+        // The upper half shows which of the filters A, B and C were synthesized.
         if self.get(FILTER_CONTROL) >> 16 & 0b111 != 0b111 {
             return 0;
         }
@@ -317,7 +319,8 @@ impl<R: Registers> Controller for CtuCanFd<R> {
 
     fn stop(&mut self) {
         self.set(INT_ENA_CLR, I_ALL);
-        // Those that are on the bus already may be sent or not; the states say what came of it.
+        // Frames that are already on the bus may be sent or not; the buffers' states show the
+        // outcome.
         self.abort();
         self.give_up(Failure::Aborted);
         self.reset();
@@ -329,7 +332,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         if !self.status.state.passes() {
             return 0;
         }
-        // What is still to be told has its place, too.
+        // Each frame that is still to be reported occupies a buffer, too.
         let unsaid = self.unsaid.iter().flatten().count();
         self.properties
             .buffers
@@ -373,7 +376,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
                 return Ok(false);
             }
             if interrupts != u32::MAX && interrupts != 0 {
-                // Before looking: what happens from now on sets them again.
+                // Cleared before the events are read: later events set the bits again.
                 self.set(INT_STAT, interrupts);
                 self.tell_captured(interrupts, tell);
             }
@@ -411,7 +414,8 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             status = self.get(STATUS);
         };
         if self.interrupts && !more {
-            // It stays set while the FIFO is not empty, and for this moment too.
+            // The bit stays set while the FIFO is not empty, and is still set from this call's
+            // frames.
             self.set(INT_STAT, I_RECEIVED);
         }
         Ok(more)
@@ -449,7 +453,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
     }
 }
 
-/// What a core with this clock and so many transmit buffers can do.
+/// Returns the properties of a core with this clock and this number of transmit buffers.
 const fn properties(clock: u32, buffers: usize) -> Properties {
     Properties {
         name: NAME,
@@ -464,7 +468,7 @@ const fn properties(clock: u32, buffers: usize) -> Properties {
 }
 
 impl CtuCanFd<()> {
-    /// What a core with this clock can do, as far as it is known without asking it.
+    /// Returns the properties of a core with this clock that are known without accessing it.
     #[must_use]
     pub const fn usual_properties(clock: u32) -> Properties {
         properties(clock, BUFFERS)

@@ -1,27 +1,27 @@
 //! Acceptance filters (data sheet, section 3.1, FILTER_A_MASK and following).
 //!
-//! Each of the filters A, B and C compares the 29 bits of an ID under a mask, for any of four sorts
+//! Each of the filters A, B and C compares the 29 bits of an ID under a mask, for any of four types
 //! of frames. The ID of an SFF frame is in the upper 11 of these bits. RTR is not compared.
 
 use crate::Filter;
 use frame::CanId;
 
-/// Filters of the core that are used.
+/// Number of the core's filters that are used.
 const SLOTS: usize = 3;
 
-/// One of them.
+/// The registers of one filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Slot {
     pub(super) mask: u32,
     pub(super) value: u32,
-    /// Which sorts: SFF classic, EFF classic, SFF FD, EFF FD; four bits.
+    /// The frame types that it compares: SFF classic, EFF classic, SFF FD, EFF FD; four bits.
     pub(super) sorts: u32,
 }
 
 const SFF: u32 = 0b0101;
 const EFF: u32 = 0b1010;
 
-/// The narrowest slots that let all frames through that match any of the filters; `None` where no
+/// Returns the narrowest slots that let all frames pass that match any of the filters; `None` if no
 /// filter is needed.
 pub(super) fn compute(filters: &[Filter]) -> Option<[Slot; SLOTS]> {
     if filters.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn compute(filters: &[Filter]) -> Option<[Slot; SLOTS]> {
                 *free = new;
                 used += 1;
             }
-            // No slot is free: the last one lets through what both do.
+            // No slot is free: the last one lets frames of both filters pass.
             None => {
                 if let Some(last) = slots.last_mut() {
                     *last = both(*last, new);
@@ -46,7 +46,7 @@ pub(super) fn compute(filters: &[Filter]) -> Option<[Slot; SLOTS]> {
     Some(slots)
 }
 
-/// The slots of a filter: one for each format, because their IDs lie in different bits.
+/// Returns the slots of a filter: one for each format, because their IDs are in different bits.
 fn of(filter: &Filter) -> [Option<Slot>; 2] {
     let format =
         |flag: u32| filter.mask & CanId::EFF_FLAG == 0 || filter.id & CanId::EFF_FLAG == flag;

@@ -1,5 +1,5 @@
-//! Frames as the core's buffers have them (data sheet, section 3.3): format, ID, two words of time
-//! stamp, payload in little-endian words.
+//! Frames in the format of the core's buffers (data sheet, section 3.3): format word, ID, two words
+//! of time stamp, payload in little-endian words.
 
 use super::registers::RX_DATA;
 use crate::Registers;
@@ -13,16 +13,16 @@ const ESI: u32 = 1 << 10;
 
 /// Words of a frame after its first one: ID and time stamp, without payload.
 const HEAD: u32 = 3;
-/// Where the payload begins, bytes.
+/// Offset of the payload, bytes.
 const PAYLOAD: u32 = 0x10;
 
-/// What was read from the FIFO.
+/// The result of reading from the FIFO.
 pub(super) enum Read {
     /// A frame, and its time stamp.
     Frame(Header, u64),
-    /// Words that are no frame.
+    /// Words that are not a valid frame.
     Garbage,
-    /// The FIFO had nothing.
+    /// The FIFO was empty.
     Nothing,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn write(registers: &mut impl Registers, buffer: u32, frame: FrameRef
     }
     registers.write32(buffer, format);
     registers.write32(buffer + 4, identifier);
-    // What lies between the length and what a DLC can say is sent as zeros.
+    // The bytes between the frame's length and the length of its DLC are sent as zeros.
     let padded = match frame.kind() {
         Kind::Fd => dlc::fd_padded(frame.len()),
         _ => frame.data().len(),

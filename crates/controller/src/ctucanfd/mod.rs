@@ -9,7 +9,7 @@
 //! model.
 //!
 //! # Order
-//! The core sends the ready buffer with the highest priority. Priorities are turned so that the
+//! The core sends the ready buffer with the highest priority. Priorities are rotated so that the
 //! buffer that was filled first always has the highest one: frames leave in the order in which they
 //! were taken.
 

@@ -1,9 +1,9 @@
-//! Numbers as the core has them, and what they mean.
+//! Conversion of the core's register values.
 
 use super::registers::{SSP_MOST, SSP_NONE};
 use crate::{BusError, Place, Timing, Trouble};
 
-/// The longest phase 1 of each; the rest goes to the propagation segment.
+/// The maximum of phase 1 in each timing; the rest goes to the propagation segment.
 pub(super) const NOMINAL_PHASE_1: u32 = 63;
 pub(super) const DATA_PHASE_1: u32 = 31;
 
@@ -11,21 +11,23 @@ pub(super) const DATA_PHASE_1: u32 = 31;
 /// transceiver's delay reaches into the next bit.
 const FAST: u32 = 1_000_000;
 
-/// The first buffer has the highest priority, 7, and so on.
+/// Returns the initial priorities: the first buffer has the highest one, 7, the second 6, and so
+/// on.
 pub(super) fn first_priorities(buffers: usize) -> u32 {
     (0..buffers as u32).fold(0, |all, n| all | (7 - n) << (4 * n))
 }
 
-/// Each buffer gets the priority of the one before it, the first that of the last.
+/// Rotates the priorities: each buffer gets that of the previous one, the first buffer that of the
+/// last.
 pub(super) fn turned(priorities: u32, buffers: usize) -> u32 {
     let bits = 4 * buffers as u32;
     let all = u32::MAX >> (32 - bits);
     (priorities << 4 | priorities >> (bits - 4)) & all
 }
 
-/// BTR and BTR_FD: propagation segment, phases 1 and 2, prescaler, jump width.
+/// Returns the value of BTR and BTR_FD: propagation segment, phases 1 and 2, prescaler, jump width.
 pub(super) fn bit_time(timing: &Timing, longest_phase_1: u32) -> u32 {
-    // One tq at least for the propagation segment.
+    // The propagation segment has at least one tq.
     let phase_1 = (timing.before_sample - 1).min(longest_phase_1);
     let propagation = timing.before_sample - phase_1;
     propagation
@@ -35,8 +37,8 @@ pub(super) fn bit_time(timing: &Timing, longest_phase_1: u32) -> u32 {
         | timing.jump << 27
 }
 
-/// TRV_DELAY: the offset of the secondary sample point is the sample point's, in periods of the
-/// clock.
+/// Returns the value of TRV_DELAY: the offset of the secondary sample point equals that of the
+/// sample point, in periods of the clock.
 pub(super) fn secondary_sample_point(data: &Timing, clock: u32) -> u32 {
     if data.rate(clock) <= FAST {
         return SSP_NONE;
@@ -50,8 +52,8 @@ pub(super) fn nanoseconds(ticks: u64, clock: u32) -> u64 {
     u64::try_from(ns).unwrap_or(u64::MAX)
 }
 
-/// ALC: a field (1 base ID, 2 SRR or RTR, 3 IDE, 4 ID extension, 5 RTR of EFF), and for the IDs how
-/// many bits were left.
+/// Decodes ALC: a field (1 base ID, 2 SRR or RTR, 3 IDE, 4 ID extension, 5 RTR of EFF), and within
+/// the IDs the number of remaining bits.
 pub(super) fn lost_bit(captured: u32) -> Option<u8> {
     let left = (captured >> 16 & 0x1F) as u8;
     match captured >> 21 & 0x7 {
@@ -64,8 +66,8 @@ pub(super) fn lost_bit(captured: u32) -> Option<u8> {
     }
 }
 
-/// ERR_CAPT: error type in bits 5 to 7, position in bits 0 to 4. Positions are translated to those
-/// of SocketCAN where there is an equal one.
+/// Decodes ERR_CAPT: error type in bits 5 to 7, position in bits 0 to 4. Positions are translated
+/// to those of SocketCAN where an equivalent one exists.
 pub(super) fn bus_error(captured: u32) -> BusError {
     let trouble = match captured >> 5 & 0x7 {
         0 => Trouble::Bit,
@@ -89,7 +91,7 @@ pub(super) fn bus_error(captured: u32) -> BusError {
     BusError {
         trouble,
         place: place.map(Place),
-        // The core does not say it.
+        // The core does not report it.
         transmitting: trouble == Trouble::Acknowledge,
     }
 }

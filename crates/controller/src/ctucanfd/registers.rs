@@ -1,4 +1,4 @@
-//! Registers and bits (data sheet, chapter 3). All accesses have 32 bits.
+//! Registers and bits (data sheet, chapter 3). All accesses are 32 bits wide.
 
 pub(super) const DEVICE_ID: u32 = 0x00;
 /// Mode in the lower half, settings in the upper one.
@@ -9,7 +9,7 @@ pub(super) const COMMAND: u32 = 0x0C;
 pub(super) const INT_STAT: u32 = 0x10;
 pub(super) const INT_ENA_SET: u32 = 0x14;
 pub(super) const INT_ENA_CLR: u32 = 0x18;
-/// What is masked does not even get to [`INT_STAT`].
+/// Masked interrupts do not even reach [`INT_STAT`].
 pub(super) const INT_MASK_SET: u32 = 0x1C;
 pub(super) const INT_MASK_CLR: u32 = 0x20;
 pub(super) const BTR: u32 = 0x24;
@@ -20,20 +20,20 @@ pub(super) const FAULT: u32 = 0x2C;
 pub(super) const COUNTERS: u32 = 0x30;
 /// Mask and value of filter A; those of B and C follow.
 pub(super) const FILTER_A_MASK: u32 = 0x3C;
-/// Which frames each filter takes, and in the upper half which filters the core has.
+/// Frame types that each filter takes, and in the upper half the filters that the core has.
 pub(super) const FILTER_CONTROL: u32 = 0x5C;
-/// Reading gives the next word of the oldest frame.
+/// A read returns the next word of the oldest frame.
 pub(super) const RX_DATA: u32 = 0x6C;
-/// Four bits a transmit buffer.
+/// Four bits per transmit buffer.
 pub(super) const TX_STATUS: u32 = 0x70;
-/// Command in the lower half; read, the number of transmit buffers in bits 16 to 19.
+/// Command in the lower half; when read, the number of transmit buffers in bits 16 to 19.
 pub(super) const TX_COMMAND: u32 = 0x74;
-/// Four bits a transmit buffer, of which three are used; 7 is the highest.
+/// Four bits per transmit buffer, of which three are used; 7 is the highest priority.
 pub(super) const TX_PRIORITY: u32 = 0x78;
 /// Error code capture in the lower half, arbitration lost capture in the upper one.
 pub(super) const CAPTURE: u32 = 0x7C;
 pub(super) const TRV_DELAY: u32 = 0x80;
-/// The first transmit buffer; the others follow at multiples of it.
+/// Address of the first transmit buffer; the others follow at multiples of it.
 pub(super) const BUFFER: u32 = 0x100;
 
 /// [`DEVICE_ID`], lower half.
@@ -47,11 +47,11 @@ pub(super) const MODE_LISTEN: u32 = 1 << 1;
 pub(super) const MODE_FILTERS: u32 = 1 << 3;
 /// [`MODE`]: FD.
 pub(super) const MODE_FD: u32 = 1 << 4;
-/// [`MODE`]: reading [`RX_DATA`] moves on by itself.
+/// [`MODE`]: reading [`RX_DATA`] advances the FIFO automatically.
 pub(super) const MODE_RX_AUTOMATIC: u32 = 1 << 9;
-/// Settings: retransmissions are limited, to the number in bits 17 to 20: none.
+/// Settings: retransmissions are limited to the number in bits 17 to 20, which is 0 here.
 pub(super) const MODE_LIMIT: u32 = 1 << 16;
-/// Settings: the core takes part.
+/// Settings: the core takes part in the bus.
 pub(super) const MODE_ENABLED: u32 = 1 << 22;
 /// Settings: at bus-off, transmit buffers fail.
 pub(super) const MODE_FAIL_AT_BUS_OFF: u32 = 1 << 25;
@@ -69,7 +69,7 @@ pub(super) const COMMAND_CLEAR_OVERRUN: u32 = 1 << 3;
 pub(super) const COMMAND_RESET_COUNTERS: u32 = 1 << 4;
 
 /// [`INT_STAT`]: warning limit, overrun, fault state, arbitration lost, bus error, FIFO not empty,
-/// a transmit buffer has come to its end.
+/// transmit buffer finished.
 pub(super) const I_WARNING: u32 = 1 << 2;
 pub(super) const I_OVERRUN: u32 = 1 << 3;
 pub(super) const I_FAULT: u32 = 1 << 4;
@@ -77,7 +77,7 @@ pub(super) const I_ARBITRATION: u32 = 1 << 5;
 pub(super) const I_BUS_ERROR: u32 = 1 << 6;
 pub(super) const I_RECEIVED: u32 = 1 << 10;
 pub(super) const I_TRANSMITTED: u32 = 1 << 11;
-/// All there are.
+/// All interrupts.
 pub(super) const I_ALL: u32 = 0xFFF;
 pub(super) const I_USUAL: u32 = I_WARNING | I_OVERRUN | I_FAULT | I_RECEIVED | I_TRANSMITTED;
 pub(super) const I_DIAGNOSE: u32 = I_ARBITRATION | I_BUS_ERROR;
@@ -99,8 +99,8 @@ pub(super) const TX_PARITY: u32 = 5;
 pub(super) const TX_FAILED: u32 = 6;
 pub(super) const TX_ABORTED: u32 = 7;
 
-/// [`TRV_DELAY`]: no secondary sample point. 0 in these bits: at the measured delay plus the
+/// [`TRV_DELAY`]: no secondary sample point. 0 in these bits: it is at the measured delay plus the
 /// offset.
 pub(super) const SSP_NONE: u32 = 1 << 24;
-/// The greatest offset, periods of the clock.
+/// The largest offset, periods of the clock.
 pub(super) const SSP_MOST: u32 = 0xFF;

@@ -1,41 +1,43 @@
-//! What whoever has the controller adds to its registers.
+//! The parts of a port that depend on its environment: access to the controller and its interrupt.
 
 use crate::Controller;
 use alloc::boxed::Box;
 
-/// Why a controller is lost, in its owner's words.
+/// Reason why a controller is lost, as reported by the backend.
 pub type Lost = Box<dyn core::error::Error + Send + Sync>;
 
-/// A controller, and how its interrupt is waited for.
+/// A controller, and a way to wait for its interrupt.
 ///
-/// Dropped, it stops its controller and lets go of what it holds.
+/// Dropping it stops the controller and releases its resources.
 pub trait Backend: Send {
-    /// The controller.
+    /// Returns the controller.
     fn controller(&mut self) -> &mut dyn Controller;
 
-    /// Was it opened with an interrupt?
+    /// Returns whether it was opened with an interrupt.
     fn waits(&self) -> bool;
 
-    /// Takes note of interrupts; false where there was none since the last call.
+    /// Consumes pending interrupts; returns false if there was none since the last call.
     ///
     /// # Errors
-    /// What the system says; the controller is lost then.
+    /// The system's error; the controller is lost then.
     fn take_interrupt(&mut self) -> Result<bool, Lost>;
 
-    /// The next interrupt is let through. One that is already there comes at once.
+    /// Enables the next interrupt. One that is already pending is delivered immediately.
     ///
     /// # Errors
-    /// As [`Backend::take_interrupt`].
+    /// The same as those of [`Backend::take_interrupt`].
     fn arm(&mut self) -> Result<(), Lost>;
 
-    /// Where it can be seen at a glance that nothing has happened.
+    /// Returns an object that can detect cheaply that nothing has happened, if the backend has one.
     fn watch(&self) -> Option<Box<dyn Watch>> {
         None
     }
 }
 
-/// Looks at a controller without asking it: cheap, and beside everything else.
+/// A cheap check of a controller's state, without calling its driver and concurrently with all
+/// other operations.
 pub trait Watch: Send + Sync {
-    /// Is it certain that nothing has happened since the last [`Controller::service`]?
+    /// Returns whether it is certain that nothing has happened since the last
+    /// [`Controller::service`].
     fn is_quiet(&self) -> bool;
 }

@@ -1,4 +1,4 @@
-//! Error frames as SocketCAN's drivers make them (`uapi/linux/can/error.h`).
+//! Error frames in the format of SocketCAN's drivers (`uapi/linux/can/error.h`).
 
 use crate::{Event, State, Status, Trouble};
 use frame::{CanId, Frame};
@@ -31,7 +31,7 @@ const TRANSMITTING: u8 = 0x80;
 const AT_CRC: u8 = 0x08;
 const AT_ACK: u8 = 0x19;
 
-/// The error frame that tells of an event, if it is one that SocketCAN has a frame for.
+/// Returns the error frame for an event, if SocketCAN defines one.
 pub(crate) fn of(event: &Event<'_>) -> Option<Frame> {
     let mut data = [0; 8];
     let [place0, trouble1, type2, place3, _, _, tec6, rec7] = &mut data;
@@ -75,13 +75,13 @@ pub(crate) fn of(event: &Event<'_>) -> Option<Frame> {
     Frame::classic(CanId::from_raw(CanId::ERR_FLAG | class), &data).ok()
 }
 
-/// A byte holds counters up to 255; beyond that a controller is bus-off.
+/// Limits a counter to a byte; above 255 a controller is bus-off anyway.
 fn counter(value: u16) -> u8 {
     u8::try_from(value).unwrap_or(u8::MAX)
 }
 
-/// As `can_change_state` of Linux's `drivers/net/can/dev/dev.c`: the counter that is higher says
-/// which side it is.
+/// Follows `can_change_state` of Linux's `drivers/net/can/dev/dev.c`: the higher counter determines
+/// whether the transmitting or the receiving side is reported.
 fn state(status: &Status) -> u8 {
     let sending = status.tec >= status.rec;
     let receiving = status.rec >= status.tec;
@@ -99,7 +99,8 @@ mod tests {
     use super::*;
     use crate::{BusError, Place};
 
-    /// Compared with what `candump -e` calls them (can-utils, lib.c) by the numbers of error.h.
+    /// Compared with the interpretation of `candump -e` (can-utils, lib.c), by the numbers of
+    /// error.h.
     #[test]
     fn each_event_has_its_frame() {
         let frame = |event| of(&event).unwrap();

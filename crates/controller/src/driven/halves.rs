@@ -20,7 +20,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Of this port.
+    /// Creates the receiving half of this port.
     #[must_use]
     pub const fn new(shared: Arc<Shared>) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Receiver {
         }
     }
 
-    /// Is it certain that there is nothing to do and nothing to tell?
+    /// Returns whether it is certain that there is nothing to do and nothing to report.
     #[inline]
     #[must_use]
     pub fn is_quiet(&self) -> bool {
@@ -112,7 +112,7 @@ impl Receive for Receiver {
     }
 }
 
-/// [`crate::Gone`], as an error with a source.
+/// [`crate::Gone`] as a source of a [`PortError`].
 #[derive(thiserror::Error, Debug)]
 #[error("{0}")]
 struct GoneError(crate::Gone);
@@ -120,14 +120,14 @@ struct GoneError(crate::Gone);
 /// The transmitting half.
 pub struct Transmitter {
     shared: Arc<Shared>,
-    /// Frames that came while the receiving half of this port was handing over one: a route back to
-    /// where the frame came from.
+    /// Frames that arrived while the receiving half of this port was handing over one: a route back
+    /// to the port from which the frame came.
     aside: VecDeque<Frame>,
     taken: u64,
 }
 
 impl Transmitter {
-    /// Of this port.
+    /// Creates the transmitting half of this port.
     #[must_use]
     pub fn new(shared: Arc<Shared>) -> Self {
         let aside = VecDeque::with_capacity(shared.rules.queue);
@@ -146,11 +146,11 @@ impl Transmitter {
             Kind::Fd => rules.fd && !frame.id().is_rtr(),
             Kind::Xl => false,
         };
-        // An error frame says how a controller is; it never goes on the bus.
+        // An error frame describes a controller's state; it never goes on the bus.
         kind && !frame.id().is_err() && !rules.listen_only
     }
 
-    /// What was put aside, behind what waits already.
+    /// Appends the frames that were put aside to the queue.
     #[inline]
     fn bring_in(&mut self) {
         if !self.aside.is_empty() {
@@ -221,7 +221,7 @@ impl Transmit for Transmitter {
 
     #[inline]
     fn deadline(&self) -> Option<Nanos> {
-        // The interrupt that frees a buffer wakes the receiving half up, which moves frames on.
+        // The interrupt that frees a buffer wakes the receiving half, which moves frames on.
         self.shared.lock().can_move().then_some(0)
     }
 

@@ -1,16 +1,15 @@
-//! A port around a controller that is driven by its registers: no driver and no network stack below
-//! it, and no operating system in it.
+//! A port around a controller that is driven by its registers, without a kernel driver, a network
+//! stack or any other part of an operating system.
 //!
-//! * The driver of this crate drives the registers; a [`Backend`] is what the surroundings add:
-//!   where the registers are, and how an interrupt is waited for. `port`'s kind `direct` has
-//!   Linux's backends, `baremetal` its own.
-//! * Both halves share the controller under a lock that nobody else asks for: one worker calls
-//!   both. A frame for a free transmit buffer is written there at once, also while another port is
-//!   still handing over its batch.
+//! * The driver of this crate drives the registers; a [`Backend`] adds what depends on the
+//!   environment: the location of the registers, and how to wait for an interrupt. `port`'s kind
+//!   `direct` has the backends for Linux, `baremetal` its own.
+//! * Both halves share the controller under a lock for which no other code contends: one worker
+//!   calls both. A frame for a free transmit buffer is written there immediately, also while
+//!   another port is still handing over its batch.
 //! * [`Shared::begin`] is called when the controller has been started.
-//! * `taken = sent + lost + held`: held are the frames that wait here and those in transmit
-//!   buffers. `sent` is counted when the controller says that the frame was acknowledged on the
-//!   bus.
+//! * `taken = sent + lost + held`: held are the frames in the queue and those in transmit buffers.
+//!   `sent` is counted when the controller reports that the frame was acknowledged on the bus.
 //! * [`cards`]: the PCI cards whose controllers can be driven.
 
 mod backend;

@@ -1,4 +1,5 @@
-//! What both halves of a port share: the controller, the queue before it, the counters.
+//! The state that both halves of a port share: the controller, the queue in front of it, the
+//! counters.
 
 use crate::driven::backend::{Backend, Lost, Watch};
 use crate::driven::error_frame;
@@ -11,31 +12,31 @@ use engine::{LinkState, Received, Stamp, StampSource};
 use frame::{Frame, FrameRef, Nanos};
 use spin::{Mutex, MutexGuard, Once};
 
-/// What a port is told when it is opened.
+/// Settings with which a port is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// Frames that wait before the transmit buffers.
+    /// Length of the queue in front of the transmit buffers, frames.
     pub queue: usize,
     /// Send nothing.
     pub listen_only: bool,
-    /// FD frames, too.
+    /// Carry FD frames, too.
     pub fd: bool,
-    /// ns from bus-off to the restart; `None`: never.
+    /// Time from bus-off to the restart, ns; `None`: never restart.
     pub restart: Option<Nanos>,
-    /// Wait for the controller's interrupt; else it is asked again and again.
+    /// Wait for the controller's interrupt; otherwise, the controller is polled.
     pub interrupts: bool,
 }
 
-/// What both halves of a port share.
+/// The state that both halves of a port share.
 pub struct Shared {
     name: String,
     pub(crate) rules: Rules,
     inner: Mutex<Inner>,
-    /// From the start on, where the backend has one.
+    /// Present from the start on, if the backend has one.
     watch: Once<Box<dyn Watch>>,
-    /// Nothing is left to be done or told unless the controller has something new.
+    /// Nothing is left to be done or reported unless the controller has something new.
     calm: AtomicBool,
-    /// Frames that wait: here and in the transmitting half.
+    /// Number of waiting frames: in the queue and in the transmitting half.
     pub(crate) waiting: AtomicUsize,
 }
 
@@ -56,21 +57,22 @@ pub(crate) struct Inner {
     pub(crate) error_frames: u64,
     restart_at: Option<Nanos>,
     pub(crate) news: bool,
-    /// The controller has more than the last call took.
+    /// The controller has more events than the last call took.
     pub(crate) more: bool,
     last_service: Nanos,
-    /// Error frames that were found while nobody was there to take them.
+    /// Error frames that were found in a call that could not hand them over.
     unsaid: VecDeque<Frame>,
 }
 
-/// Error frames that are kept until somebody can take them; more are counted.
+/// Capacity of `unsaid`, which keeps error frames until a call can hand them over; further ones are
+/// only counted.
 const UNSAID: usize = 16;
 
-/// How long it may take until frames in flight are looked after by the transmitting half, because
-/// nobody asks the receiving one (at the end of a run), ns.
+/// Time after which the transmitting half services frames in flight, because the receiving half was
+/// not called (at the end of a run), ns.
 const PATIENCE: Nanos = 1_000_000;
 
-/// Why a frame is not taken.
+/// Reason why a frame is not taken.
 pub(crate) enum No {
     Full,
     Down,
@@ -78,7 +80,7 @@ pub(crate) enum No {
 }
 
 impl Shared {
-    /// A port whose controller has not been started.
+    /// Creates a port whose controller has not been started.
     #[must_use]
     pub fn new(name: &str, rules: Rules) -> Self {
         Self {
@@ -108,41 +110,41 @@ impl Shared {
         }
     }
 
-    /// The controller has been started.
+    /// Attaches the controller, which has been started.
     pub fn begin(&self, backend: Box<dyn Backend>) {
         if let Some(watch) = backend.watch() {
-            // There is one start.
+            // There is only one start.
             self.watch.call_once(|| watch);
         }
         self.lock().begin(backend);
     }
 
-    /// Is it certain that there is nothing to do and nothing to tell?
+    /// Returns whether it is certain that there is nothing to do and nothing to report.
     #[inline]
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.is_calm() && self.watch.get().is_some_and(|watch| watch.is_quiet())
     }
 
-    /// Can it be seen that the controller has something new?
+    /// Returns whether the controller is seen to have something new.
     #[must_use]
     pub fn has_news(&self) -> bool {
         self.watch.get().is_some_and(|watch| !watch.is_quiet())
     }
 
-    /// Is there nothing to do unless the controller has something new?
+    /// Returns whether there is nothing to do unless the controller has something new.
     #[inline]
     pub(crate) fn is_calm(&self) -> bool {
         self.calm.load(Relaxed)
     }
 
-    /// The port's name.
+    /// Returns the port's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Says so, or that it is not.
+    /// Sets the value that `is_calm` returns.
     #[inline]
     pub(crate) fn set_calm(&self, calm: bool) {
         self.calm.store(calm, Relaxed);
@@ -153,7 +155,7 @@ impl Shared {
         self.inner.lock()
     }
 
-    /// `None` while the receiving half hands over a frame of this very port.
+    /// Returns `None` while the receiving half hands over a frame of this same port.
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Inner>> {
         self.inner.try_lock()
@@ -161,7 +163,7 @@ impl Shared {
 }
 
 impl Inner {
-    /// The controller has been started.
+    /// Attaches the controller, which has been started.
     fn begin(&mut self, mut backend: Box<dyn Backend>) {
         self.state = backend.controller().status().state;
         self.backend = Some(backend);
@@ -183,13 +185,14 @@ impl Inner {
         self.state.passes()
     }
 
-    /// Frames here and in transmit buffers.
+    /// Returns the number of frames in the queue and in transmit buffers.
     #[inline]
     pub(crate) fn held(&self) -> u64 {
         self.queue.len() as u64 + self.in_flight
     }
 
-    /// Is nothing left to be done or told, unless the controller has something new?
+    /// Returns whether nothing is left to be done or reported, unless the controller has something
+    /// new.
     pub(crate) fn is_calm(&self) -> bool {
         !self.more && !self.news && self.restart_at.is_none() && self.unsaid.is_empty()
     }
@@ -199,7 +202,7 @@ impl Inner {
         self.restart_at
     }
 
-    /// Could a frame leave that waits?
+    /// Returns whether a waiting frame can leave.
     #[inline]
     pub(crate) fn can_move(&mut self) -> bool {
         !self.queue.is_empty() && self.room() > 0
@@ -212,7 +215,7 @@ impl Inner {
             .map_or(0, |backend| backend.controller().room())
     }
 
-    /// A frame for the bus, to a transmit buffer if one is free, else to the queue.
+    /// Takes a frame for the bus: into a transmit buffer if one is free, otherwise into the queue.
     #[inline]
     pub(crate) fn offer(&mut self, frame: FrameRef<'_>, shared: &Shared) -> Result<(), No> {
         if !self.passes() {
@@ -233,7 +236,7 @@ impl Inner {
         Ok(())
     }
 
-    /// To the queue's end; whoever calls has counted it in [`Shared::waiting`].
+    /// Appends a frame to the queue; the caller has already counted it in [`Shared::waiting`].
     pub(crate) fn push(&mut self, frame: Frame, shared: &Shared) {
         if self.passes() {
             self.stalled += u64::from(self.room() == 0);
@@ -261,7 +264,7 @@ impl Inner {
         }
     }
 
-    /// From the queue to the transmit buffers, as far as these have room.
+    /// Moves frames from the queue to the transmit buffers, as far as these have room.
     #[inline]
     pub(crate) fn move_on(&mut self, shared: &Shared) {
         if !self.queue.is_empty() {
@@ -281,20 +284,20 @@ impl Inner {
         }
     }
 
-    /// The transmitting half looks after frames in flight, if the receiving one has not for long.
-    /// Nothing is received.
+    /// Services frames in flight from the transmitting half, if the receiving half has not done so
+    /// for [`PATIENCE`]. Nothing is received.
     #[inline]
     pub(crate) fn look_after(&mut self, now: Nanos, shared: &Shared) {
         let forgotten = now.saturating_sub(self.last_service) >= PATIENCE;
         if self.in_flight > 0 && forgotten && !shared.is_quiet() {
             shared.set_calm(false);
-            // What is wrong, the receiving half says.
+            // The receiving half reports errors.
             let _ = self.service(now, 0, false, shared, &mut |_| {});
         }
     }
 
-    /// Lets the controller tell what has happened. Gives the number of frames that were handed
-    /// over.
+    /// Services the controller and processes its events. Returns the number of frames that were
+    /// handed over.
     #[inline]
     pub(crate) fn service(
         &mut self,
@@ -311,7 +314,7 @@ impl Inner {
         if self.restart_at.is_some_and(|at| at <= now) {
             self.restart_at = None;
             self.restarts += 1;
-            // A controller that does not restart stays bus-off, and says so.
+            // A controller that does not restart stays bus-off, and reports this state.
             let _ = backend.controller().restart();
         }
         let mut frames = 0;
@@ -321,7 +324,7 @@ impl Inner {
             }
         }
         let told = backend.controller().service(budget, &mut |event| {
-            // Before all others: a frame waits.
+            // First, because a frame is waiting.
             if let Event::Received { frame, stamp } = event {
                 frames += 1;
                 take(received(frame, stamp, now));
@@ -371,8 +374,8 @@ impl Inner {
         });
     }
 
-    /// What a controller tells besides the frames that it received. `errors`: are error frames
-    /// wanted? `None` while nobody can take any.
+    /// Processes an event of the controller other than a received frame. `errors`: whether error
+    /// frames are wanted; `None` if this call cannot hand over any.
     fn tell(
         &mut self,
         event: &Event<'_>,
@@ -383,7 +386,7 @@ impl Inner {
         frames: &mut usize,
     ) {
         match *event {
-            // `service` has handed it over.
+            // `service` has already handed it over.
             Event::Received { .. } => return,
             Event::Sent { .. } => {
                 self.in_flight = self.in_flight.saturating_sub(1);
@@ -424,14 +427,14 @@ impl Inner {
         self.state = state;
         self.news = true;
         if !state.passes() {
-            // What waits cannot leave any more.
+            // The waiting frames cannot leave any more.
             self.lost += self.queue.len() as u64;
             shared.waiting.fetch_sub(self.queue.len(), Relaxed);
             self.queue.clear();
         }
     }
 
-    /// Takes note of interrupts: is there anything to look at?
+    /// Consumes interrupts and returns whether there is work to do.
     #[inline]
     pub(crate) fn has_work(&mut self, now: Nanos) -> Result<bool, Lost> {
         let woken = match &mut self.backend {
@@ -442,7 +445,7 @@ impl Inner {
         Ok(woken || due || self.more)
     }
 
-    /// Lets the next interrupt through.
+    /// Enables the next interrupt.
     #[inline]
     pub(crate) fn arm(&mut self) -> Result<(), Lost> {
         match &mut self.backend {
@@ -452,7 +455,8 @@ impl Inner {
     }
 }
 
-/// A frame that the controller has stamped, if it can.
+/// Returns a received frame with the controller's stamp, if there is one, otherwise with the
+/// gateway's.
 #[inline]
 fn received(frame: FrameRef<'_>, stamp: Option<Nanos>, now: Nanos) -> Received<'_> {
     Received {
@@ -466,7 +470,7 @@ fn received(frame: FrameRef<'_>, stamp: Option<Nanos>, now: Nanos) -> Received<'
     }
 }
 
-/// Nobody stamped it before the gateway looked.
+/// Returns the gateway's own stamp, for frames that were not stamped earlier.
 const fn gateways(now: Nanos) -> Stamp {
     Stamp {
         ns: now,

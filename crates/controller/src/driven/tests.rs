@@ -1,5 +1,5 @@
-//! The halves over a controller that does what the test says: every frame has one fate, in the
-//! order in which they came.
+//! The halves over a controller whose events the test determines: every frame has one fate, and
+//! frames keep their order.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::driven::{Backend, Lost, Receiver, Rules, Shared, Transmitter};
@@ -19,7 +19,7 @@ const BUFFERS: usize = 2;
 const QUEUE: usize = 3;
 const RESTART: u64 = 1000;
 
-/// What the test sees of the controller, and what it lets happen.
+/// The state of the controller that the test observes and changes.
 #[derive(Default)]
 struct Seen {
     buffers: VecDeque<(Token, Frame)>,
@@ -51,7 +51,7 @@ impl Controller for Fake {
     fn room(&self) -> usize {
         let seen = self.0.lock().unwrap();
         if seen.state.passes() {
-            // A buffer is free when its frame's end was told.
+            // A buffer is free when the end of its frame has been reported.
             let ended = |event: &&Happened| matches!(event, Happened::Ended(..));
             let untold = seen.events.iter().filter(ended).count();
             BUFFERS - seen.buffers.len() - untold
@@ -64,7 +64,7 @@ impl Controller for Fake {
         if !seen.state.passes() {
             return Err(crate::Refused::Down);
         }
-        // A buffer is free when its frame's end was told.
+        // A buffer is free when the end of its frame has been reported.
         let ended = |event: &&Happened| matches!(event, Happened::Ended(..));
         let untold = seen.events.iter().filter(ended).count();
         if seen.buffers.len() + untold >= BUFFERS {
@@ -77,7 +77,7 @@ impl Controller for Fake {
     fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone> {
         let mut frames = 0;
         loop {
-            // Not while it is locked: whoever is told may transmit.
+            // Unlocked before the call: `tell` may transmit.
             let next = {
                 let mut seen = self.0.lock().unwrap();
                 match seen.events.front() {
@@ -148,7 +148,7 @@ struct Port {
     now: u64,
 }
 
-/// Its properties are never asked for.
+/// Registers for properties that are not read from the hardware.
 struct Nothing;
 
 impl Registers for Nothing {
@@ -195,7 +195,7 @@ impl Port {
         self.seen.lock().unwrap().events.push_back(what);
     }
 
-    /// The bus is done with the oldest frame.
+    /// Ends the oldest frame on the bus.
     fn end(&self, why: Option<Failure>) {
         let mut seen = self.seen.lock().unwrap();
         if let Some((token, frame)) = seen.buffers.pop_front() {
@@ -223,7 +223,7 @@ impl Port {
         self.tx.transmit(self.now, outgoing).map(drop)
     }
 
-    /// Each frame that comes in goes back to where it came from, as can-gw's `-i` does it.
+    /// Sends each received frame back to the port from which it came, as can-gw's `-i` does.
     fn receive(&mut self, budget: usize) -> (Vec<Frame>, Vec<Frame>) {
         self.now += 10;
         let (mut received, mut accepted) = (Vec::new(), Vec::new());
@@ -316,7 +316,7 @@ proptest! {
             }
             prop_assert_eq!(port.check().taken, taken.len() as u64);
         }
-        // The end: all that is in flight is sent, and everything that came is handed over.
+        // At the end, all frames in flight are sent, and everything that arrived is handed over.
         while port.tx.counters().held > 0 || !port.seen.lock().unwrap().events.is_empty() {
             port.end(None);
             let (received, accepted) = port.receive(8);
@@ -329,7 +329,7 @@ proptest! {
         let counters = port.check();
         let sent = port.seen.lock().unwrap().sent.clone();
         prop_assert_eq!(counters.sent, sent.len() as u64);
-        // Those that were sent, in the order in which they were taken.
+        // The frames that were sent are in the order in which they were taken.
         let mut rest = taken.iter();
         prop_assert!(sent.iter().all(|frame| rest.any(|taken| taken == frame)));
     }

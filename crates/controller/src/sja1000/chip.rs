@@ -21,25 +21,27 @@ const LIMITS: Limits = Limits {
     jump: 4,
 };
 
-/// How often a register is read until the chip has changed its mode. It does so within some clock
-/// periods, or at the end of the frame that it sends; an access takes a fraction of a microsecond
-/// at least.
+/// Maximum number of reads of a register until the chip has changed its mode. It does so within a
+/// few clock periods, or at the end of the frame that it is sending; an access takes at least a
+/// fraction of a microsecond.
 const PATIENCE: u32 = 10_000;
 
-/// More frames than this are never in the receive FIFO: 64 bytes, 3 at least each.
+/// The maximum number of frames in the receive FIFO: 64 bytes, with at least 3 per frame.
 const MOST_FRAMES: u32 = 22;
 
-/// Error counters from which on the error state is passive (ISO 11898-1, *Fault confinement*).
+/// Value of an error counter from which on the error state is passive (ISO 11898-1, *Fault
+/// confinement*).
 const PASSIVE: u16 = 128;
 
-/// How the chip is wired on its board.
+/// The wiring of the chip on its board.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wiring {
-    /// The clock that bit times are made of, Hz: half of the chip's crystal.
+    /// The clock from which bit times are derived, Hz: half of the crystal's frequency.
     pub clock: u32,
-    /// The output control register: driver stages and polarity. The mode bits are added.
+    /// The output control register: driver stages and polarity. The driver adds the mode bits.
     pub output: u8,
-    /// The clock divider register: comparator bypass and clock output. The PeliCAN bit is added.
+    /// The clock divider register: comparator bypass and clock output. The driver adds the PeliCAN
+    /// bit.
     pub clock_divider: u8,
 }
 
@@ -48,9 +50,9 @@ pub struct Sja1000<R> {
     registers: R,
     wiring: Wiring,
     properties: Properties,
-    /// What its transmit buffer holds.
+    /// The frame in the transmit buffer.
     in_flight: Option<InFlight>,
-    /// A frame whose fate is to be told by the next service: it was in flight at a stop.
+    /// A frame whose fate the next service must report: it was in flight at a stop.
     unsaid: Option<(Token, Result<(), Failure>)>,
     status: Status,
     mode: Running,
@@ -59,25 +61,25 @@ pub struct Sja1000<R> {
     aborting: bool,
 }
 
-/// Of the [`Mode`], what is needed after the start.
+/// The settings of the [`Mode`] that are needed after the start.
 #[derive(Clone, Copy, Default)]
 struct Running {
     listen_only: bool,
     one_shot: bool,
     diagnose: bool,
-    /// The mode register in operating mode.
+    /// Value of the mode register in operating mode.
     register: u8,
 }
 
 #[derive(Clone, Copy)]
 struct InFlight {
     token: Token,
-    /// It lost arbitration, as far as it was told.
+    /// Whether the chip has reported that the frame lost arbitration.
     lost: bool,
 }
 
 impl<R: Registers> Sja1000<R> {
-    /// A chip by its registers. Nothing is done with it yet.
+    /// Creates the driver of a chip with these registers. It does not access the chip yet.
     pub const fn new(registers: R, wiring: Wiring) -> Self {
         Self {
             registers,
@@ -111,7 +113,7 @@ impl<R: Registers> Sja1000<R> {
         }
     }
 
-    /// Its registers, when it is no longer needed.
+    /// Returns the registers of a chip that is no longer needed.
     pub fn into_registers(self) -> R {
         self.registers
     }
@@ -124,9 +126,10 @@ impl<R: Registers> Sja1000<R> {
         self.registers.write8(register, value);
     }
 
-    /// Commands need a period of the clock to settle (data sheet, section 6.4.4). Until then the
-    /// status register says what was: one read of it is thrown away, as in Linux's
-    /// `sja1000_write_cmdreg`. Only bus-off can be read from it: that is not the command's doing.
+    /// Writes the command register; returns false at bus-off. A command needs a period of the clock
+    /// to settle (data sheet, section 6.4.4). Until then the status register shows the earlier
+    /// state, so one read of it is discarded, as in Linux's `sja1000_write_cmdreg`. Of that read
+    /// only bus-off is used, because it does not depend on the command.
     fn command(&mut self, bits: u8) -> bool {
         self.set(CMR, bits);
         self.get(SR) & SR_BUS_OFF == 0
@@ -144,11 +147,11 @@ impl<R: Registers> Sja1000<R> {
         false
     }
 
-    /// Takes the frame in flight away; its fate is told by the next service.
+    /// Gives up the frame in flight; the next service reports its fate.
     fn give_up(&mut self, why: Failure) {
         if let Some(frame) = self.in_flight.take() {
-            // In reset mode the bits keep the fate of the last transmission (data sheet, table 12,
-            // notes): complete or not.
+            // In reset mode the bits keep the result of the last transmission (data sheet, table
+            // 12, notes): complete or not.
             let sent = self.get(SR) & (SR_COMPLETE | SR_BUFFER_FREE);
             let fate = if sent == SR_COMPLETE | SR_BUFFER_FREE {
                 Ok(())
@@ -163,7 +166,7 @@ impl<R: Registers> Sja1000<R> {
     fn enabled(&self) -> u8 {
         match (self.interrupts, self.mode.diagnose) {
             (false, false) => 0,
-            // The bits are needed to know what happened; the line is masked elsewhere.
+            // The bits are needed to find out what happened; the line is masked elsewhere.
             (true, false) => I_USUAL,
             (_, true) => I_USUAL | I_ARBITRATION | I_BUS_ERROR,
         }
@@ -175,7 +178,7 @@ impl<R: Registers> Sja1000<R> {
         }
     }
 
-    /// The transmit buffer is free: what became of the frame that was in it?
+    /// Reports the fate of the frame in the transmit buffer, which is free again.
     fn transmitted(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) {
         let Some(frame) = self.in_flight.take() else {
             return;
@@ -195,13 +198,12 @@ impl<R: Registers> Sja1000<R> {
         tell(Event::end(frame.token, fate));
     }
 
-    /// Takes a frame; `status` is what the status register said before. Gives what it says
-    /// afterwards.
+    /// Takes a frame; `status` is the status register's value before. Returns its value afterwards.
     fn receive(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) -> u8 {
         let mut payload = [0; PAYLOAD];
         let header = read(&mut self.registers, &mut payload);
-        // Bus-off puts other registers in the FIFO's place at any moment. The way there leads over
-        // the warning limit, and takes far longer than reading a frame.
+        // At bus-off other registers appear at the FIFO's addresses, at any moment. The error
+        // counters pass the warning limit before, and that takes far longer than reading a frame.
         if status & SR_ERROR == 0 || self.get(SR) & SR_BUS_OFF == 0 {
             if let Ok(frame) = FrameRef::new(header, &payload) {
                 tell(Event::Received { frame, stamp: None });
@@ -211,7 +213,7 @@ impl<R: Registers> Sja1000<R> {
         self.get(SR)
     }
 
-    /// Reads the error counters where they can have changed, and tells of another error state.
+    /// Reads the error counters if they can have changed, and reports a changed error state.
     fn look_at_errors(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) {
         let quiet = status & (SR_ERROR | SR_BUS_OFF) == 0;
         if quiet && self.status.state == State::Active {
@@ -239,7 +241,7 @@ impl<R: Registers> Sja1000<R> {
         Status { state, tec, rec }
     }
 
-    /// What only shows in the interrupt register.
+    /// Reports the events that only the interrupt register shows.
     fn diagnose(&mut self, interrupts: u8, tell: &mut dyn FnMut(Event<'_>)) {
         if interrupts & I_ARBITRATION != 0 {
             // Bits 0 to 4: 0 is the first bit of the ID (data sheet, table 17).
@@ -255,7 +257,7 @@ impl<R: Registers> Sja1000<R> {
         }
     }
 
-    /// In reset mode.
+    /// Writes the acceptance filter; the chip must be in reset mode.
     fn set_filter(&mut self) {
         let Acceptance { code, mask } = self.acceptance;
         for (byte, at) in code.into_iter().zip(ACR0..) {
@@ -266,7 +268,7 @@ impl<R: Registers> Sja1000<R> {
         }
     }
 
-    /// In reset mode: everything but the mode itself.
+    /// Sets up everything but the mode itself; the chip must be in reset mode.
     fn set_up(&mut self, mode: &Mode<'_>) -> bool {
         self.set(IER, 0);
         self.set(CDR, self.wiring.clock_divider | CDR_PELICAN);
@@ -278,8 +280,8 @@ impl<R: Registers> Sja1000<R> {
         self.set(OCR, self.wiring.output | OCR_NORMAL);
         self.set(TXERR, 0);
         self.set(RXERR, 0);
-        // What another driver left: captured errors, interrupts, frames, an overrun. Entering reset
-        // mode clears the last two on the chip, but not on all of its copies.
+        // Clears what another driver left: captured errors, interrupts, frames, an overrun.
+        // Entering reset mode clears the last two on the chip, but not on all of its copies.
         self.get(ECC);
         self.get(ALC);
         self.command(CMR_ABORT | CMR_CLEAR_OVERRUN);
@@ -330,7 +332,8 @@ impl<R: Registers> Controller for Sja1000<R> {
             register,
         };
         self.interrupts = false;
-        // Listen-only can be chosen in reset mode only; then both bits are written apart.
+        // Listen-only can be selected in reset mode only; so the two bits are written one after the
+        // other.
         if !self.turn(register | MOD_RESET) || !self.turn(register) {
             self.stop();
             return Err(no_answer("enter operating mode"));
@@ -346,7 +349,7 @@ impl<R: Registers> Controller for Sja1000<R> {
     fn stop(&mut self) {
         self.set(IER, 0);
         self.turn(MOD_RESET);
-        // What is set already keeps the line raised until it is read.
+        // A bit that is already set keeps the line raised until the register is read.
         self.get(IR);
         self.give_up(Failure::Aborted);
         self.status.state = State::Stopped;
@@ -354,7 +357,7 @@ impl<R: Registers> Controller for Sja1000<R> {
     }
 
     fn room(&self) -> usize {
-        // What is still to be told has its place, too.
+        // A frame that is still to be reported occupies the buffer, too.
         let free = self.in_flight.is_none() && self.unsaid.is_none();
         usize::from(free && self.status.state.passes())
     }
@@ -370,15 +373,16 @@ impl<R: Registers> Controller for Sja1000<R> {
             return Err(Refused::Full);
         }
         write(&mut self.registers, frame);
-        // Both bits in one command: transmitted once only (data sheet, table 11, note 2).
+        // Both bits in one command: the frame is transmitted only once (data sheet, table 11, note
+        // 2).
         let on_bus = self.command(if self.mode.one_shot {
             CMR_TRANSMIT | CMR_ABORT
         } else {
             CMR_TRANSMIT
         });
         if !on_bus {
-            // The chip is in reset mode: the frame went to the acceptance filter, and the command
-            // nowhere. A restart writes the filter anew.
+            // The chip is in reset mode: the frame was written to the acceptance filter's
+            // registers, and the command had no effect. A restart writes the filter again.
             return Err(Refused::Down);
         }
         self.in_flight = Some(InFlight { token, lost: false });
@@ -400,7 +404,8 @@ impl<R: Registers> Controller for Sja1000<R> {
             }
         }
         let mut status = self.get(SR);
-        // All bits at once cannot be: bus-off is in reset mode, where nothing is received.
+        // All bits cannot be set at once: at bus-off the chip is in reset mode, where nothing is
+        // received.
         if status == 0xFF && self.get(MOD) == 0xFF {
             self.status.state = State::Stopped;
             if let Some(frame) = self.in_flight.take() {
@@ -411,11 +416,11 @@ impl<R: Registers> Controller for Sja1000<R> {
         let mut frames = 0;
         let mut overrun = false;
         let more = loop {
-            // Also while it receives without end, what has left is to be known.
+            // Also during continuous reception, transmitted frames must be reported.
             if status & (SR_BUFFER_FREE | SR_BUS_OFF) != 0 {
                 self.transmitted(status, tell);
             }
-            // Once in a call: a chip that is broken must not hold anybody up.
+            // Only once per call: a broken chip must not block the caller.
             if status & SR_OVERRUN != 0 && !core::mem::replace(&mut overrun, true) {
                 tell(Event::Overrun {
                     frames: 1,
@@ -460,8 +465,8 @@ impl<R: Registers> Controller for Sja1000<R> {
         self.give_up(Failure::BusOff);
         self.set_filter();
         let register = self.mode.register;
-        // Bus-off has put it into reset mode; leaving it starts the recovery (data sheet, section
-        // 6.4.10). Until it is over, the status register says bus-off.
+        // Bus-off has put the chip into reset mode; leaving it starts the recovery (data sheet,
+        // section 6.4.10). Until it is complete, the status register shows bus-off.
         if self.turn(register) {
             return Ok(());
         }

@@ -1,14 +1,14 @@
 //! Acceptance filters (data sheet, section 6.4.15).
 //!
 //! In single filter mode, 32 bits of code and 32 of mask are compared with the first bits of a
-//! frame: of EFF the 29 bits of the ID and RTR; of SFF the 11 bits of the ID, RTR and the first two
-//! bytes of the payload. The same registers serve both formats, so a filter for one format lets
-//! frames of the other through that look alike.
+//! frame: for EFF the 29 bits of the ID and RTR; for SFF the 11 bits of the ID, RTR and the first
+//! two bytes of the payload. The same registers serve both formats, so a filter for one format also
+//! lets frames of the other format pass that have the same bits.
 
 use crate::Filter;
 use frame::CanId;
 
-/// What the registers are to hold.
+/// Contents of the acceptance registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Acceptance {
     pub(super) code: [u8; 4],
@@ -16,13 +16,13 @@ pub(super) struct Acceptance {
     pub(super) mask: [u8; 4],
 }
 
-/// All frames.
+/// Accepts all frames.
 pub(super) const ALL: Acceptance = Acceptance {
     code: [0; 4],
     mask: [0xFF; 4],
 };
 
-/// The narrowest registers that let all frames through that match any of the filters.
+/// Returns the narrowest register contents that let all frames pass that match any of the filters.
 pub(super) fn compute(filters: &[Filter]) -> Acceptance {
     let mut all: Option<(u32, u32)> = None;
     for filter in filters {
@@ -30,7 +30,7 @@ pub(super) fn compute(filters: &[Filter]) -> Acceptance {
         for (code, compared) in [sff, eff].into_iter().flatten() {
             all = Some(match all {
                 None => (code, compared),
-                // What two have in common: bits that both compare and that are equal.
+                // The common part of two filters: bits that both compare and that are equal.
                 Some((other, both)) => (other, both & compared & !(other ^ code)),
             });
         }
@@ -44,15 +44,15 @@ pub(super) fn compute(filters: &[Filter]) -> Acceptance {
     }
 }
 
-/// Code and compared bits for SFF and for EFF frames, where the filter lets any of that format
-/// through.
+/// Returns code and compared bits for SFF and for EFF frames, each if the filter lets any frame of
+/// that format pass.
 fn formats(filter: &Filter) -> [Option<(u32, u32)>; 2] {
     let of =
         |format: u32| filter.mask & CanId::EFF_FLAG == 0 || filter.id & CanId::EFF_FLAG == format;
     let bit = |word: u32, flag: u32| u32::from(word & flag != 0);
     let sff = |word: u32| (word & CanId::SFF_MASK) << 21 | bit(word, CanId::RTR_FLAG) << 20;
     let eff = |word: u32| (word & CanId::EFF_MASK) << 3 | bit(word, CanId::RTR_FLAG) << 2;
-    // An SFF ID has none of the upper 18 bits: a filter that wants one lets no SFF frame through.
+    // An SFF ID has none of the upper 18 bits: a filter that requires one lets no SFF frame pass.
     let upper = CanId::EFF_MASK & !CanId::SFF_MASK;
     let no_sff = filter.id & filter.mask & upper != 0;
     [

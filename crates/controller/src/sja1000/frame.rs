@@ -1,4 +1,4 @@
-//! Frames as the chip's buffers have them (data sheet, sections 6.4.13 and 6.4.14): frame
+//! Frames in the format of the chip's buffers (data sheet, sections 6.4.13 and 6.4.14): frame
 //! information, two bytes of SFF ID or four of EFF ID, then the payload.
 
 use super::registers::{FRAME, INFO_EFF, INFO_RTR};

@@ -7,9 +7,11 @@
 //! 2000-01-04), here "data sheet"; its application note AN97076. The driver works on the chip, on
 //! its copies in FPGAs, and on QEMU's model.
 //!
-//! # What the chip does not tell
-//! * How many frames were lost to a full FIFO: one at least each time that it says so.
-//! * Why a one-shot transmission failed, unless [`Mode::diagnose`](crate::Mode::diagnose) is on.
+//! # Information that the chip does not provide
+//! * The number of frames that were lost to a full FIFO: at least one for each overrun that it
+//!   reports.
+//! * The reason why a one-shot transmission failed, unless
+//!   [`Mode::diagnose`](crate::Mode::diagnose) is on.
 
 mod chip;
 mod filter;

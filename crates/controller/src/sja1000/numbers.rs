@@ -1,8 +1,8 @@
-//! Numbers as the chip has them, and what they mean.
+//! Conversion of the chip's register values.
 
 use crate::{BusError, Place, Timing, Trouble};
 
-/// BTR0 and BTR1 (data sheet, tables 20 and 21): each number less 1.
+/// Returns BTR0 and BTR1 (data sheet, tables 20 and 21): each field is its number less 1.
 pub(super) const fn bus_timing(timing: &Timing) -> (u8, u8) {
     let jump = ((timing.jump - 1) as u8) << 6;
     let after = ((timing.after_sample - 1) as u8) << 4;
@@ -12,14 +12,15 @@ pub(super) const fn bus_timing(timing: &Timing) -> (u8, u8) {
     )
 }
 
-/// The error code capture register (data sheet, tables 18 and 19).
+/// Decodes the error code capture register (data sheet, tables 18 and 19).
 pub(super) const fn bus_error(code: u8) -> BusError {
     let place = code & 0x1F;
     let trouble = match code >> 6 {
         0 => Trouble::Bit,
         1 => Trouble::Form,
         2 => Trouble::Stuff,
-        // Of the others, the segment tells which: 8 is the CRC sequence, 25 the acknowledge slot.
+        // For the other type, the segment identifies the error: 8 is the CRC sequence, 25 the
+        // acknowledge slot.
         _ => match place {
             0x08 => Trouble::Crc,
             0x19 => Trouble::Acknowledge,

@@ -64,7 +64,7 @@ pub(super) const SR_BUS_OFF: u8 = 0x80;
 /// lost, bus error.
 pub(super) const I_ARBITRATION: u8 = 0x40;
 pub(super) const I_BUS_ERROR: u8 = 0x80;
-/// All but wake-up and the two above.
+/// All interrupts but wake-up and the two above.
 pub(super) const I_USUAL: u8 = 0x01 | 0x02 | 0x04 | 0x08 | 0x20;
 
 /// [`CDR`]: PeliCAN mode.

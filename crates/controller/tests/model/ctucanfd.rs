@@ -6,7 +6,7 @@ use frame::{CanId, Frame, Kind, dlc, flags};
 use std::collections::VecDeque;
 
 const BUFFERS: usize = 4;
-/// Words of the receive FIFO.
+/// Size of the receive FIFO, words.
 const FIFO: usize = 64;
 
 const EMPTY: u32 = 8;
@@ -32,12 +32,12 @@ pub(crate) struct CtuCanFdChip {
     priorities: u32,
     buffers: [[u32; 20]; BUFFERS],
     fifo: VecDeque<u32>,
-    /// Words until the frame that is being read is over.
+    /// Remaining words of the frame that is being read.
     rest: u32,
     filters: [(u32, u32); 3],
     control: u32,
     capture: u32,
-    /// Ticks of 10 ns.
+    /// Time in ticks of 10 ns.
     pub(crate) time: u64,
 }
 

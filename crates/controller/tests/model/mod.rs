@@ -1,4 +1,4 @@
-//! Models of controllers at the level of their registers, with the bus on the other side.
+//! Models of controllers at the level of their registers, with an interface for the bus.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -10,7 +10,7 @@ use frame::Frame;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What became of a frame on the bus.
+/// The outcome of a frame on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     Acknowledged,
@@ -18,35 +18,35 @@ pub(crate) enum Outcome {
     Error,
 }
 
-/// What became of a frame from the bus.
+/// The outcome of a frame from the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
     Stored,
     Filtered,
     /// The FIFO was full.
     Lost,
-    /// It does not take part.
+    /// The controller does not take part in the bus.
     Off,
 }
 
-/// A controller, from the bus's side.
+/// A controller, as seen from the bus.
 pub(crate) trait Chip: Registers {
     fn new() -> Self;
     fn arrive(&mut self, frame: &Frame) -> Arrival;
-    /// The frame that it would send now.
+    /// Returns the frame that it would send now.
     fn sending(&self) -> Option<Frame>;
-    /// That frame has been on the bus.
+    /// Ends that frame's transmission on the bus.
     fn finish(&mut self, outcome: Outcome);
-    /// TEC and REC, with what follows: above 255, bus-off.
+    /// Sets TEC and REC, with the consequences: above 255, bus-off.
     fn count_errors(&mut self, tec: u16, rec: u16);
-    /// It has seen 128 times 11 recessive bits.
+    /// Notifies the controller of 128 times 11 recessive bits.
     fn recover(&mut self);
-    /// Is the interrupt line raised?
+    /// Returns whether the interrupt line is raised.
     fn line(&self) -> bool;
     fn unplug(&mut self);
 }
 
-/// A chip that driver and test hold both.
+/// A chip that the driver and the test share.
 pub(crate) struct Shared<C>(pub(crate) Rc<RefCell<C>>);
 
 impl<C> Clone for Shared<C> {

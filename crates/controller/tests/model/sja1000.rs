@@ -1,5 +1,5 @@
 //! The SJA1000 as its data sheet describes it (PeliCAN mode). A command takes effect after the
-//! access that follows it, so that a driver that trusts the status register too early is found out.
+//! access that follows it, so that a driver that trusts the status register too early is detected.
 
 use super::{Arrival, Chip, Outcome};
 use controller::Registers;
@@ -13,13 +13,13 @@ pub(crate) struct Sja1000Chip {
     mode: u8,
     divider: u8,
     enabled: u8,
-    /// Interrupts but RI.
+    /// Pending interrupts except RI.
     interrupts: u8,
     overrun: bool,
     free: bool,
     complete: bool,
     bus_off: bool,
-    /// 128 times 11 recessive bits are awaited.
+    /// The chip waits for 128 times 11 recessive bits.
     recovering: bool,
     tec: u8,
     rec: u8,
@@ -91,7 +91,7 @@ impl Sja1000Chip {
         }
     }
 
-    /// The command of the access before this one takes effect when this one is over.
+    /// Applies the command of the previous access at the end of this one.
     fn settle(&mut self, before: Option<u8>) {
         if let Some(command) = before {
             self.apply(command);

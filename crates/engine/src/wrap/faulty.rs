@@ -1,4 +1,4 @@
-//! A half with which things go wrong.
+//! A half with injected faults.
 
 use crate::error::PortError;
 use crate::faults::FaultCounters;
@@ -13,33 +13,33 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use route::Interest;
 
-/// How likely each mishap is, 0 to 1.
+/// Probability of each fault, 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Chances {
-    /// The frame vanishes.
+    /// The frame is dropped.
     pub drop: f64,
-    /// It comes, or goes, twice.
+    /// The frame is received, or sent, twice.
     pub duplicate: f64,
     /// One bit of its payload changes.
     pub corrupt: f64,
-    /// A transmitting half says that its queue is full.
+    /// A transmitting half refuses the frame as if its queue were full.
     pub refuse: f64,
 }
 
-/// A chance that is none.
+/// The error of an invalid probability.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Debug)]
 #[error("a chance of {0}: it must be from 0 to 1")]
 pub struct ChancesError(f64);
 
-/// A half with which things go wrong, as the seed has it: same seed, same frames, same mishaps.
+/// A half with injected faults, determined by the seed: same seed, same frames, same faults.
 ///
-/// Counters stay true, and every sum adds up. What comes in a second time is received as any other
-/// frame. What vanishes on sending counts as taken and lost. What is sent a second time nobody gave
-/// to the port: it is not among the frames taken, and [`FaultCounters::duplicated`] accounts for it
-/// among those sent, lost or held.
+/// Counters stay true, and every sum adds up. A frame that is received a second time counts as any
+/// other frame. A frame that is dropped on sending counts as taken and lost. The second copy of a
+/// duplicated frame on sending was not given to the port: it is not among the frames taken, and
+/// [`FaultCounters::duplicated`] accounts for it among those sent, lost or held.
 pub struct Faulty<H> {
     half: H,
-    /// Chances as shares of 2^64.
+    /// Probabilities as shares of 2^64.
     drop: u64,
     duplicate: u64,
     corrupt: u64,
@@ -50,10 +50,10 @@ pub struct Faulty<H> {
 }
 
 impl<H> Faulty<H> {
-    /// Things go wrong with `half`.
+    /// Injects faults into `half`.
     ///
     /// # Errors
-    /// [`ChancesError`] for a chance below 0, above 1, or not a number.
+    /// [`ChancesError`] for a probability below 0, above 1, or not a number.
     pub fn new(half: H, chances: Chances, seed: u64) -> Result<Self, ChancesError> {
         Ok(Self {
             half,
@@ -67,20 +67,20 @@ impl<H> Faulty<H> {
         })
     }
 
-    /// The half with which things go wrong.
+    /// Returns the half into which faults are injected.
     #[must_use]
     pub const fn half(&self) -> &H {
         &self.half
     }
 
-    /// What happened so far.
+    /// Returns the faults so far.
     #[must_use]
     pub const fn faults(&self) -> FaultCounters {
         self.counters
     }
 }
 
-/// A chance as a share of 2^64 − 1. The cast saturates, so that 1 is all of it.
+/// Returns a probability as a share of 2^64 − 1. The cast saturates, so that 1 is all of it.
 fn share(chance: f64) -> Result<u64, ChancesError> {
     if (0.0..=1.0).contains(&chance) {
         Ok((chance * u64::MAX as f64) as u64)
@@ -90,12 +90,12 @@ fn share(chance: f64) -> Result<u64, ChancesError> {
 }
 
 fn happens(random: &mut Xoshiro256PlusPlus, share: u64) -> bool {
-    // Drawn each time, so that one chance does not move the others' mishaps.
+    // Drawn each time, so that one probability does not affect the other faults.
     let drawn = random.next_u64();
     share == u64::MAX || drawn < share
 }
 
-/// The frame with one bit of its payload changed, if it has a payload.
+/// Returns the frame with one bit of its payload changed, if it has a payload.
 fn corrupted<'a>(
     random: &mut Xoshiro256PlusPlus,
     buffer: &'a mut FrameBuf,
@@ -120,9 +120,9 @@ impl<H: Receive> Receive for Faulty<H> {
         let (random, counters, buffer) = (&mut self.random, &mut self.counters, &mut self.buffer);
         let (drop, duplicate, corrupt) = (self.drop, self.duplicate, self.corrupt);
         let mut handed = 0;
-        // Of the frames still to come each needs its place in the budget.
-        // With a budget of one it may be one more: which frames come twice must not depend on how
-        // much room there is.
+        // Each frame that may be duplicated needs a second place in the budget. With a budget of
+        // one, it may be exceeded by one: which frames are duplicated must not depend on the amount
+        // of room.
         let mut left = (budget / 2).max(budget.min(1));
         let mut spare = left;
         if duplicate == 0 {
@@ -239,7 +239,7 @@ impl<H: Transmit> Transmit for Faulty<H> {
     }
 
     fn room(&self) -> usize {
-        // What goes out twice needs two places.
+        // A frame that is sent twice needs two places.
         let places = 1 + usize::from(self.duplicate > 0);
         self.half.room() / places
     }

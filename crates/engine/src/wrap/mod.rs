@@ -1,6 +1,6 @@
-//! Halves around halves: [`Tapped`] shows what passes, [`Faulty`] drops, duplicates, changes and
-//! refuses frames by a seed. Both wrap a receiving or a transmitting half and are one themselves.
-//! [`Queued`] is a queue in front of a transmitting half.
+//! Halves around halves: [`Tapped`] shows the passing frames, [`Faulty`] drops, duplicates, changes
+//! and refuses frames by a seed. Both wrap a receiving or a transmitting half and are such a half
+//! themselves. [`Queued`] is a queue in front of a transmitting half.
 
 mod faulty;
 mod queued;

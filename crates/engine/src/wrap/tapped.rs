@@ -1,4 +1,4 @@
-//! A half that shows what passes.
+//! A half that shows the passing frames.
 
 use crate::error::PortError;
 use crate::half::{Receive, Transmit};
@@ -10,38 +10,38 @@ use alloc::vec::Vec;
 use frame::Nanos;
 use route::Interest;
 
-/// Is shown what passes a half, in order.
+/// An observer of the frames that pass a half, in order.
 pub trait Tap {
-    /// A receiving half hands this over; it has not been decided about yet.
+    /// Called for a frame that a receiving half hands over, before it is routed.
     fn came(&mut self, now: Nanos, received: &Received<'_>) {
         let _ = (now, received);
     }
 
-    /// A transmitting half was offered this, and answered so.
+    /// Called for a frame that was offered to a transmitting half, with its answer.
     fn offered(&mut self, now: Nanos, outgoing: &Outgoing<'_>, answer: Result<Accepted, Refused>) {
         let _ = (now, outgoing, answer);
     }
 }
 
-/// A half, and a tap that is shown what passes it. It changes nothing.
+/// A half, and a tap that observes its frames. It changes nothing.
 pub struct Tapped<H, T> {
     half: H,
     tap: T,
 }
 
 impl<H, T: Tap> Tapped<H, T> {
-    /// `half`, watched by `tap`.
+    /// Wraps `half`, observed by `tap`.
     pub const fn new(half: H, tap: T) -> Self {
         Self { half, tap }
     }
 
-    /// The half.
+    /// Returns the half.
     #[must_use]
     pub const fn half(&self) -> &H {
         &self.half
     }
 
-    /// The half and its tap.
+    /// Returns the half and its tap.
     #[must_use]
     pub fn into_parts(self) -> (H, T) {
         (self.half, self.tap)

@@ -1,5 +1,5 @@
-//! Ports in memory that do what a test tells them, and count honestly. Only `core`, `alloc` and
-//! the crates under test: the scenarios run without an operating system, too.
+//! Ports in memory that are controlled by a test, and count correctly. They use only `core`,
+//! `alloc` and the crates under test: the scenarios run without an operating system, too.
 #![allow(dead_code, missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 extern crate alloc;
@@ -32,41 +32,42 @@ macro_rules! scenarios {
     };
 }
 
-/// What a test and a port share.
+/// The state that a test and a port share.
 #[derive(Default)]
 pub struct Inside {
     pub incoming: VecDeque<(Frame, u8, u64)>,
     pub outgoing: VecDeque<(Frame, u64)>,
     pub sent: Vec<(Frame, u64)>,
-    /// Frames that may be held.
+    /// Maximum number of held frames.
     pub queue: usize,
-    /// Frames that one flush may send.
+    /// Maximum number of frames that one flush sends.
     pub room: usize,
     pub down: bool,
     pub link: LinkState,
-    /// The next report says that `link` may have changed.
+    /// The next report indicates that `link` may have changed.
     pub news: bool,
-    /// The next report says that frames have left that were held.
+    /// The next report indicates that held frames have left.
     pub ended: bool,
     pub classic_only: bool,
-    /// A single frame that is held can be recalled.
+    /// A single held frame can be recalled.
     pub recalls: bool,
     pub rx_fails: bool,
     pub flush_fails: bool,
     pub retry_at: Option<Nanos>,
     pub alarms: Vec<String>,
     pub ends: bool,
-    /// Has no deadline, whatever has come in.
+    /// Has no deadline, even if frames have come in.
     pub no_deadline: bool,
-    /// Its frames wait where they are until there is room. To be said before the engine is made.
+    /// Its frames wait where they are until there is room. Must be set before the engine is
+    /// created.
     pub can_wait: bool,
-    /// Keep what was sent, for looking at it.
+    /// Keep the sent frames for inspection.
     pub record: bool,
     pub interest: Option<Interest>,
     pub rx: RxCounters,
     pub tx: TxCounters,
     pub flushes: u64,
-    /// The port's halves were dropped.
+    /// Number of times that the port's halves were dropped.
     pub closed: u32,
 }
 
@@ -287,7 +288,7 @@ pub fn memory_port(name: &str) -> (NamedPort, Handle) {
     (port, handle)
 }
 
-/// Another pair of halves on the same inside.
+/// Creates another pair of halves with the same inner state.
 pub fn reopen(name: &str, handle: &Handle) -> NamedPort {
     NamedPort {
         name: name.into(),
@@ -310,7 +311,7 @@ pub fn all(routes: Vec<Route>) -> Routes {
     }
 }
 
-/// An engine with so many ports in memory, p0 and so on.
+/// Creates an engine with this many ports in memory, named p0, p1 and so on.
 pub fn engine(ports: usize, routes: &Routes) -> (Engine, Vec<Handle>) {
     let (named, handles): (Vec<_>, Vec<_>) =
         (0..ports).map(|i| memory_port(&format!("p{i}"))).unzip();

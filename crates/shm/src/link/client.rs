@@ -1,4 +1,4 @@
-//! A peer that is this process.
+//! The client: a peer that is this process.
 
 use super::message::Inbox;
 use super::{MEMORY, VERSION};
@@ -10,22 +10,21 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// What is wrong with a server.
+/// Failure of the connection to a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LinkError {
-    /// It has ended, or sent this process away.
+    /// The server has ended, or closed the connection to this process.
     #[error("the server has ended, or both places are taken")]
     Ended,
-    /// It says something else than an ivshmem server.
+    /// It sends a number that an ivshmem server does not send at this point.
     #[error("the server says {0}, which no ivshmem server says here")]
     Said(i64),
-    /// It has given this process a number of its own that is not 0 or 1: it knows more than two
-    /// peers.
+    /// It has assigned this process a number other than 0 or 1: it has more than two peers.
     #[error(
         "the server gives the number {0}: memory is shared by the peers 0 and 1 (`cangate shm` is such a server)"
     )]
     Number(i64),
-    /// What was sent along is missing.
+    /// A required file descriptor is missing.
     #[error("the server has sent no file descriptor with {0}")]
     Missing(i64),
     /// The system's error.
@@ -33,7 +32,7 @@ pub enum LinkError {
     System(#[source] Errno),
 }
 
-/// A connection to a server. It never waits.
+/// A connection to a server. Its methods never wait.
 #[derive(Debug)]
 pub struct Client {
     stream: UnixStream,
@@ -48,10 +47,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to the server.
     ///
     /// # Errors
-    /// What connect(2) says: nobody listens there.
+    /// The error of connect(2): no server listens there.
     pub fn connect(path: &Path) -> Result<Self, Errno> {
         let stream = connect(path)?;
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
@@ -69,11 +68,11 @@ impl Client {
         })
     }
 
-    /// Takes note of the doorbell, and of what the server says.
+    /// Consumes the doorbell, and processes the server's messages.
     ///
     /// # Errors
-    /// [`LinkError`], once; the memory and the doorbells stay what they are, but nobody tells any
-    /// more who comes and goes.
+    /// [`LinkError`], once; the memory and the doorbells remain usable, but peers that connect or
+    /// disconnect are not reported any more.
     pub fn work(&mut self) -> Result<(), LinkError> {
         if let Some(own) = &self.own {
             let _ = rustix::io::read(own, &mut [0_u8; 8]);
@@ -84,14 +83,15 @@ impl Client {
         let heard = self.hear();
         if heard.is_err() {
             self.ended = true;
-            // It would be readable for ever.
+            // The stream would remain readable forever.
             let _ = epoll::delete(&self.epoll, &self.stream);
         }
         heard
     }
 
     fn hear(&mut self) -> Result<(), LinkError> {
-        // A server says a few numbers to a peer; one that talks without end is heard later.
+        // A server sends only a few numbers to a peer; the rest of an endless stream is read by
+        // later calls.
         for _ in 0..16 {
             let heard = self.inbox.receive(&self.stream);
             let heard = heard.map_err(|errno| match errno {
@@ -127,7 +127,7 @@ impl Client {
         }
         if number == i64::from(side.number()) {
             let own = fd.ok_or(LinkError::Missing(number))?;
-            // A server with several doorbells for each peer gives the first one first.
+            // A server with several doorbells for each peer sends the first one first.
             if self.own.is_none() {
                 epoll::add(&self.epoll, &own, EventData::new_u64(1), EventFlags::IN)
                     .map_err(LinkError::System)?;
@@ -139,18 +139,18 @@ impl Client {
                 (fd, _) => fd,
             };
         }
-        // Other numbers are peers that have nothing to do with these two.
+        // Other numbers are peers that are not part of this pair.
         Ok(())
     }
 
-    /// Which side this is, and the memory, when the server has said all that.
+    /// Returns the side of this process, and the memory, when the server has sent everything.
     #[must_use]
     pub fn ready(&self) -> Option<(Side, BorrowedFd<'_>)> {
         self.own.as_ref()?;
         Some((self.side?, self.memory.as_ref()?.as_fd()))
     }
 
-    /// Is the other peer connected?
+    /// Returns whether the other peer is connected.
     #[must_use]
     pub const fn other_is_there(&self) -> bool {
         self.other.is_some()
@@ -159,14 +159,13 @@ impl Client {
     /// Rings the other peer's doorbell.
     pub fn ring(&self) {
         if let Some(other) = &self.other {
-            // One that is rung already (EAGAIN) will look.
+            // If the counter is full (EAGAIN), the other peer will look anyway.
             let _ = rustix::io::write(other, &1_u64.to_ne_bytes());
         }
     }
 }
 
-/// Readable when there is something to do: the doorbell was rung, or the server has something to
-/// say.
+/// Readable when there is something to do: the doorbell was rung, or the server has sent something.
 impl AsFd for Client {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()

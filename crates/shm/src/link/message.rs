@@ -1,4 +1,4 @@
-//! One number, perhaps with a file descriptor.
+//! Messages of the protocol: one number, perhaps with a file descriptor.
 
 use rustix::io::{Errno, IoSlice, IoSliceMut};
 use rustix::net::{
@@ -8,10 +8,10 @@ use rustix::net::{
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Sends one. Never waits.
+/// Sends a number. Never waits.
 ///
 /// # Errors
-/// EAGAIN where the peer reads nothing; what sendmsg(2) says.
+/// EAGAIN if the peer does not read; errors of sendmsg(2).
 pub(super) fn send(
     stream: impl AsFd,
     number: i64,
@@ -33,7 +33,7 @@ pub(super) fn send(
     }
 }
 
-/// What has come so far of a number.
+/// The part of a number that has been received so far.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     bytes: [u8; 8],
@@ -42,10 +42,10 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// The next number; `None` where it has not come yet. Never waits.
+    /// Returns the next number; `None` if it has not been received completely. Never waits.
     ///
     /// # Errors
-    /// ECONNRESET where the server has ended; what recvmsg(2) says.
+    /// ECONNRESET if the server has ended; errors of recvmsg(2).
     pub(super) fn receive(
         &mut self,
         stream: impl AsFd,

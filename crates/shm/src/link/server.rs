@@ -1,4 +1,4 @@
-//! Lets peers in.
+//! The server, which accepts peers.
 
 use super::message::{Inbox, send};
 use super::{MEMORY, PEERS, VERSION};
@@ -11,16 +11,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Why it does not serve.
+/// Reason why a server cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// QEMU takes no other sizes.
+    /// QEMU accepts no other sizes.
     #[error("{0} bytes are no size for shared memory: a power of two, {LEAST} or more")]
     Size(usize),
-    /// The socket.
+    /// The socket cannot be created.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The memory or a doorbell cannot be made.
+    /// The memory or a doorbell cannot be created.
     #[error("shared memory cannot be made")]
     System(#[source] Errno),
 }
@@ -38,14 +38,14 @@ pub struct Server {
     peers: [Option<Peer>; PEERS],
 }
 
-/// What has happened at a server, for a user.
+/// An event at a server, for a user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Happened {
-    /// A peer has come: its number.
+    /// A peer with this number has connected.
     Came(usize),
-    /// A peer has gone.
+    /// A peer with this number has disconnected.
     Went(usize),
-    /// Both places are taken.
+    /// A third peer was refused, because both places are taken.
     Refused,
 }
 
@@ -60,7 +60,7 @@ impl std::fmt::Display for Happened {
 }
 
 impl Server {
-    /// Makes memory of `size` bytes and waits for peers at `path`.
+    /// Creates memory of `size` bytes and listens for peers at `path`.
     ///
     /// # Errors
     /// [`ServeError`].
@@ -72,7 +72,7 @@ impl Server {
             let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
             let memory = memfd_create("cangate-shm", flags)?;
             ftruncate(&memory, size as u64)?;
-            // No peer can take the memory away from the other one.
+            // The seals prevent one peer from removing the memory of the other one.
             let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
             fcntl_add_seals(&memory, seals)?;
             let doorbell = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
@@ -87,10 +87,11 @@ impl Server {
         })
     }
 
-    /// Waits until something happens, and does it. `None` as soon as `until` is readable.
+    /// Waits until something happens, and processes it. Returns `None` as soon as `until` is
+    /// readable.
     ///
     /// # Errors
-    /// What poll(2) says.
+    /// The error of poll(2).
     pub fn serve(&mut self, until: impl AsFd) -> Result<Option<Vec<Happened>>, Errno> {
         let streams = self.peers.iter().flatten().map(|peer| &peer.stream);
         let mut fds = vec![
@@ -109,7 +110,7 @@ impl Server {
         Ok(Some(self.work()))
     }
 
-    /// Does what there is to do. Never waits.
+    /// Processes all pending events. Never waits.
     pub fn work(&mut self) -> Vec<Happened> {
         let mut happened = Vec::new();
         for number in 0..PEERS {
@@ -166,7 +167,7 @@ impl Server {
         self.send_away(deaf, happened);
     }
 
-    /// Peers that do not read what they are told.
+    /// Disconnects peers that do not read their messages.
     fn send_away(&mut self, deaf: Vec<usize>, happened: &mut Vec<Happened>) {
         for number in deaf {
             if let Some(place) = self.peers.get_mut(number) {
@@ -178,7 +179,7 @@ impl Server {
 
     fn went(&mut self, number: usize, happened: &mut Vec<Happened>) {
         happened.push(Happened::Went(number));
-        // Whoever comes next is not rung for the one before.
+        // The next peer with this number must not get a ring for the previous one.
         if let Some(doorbell) = self.doorbells.get(number) {
             let _ = rustix::io::read(doorbell, &mut [0_u8; 8]);
         }
@@ -195,9 +196,10 @@ impl Server {
 }
 
 impl Peer {
-    /// A peer says nothing; so whatever comes is its end, or is thrown away.
+    /// Returns whether a peer is connected. A peer sends nothing; so any input is its end, or is
+    /// discarded.
     fn is_there(&mut self) -> bool {
-        // As much as any peer can have said by mistake; more comes at the next call.
+        // More than a peer sends by mistake; the rest is read by the next call.
         for _ in 0..16 {
             match self.inbox.receive(&self.stream) {
                 Ok(None) => return true,

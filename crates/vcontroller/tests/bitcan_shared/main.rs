@@ -1,8 +1,8 @@
-//! The controller of the kernel module (`kmod/bitcan/shared`, C) against this crate: the same
-//! random schedules, and every event, time, confirmation, received frame and counter the same. The
-//! C program is also the virtual machines: it writes and reads message memories, and lets the
-//! device look late at what they have written. Compiles `kmod/bitcan/host/shared.c` with the
-//! system's C compiler; where there is none, the test says so and is skipped.
+//! The controller of the kernel module (`kmod/bitcan/shared`, C) against this crate: for the same
+//! random schedules, every event, time, confirmation, received frame and counter is the same. The C
+//! program is also the virtual machines: it writes and reads message memories, and lets the device
+//! read late what they have written. Compiles `kmod/bitcan/host/shared.c` with the system's C
+//! compiler; without one, the test reports that and is skipped.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod model;
@@ -18,10 +18,10 @@ use std::{
     thread,
 };
 
-/// Whatever leaves an array ends the program.
+/// An access outside of an array terminates the program.
 const SANITIZED: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 
-/// The compiled program, or why there is none.
+/// Returns the compiled program, or the reason why there is none.
 fn compiled(name: &str, flags: &[&str]) -> Result<PathBuf, String> {
     let module = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kmod/bitcan");
     let mut sources = vec![module.join("host/shared.c")];
@@ -49,7 +49,7 @@ fn compiled(name: &str, flags: &[&str]) -> Result<PathBuf, String> {
     Ok(out)
 }
 
-/// Runs the C program; `None` where it cannot be built.
+/// Runs the C program; `None` if it cannot be built.
 fn play(name: &str, flags: &[&str], input: String) -> Option<String> {
     let program = match compiled(name, flags) {
         Ok(program) => program,
@@ -94,7 +94,7 @@ fn random_schedules_do_the_same_in_the_kernel_module() {
             );
         }
     }
-    // The comparison means something only where these things happen.
+    // The comparison is meaningful only if these events occur.
     let count = |what: &str| output.lines().filter(|l| l.contains(what)).count();
     for what in [
         "Sent",
@@ -115,7 +115,7 @@ fn random_schedules_do_the_same_in_the_kernel_module() {
         .lines()
         .filter(|l| l.starts_with('R') && l.ends_with('.'));
     assert!(received.count() > 500);
-    // Overruns, and frames thrown away by a reset.
+    // Overruns, and frames discarded by a reset.
     for place in [14, 16] {
         let counters = output.lines().filter(|l| l.starts_with('N'));
         let total: u64 = counters
@@ -125,8 +125,8 @@ fn random_schedules_do_the_same_in_the_kernel_module() {
     }
 }
 
-/// What a hostile function writes: words that matter, requests, and anything else, what the device
-/// has written included.
+/// The words that a hostile function writes: meaningful words, requests, and anything else,
+/// including words that the device has written.
 fn hostile(out: &mut String, dice: &mut Dice, at: u64) {
     let tails = [0x80, 0x84, 0x88, 0x8c, 0x90];
     let offset = match dice.below(4) {
@@ -144,7 +144,7 @@ fn hostile(out: &mut String, dice: &mut Dice, at: u64) {
     };
     writeln!(out, "poke 0 {at} {} {offset:x} {value:x}", u8::from(add)).unwrap();
     if dice.one_in(8) {
-        // A whole request, so that it gets on from time to time.
+        // A complete request, so that it makes progress from time to time.
         let ticket = dice.below(4);
         writeln!(
             out,
@@ -167,7 +167,7 @@ fn whatever_a_function_writes_into_its_memory_harms_only_itself() {
     for seed in 0..60 {
         let mut dice = Dice::new(seed);
         input.push_str("bus 500000 0\nshared 2 4 4 0 -1\nnode 0\nhostile 0\n");
-        // It may send 100 to 1FF, and hears nothing; the other one is free.
+        // It may send 100 to 1FF, and receives nothing; the other function is unrestricted.
         input.push_str(
             "rights 0 1 1 1 1000000 2 0 1 100 c0000700\nrights 1 1 0 0 1 0 1 1 0 0 0 0\n",
         );
@@ -241,7 +241,8 @@ fn whatever_a_function_writes_into_its_memory_harms_only_itself() {
                 accepted + full + not_permitted + unsupported + down,
                 "{line}"
             );
-            // Sent, aborted, dropped, reset; attempts do not count. At most the queue still waits.
+            // Sent, aborted, dropped, reset; attempts do not count. At most the queue's frames are
+            // still waiting.
             let fates: u64 = done[..4].iter().sum();
             assert!(fates <= *accepted && accepted - fates <= 4, "{line}");
             assert_eq!(*heard, received + overrun, "{line}");

@@ -1,4 +1,4 @@
-//! What `vcontroller` and `bus` make of a schedule, in the words of shared.c.
+//! The result of a schedule with `vcontroller` and `bus`, in the format of shared.c.
 
 use crate::schedule::{Do, Schedule};
 use bus::{Bus, Event, Fault, NodeConfig, NodeId, When};
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use vcontroller::{Attached, Controller, Happened, State, Vf};
 
 impl Schedule {
-    /// What this crate makes of it, in the words of shared.c.
+    /// Returns this crate's result, in the format of shared.c.
     pub(crate) fn play(&self) -> String {
         let mut bus = Bus::new(self.config.clone()).unwrap();
         let mut node = NodeConfig::new("shared");
@@ -108,7 +108,7 @@ impl Model {
                     writeln!(out, "C {n} {ticket} {outcome:?} {at}").unwrap();
                 }
             },
-            // No free buffer, or bus-off: the same nothing in both.
+            // No free buffer, or bus-off: ignored in both.
             Do::Send(n, frame) => _ = self.bus.send(NodeId(*n), now, frame, 0),
             Do::Restart => self.bus.restart(self.one.node),
         }

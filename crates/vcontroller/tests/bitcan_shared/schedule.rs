@@ -1,4 +1,4 @@
-//! Random schedules, and their text.
+//! Random schedules, and their text format.
 
 use bus::{BusConfig, ErrorKind};
 use frame::{CanId, Frame, Kind, Nanos, flags};
@@ -112,7 +112,7 @@ pub(crate) enum Do {
     Rights(u8, Rights),
     Start(u8, bool),
     Reset(u8),
-    /// The device of the C program looks at it with what comes next.
+    /// The device of the C program reads it together with the next operation.
     Request(u8, bool, Frame, u64),
     Abort(u8, u64),
     Receive(u8),
@@ -214,7 +214,7 @@ impl Schedule {
         }
     }
 
-    /// As shared.c reads it.
+    /// Returns the text that shared.c reads.
     pub(crate) fn text(&self) -> String {
         let mut out = String::new();
         let c = &self.controller;

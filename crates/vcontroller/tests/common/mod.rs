@@ -1,4 +1,4 @@
-//! The controller on a simulated bus, and what is done to it.
+//! The controller on a simulated bus, and the actions on it.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -16,7 +16,7 @@ pub fn attach(bus: &mut Bus, controller: Controller) -> Attached {
     Attached::new(bus, controller, NodeConfig::new("vcontroller")).unwrap()
 }
 
-/// Lets the bus and the controller run until `until`, and does `act` at each of these times, in
+/// Lets the bus and the controller run until `until`, and calls `act` at each of these times, in
 /// order.
 pub fn run(
     bus: &mut Bus,

@@ -1,4 +1,5 @@
-//! A machine and its monitor, in this process: memory in a file, queues, the driver's part of them.
+//! A machine and its monitor, in this process: memory in a file, queues, and the driver's part of
+//! them.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
@@ -17,14 +18,14 @@ use virtio::message::{QUEUES, RESULT_OK};
 use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
 use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
-/// Where the machine's memory is for the machine, and for its monitor.
+/// Address of the machine's memory in the machine, and in its monitor.
 pub const BASE: u64 = 0x10_0000;
 const USER: u64 = 0x7000_0000_0000;
 pub const SIZE: u64 = 0x4_0000;
-/// Buffers of each queue.
+/// Number of buffers of each queue.
 pub const BUFFERS: u16 = 16;
 
-/// Where a queue's parts are: table, available, used, and a page for each buffer.
+/// Addresses of a queue's parts: table, available, used, and a page for each buffer.
 const fn table(queue: usize) -> u64 {
     BASE + 0x1_0000 * queue as u64
 }
@@ -57,7 +58,7 @@ impl Machine {
         Self::in_file(file)
     }
 
-    /// Its memory is this file, which has the [`SIZE`] of it.
+    /// Creates a machine whose memory is this file of [`SIZE`] bytes.
     pub fn in_file(file: File) -> Self {
         let place = FileOffset::new(file.try_clone().unwrap(), 0);
         let region = MmapRegion::from_file(place, SIZE as usize).unwrap();
@@ -74,7 +75,7 @@ impl Machine {
         }
     }
 
-    /// The same memory and queues, for a monitor in another thread.
+    /// Returns the same memory and queues, for a monitor in another thread.
     pub fn again(&self) -> Self {
         let copy = |events: &[EventFd; QUEUES]| [0, 1, 2].map(|n| events[n].try_clone().unwrap());
         Self {
@@ -87,12 +88,12 @@ impl Machine {
         }
     }
 
-    /// Its monitor connects and sets the device up.
+    /// Connects the machine's monitor, which sets the device up.
     pub fn connect(&self, path: &Path, features: u64) -> Frontend {
         self.try_connect(path, features).unwrap()
     }
 
-    /// The same, where the device may refuse the machine's memory.
+    /// Does the same, when the device may refuse the machine's memory.
     pub fn try_connect(&self, path: &Path, features: u64) -> vhost::Result<Frontend> {
         let mut monitor = Frontend::connect(path, QUEUES as u64).unwrap();
         monitor.set_owner().unwrap();
@@ -153,7 +154,8 @@ impl Machine {
         self.get(used(queue) + 2)
     }
 
-    /// Writes descriptors of a buffer: what the device reads, and bytes that it may write.
+    /// Writes the descriptors of a buffer: a part that the device reads, and bytes that it may
+    /// write.
     pub fn describe(&self, queue: usize, head: u16, out: &[u8], room: u32) {
         let at = buffer(queue, head);
         self.memory.write_slice(out, GuestAddress(at)).unwrap();
@@ -184,7 +186,7 @@ impl Machine {
         self.put(available(queue) + 2, self.next[queue]);
     }
 
-    /// The index of a queue as no driver has it.
+    /// Sets the index of a queue to a value that no driver writes.
     pub fn lie(&self, queue: usize, index: u16) {
         self.put(available(queue) + 2, index);
     }
@@ -199,8 +201,8 @@ impl Machine {
         self.kick(queue);
     }
 
-    /// The next buffer that was given back: its head and the bytes written, the first of which is a
-    /// result.
+    /// Returns the next buffer that was given back: its head and the bytes written, the first of
+    /// which is a result.
     pub fn back(&mut self, queue: usize) -> Option<(u16, Vec<u8>)> {
         if self.used_index(queue) == self.seen[queue] {
             return None;
@@ -230,7 +232,7 @@ impl Machine {
     }
 }
 
-/// The monitor connects, while somebody works on the device in this thread: its messages are
+/// Connects the monitor, while `work` is called for the device in this thread: its messages are
 /// answered only then.
 pub fn connect_while(
     machine: &std::cell::RefCell<Machine>,
@@ -253,7 +255,7 @@ pub fn connect_while(
     found.unwrap()
 }
 
-/// A command to a device that somebody works on in this thread.
+/// Sends a command to a device for which `work` is called in this thread.
 pub fn command_in(machine: &std::cell::RefCell<Machine>, kind: u16, mut work: impl FnMut()) {
     machine.borrow_mut().send(2, 0, &kind.to_le_bytes());
     let mut found = None;
@@ -265,17 +267,17 @@ pub fn command_in(machine: &std::cell::RefCell<Machine>, kind: u16, mut work: im
     assert_eq!(found.unwrap().1, [RESULT_OK]);
 }
 
-/// The status that the monitor reads.
+/// Returns the status that the monitor reads.
 pub fn status(monitor: &mut Frontend) -> u16 {
     let flags = VhostUserConfigFlags::empty();
     let (_, bytes) = monitor.get_config(0, 2, flags, &[0; 2]).unwrap();
     u16::from_le_bytes([bytes[0], bytes[1]])
 }
 
-/// A device whose work a thread does, until it is dropped.
+/// A device with a thread that does its work, until it is dropped.
 pub struct Worked {
     device: Arc<Mutex<Option<Device>>>,
-    /// Completed calls of [`Device::work`].
+    /// Number of completed calls of [`Device::work`].
     rounds: Arc<AtomicU64>,
     worker: Option<std::thread::JoinHandle<()>>,
 }
@@ -334,7 +336,7 @@ impl Drop for Worked {
     }
 }
 
-/// Waits until it is so.
+/// Waits until the condition is true.
 pub fn wait(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {

@@ -1,5 +1,5 @@
-//! CTU CAN FD on a PCI Express card with an Intel Cyclone IV, and QEMU's `ctucan_pci`. What is
-//! known of them is in Linux's `drivers/net/can/ctucanfd/ctucanfd_pci.c`.
+//! CTU CAN FD on a PCI Express card with an Intel Cyclone IV, and QEMU's `ctucan_pci`. Source of
+//! the values: Linux's `drivers/net/can/ctucanfd/ctucanfd_pci.c`.
 
 use super::Card;
 use crate::ctucanfd::CtuCanFd;
@@ -9,11 +9,11 @@ use alloc::boxed::Box;
 pub(super) const CHANNELS: u8 = 2;
 
 const CLOCK: u32 = 100_000_000;
-/// Bytes from one core to the next.
+/// Distance between cores, bytes.
 const SPACING: usize = 0x4000;
-/// What is read and written of a core.
+/// Length of a core's register area that is accessed, bytes.
 const LENGTH: usize = 0x1000;
-/// The bridge's registers are region 0, the cores region 1.
+/// Region 0 holds the bridge's registers, region 1 the cores.
 const BRIDGE: u8 = 0;
 const CORES: u8 = 1;
 /// The bridge's interrupt enable register (Cyclone IV, control register access).

@@ -1,5 +1,5 @@
-//! Kvaser PCIcan and PCIcanx: up to four SJA1000 behind an AMCC S5920 bridge. What is known of them
-//! is in Linux's `drivers/net/can/sja1000/kvaser_pci.c` and in the S5920's data book.
+//! Kvaser PCIcan and PCIcanx: up to four SJA1000 behind an AMCC S5920 bridge. Sources of the
+//! values: Linux's `drivers/net/can/sja1000/kvaser_pci.c` and the S5920's data book.
 
 use super::Card;
 use crate::sja1000::{Sja1000, Wiring};
@@ -8,13 +8,13 @@ use alloc::boxed::Box;
 
 pub(super) const CHANNELS: u8 = 4;
 
-/// Bytes from one controller to the next.
+/// Distance between controllers, bytes.
 const SPACING: usize = 0x20;
-/// The S5920's registers are region 0, the controllers region 1.
+/// Region 0 holds the S5920's registers, region 1 the controllers.
 const BRIDGE: u8 = 0;
 const CONTROLLERS: u8 = 1;
-/// The bridge's interrupt control and status, and its bit that lets the controllers' interrupts
-/// through.
+/// The bridge's interrupt control and status register, and its bit that forwards the controllers'
+/// interrupts.
 const INTCSR: usize = 0x38;
 const ADD_ON_INTERRUPTS: u32 = 0x2000;
 /// The bridge's pass-through configuration: passive mode for all four regions.
@@ -44,7 +44,7 @@ pub(super) fn open<C: Card>(card: &C, channel: u8) -> Result<Box<dyn Controller 
     Ok(Box::new(Sja1000::new(registers, WIRING)))
 }
 
-/// For the properties, which no register decides.
+/// Placeholder registers for reading the properties, which depend on no register.
 struct NoRegisters;
 
 impl Registers for NoRegisters {

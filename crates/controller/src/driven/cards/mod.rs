@@ -1,4 +1,5 @@
-//! PCI cards whose controllers can be driven: how they are known, and where their registers are.
+//! PCI cards whose controllers can be driven: their identification, and the location of their
+//! registers.
 
 mod ctucan;
 mod kvaser;
@@ -6,42 +7,43 @@ mod kvaser;
 use crate::{Controller, Properties, Registers};
 use alloc::boxed::Box;
 
-/// A card, as its surroundings reach it.
+/// Access to a card.
 pub trait Card {
     /// Registers of one of its regions.
     type Region: Registers + Send + 'static;
-    /// Why there are none.
+    /// Reason why the registers cannot be accessed.
     type Error;
 
-    /// Registers of region `number` (base address register), `length` bytes from byte `first` on.
+    /// Returns registers of region `number` (base address register), `length` bytes from byte
+    /// `first` on.
     ///
     /// # Errors
-    /// The region cannot be reached, or is smaller.
+    /// The region cannot be accessed, or is too small.
     fn region(&self, number: u8, first: usize, length: usize) -> Result<Self::Region, Self::Error>;
 }
 
-/// Which controllers a card has.
+/// The type of a card's controllers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Kvaser,
     CtuCan,
 }
 
-/// A card that is known.
+/// A supported card.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
-    /// Vendor and device, as in the card's configuration.
+    /// Vendor and device IDs, as in the card's configuration space.
     pub classes: &'static [(u16, u16)],
-    /// Its name.
+    /// The card's name.
     pub name: &'static str,
-    /// Linux's driver.
+    /// Name of the Linux driver.
     pub driver: &'static str,
-    /// Controllers at most.
+    /// Maximum number of controllers.
     pub channels: u8,
     kind: Kind,
 }
 
-/// All cards that are known.
+/// All supported cards.
 pub const MODELS: &[Model] = &[
     Model {
         classes: &[(0x10E8, 0x8406), (0x1A07, 0x0008)],
@@ -59,14 +61,14 @@ pub const MODELS: &[Model] = &[
     },
 ];
 
-/// The model of a card with this vendor and device.
+/// Returns the model of a card with this vendor and device ID.
 #[must_use]
 pub fn model(class: (u16, u16)) -> Option<&'static Model> {
     MODELS.iter().find(|model| model.classes.contains(&class))
 }
 
 impl Model {
-    /// What can be said of its controllers without asking them.
+    /// Returns the properties of its controllers that are known without accessing them.
     #[must_use]
     pub fn properties(&self) -> Properties {
         match self.kind {
@@ -75,10 +77,11 @@ impl Model {
         }
     }
 
-    /// The driver of one of its controllers; lets their interrupts through the card's bridge.
+    /// Opens the driver of one of its controllers; forwards their interrupts through the card's
+    /// bridge.
     ///
     /// # Errors
-    /// A region cannot be reached.
+    /// A region cannot be accessed.
     pub fn open<C: Card>(
         &self,
         card: &C,

@@ -1,23 +1,23 @@
-//! A heap of numbered places, from whose middle can be taken, too.
+//! A heap of numbered places, from which any place can be removed.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// By what a heap is ordered: a key, and of equal keys the order of arrival.
+/// The order of a heap: a key, and for equal keys the order of arrival.
 pub(super) type Rank = (u64, u64);
 
-/// Stands for "not in the heap".
+/// Marks a place that is not in the heap.
 const NOWHERE: u32 = u32::MAX;
 
 /// Places by rank, the lowest first. All memory is allocated at the start.
 pub(super) struct Heap {
     entries: Vec<(Rank, u32)>,
-    /// For each place, where in `entries` it stands.
+    /// For each place, its index in `entries`.
     stands: Vec<u32>,
 }
 
 impl Heap {
-    /// For places from 0 to `capacity` - 1.
+    /// Creates a heap for places from 0 to `capacity` - 1.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             entries: Vec::with_capacity(capacity),
@@ -25,19 +25,19 @@ impl Heap {
         }
     }
 
-    /// Who has the lowest rank.
+    /// Returns the place with the lowest rank.
     pub(super) fn first(&self) -> Option<(Rank, u32)> {
         self.entries.first().copied()
     }
 
-    /// Adds a place that is not in it.
+    /// Adds a place that is not in the heap.
     pub(super) fn insert(&mut self, rank: Rank, place: u32) {
         let at = self.entries.len();
         self.entries.push((rank, place));
         self.rise(at);
     }
 
-    /// Takes a place out, wherever it stands.
+    /// Removes a place from any position.
     pub(super) fn remove(&mut self, place: u32) {
         let Some(stands) = self.stands.get_mut(place as usize) else {
             return;
@@ -48,13 +48,13 @@ impl Heap {
         }
         self.entries.swap_remove(at);
         if at < self.entries.len() {
-            // What came from the end may be lower than what is above, or higher than what is below.
+            // The entry from the end may be lower than those above, or higher than those below.
             let at = self.rise(at);
             self.sink(at);
         }
     }
 
-    /// Moves up what stands here, as far as it is lower. Gives where it stands then.
+    /// Moves the entry at this index up, as far as it is lower. Returns its new index.
     fn rise(&mut self, mut at: usize) -> usize {
         while at > 0 && self.rank(at) < self.rank((at - 1) / 2) {
             self.swap(at, (at - 1) / 2);
@@ -90,7 +90,7 @@ impl Heap {
         self.settle(b);
     }
 
-    /// Notes where the place stands that is here now.
+    /// Records the index of the place that is here now.
     fn settle(&mut self, at: usize) {
         if let Some((_, place)) = self.entries.get(at)
             && let Some(stands) = self.stands.get_mut(*place as usize)

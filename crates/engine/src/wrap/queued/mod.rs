@@ -13,68 +13,68 @@ use alloc::vec::Vec;
 use frame::{FrameRef, Nanos};
 use waiting::{Place, Waiting};
 
-/// In which order waiting frames leave.
+/// The order in which waiting frames leave.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Order {
-    /// As they came.
+    /// In the order of arrival.
     #[default]
     Fifo,
-    /// The highest priority first, as arbitration would have it
-    /// ([`frame::wire::arbitration_field`]); of the same priority as they came.
+    /// The highest priority first, as in arbitration ([`frame::wire::arbitration_field`]); frames
+    /// of the same priority in the order of arrival.
     Priority,
 }
 
-/// What happens when a frame comes and the queue is full.
+/// The action when a frame arrives and the queue is full.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum WhenFull {
     /// The new frame is refused.
     #[default]
     Refuse,
-    /// The oldest frame of the lowest priority that waits makes room and counts as
+    /// The oldest waiting frame of the lowest priority makes room and counts as
     /// [displaced](TxCounters::displaced); without priorities it is simply the oldest. A new frame
-    /// of a lower priority than all that wait is refused.
+    /// of a lower priority than all waiting frames is refused.
     DropOldest,
-    /// Nothing is taken from the ports from which frames may come here until there is room:
+    /// No frames are taken from the ports that route to this one until there is room:
     /// [`Transmit::makes_wait`].
     Wait,
 }
 
-/// A transmit queue.
+/// The rules of a transmit queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// In which order frames leave.
+    /// The order in which frames leave.
     pub order: Order,
-    /// A frame that has waited so long is dropped and counts as [expired](TxCounters::expired), ns;
-    /// `None`: it waits as long as it takes.
+    /// Time after which a waiting frame is dropped and counts as [expired](TxCounters::expired),
+    /// ns; `None`: no limit.
     pub max_age: Option<Nanos>,
-    /// What happens when the queue is full.
+    /// The action when the queue is full.
     pub when_full: WhenFull,
-    /// Frames that wait at most; at least 1.
+    /// Maximum number of waiting frames; at least 1.
     pub frames: usize,
     /// The longest payload of a frame, bytes. Longer ones are refused as unsupported.
     pub longest: usize,
 }
 
-/// Why a queue has given up a frame that it had taken.
+/// Reason why a queue has given up a frame that it had taken.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GivenUp {
-    /// It had waited as long as [`Rules::max_age`] allows.
+    /// The frame had waited for [`Rules::max_age`].
     Expired,
-    /// It made room for another one.
+    /// The frame made room for another one.
     Displaced,
-    /// The way out was closed, or does not carry frames of this kind.
+    /// The half behind the queue was down, or does not carry frames of this kind.
     Lost,
 }
 
-/// Hears of each frame that a queue gives up.
+/// A function that is called for each frame that a queue gives up.
 pub type Witness = Box<dyn FnMut(Token, FrameRef<'_>, GivenUp) + Send>;
 
 /// A transmitting half behind a queue.
 ///
-/// The half itself is given one frame at a time, and the next when its counters say that it holds
-/// none. What waits here can be overtaken, become too old, or make room. What the half holds can be
-/// overtaken and become too old if the half [gives it back](Transmit::recall); otherwise it is the
-/// half's own.
+/// The half itself is given one frame at a time, and the next one when its counters show that it
+/// holds none. A frame that waits here can be overtaken, expire, or make room. A frame that the
+/// half holds can be overtaken and expire only if the half [gives it back](Transmit::recall);
+/// otherwise the half alone decides about it.
 ///
 /// Counters stay true, and every sum adds up: taken = sent + lost + expired + displaced + held.
 pub struct Queued<H> {
@@ -89,7 +89,7 @@ pub struct Queued<H> {
 }
 
 impl<H: Transmit> Queued<H> {
-    /// A queue in front of `half`. It allocates all its memory here.
+    /// Creates a queue in front of `half`. It allocates all its memory here.
     pub fn new(half: H, rules: Rules) -> Self {
         Self {
             half,
@@ -103,8 +103,8 @@ impl<H: Transmit> Queued<H> {
         }
     }
 
-    /// The same, and `witness` hears of each frame that is given up: who must know which one it
-    /// was, and not only how many.
+    /// Returns the same queue with a `witness` that is called for each frame that is given up, for
+    /// a caller that must know which frames these were, and not only how many.
     #[must_use]
     pub fn with_witness(mut self, witness: Witness) -> Self {
         self.witness = Some(witness);
@@ -120,13 +120,13 @@ impl<H: Transmit> Queued<H> {
         }
     }
 
-    /// The half behind the queue.
+    /// Returns the half behind the queue.
     #[must_use]
     pub const fn half(&self) -> &H {
         &self.half
     }
 
-    /// Drops what has waited too long.
+    /// Drops frames that have waited too long.
     fn expire(&mut self, now: Nanos) {
         let Some(max_age) = self.rules.max_age else {
             return;
@@ -183,7 +183,8 @@ impl<H: Transmit> Queued<H> {
         Ok(all)
     }
 
-    /// The way out is closed: what waits is lost, as with any other half.
+    /// Drops all waiting frames as lost, because the half behind the queue is down, as in any other
+    /// half.
     fn lose_all(&mut self) {
         while let Some((place, _)) = self.waiting.oldest() {
             self.tell(place, GivenUp::Lost);
@@ -192,7 +193,7 @@ impl<H: Transmit> Queued<H> {
         }
     }
 
-    /// The frame that makes room for a new one, if one is to.
+    /// Returns the frame that makes room for a new one, if there is one.
     fn displaced_by(&self, outgoing: &Outgoing<'_>) -> Option<Place> {
         match self.rules.when_full {
             WhenFull::DropOldest => self.waiting.yields_to(outgoing.frame.header()),
@@ -211,8 +212,8 @@ impl<H: Transmit> Transmit for Queued<H> {
         }
         self.expire(now);
         if self.waiting.room() == 0 {
-            // A batch can be larger than the queue, and nobody has asked the half yet. What goes
-            // wrong shows in the counters.
+            // A batch can be larger than the queue, and the half has not been called for it yet.
+            // Errors show in the counters.
             let _ = self.pass_on(now);
         }
         if self.waiting.room() == 0 {
@@ -255,7 +256,7 @@ impl<H: Transmit> Transmit for Queued<H> {
 
     fn room(&self) -> usize {
         match self.half.room() {
-            // It refuses frames for another reason.
+            // The half refuses frames for another reason.
             usize::MAX => usize::MAX,
             _ => self.waiting.room(),
         }
@@ -267,7 +268,7 @@ impl<H: Transmit> Transmit for Queued<H> {
         self.half.refuses(now, outgoing).or(other)
     }
 
-    /// Not with frames in the queue: they were counted as lost when the port failed.
+    /// Only without frames in the queue: those were counted as lost when the port failed.
     fn retry_at(&self) -> Option<Nanos> {
         self.half.retry_at().filter(|_| self.waiting.len() == 0)
     }

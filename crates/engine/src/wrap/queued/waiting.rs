@@ -1,4 +1,4 @@
-//! Frames that wait, in three orders at once.
+//! Waiting frames, in three orders at the same time.
 
 use super::heap::Heap;
 use super::{Order, Rules};
@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use frame::{FrameRef, Header, Nanos, wire};
 
-/// The place of a frame that waits.
+/// The place of a waiting frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place(u32);
 
@@ -20,15 +20,15 @@ struct Slot {
     stamp: Option<Stamp>,
     echo: bool,
     since: Nanos,
-    /// Its number in the order in which frames came.
+    /// Its number in the order of arrival.
     arrival: u64,
 }
 
-/// Frames that wait. All memory is allocated at the start; each step takes a time that grows with
-/// the logarithm of the number of frames.
+/// The waiting frames. All memory is allocated at the start; each operation takes time proportional
+/// to the logarithm of the number of frames.
 pub(super) struct Waiting {
     order: Order,
-    /// Frames that wait at most. There is one slot more, for the one that is lent.
+    /// Maximum number of waiting frames. There is one more slot, for the frame that is lent.
     capacity: usize,
     /// The longest payload that fits, bytes.
     longest: usize,
@@ -36,13 +36,14 @@ pub(super) struct Waiting {
     /// The payloads, `longest` bytes for each slot.
     bytes: Vec<u8>,
     free: Vec<u32>,
-    /// Who leaves first.
+    /// Places in the order of leaving.
     leaves: Heap,
-    /// Who came first.
+    /// Places in the order of arrival.
     oldest: Heap,
-    /// Who makes room: of the lowest priority, who came first.
+    /// Places in the order of making room: the lowest priority first, within it the order of
+    /// arrival.
     yields: Heap,
-    /// The frame that the half behind the queue has, and may give back. It does not wait here.
+    /// The frame that the half behind the queue holds, and may give back. It does not wait here.
     lent: Option<Place>,
     arrivals: u64,
 }
@@ -78,7 +79,7 @@ impl Waiting {
         frame.len() <= self.longest
     }
 
-    /// What the queue goes by: the lowest leaves first.
+    /// Returns the key by which the queue is ordered: the lowest leaves first.
     fn key(&self, header: &Header) -> u64 {
         match self.order {
             Order::Fifo => 0,
@@ -86,7 +87,7 @@ impl Waiting {
         }
     }
 
-    /// Takes a frame. Is there no room, or does the frame not fit, it says so.
+    /// Adds a frame. Returns false if there is no room, or the frame does not fit.
     pub(super) fn push(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> bool {
         let (header, data) = (*outgoing.frame.header(), outgoing.frame.data());
         if self.room() == 0 || data.len() > self.longest {
@@ -117,7 +118,7 @@ impl Waiting {
         true
     }
 
-    /// Puts a frame that stands in its slot into all orders.
+    /// Adds a frame that is in its slot to all orders.
     fn line_up(&mut self, Place(place): Place) {
         let Some(slot) = self.slots.get(place as usize) else {
             return;
@@ -134,14 +135,14 @@ impl Waiting {
         self.yields.remove(place);
     }
 
-    /// The frame that is to leave next.
+    /// Returns the frame that leaves next.
     pub(super) fn next(&self) -> Option<(Place, Outgoing<'_>)> {
         let (_, place) = self.leaves.first()?;
         let slot = self.slots.get(place as usize)?;
         let start = place as usize * self.longest;
         let data = self.bytes.get(start..start + slot.length)?;
         let outgoing = Outgoing {
-            // It was a frame when it came.
+            // It was a valid frame when it arrived.
             frame: FrameRef::new(slot.header, data).ok()?,
             token: slot.token,
             hops: slot.hops,
@@ -151,21 +152,21 @@ impl Waiting {
         Some((Place(place), outgoing))
     }
 
-    /// Since when the frame waits that came first.
+    /// Returns the place of the oldest frame, and the time since which it has been waiting.
     pub(super) fn oldest(&self) -> Option<(Place, Nanos)> {
         let (_, place) = self.oldest.first()?;
         let slot = self.slots.get(place as usize)?;
         Some((Place(place), slot.since))
     }
 
-    /// The frame that makes room for a new one with this header: the oldest of those with the
-    /// lowest priority. `None` where the new one has a lower priority still.
+    /// Returns the frame that makes room for a new one with this header: the oldest of those with
+    /// the lowest priority. `None` if the new one has an even lower priority.
     pub(super) fn yields_to(&self, header: &Header) -> Option<Place> {
         let ((key, _), place) = self.yields.first()?;
         (self.key(header) <= !key).then_some(Place(place))
     }
 
-    /// The frame at a place that was not given away since.
+    /// Returns the frame at a place that has not been reused since.
     pub(super) fn at(&self, Place(place): Place) -> Option<(Token, FrameRef<'_>)> {
         let slot = self.slots.get(place as usize)?;
         let start = place as usize * self.longest;
@@ -173,7 +174,7 @@ impl Waiting {
         Some((slot.token, FrameRef::new(slot.header, data).ok()?))
     }
 
-    /// The frame that is lent.
+    /// Returns the place of the frame that is lent.
     pub(super) const fn lent(&self) -> Option<Place> {
         self.lent
     }
@@ -183,14 +184,15 @@ impl Waiting {
         self.free.push(place);
     }
 
-    /// The half behind the queue has this frame now. Nobody else's frame is lent.
+    /// Records that the half behind the queue holds this frame now. It is the only one that is
+    /// lent.
     pub(super) fn lend(&mut self, place: Place) {
         self.end_loan();
         self.leave_lines(place.0);
         self.lent = Some(place);
     }
 
-    /// Whether a frame waits that is to leave before the one that is lent.
+    /// Returns whether a frame waits that must leave before the one that is lent.
     pub(super) fn overtakes(&self) -> bool {
         let lent = self.lent.and_then(|place| self.slots.get(place.0 as usize));
         let Some((lent, (first, _))) = lent.zip(self.leaves.first()) else {
@@ -199,20 +201,20 @@ impl Waiting {
         first < (self.key(&lent.header), lent.arrival)
     }
 
-    /// Since when the frame waits that is lent.
+    /// Returns the time since which the lent frame has been waiting.
     pub(super) fn lent_since(&self) -> Option<Nanos> {
         let slot = self.slots.get(self.lent?.0 as usize)?;
         Some(slot.since)
     }
 
-    /// The half has given the frame back: it waits again, where it stood.
+    /// Puts the lent frame back to its former position, because the half has given it back.
     pub(super) fn take_back(&mut self) {
         if let Some(place) = self.lent.take() {
             self.line_up(place);
         }
     }
 
-    /// The frame that was lent is gone.
+    /// Frees the place of the lent frame, which has left.
     pub(super) fn end_loan(&mut self) {
         if let Some(Place(place)) = self.lent.take() {
             self.free.push(place);
