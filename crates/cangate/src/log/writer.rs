@@ -53,8 +53,8 @@ impl Writer {
         }
     }
 
-    /// Queues a line. If the queue is full, the line is counted; if lines were left out before, the
-    /// line from `told` reports their number first.
+    /// Queues a line. If the queue is full, the line is counted. If lines were left out before, a
+    /// line with their number comes first.
     pub(super) fn send(&self, told: impl FnOnce(u64) -> String, line: String) {
         let Some(lines) = &self.lines else { return };
         let left_out = self.left_out();
