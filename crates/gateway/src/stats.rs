@@ -37,8 +37,8 @@ pub struct InterfaceRow {
     pub in_kernel: bool,
     /// The state of the interface on its bus; `None` where the kernel could not be asked.
     pub state: Option<LinkState>,
-    /// Frames that the interface received. This and the next three counters are `None` where there
-    /// is no such interface, or where it is no longer the same interface as at first.
+    /// Frames that the interface received. This and the next three counters are `None` if there is
+    /// no such interface, or if it is no longer the same interface as at first.
     pub received: Option<u64>,
     /// Frames that the interface sent.
     pub sent: Option<u64>,

@@ -6,8 +6,8 @@ use frame::{Frame, Nanos};
 use port::{Interest, Outgoing, PortError, Receive, Refused, Transmit};
 use std::collections::VecDeque;
 
-/// The number of last lost round trips that are remembered, to tell a late answer from a strange
-/// one.
+/// The number of last lost round trips that are remembered, to distinguish a late answer from a
+/// strange one.
 const REMEMBERED: usize = 64;
 
 /// The time that a master waits before it retries a port that had no space or was down, ns.

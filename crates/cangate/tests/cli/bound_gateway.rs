@@ -339,8 +339,8 @@ fn results_are_held_against_bounds() {
     assert_eq!(bad.status.code(), Some(3));
 }
 
-/// Messages on the gateway's bus that a set spreads over time, and that come at once: a frame that
-/// they delay is above its bound.
+/// Messages of another node on the outgoing bus that a set spreads over time, and that come at
+/// once: a frame that they delay is above its bound.
 #[test]
 fn results_are_held_against_offsets() {
     let folder = tempfile::tempdir().unwrap();

@@ -162,7 +162,7 @@ const PLACES: [(&str, Offload); 4] = [
     ("auto", Offload::Auto),
 ];
 
-/// The keys that [`parse`] reads.
+/// Returns the keys that [`parse`] reads.
 pub(super) fn keys() -> Vec<Key> {
     vec![
         Key::new(

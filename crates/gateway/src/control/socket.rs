@@ -120,7 +120,7 @@ fn service_folder(run: &Path, name: &str) -> PathBuf {
     run.join(format!("{SERVICE}{name}"))
 }
 
-/// Finds the control sockets of running services: `NAME.sock` in `cangate-NAME`, in this folder
+/// Finds the existing control sockets of services: `NAME.sock` in `cangate-NAME`, in this folder
 /// (`/run`). Also returns the number of folders that this user may not read.
 #[must_use]
 pub fn services(run: &Path) -> (Vec<PathBuf>, usize) {

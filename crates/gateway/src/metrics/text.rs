@@ -129,7 +129,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    /// One row of each kind.
+    /// Returns counters with one row of each kind.
     fn one_of_each() -> Stats {
         let mut port = PortRow::default();
         port.count.state = PortState::Finished;

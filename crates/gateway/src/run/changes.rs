@@ -175,7 +175,7 @@ mod tests {
         ]
     }
 
-    /// Routes with different names in any order.
+    /// Draws routes with different names in any order.
     fn routes() -> impl Strategy<Value = Vec<(u8, u16)>> {
         let all = proptest::collection::btree_map(0u8..12, 1u16..5, 0..10);
         all.prop_flat_map(|all| Just(all.into_iter().collect::<Vec<_>>()).prop_shuffle())

@@ -70,8 +70,8 @@ pub trait Site {
     /// never happen.
     fn give_up(&mut self) {}
 
-    /// Returns whether the base of a port is still as its specification requires. If not, a reload
-    /// opens the port anew.
+    /// Returns whether the resources of a port, such as its interface, are still as its
+    /// specification requires. If not, a reload opens the port anew.
     fn is_in_force(&self, spec: &Self::Spec) -> bool {
         let _ = spec;
         true

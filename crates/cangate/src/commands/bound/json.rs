@@ -39,7 +39,7 @@ struct Node {
     /// The longest time to fill a mailbox; absent if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     refill_ns: Option<u64>,
-    /// The number of frames from one such refill to the next.
+    /// The minimum number of frames from one such refill to the next.
     #[serde(skip_serializing_if = "Option::is_none")]
     refill_every: Option<u32>,
     /// `priority`, `covered` (the mailboxes hold all frames that can wait) or `queue`.
