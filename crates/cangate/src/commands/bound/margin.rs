@@ -55,7 +55,7 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
         left / 10,
         left % 10
     ));
-    // By the number of errors in [`RAREST`], from rare to dense.
+    // By the number of errors in `RAREST`, from rare to dense.
     let step = RAREST / DENSEST;
     let with_errors = |n: u64| {
         let mut other = connected.clone();
