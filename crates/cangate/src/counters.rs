@@ -9,7 +9,7 @@ use gateway::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats};
 use route::Stop;
 use std::fmt::Write;
 
-/// "N frames received = a routed + b …", and whether it adds up.
+/// Returns "N frames received = a routed + b …".
 pub(crate) fn accounting(snapshot: &Snapshot) -> String {
     let fates: Vec<String> = Fate::ALL
         .iter()
@@ -25,7 +25,7 @@ pub(crate) fn accounting(snapshot: &Snapshot) -> String {
     format!("{} frames received = {sum}.", snapshot.received())
 }
 
-/// A table of numbers: columns in which nothing happened are left out, except the first `kept`.
+/// Returns a table of numbers: columns with only zeros are left out, except the first `kept`.
 fn counts(head: &[&str], kept: usize, rows: &[(Vec<String>, Vec<u64>)]) -> Table {
     let words = rows.first().map_or(0, |(words, _)| words.len());
     let shown = |column: usize| {
@@ -45,17 +45,17 @@ fn counts(head: &[&str], kept: usize, rows: &[(Vec<String>, Vec<u64>)]) -> Table
     table
 }
 
-/// Reasons for which a route stops a frame, in the order of columns: those that routes ask for
-/// first. Between the two groups stands what became of copies.
+/// Reasons for which a route stops a frame, in the order of columns: the reasons that routes are
+/// configured for come first. The columns for the fates of copies are between the two groups.
 const ASKED_FOR: [Stop; 2] = [Stop::DropRule, Stop::RateLimit];
 const OTHERS: [Stop; 3] = [Stop::HopLimit, Stop::TooLong, Stop::IdRange];
 
-/// The frames that routes stopped for these reasons.
+/// Returns the numbers of frames that routes stopped for these reasons.
 fn stopped(stops: &Stops, reasons: &[Stop]) -> Vec<u64> {
     reasons.iter().map(|&why| stops.of(why)).collect()
 }
 
-/// Heads of columns: all reasons, with others in the middle.
+/// Returns the heads of columns: all reasons, with others in the middle.
 fn heads(first: &[&'static str], middle: &[&'static str]) -> Vec<&'static str> {
     let mut head = first.to_vec();
     head.extend(ASKED_FOR.map(Stop::words));
@@ -64,9 +64,9 @@ fn heads(first: &[&'static str], middle: &[&'static str]) -> Vec<&'static str> {
     head
 }
 
-/// The routes that run in the kernel.
+/// Returns the table of the routes that run in the kernel.
 fn in_kernel(part: &KernelPart) -> Table {
-    // can-gw does not count what it takes.
+    // can-gw does not count the frames that it takes.
     let counted = part.routes.iter().all(|row| row.taken.is_some());
     let row = |r: &KernelRow| {
         let mut numbers: Vec<u64> = r.taken.filter(|_| counted).into_iter().collect();
@@ -84,7 +84,7 @@ fn in_kernel(part: &KernelPart) -> Table {
     counts(&heads(&first, &["not taken by the interface"]), kept, &rows)
 }
 
-/// What went wrong on purpose on a port; nothing where nothing did.
+/// Describes the injected faults of a port; returns an empty text if there were none.
 fn injected(port: &PortRow) -> String {
     let sides = [
         ("received", port.count.rx.faults),
@@ -118,7 +118,8 @@ fn injected(port: &PortRow) -> String {
     )
 }
 
-/// A port of this process; what its interface says is newer, and knows more than up and down.
+/// Returns the state of a port of this process; the state of its interface is newer, and
+/// distinguishes more than up and down.
 pub(crate) fn state(port: &PortRow, interfaces: &[InterfaceRow]) -> &'static str {
     let interface = interfaces.iter().find(|row| row.port == port.name);
     let link = interface.and_then(|row| row.state);
@@ -133,7 +134,7 @@ pub(crate) fn state(port: &PortRow, interfaces: &[InterfaceRow]) -> &'static str
     }
 }
 
-/// The ports that only routes in the kernel use; none where there are none.
+/// Returns the table of the ports that only routes in the kernel use; `None` if there are none.
 fn ports_in_kernel(interfaces: &[InterfaceRow]) -> Option<Table> {
     let row = |row: &InterfaceRow| {
         let state = row.state.map_or("unknown", LinkState::words);
@@ -160,7 +161,8 @@ fn ports_in_kernel(interfaces: &[InterfaceRow]) -> Option<Table> {
     (!rows.is_empty()).then(|| counts(&head, 2, &rows))
 }
 
-/// How many frames the kernel kept away because no route can take them; nothing where none.
+/// Reports the number of frames that the kernel kept away because no route can take them; returns
+/// an empty text if there were none.
 fn not_asked_for(row: &InterfaceRow) -> String {
     let words = NOT_ASKED_FOR.words;
     match (row.not_asked_for, &row.not_asked_for_unknown) {
@@ -173,7 +175,7 @@ fn not_asked_for(row: &InterfaceRow) -> String {
     }
 }
 
-/// Ports, routes and the sums.
+/// Renders ports, routes and the sums.
 pub(crate) fn render(stats: &Stats) -> String {
     let Stats {
         process: snapshot,
@@ -270,7 +272,7 @@ pub(crate) fn render(stats: &Stats) -> String {
         }
     }
     match snapshot.check() {
-        // Nothing of it came to this process.
+        // No frame came to this process.
         Ok(()) if !kernel.is_empty() && snapshot.received() == 0 => {}
         Ok(()) => drop(writeln!(text, "{} All sums add up.", accounting(snapshot))),
         Err(imbalance) => {

@@ -5,7 +5,7 @@ use config::Source;
 use console::Failure;
 use gateway::config::Config;
 
-/// A gateway file's configuration, and its warnings as text.
+/// Loads a gateway file: returns its configuration, and its warnings as text.
 pub(crate) fn load_config(source: &Source, color: bool) -> Result<(Config, String), Failure> {
     match gateway::config::load(source, &kinds()) {
         Ok((config, warnings)) => Ok((config, config::render(source, &warnings, color))),

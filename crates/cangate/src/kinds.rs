@@ -2,7 +2,7 @@
 
 use port::Kinds;
 
-/// All kinds that a gateway file can name.
+/// Returns all kinds that a gateway file can name.
 pub(crate) fn kinds() -> Kinds {
     Kinds::standard()
 }

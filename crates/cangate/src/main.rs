@@ -1,4 +1,4 @@
-//! cangate on the command line: thin, every command is a call into the crates below.
+//! The command line of cangate. It is thin: every command calls the library crates.
 
 #![forbid(unsafe_code)]
 

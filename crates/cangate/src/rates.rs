@@ -1,4 +1,4 @@
-//! How fast a gateway's counters grow: the difference of two looks at them.
+//! The rates of a gateway's counters: the difference between two readings.
 
 use crate::counters;
 use engine::{PortCount, RouteCount};
@@ -6,11 +6,11 @@ use gateway::{InterfaceRow, KernelRow, Stats};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Frames per second; `None` where it is not known: there was nothing of this name before, or it
-/// has begun to count anew.
+/// Frames per second; `None` if it is not known: there was no port or route of this name before, or
+/// its counter started anew.
 pub(crate) type Rate = Option<f64>;
 
-/// A port.
+/// The rates of a port.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct PortRate {
     pub(crate) name: String,
@@ -24,15 +24,15 @@ pub(crate) struct PortRate {
     /// Frames and copies that did not get through here: refused, undeliverable, lost, expired,
     /// displaced, overrun.
     pub(crate) lost: Rate,
-    /// Frames that wait; none where only the kernel serves the port.
+    /// Frames that wait; `None` if only the kernel serves the port.
     pub(crate) held: Option<u64>,
 }
 
-/// A route.
+/// The rates of a route.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct RouteRate {
     pub(crate) name: String,
-    /// Where it runs: `process`, or how it is in the kernel.
+    /// The data path in which it runs: `process`, or the name of one in the kernel.
     pub(crate) by: String,
     /// Frames that it took.
     pub(crate) taken: Rate,
@@ -47,16 +47,16 @@ pub(crate) struct RouteRate {
 /// All of a gateway's rates.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Rates {
-    /// How long they were measured.
+    /// The time over which they were measured.
     pub(crate) over: Duration,
     pub(crate) ports: Vec<PortRate>,
     pub(crate) routes: Vec<RouteRate>,
 }
 
 impl Rates {
-    /// What was counted between two looks, and how long that was.
+    /// Returns the rates between two readings, which are `over` apart.
     pub(crate) fn between(before: &Stats, now: &Stats, over: Duration) -> Self {
-        // A gateway that was started anew has counted for a shorter time.
+        // A restarted gateway has counted for a shorter time.
         let anew = now.process.at_ns < before.process.at_ns;
         let before = if anew { &Stats::default() } else { before };
         let over_all = if anew { Duration::ZERO } else { over };
@@ -129,7 +129,7 @@ impl Rates {
         }
     }
 
-    /// For programs: frames per second, `null` where it is not known.
+    /// Returns the rates for programs: frames per second, `null` if not known.
     pub(crate) fn json(&self) -> Value {
         let ports = self.ports.iter().map(|row| {
             json!({
@@ -166,7 +166,8 @@ fn rate(before: Option<u64>, now: Option<u64>, over: Duration) -> Rate {
     (!over.is_zero()).then(|| more as f64 / over.as_secs_f64())
 }
 
-/// A rate in a column: a dot for none at all, `?` where it is not known, tenths only of small ones.
+/// Formats a rate for a column: a dot for zero, `?` if it is not known, tenths only for small
+/// rates.
 pub(crate) fn words(rate: Rate) -> String {
     match rate {
         None => "?".to_owned(),

@@ -1,4 +1,4 @@
-//! One list of the reasons why a frame stops: whoever spells them says the same.
+//! One list of the reasons why a frame stops: all code and documents that name them agree.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use engine::Fate;
@@ -13,7 +13,7 @@ fn document(name: &str) -> String {
     std::fs::read_to_string(docs.join(name)).unwrap()
 }
 
-/// The rows of the table whose head begins with these cells.
+/// Returns the rows of the table whose head begins with these cells.
 fn rows(text: &str, head: &str) -> Vec<Vec<String>> {
     let mut lines = text.lines().skip_while(|line| !line.starts_with(head));
     assert!(lines.next().is_some(), "no table `{head}`");
@@ -31,8 +31,8 @@ fn rows(text: &str, head: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The guide's table has every fate, in the order of the list, by its words, its key and its
-/// explanation, and nothing else.
+/// The guide's table has every fate, in the order of the list, with its words, its key and its
+/// explanation, and no other rows.
 #[test]
 fn the_guides_table_is_the_list() {
     let table = rows(&document("guide.md"), "| fate | in JSON | meaning |");
@@ -49,7 +49,7 @@ fn the_guides_table_is_the_list() {
     assert_eq!(found, expected);
 }
 
-/// What is not received for a reason has its own table.
+/// The reasons for which frames are not received have their own table.
 #[test]
 fn the_guide_names_what_is_not_received() {
     let table = rows(
@@ -72,8 +72,8 @@ fn the_guide_names_what_is_not_received() {
     assert!(Fate::ALL.iter().all(|fate| fate.key() != reason.key));
 }
 
-/// The guide lists each event that `cangate run` can say, by its name: first the gateway's, then
-/// those of the program around it.
+/// The guide lists each event of `cangate run` by its name: first the gateway's, then those of the
+/// program around it.
 #[test]
 fn the_guide_lists_every_event() {
     let table = rows(&document("guide.md"), "| event | it means | its fields |");
@@ -83,9 +83,9 @@ fn the_guide_lists_every_event() {
     assert_eq!(found, expected);
 }
 
-/// The results of runs have a row for each frame, with a word for what became of it. What the
-/// gateway says of a frame that did not get through is among these words; only "routed" is not,
-/// because a tester sees more of such a frame: delivered, lost, waiting.
+/// The results of runs have a row for each frame, with a word for its fate. The gateway's words for
+/// a frame that did not get through are among these words; only "routed" is not, because a tester
+/// distinguishes more cases of such a frame: delivered, lost, waiting.
 #[test]
 fn results_use_the_gateways_words() {
     let statuses: BTreeSet<&str> = Status::ALL.iter().map(|status| status.as_str()).collect();
@@ -102,7 +102,7 @@ fn results_use_the_gateways_words() {
         "duplicated",
         "unexpected",
         "waiting at the end",
-        // What queues give up: fates of copies, not of received frames.
+        // Copies that queues give up: fates of copies, not of received frames.
         "displaced from a full queue",
         "expired in the queue",
     ];
@@ -115,8 +115,8 @@ fn results_use_the_gateways_words() {
     assert!(statuses.is_subset(&known), "{statuses:?}");
 }
 
-/// `docs/gateway-toml.md` says of each setting that stops frames by which key and words they are
-/// counted.
+/// For each setting that stops frames, `docs/gateway-toml.md` names the key and the words of its
+/// counter.
 #[test]
 fn the_reference_names_the_counter_of_each_setting_that_stops_frames() {
     let text = document("gateway-toml.md");

@@ -1,6 +1,6 @@
-//! `cangate run` between two virtual machines, and either side is killed again and again: only what
-//! was in flight is lost, and that is counted. The machines are in this process; the gateway is the
-//! program.
+//! `cangate run` between two virtual machines, while either side is killed repeatedly: only frames
+//! that were in flight are lost, and they are counted. The machines are in this process; the
+//! gateway is the program.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -28,7 +28,7 @@ from = "a"
 to = "b"
 "#;
 
-/// Frames that are in a transmit queue at a time.
+/// Number of frames that are in a transmit queue at a time.
 const HEADS: u16 = BUFFERS / 2;
 
 struct Gateway(Child);
@@ -74,7 +74,7 @@ impl Side {
         }
     }
 
-    /// The monitor connects, or connects again: the machine's driver knows nothing of it.
+    /// Connects the monitor, or connects it again: the machine's driver does not notice.
     fn connect(&mut self) {
         self.monitor = Some(self.machine.connect(&self.path, feature::CLASSIC));
         for queue in [TX, RX, CONTROL] {
@@ -93,13 +93,13 @@ fn message(number: u32) -> Vec<u8> {
     bytes
 }
 
-/// What a machine sent, and what became of it.
+/// The frames that a machine sent, and their fates.
 #[derive(Default)]
 struct Fates {
     sent: u32,
     good: u32,
     bad: u32,
-    /// How often each number came.
+    /// How many times each number came.
     came: BTreeMap<u32, u32>,
     last: u32,
     backwards: u32,
@@ -137,9 +137,9 @@ impl Fates {
     }
 }
 
-/// A program that is started has all descriptors of this process for a moment, also a monitor's of
-/// the other test that has just been closed: the gateway would not see its end in time, and send
-/// the next monitor away. So one test after the other.
+/// A started program has all descriptors of this process for a moment, also one of the other test's
+/// monitor that has just been closed: the gateway would not see its end in time, and would refuse
+/// the next monitor. So the tests run one after the other.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn survive(kills: u32) {
@@ -161,7 +161,7 @@ fn survive(kills: u32) {
     let mut fates = Fates::default();
     for kill in 0..kills {
         let before = fates.came.len();
-        // At another moment each time.
+        // At a different moment each time.
         fates.flow(&mut sides, &mut free, 1 + kill * 7 % 40);
         match kill % 3 {
             0 => {
@@ -180,7 +180,7 @@ fn survive(kills: u32) {
             fates.came.len() > before + 10
         });
     }
-    // All that is under way comes to its end.
+    // Wait until no frame is under way.
     wait("nothing is under way", || {
         let sent = fates.sent;
         let mut none = Vec::new();
@@ -194,12 +194,12 @@ fn survive(kills: u32) {
         "{kills} kills: {} frames sent, {came} came, {lost} lost, {twice} came twice, {} backwards",
         fates.sent, fates.backwards
     );
-    // Each kill costs at most what was in flight: a transmit queue, and the queue of the other
-    // port's.
+    // Each kill costs at most the frames in flight: a transmit queue, and the queue of the other
+    // port.
     let in_flight = kills * (u32::from(HEADS) + u32::from(BUFFERS));
     assert!(lost <= in_flight && twice <= in_flight, "{lost} {twice}");
     assert!(came > kills * 10, "{came}");
-    // Only a frame that is sent again is behind a later one.
+    // Only a frame that is sent again comes after a later one.
     assert!(fates.backwards <= twice.max(kills), "{}", fates.backwards);
 }
 

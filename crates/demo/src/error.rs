@@ -1,10 +1,10 @@
-//! Why a demo did not come to its end.
+//! The errors of a demo.
 
 use port::log::LogError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a demo did not come to its end, or did not add up.
+/// The reason why a demo did not run to its end, or why its numbers did not add up.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The gateway file has more routes than results can number.
@@ -12,7 +12,7 @@ pub enum Error {
     TooManyRoutes {
         /// The gateway file.
         file: String,
-        /// How many there may be.
+        /// The maximum number of routes.
         most: usize,
     },
     /// A port of the gateway file is not on the embedded bus.
@@ -21,9 +21,9 @@ pub enum Error {
          `kind = \"bus\"`, or use `cangate run`"
     )]
     NotABus {
-        /// Its name.
+        /// The port's name.
         port: String,
-        /// What it is.
+        /// The port's kind.
         kind: &'static str,
     },
     /// A port of the gateway file injects faults.
@@ -41,34 +41,34 @@ pub enum Error {
     /// The log cannot be opened.
     #[error("cannot read {path}", path = .path.display())]
     ReadLog {
-        /// Which.
+        /// The path of the log.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
-    /// A line of the log is no frame, and [`crate::Input::Log`] is strict.
+    /// A line of the log is not a frame, and [`crate::Input::Log`] is strict.
     #[error("{0}\nwithout --strict such lines are left out and counted")]
     BadLine(LogError),
     /// The log cannot be read to its end.
     #[error(transparent)]
     Log(LogError),
-    /// The folder, or a file in it, cannot be made.
+    /// The folder, or a file in it, cannot be created.
     #[error("cannot write {path}", path = .path.display())]
     Write {
-        /// Which.
+        /// The path of the folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
-    /// What the gateway sent cannot be written.
+    /// The log of the frames that the gateway sent cannot be written.
     #[error("cannot write outgoing.log; is there room?")]
     OutgoingLog(#[source] io::Error),
     /// The report cannot be written.
     #[error(transparent)]
     Report(#[from] report::run::Error),
-    /// The buses never came to rest.
+    /// The buses never became idle.
     #[error(
         "the buses never came to rest, so the run was ended: the gateway file has routes that lead \
          in a circle (two ports on one bus, for example); `hop_limit` cannot end it, because a frame \
@@ -78,18 +78,18 @@ pub enum Error {
     /// The log has no frame.
     #[error("there is no frame in the log")]
     EmptyLog,
-    /// The sums are wrong; each is named in a line.
+    /// The sums are wrong; each wrong sum is on a line of its own.
     #[error("frames are not accounted for, which is a mistake in cangate; please report it:\n{0}")]
     Unaccounted(String),
 }
 
 impl Error {
-    /// The simulation's own error.
+    /// Wraps an error of the simulation.
     pub(crate) fn scene(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Scene(Box::new(error))
     }
 
-    /// Is what was given wrong, rather than what was done with it?
+    /// Returns whether the input was wrong, rather than its processing.
     #[must_use]
     pub fn is_input(&self) -> bool {
         match self {

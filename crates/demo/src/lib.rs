@@ -2,9 +2,9 @@
 //! and accounted for.
 //!
 //! [`run()`] builds the buses and the gateway that a gateway file describes, sends the SAE class C
-//! messages or a candump log, moves bus time from event to event, and gives a [`Summary`]. Three
-//! things are counted independently and held against each other: what the gateway's counters say,
-//! what the buses saw, and what a second run of the routing table says about each frame.
+//! messages or a candump log, moves bus time from event to event, and returns a [`Summary`]. Three
+//! accounts are kept independently and compared: the gateway's counters, the frames that the buses
+//! saw, and the result of a second run of the routing table for each frame.
 
 #![forbid(unsafe_code)]
 

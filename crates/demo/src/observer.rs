@@ -1,37 +1,37 @@
-//! What an observer finds who sees only the buses, as the papers' test bed does: frames are known
-//! again by what the gateway file says they look like when they come out, not by the demo's
-//! inside knowledge. Held against that knowledge, it says how far such a measurement can be
-//! trusted.
+//! The measurement of an observer who sees only the buses, like the test bed of the papers: the
+//! observer recognizes outgoing frames by the form that the gateway file leads one to expect, not
+//! by the demo's internal knowledge. A comparison with that knowledge shows how far such a
+//! measurement can be trusted.
 
 use frame::{Frame, Nanos};
 use probe::matching::{Counts, Key, Matcher, Outcome, Rule, Sent, Settings};
 use serde::Serialize;
 
-/// An observer for each outgoing port.
+/// One observer for each outgoing port.
 pub(crate) struct Observers {
     ports: Vec<Matcher<Key>>,
     agreed: u64,
     mistaken: u64,
 }
 
-/// What the observers found.
+/// The results of the observers.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Observation {
-    /// How frames were known again.
+    /// The criterion by which frames were recognized.
     pub by: &'static str,
     /// Pairs of frames in and out.
     pub matched: u64,
-    /// Pairs that are what they are taken for.
+    /// Pairs whose two frames do belong together.
     pub agreed: u64,
-    /// Pairs that are not, although nothing hinted at it; 0 in a sound matcher.
+    /// Pairs whose frames do not belong together, without any hint of that; 0 in a sound matcher.
     pub mistaken: u64,
-    /// Pairs among which others with the same content were under way.
+    /// Pairs during which other frames with the same content were under way.
     pub ambiguous: u64,
     /// Frames that did not come out within a second.
     pub lost: u64,
     /// Frames that came out more than once.
     pub duplicated: u64,
-    /// Frames that came out of nothing, or more than a second late.
+    /// Frames that came out without a matching incoming frame, or more than a second late.
     pub unexpected: u64,
     /// Pairs that a later frame with the same identifier overtook.
     pub reordered: u64,
@@ -49,9 +49,9 @@ impl Observers {
         }
     }
 
-    /// A frame came in at `at` that is expected to come out of `port` like this.
+    /// Records that a frame came in at `at` and is expected to come out of `port` in this form.
     pub(crate) fn expect(&mut self, port: u16, tag: u64, expected: &Frame, at: Nanos) {
-        // On a bus, every FD frame has a length that a DLC can say.
+        // On a bus, every FD frame has a length that a DLC can encode.
         let expected = expected.padded();
         let matcher = self.ports.get_mut(usize::from(port));
         if let (Some(matcher), Some(key)) = (matcher, RULE.key(expected.view())) {
@@ -64,7 +64,7 @@ impl Observers {
         }
     }
 
-    /// A frame came out of `port`; `tag` is what the demo knows about it.
+    /// Records that a frame came out of `port`; `tag` is the demo's knowledge about it.
     pub(crate) fn see(&mut self, port: u16, tag: u64, frame: &Frame, at: Nanos) {
         let matcher = self.ports.get_mut(usize::from(port));
         if let (Some(matcher), Some(key)) = (matcher, RULE.key(frame.view())) {
@@ -80,7 +80,7 @@ impl Observers {
         }
     }
 
-    /// Nothing comes out any more.
+    /// Ends the observation: nothing comes out any more.
     pub(crate) fn finish(mut self) -> Observation {
         let mut found = Observation {
             by: "identifier and payload that the gateway file leads one to expect",

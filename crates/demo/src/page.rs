@@ -1,4 +1,4 @@
-//! The report of a run: the same figures as plain data for the `report` room, with the
+//! The report of a run: the figures of the summary as plain data for the `report` crate, with the
 //! description of how they were made.
 
 use crate::play::Played;
@@ -9,7 +9,7 @@ use gateway::config::Config;
 use probe::{Description, Results};
 use report::run::{Account, BusRow, Data, RouteRow};
 
-/// How the run was made, as far as the figures do not say it.
+/// The description of how the run was made, as far as the figures do not show it.
 pub(crate) struct Provenance<'a> {
     pub(crate) title: String,
     pub(crate) command: String,
@@ -26,7 +26,7 @@ tolerance and no overload frames. Processing time is this machine's, taken from 
 clock around one step of the gateway, the embedded bus's ports and the demo's taps included, and \
 shared out evenly among the frames of that step; it says nothing about drivers and interrupts.";
 
-/// Everything that the page shows.
+/// Returns all data that the page shows.
 pub(crate) fn data(
     made: &Provenance<'_>,
     config: &Config,
@@ -102,7 +102,7 @@ pub(crate) fn data(
     }
 }
 
-/// A route's description without its name, which stands beside it, on one line.
+/// Returns a route's description on one line, without its name, which is shown next to it.
 fn words(description: &str) -> String {
     let words = description
         .split_once(": ")

@@ -1,5 +1,5 @@
-//! From the first frame to the last: moves the buses from event to event and lets the gateway
-//! react to each.
+//! The run from the first frame to the last: moves the buses from event to event and lets the
+//! gateway react to each.
 
 use crate::error::Error;
 use crate::progress::Progress;
@@ -17,41 +17,41 @@ use probe::BusLoad;
 use std::io::Write;
 use std::time::Instant;
 
-/// What a run leaves behind.
+/// The data of a finished run.
 pub(crate) struct Played {
     pub(crate) recorder: Recorder,
-    /// Frames that testers were given to send.
+    /// Frames that were handed to testers for sending.
     pub(crate) released: u64,
-    /// Of those, on a bus.
+    /// The number of these that were sent on a bus.
     pub(crate) on_the_bus: u64,
-    /// Of those, not sent: the tester's queue was full, or it gave up.
+    /// The number of these that were not sent: the tester's queue was full, or it gave up.
     pub(crate) not_sent: u64,
-    /// Of those, still waiting in testers at the end.
+    /// The number of these that still waited in testers at the end.
     pub(crate) waiting: u64,
-    /// Frames that the buses brought to the gateway's ports, counted on the buses.
+    /// Frames that the buses delivered to the gateway's ports, counted on the buses.
     pub(crate) heard: u64,
-    /// For each bus: busy windows, statistics at the end.
+    /// For each bus: the load per window, and the statistics at the end.
     pub(crate) loads: Vec<(BusLoad, BusStats)>,
-    /// What the engine took for each frame of each step, real ns, in order.
+    /// The engine's time for each frame of each step, in ns of real time, in order.
     pub(crate) processing: Vec<Nanos>,
     /// Bus time at the end.
     pub(crate) end: Nanos,
-    /// When the last frame was handed to a tester.
+    /// The time at which the last frame was handed to a tester.
     pub(crate) last_release: Nanos,
-    /// The buses were still busy [`PATIENCE`] after that: frames that go round in circles.
+    /// Whether the buses were still busy [`PATIENCE`] after that: frames that go round in loops.
     pub(crate) cut_off: bool,
-    /// What happened to the gateway's ports that a user should know, in sentences.
+    /// Events of the gateway's ports that a user should know, in sentences.
     pub(crate) warnings: Vec<String>,
 }
 
-/// How long the buses may go on after the last frame was handed in, bus time: longer than any
-/// queue lasts.
+/// The time for which the buses may go on after the last frame was handed in, ns of bus time:
+/// longer than any queue lasts.
 const PATIENCE: Nanos = 60_000_000_000;
 
-/// Bus load is given for windows of this length, ns.
+/// The length of the windows for which bus load is calculated, ns.
 pub(crate) const WINDOW: Nanos = 100_000_000;
 
-/// What was seen on a bus while the world was locked.
+/// An event that was seen on a bus while the world was locked.
 enum Sighting {
     Frame {
         bus: BusIndex,
@@ -68,8 +68,8 @@ enum Sighting {
     },
 }
 
-/// Runs until all is sent and the buses are quiet. What the gateway sends is written to
-/// `outgoing` as a candump log.
+/// Runs until all frames are sent and the buses are idle. The frames that the gateway sends are
+/// written to `outgoing` as a candump log.
 pub(crate) fn play(
     scene: &mut Scene,
     source: &mut Source,
@@ -200,7 +200,7 @@ pub(crate) fn play(
     Ok(played)
 }
 
-/// What a user is told about a port.
+/// Returns the warning to a user about an event of a port.
 fn warning(event: PortEvent<'_>) -> String {
     match event {
         PortEvent::Failed { port, why } => {
@@ -210,7 +210,7 @@ fn warning(event: PortEvent<'_>) -> String {
     }
 }
 
-/// Books what was seen on a bus.
+/// Records an event that was seen on a bus.
 fn book(
     scene: &Scene,
     played: &mut Played,

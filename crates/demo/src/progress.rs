@@ -1,10 +1,10 @@
-//! How far a run is.
+//! The progress of a run.
 
-/// How far a run is: ns of bus time, or bytes of the log.
+/// The progress of a run: ns of bus time, or bytes of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// How much is done.
+    /// The part that is done.
     pub done: u64,
-    /// Of how much; 0 where that is not known.
+    /// The total; 0 if it is not known.
     pub of: u64,
 }

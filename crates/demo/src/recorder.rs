@@ -1,5 +1,5 @@
-//! What became of each frame: joins what passed the gateway's ports with what was seen on the buses
-//! to one record for each frame and destination.
+//! The fate of each frame: joins the frames that passed the gateway's ports with those that were
+//! seen on the buses to one record for each frame and destination.
 
 use crate::observer::Observers;
 use crate::scene::Scene;
@@ -11,13 +11,13 @@ use probe::matching::{Key, Matcher, Outcome, Rule, Sent, Settings};
 use probe::{Incoming, Outgoing, Payloads, Record, Status};
 use route::{Arrival, Forward, Memory, PortId, RouteId, Sink, Stop, Table};
 
-/// What the routing table says about one frame: the demo's second opinion.
+/// The routing table's result for one frame: the demo's second opinion.
 #[derive(Default)]
 struct SecondOpinion {
     ends: Vec<End>,
 }
 
-/// What a route makes of the frame.
+/// The result of a route for the frame.
 enum End {
     Stopped(RouteId, Stop),
     Copy {
@@ -44,18 +44,18 @@ impl Sink for SecondOpinion {
     }
 }
 
-/// The records of a run as it goes.
+/// The records of a run in progress.
 pub(crate) struct Recorder {
     pub(crate) records: Vec<Record>,
     pub(crate) payloads: Payloads,
-    /// Things that the engine and the second opinion, or the bus, do not agree on; 0 in a sound
-    /// cangate.
+    /// The number of cases in which the engine disagrees with the second opinion or with the bus; 0
+    /// in a sound cangate.
     pub(crate) disagreements: u64,
     memory: Memory,
-    /// Copies that ports accepted and that have not been seen on their bus; tags are places in
+    /// Copies that ports accepted and that have not been seen on their bus; tags are indices into
     /// `records`.
     waiting: Matcher<CopyKey>,
-    /// What somebody would find who sees only the buses.
+    /// The observers, who see only the buses.
     pub(crate) observers: Observers,
 }
 
@@ -66,7 +66,7 @@ impl Recorder {
             payloads: Payloads::default(),
             disagreements: 0,
             memory: table.memory(),
-            // Whatever waits for the bus is waited for; nothing comes out twice.
+            // A copy that waits for the bus has no timeout; no copy comes out twice.
             waiting: Matcher::new(Settings {
                 timeout: Nanos::MAX,
                 capacity: usize::MAX,
@@ -76,8 +76,8 @@ impl Recorder {
         }
     }
 
-    /// Takes what passed the ports in one step of the engine at `now`. `processing` is what the
-    /// step took for each frame, real ns.
+    /// Takes the frames that passed the ports in one step of the engine at `now`. `processing` is
+    /// the step's time for each frame, in ns of real time.
     pub(crate) fn step(
         &mut self,
         scene: &Scene,
@@ -85,7 +85,7 @@ impl Recorder {
         passed: &mut Vec<Passed>,
         processing: Option<Nanos>,
     ) {
-        // Queues give up frames while they take others: both are known when the step is over.
+        // Queues give up frames while they accept others: both are known when the step is over.
         let mut given_up = Vec::new();
         passed.retain(|passed| match *passed {
             Passed::GivenUp {
@@ -126,7 +126,7 @@ impl Recorder {
                 frame,
             } = next
             else {
-                // A copy that no frame asked for.
+                // A copy for which no frame was expected.
                 self.disagreements += 1;
                 continue;
             };
@@ -191,7 +191,7 @@ impl Recorder {
         }
     }
 
-    /// A gateway's port sent a frame: its end of frame, and how long it took on the wire.
+    /// Records that a gateway's port sent a frame: its end of frame, and its duration on the wire.
     pub(crate) fn sent(&mut self, port: u16, tag: u64, frame: &Frame, end: Nanos, duration: Nanos) {
         self.observers.see(port, tag, frame, end);
         let mut row = None;
@@ -219,12 +219,12 @@ impl Recorder {
         });
     }
 
-    /// A gateway's port accepted a frame and then gave it up.
+    /// Records that a gateway's port accepted a frame and then gave it up.
     pub(crate) fn lost(&mut self, port: u16, tag: u64, frame: &Frame) {
         self.end(port, tag, frame, Status::Lost);
     }
 
-    /// A copy that a port had accepted does not go out any more.
+    /// Records that a copy that a port had accepted will not go out any more.
     fn end(&mut self, port: u16, tag: u64, frame: &Frame, status: Status) {
         let row = copy_key(port, tag, frame).and_then(|key| self.waiting.withdraw(&key));
         match self.record(row) {
@@ -244,8 +244,8 @@ impl Recorder {
     }
 }
 
-/// What a copy is known again by on its bus: its port, the token that follows it, and everything
-/// of the frame but ESI, which is the sender's.
+/// The key by which a copy is recognized on its bus: its port, the token that follows it, and
+/// everything of the frame but ESI, which the sender sets.
 type CopyKey = (u16, u64, Kind, Key);
 
 fn copy_key(port: u16, tag: u64, frame: &Frame) -> Option<CopyKey> {
@@ -253,7 +253,7 @@ fn copy_key(port: u16, tag: u64, frame: &Frame) -> Option<CopyKey> {
     Some((port, tag, frame.kind(), content))
 }
 
-/// What a port's answer makes of a copy, for now.
+/// Returns the present status of a copy after a port's answer.
 const fn answered(answer: Result<(), Refused>) -> Status {
     match answer {
         Ok(()) => Status::Waiting,

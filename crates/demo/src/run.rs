@@ -1,4 +1,4 @@
-//! A demo from beginning to end.
+//! A complete run of a demo.
 
 use crate::error::Error;
 use crate::page::{self, Provenance};
@@ -24,28 +24,28 @@ const LOG_FILE: (&str, &str) = (
     include_str!("../../../examples/replay.toml"),
 );
 
-/// More routes than a results file can number.
+/// The maximum number of routes that a results file can number.
 const MOST_ROUTES: usize = u16::MAX as usize;
 
-/// What the testers send.
+/// The traffic that the testers send.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// The SAE class C messages, for so many ns of bus time.
+    /// The SAE class C messages, for a given bus time.
     Sae {
-        /// Until when.
+        /// The bus time at which they end, ns.
         end: Nanos,
     },
     /// A candump log; `-` is standard input.
     Log {
-        /// The file.
+        /// The path of the file.
         path: &'a Path,
-        /// End at the first line that is no frame, instead of leaving it out.
+        /// Whether to end at the first line that is not a frame, instead of leaving it out.
         strict: bool,
     },
 }
 
 impl Input<'_> {
-    /// The gateway file that the demo takes where none is given.
+    /// Returns the default gateway file of the demo.
     #[must_use]
     pub fn gateway_file(&self) -> config::Source {
         let (name, text) = match self {
@@ -56,27 +56,27 @@ impl Input<'_> {
     }
 }
 
-/// What is to be run.
+/// The options of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// What is sent.
+    /// The traffic to send.
     pub input: Input<'a>,
     /// The gateway file.
     pub source: &'a config::Source,
-    /// And what it says.
+    /// The configuration that the file contains.
     pub config: &'a Config,
-    /// Seed of everything that is random.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// The folder for `report.html`, `results.parquet` and `outgoing.log`; it is made where it is
+    /// The folder for `report.html`, `results.parquet` and `outgoing.log`; it is created if it is
     /// missing.
     pub out: Option<&'a Path>,
-    /// The command that makes this run again, for the report.
+    /// The command that repeats this run, for the report.
     pub command: &'a str,
 }
 
-/// Runs the demo, and writes its files. `progress` is called again and again.
+/// Runs the demo, and writes its files. `progress` is called repeatedly.
 ///
-/// Whether everything adds up is for [`Summary::verdict`] to say.
+/// [`Summary::verdict`] checks whether everything adds up.
 ///
 /// # Errors
 /// [`Error`].

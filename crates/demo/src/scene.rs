@@ -1,5 +1,5 @@
-//! The demo's world: buses and gateway ports as the gateway file says, tester nodes as they are
-//! needed.
+//! The demo's world: buses and gateway ports as the gateway file specifies, and tester nodes as
+//! they are needed.
 
 use crate::error::Error;
 use crate::tap::{PortTap, Tape};
@@ -14,8 +14,8 @@ use route::Table;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Frames that wait in a tester's node: more than any schedule should need, so that a bus that
-/// is too slow for its traffic shows as lost frames and not as a demo that hides them.
+/// The length of a tester's queue: more than any schedule should need, so that a bus that is too
+/// slow for its traffic causes visible losses, which the demo does not hide.
 const TESTER_QUEUE: usize = 1_000;
 
 /// The tester that every bus has from the beginning, to acknowledge; no traffic uses this number.
@@ -36,7 +36,7 @@ pub(crate) struct ScenePort {
     pub(crate) node: NodeId,
 }
 
-/// Buses, the gateway between them, and who sends.
+/// The buses, the gateway between them, and the testers.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) engine: Engine,
@@ -133,14 +133,14 @@ impl Scene {
             tape,
             testers: HashMap::new(),
         };
-        // A frame needs somebody who acknowledges it, also where no tester sends.
+        // A frame needs a node that acknowledges it, also where no tester sends.
         for bus in 0..scene.buses.len() {
             scene.tester(bus, LISTENER)?;
         }
         Ok(scene)
     }
 
-    /// The tester node with this number on a bus; it is attached when it is first asked for.
+    /// Returns the tester node with this number on a bus; it is attached at the first call.
     pub(crate) fn tester(&mut self, bus: usize, number: u16) -> Result<Tester, Error> {
         if let Some(&tester) = self.testers.get(&(bus, number)) {
             return Ok(tester);
@@ -163,7 +163,7 @@ impl Scene {
         Ok(tester)
     }
 
-    /// Frames that testers were given and have neither sent nor given up.
+    /// Returns the number of frames that testers were given and have neither sent nor given up.
     pub(crate) fn waiting_in_testers(&self) -> Result<u64, WorldError> {
         let mut waiting = 0;
         for tester in self.testers.values() {
@@ -175,7 +175,7 @@ impl Scene {
         Ok(waiting)
     }
 
-    /// Which gateway port a node is, if it is one.
+    /// Returns the gateway port of a node, if it has one.
     pub(crate) fn port_of(&self, bus: BusIndex, node: NodeId) -> Option<u16> {
         let found = |p: &ScenePort| p.node == node && self.buses[p.bus].index == bus;
         self.ports.iter().position(found).map(|i| i as u16)

@@ -1,4 +1,4 @@
-//! The figures of a run: what the table and the JSON show.
+//! The figures of a run, for the table and the JSON.
 
 use crate::error::Error;
 use crate::observer::{Observation, Observers};
@@ -11,49 +11,49 @@ use gateway::config::Config;
 use probe::{LatencyProfile, Record, Status};
 use serde::Serialize;
 
-/// Everything that is printed.
+/// All data that is printed.
 #[derive(Serialize)]
 pub struct Summary {
     /// cangate's version.
     pub cangate: &'static str,
-    /// What the times are, unless something else stands beside them.
+    /// The kind of all times for which no other kind is stated.
     pub time: &'static str,
     /// Bus time at the end, ns.
     pub duration_ns: Nanos,
-    /// What happened, in one sentence.
+    /// A description of the run, in one sentence.
     pub sentence: String,
     /// The testers' frames.
     pub frames: Frames,
-    /// What was read of the log.
+    /// The account of the log that was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<LogAccount>,
-    /// In the order of the gateway file.
+    /// The routes, in the order of the gateway file.
     pub routes: Vec<RouteLine>,
-    /// In the order of the gateway file.
+    /// The buses, in the order of the gateway file.
     pub buses: Vec<BusLine>,
     /// Latency of all routes, bus time.
     pub latency_ns: Option<Quantiles>,
-    /// The same, every value.
+    /// The same latencies, every value.
     #[serde(skip)]
     pub profile: LatencyProfile,
-    /// What the gateway took for a frame: real time, of this machine.
+    /// The gateway's time for a frame: real time of this machine.
     pub processing_ns: Option<Processing>,
-    /// What a tester finds that sees only the buses.
+    /// The measurement of a tester that sees only the buses.
     pub tester: Observation,
     /// The gateway's own counters.
     pub gateway: Snapshot,
-    /// The buses never came to rest: routes lead in a circle.
+    /// Whether the buses never became idle: routes form a loop.
     pub cut_off: bool,
-    /// What happened to the gateway's ports that a user should know, in sentences.
+    /// Events of the gateway's ports that a user should know, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Everything adds up.
+    /// Whether everything adds up.
     pub accounted: bool,
-    /// What does not; empty in a sound cangate.
+    /// The sums that do not add up; empty in a sound cangate.
     pub imbalances: Vec<String>,
 }
 
-/// The testers' frames, and what became of them.
+/// The testers' frames, and their fates.
 #[derive(Serialize)]
 pub struct Frames {
     /// Handed to testers.
@@ -71,7 +71,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// What never came to a bus, for people; `None` where all did.
+    /// Returns a sentence for people on the frames that never came to a bus; `None` if all did.
     pub fn unsent(&self) -> Option<String> {
         let lost = self.not_sent + self.waiting;
         (lost > 0).then(|| {
@@ -98,21 +98,21 @@ pub struct RouteLine {
     pub taken: u64,
     /// Copies that were sent on their bus.
     pub out: u64,
-    /// Frames and copies that were not: the sum of those below.
+    /// Frames and copies that were not sent: the sum of the numbers below.
     pub dropped: u64,
-    /// By a rule that says drop.
+    /// Dropped by a rule with the action drop.
     pub dropped_by_rule: u64,
-    /// By the route's rate limit.
+    /// Dropped by the route's rate limit.
     pub dropped_by_rate: u64,
-    /// By a destination's full queue.
+    /// Refused by a destination's full queue.
     pub refused: u64,
-    /// Taken by a destination's queue and displaced by newer ones.
+    /// Accepted by a destination's queue and displaced by newer ones.
     pub displaced: u64,
-    /// Taken by a destination's queue, where they waited as long as is allowed.
+    /// Accepted by a destination's queue, where they waited for the longest time that is allowed.
     pub expired: u64,
-    /// Taken by a destination, and not yet sent when the run ended.
+    /// Accepted by a destination, and not yet sent when the run ended.
     pub waiting: u64,
-    /// Hop limit, length, ID out of range, undeliverable, lost on the bus.
+    /// Other reasons: hop limit, length, ID out of range, undeliverable, lost on the bus.
     pub other: u64,
     /// End of frame to end of frame, less the outgoing frame's duration; bus time.
     pub latency_ns: Option<Quantiles>,
@@ -134,7 +134,7 @@ pub struct BusLine {
     pub errors: u64,
     /// Busy share of the time, intermissions included, 0 to 1.
     pub load: f64,
-    /// The busiest whole window of [`BusLine::peak_window_ns`].
+    /// Load of the busiest whole window of [`BusLine::peak_window_ns`].
     pub peak_load: f64,
     /// The length of such a window, ns: 100 ms, more in very long runs.
     pub peak_window_ns: Nanos,
@@ -143,27 +143,27 @@ pub struct BusLine {
 /// A distribution, ns.
 #[derive(Clone, Copy, Serialize)]
 pub struct Quantiles {
-    /// Least.
+    /// Minimum.
     pub min: i64,
     /// Median.
     pub p50: i64,
-    /// 99 % are not above it.
+    /// 99th percentile.
     pub p99: i64,
-    /// Greatest.
+    /// Maximum.
     pub max: i64,
 }
 
-/// Real time.
+/// The real time that the gateway takes for a frame.
 #[derive(Clone, Copy, Serialize)]
 pub struct Processing {
-    /// What time it is.
+    /// The kind of the time.
     pub time: &'static str,
     /// The figures, ns.
     #[serde(flatten)]
     pub quantiles: Quantiles,
 }
 
-/// Min, p50, p99, max; nothing of nothing.
+/// Returns min, p50, p99 and max; `None` if there are no values.
 pub(crate) fn quantiles(values: impl Iterator<Item = i64>) -> Option<Quantiles> {
     let summary = values.collect::<LatencyProfile>().summary()?;
     let probe::Summary {
@@ -292,8 +292,8 @@ impl Summary {
         summary
     }
 
-    /// Everything that must add up and does not. The demo's records, the gateway's counters and
-    /// the buses' statistics are counted independently of one another.
+    /// Returns all sums that should add up and do not. The demo's records, the gateway's counters
+    /// and the buses' statistics are counted independently of one another.
     fn imbalances(&self, played: &Played) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(imbalance) = self.gateway.check() {
@@ -330,7 +330,7 @@ impl Summary {
             sent,
             f.forwarded,
         );
-        // Each port's own counters of what it took, against the records of copies.
+        // Compare each port's own counters of accepted copies with the records of copies.
         let copies = |status: Status| {
             let records = played.recorder.records.iter();
             records.filter(|r| r.status == status).count() as u64
@@ -375,7 +375,7 @@ impl Summary {
         found
     }
 
-    /// Whether all is accounted for.
+    /// Checks whether all frames are accounted for.
     ///
     /// # Errors
     /// [`Error::Circle`], [`Error::EmptyLog`], [`Error::Unaccounted`].

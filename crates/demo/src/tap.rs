@@ -1,14 +1,15 @@
-//! What passes the gateway's ports, in order: received frames, and copies with the port's answer.
+//! The frames that pass the gateway's ports, in order: received frames, and copies with the port's
+//! answer.
 //!
-//! The taps stand between the engine and the ports of the demo only. With them the demo knows
-//! each frame's way without asking the engine, whose counters it then checks against.
+//! Only the demo puts taps between the engine and the ports. With them the demo knows each frame's
+//! way without asking the engine, and can check the engine's counters.
 
 use engine::wrap::{GivenUp, Tap, Witness};
 use engine::{Accepted, Outgoing, Received, Refused};
 use frame::{Frame, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Something that passed a port.
+/// An event at a port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Passed {
     /// A port handed a frame to the engine.
@@ -35,14 +36,14 @@ pub(crate) enum Passed {
 }
 
 impl Passed {
-    /// Is it this copy?
+    /// Returns whether it is this copy.
     pub(crate) fn is_copy(&self, to: u16, with: u64, like: Option<&Frame>) -> bool {
         matches!(self, Self::Out { port, tag, frame, .. }
             if *port == to && *tag == with && Some(frame) == like)
     }
 }
 
-/// The list that all taps of a demo write.
+/// The list to which all taps of a demo write.
 #[derive(Clone, Default)]
 pub(crate) struct Tape(Arc<Mutex<Vec<Passed>>>);
 
@@ -54,7 +55,7 @@ impl Tape {
             .push(passed);
     }
 
-    /// Moves what passed since the last call into `into`, which is empty.
+    /// Moves the events since the last call into `into`, which is empty.
     pub(crate) fn take(&self, into: &mut Vec<Passed>) {
         std::mem::swap(
             &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner),
@@ -63,7 +64,7 @@ impl Tape {
     }
 }
 
-/// Writes down what passes one port.
+/// A tap that records the events of one port.
 #[derive(Clone)]
 pub(crate) struct PortTap {
     pub(crate) port: u16,
@@ -71,7 +72,7 @@ pub(crate) struct PortTap {
 }
 
 impl PortTap {
-    /// Hears of what the port's queue gives up.
+    /// Returns a witness that records the copies that the port's queue gives up.
     pub(crate) fn witness(&self) -> Witness {
         let Self { port, tape } = self.clone();
         Box::new(move |tag, frame, why| {

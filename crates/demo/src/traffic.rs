@@ -1,4 +1,4 @@
-//! What the demo's testers send: the SAE class C messages, or a log.
+//! The traffic of the demo's testers: the SAE class C messages, or a log.
 
 use crate::error::Error;
 use crate::progress::Progress;
@@ -15,11 +15,11 @@ use std::rc::Rc;
 /// The subsystems of the SAE benchmark that the demo puts on the second bus.
 const SECOND_BUS: &[&str] = &["instrument panel", "driver input"];
 
-/// Nodes that a log's identifiers are dealt out to, on each bus: a car's electronic control
-/// units are of this order.
+/// The number of nodes on each bus to which the identifiers of a log are assigned: the number of
+/// electronic control units in a car is of this order.
 const LOG_NODES: u16 = 32;
 
-/// A release and the bus that it is for.
+/// A release and its bus.
 pub(crate) struct Send {
     pub(crate) bus: usize,
     pub(crate) release: Release,
@@ -37,7 +37,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The SAE class C messages for `end` ns.
+    /// Returns the SAE class C messages for `end` ns.
     pub(crate) fn sae(seed: u64, end: Nanos, buses: usize) -> Result<Self, Error> {
         let set = sae_class_c();
         let second = buses.saturating_sub(1).min(1);
@@ -56,9 +56,9 @@ impl Source {
         })
     }
 
-    /// A log. An interface that has the name of a bus is put on it; the others are put on the buses
-    /// that are left, in the order in which they appear. `buses`: their names, and which carry FD
-    /// frames.
+    /// Opens a log. An interface that has the name of a bus is assigned to it; the others are
+    /// assigned to the remaining buses, in the order in which they appear. `buses`: their names,
+    /// and whether each carries FD frames.
     pub(crate) fn log(
         path: &Path,
         buses: Vec<(String, bool)>,
@@ -80,7 +80,7 @@ impl Source {
             read: Rc::clone(&read),
         };
         let mut reader = LogReader::new(counted, path.display().to_string());
-        // What is no log is said before anything is made of it.
+        // A file that is not a log is reported before anything is created from it.
         let format = reader.recognise().map_err(Error::Log)?;
         let shared = Rc::new(RefCell::new(LogState {
             reader,
@@ -104,7 +104,7 @@ impl Source {
         })))
     }
 
-    /// The next frame to send.
+    /// Returns the next frame to send.
     pub(crate) fn next(&mut self) -> Result<Option<Send>, Error> {
         match self {
             Self::Sae {
@@ -125,7 +125,7 @@ impl Source {
         }
     }
 
-    /// How far the run is at bus time `now`.
+    /// Returns the progress of the run at bus time `now`.
     pub(crate) fn progress(&self, now: Nanos) -> Progress {
         match self {
             Self::Sae { end, .. } => Progress {
@@ -139,7 +139,7 @@ impl Source {
         }
     }
 
-    /// What is sent, for people.
+    /// Describes the traffic, for people.
     pub(crate) fn words(&self, path: Option<&Path>) -> String {
         match (self, path) {
             (Self::Sae { words, .. }, _) => words.clone(),
@@ -156,7 +156,7 @@ impl Source {
         }
     }
 
-    /// What was read of a log, once it has been read.
+    /// Returns the account of a log, once it has been read.
     pub(crate) fn log_account(&self) -> Option<LogAccount> {
         let Self::Log(log) = self else { return None };
         let state = log.shared.borrow();
@@ -181,7 +181,7 @@ impl Source {
     }
 }
 
-/// What was read of a log.
+/// The account of a log that was read.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct LogAccount {
     /// Lines that are frames.
@@ -189,13 +189,13 @@ pub struct LogAccount {
     /// Frames that no bus here can carry, by reason.
     #[serde(rename = "not_replayed")]
     pub left_out: BTreeMap<String, u64>,
-    /// Lines that are no frames.
+    /// Lines that are not frames.
     pub bad_lines: u64,
-    /// The first of them, with the reason.
+    /// The first of these lines, with the reason.
     pub first_bad: Vec<String>,
-    /// Stamps that lay before the one of the line above.
+    /// Time stamps that were earlier than that of the line above.
     pub backwards: u64,
-    /// Interfaces, in the order of the buses that they were put on.
+    /// Interfaces, in the order of the buses to which they were assigned.
     pub interfaces: Vec<String>,
 }
 
@@ -204,13 +204,13 @@ pub(crate) struct LogSource {
     format: Format,
     replay: Replay<LogFrames>,
     shared: Rc<RefCell<LogState>>,
-    /// Bytes that were read of it.
+    /// The number of bytes read so far.
     read: Rc<Cell<u64>>,
-    /// How many it has; 0 where that is not known.
+    /// Its length in bytes; 0 if it is not known.
     length: u64,
 }
 
-/// A file, and how much of it was read.
+/// A file, and the number of bytes read from it.
 struct Counted {
     file: File,
     read: Rc<Cell<u64>>,
@@ -224,15 +224,15 @@ impl Read for Counted {
     }
 }
 
-/// Shared between the iterator that the replay owns and the source that asks what it has seen.
+/// The state that the iterator (owned by the replay) and the source share.
 struct LogState {
     reader: LogReader<Counted>,
-    /// The buses: their names, and which carry FD frames.
+    /// The buses: their names, and whether each carries FD frames.
     on: Vec<(String, bool)>,
     strict: bool,
-    /// For each bus the interface that was put on it.
+    /// For each bus the interface that was assigned to it.
     interfaces: Vec<Option<InterfaceName>>,
-    /// The bus of each frame that the iterator gave and the source has not passed on.
+    /// The bus of each frame that the iterator returned and the source has not passed on.
     buses: VecDeque<usize>,
     left_out: BTreeMap<&'static str, u64>,
     frames: u64,
@@ -277,7 +277,7 @@ impl LogState {
         }
     }
 
-    /// The bus of an interface, and the frame in the buffer, where that bus can carry it.
+    /// Returns the bus of an interface, and the frame in the buffer, if that bus can carry it.
     fn bus_for(&mut self, interface: InterfaceName) -> Result<(usize, Frame), &'static str> {
         let named = || {
             let name = interface.as_str();

@@ -2,11 +2,11 @@
 //!
 //! * [`run()`](run::run) and [`run::supervise`] are the run time: a worker thread that drives an
 //!   [`engine::Engine`], and a control thread for signals, the [`control`] socket and reloads.
-//! * [`notice`] is what it says while it runs, to whom the caller likes.
-//! * [`metrics`] are its counters, for Prometheus.
-//! * [`service`] is the service manager (systemd), which is told what the gateway does.
+//! * [`notice`] defines the messages of a running gateway; the caller chooses where they go.
+//! * [`metrics`] exports its counters for Prometheus.
+//! * [`service`] notifies the service manager (systemd) of the gateway's state.
 //! * [`config`] is `gateway.toml` as a whole.
-//! * [`Stats`] is what a running gateway has counted, in this process and in the kernel.
+//! * [`Stats`] are the counters of a running gateway, in this process and in the kernel.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]

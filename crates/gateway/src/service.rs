@@ -1,8 +1,9 @@
-//! The service manager that started this process, told what the gateway does: sd_notify(3).
+//! Notifications of the gateway's state to the service manager that started this process:
+//! sd_notify(3).
 //!
 //! The protocol is a datagram of lines `NAME=VALUE` to the socket that `NOTIFY_SOCKET` names. No
-//! crate is used for it: `sd-notify` (0.5) does not know abstract sockets, and waits without end
-//! where the manager does not read.
+//! crate is used for it: `sd-notify` (0.5) does not support abstract sockets, and waits without
+//! limit if the manager does not read.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,24 +14,26 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How often within the watchdog's time the worker is asked whether it lives.
+/// The number of times within the watchdog's time that the worker is asked whether it is alive.
 /// sd_watchdog_enabled(3) recommends half of the time; a third leaves time for its answer.
 const BEATS: u32 = 3;
 
-/// How long the control thread waits for a manager whose queue is full.
+/// The longest time that the control thread waits for a manager whose queue is full.
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// What the service manager said to this process at its start.
+/// The service manager's settings for this process, from its environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Service {
     /// `NOTIFY_SOCKET`: a path, or with `@` in front the name of an abstract socket.
     pub socket: OsString,
-    /// Without a sign of life for so long, the manager ends the process. `None`: it does not watch.
+    /// The time without a sign of life after which the manager ends the process. `None`: it does
+    /// not watch the process.
     pub watchdog: Option<Duration>,
 }
 
 impl Service {
-    /// As the environment has it; `None` where no service manager waits for words of this process.
+    /// Reads the settings from the environment; returns `None` if no service manager expects
+    /// notifications from this process.
     #[must_use]
     pub fn of_this_process() -> Option<Self> {
         Self::from(|name| std::env::var_os(name), std::process::id())
@@ -39,7 +42,7 @@ impl Service {
     fn from(variable: impl Fn(&str) -> Option<OsString>, pid: u32) -> Option<Self> {
         let number = |name: &str| variable(name)?.to_str()?.parse::<u64>().ok();
         let socket = variable("NOTIFY_SOCKET").filter(|socket| !socket.is_empty())?;
-        // A watchdog of our parent's is not ours.
+        // A watchdog for our parent process does not apply to this one.
         let for_us =
             variable("WATCHDOG_PID").is_none() || number("WATCHDOG_PID") == Some(pid.into());
         let watchdog = number("WATCHDOG_USEC").filter(|&time| for_us && time > 0);
@@ -49,7 +52,7 @@ impl Service {
         })
     }
 
-    /// The way to the manager.
+    /// Connects a socket to the manager.
     fn connect(&self) -> io::Result<UnixDatagram> {
         let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
         let address = match self.socket.as_bytes() {
@@ -64,7 +67,7 @@ impl Service {
     }
 }
 
-/// Why the service manager does not know what the gateway does.
+/// The reason why the service manager could not be notified.
 #[derive(thiserror::Error, Debug)]
 #[error(
     "NOTIFY_SOCKET is {:?}, and telling the service manager there failed ({source})", .socket.display()
@@ -74,18 +77,19 @@ pub(crate) struct NotTold {
     source: io::Error,
 }
 
-/// Tells the service manager. Where there is none, nothing is told.
+/// The connection to the service manager. Without a manager, the notifications are dropped.
 #[derive(Default)]
 pub(crate) struct Manager {
     told: Option<Told>,
-    /// What is added to each status until something else is: that the last reload was refused.
+    /// A remark that is added to each status until it is replaced: that the last reload was
+    /// refused.
     pub(crate) remark: &'static str,
 }
 
 struct Told {
     service: Service,
     socket: UnixDatagram,
-    /// When the worker is to be asked next; `None` where nobody watches.
+    /// The time at which the worker must be asked next; `None` if the manager does not watch.
     next: Option<Instant>,
 }
 
@@ -108,20 +112,21 @@ impl Manager {
         })
     }
 
-    /// Is there anybody?
+    /// Returns whether there is a service manager.
     pub(crate) const fn listens(&self) -> bool {
         self.told.is_some()
     }
 
-    /// All is in place, at the start or after a reload. From now on the worker is watched.
+    /// Reports that all is in place, at the start or after a reload. From now on the worker is
+    /// watched.
     pub(crate) fn ready(&mut self, status: &str) -> Result<(), NotTold> {
         self.beat_later();
         self.tell(&["READY=1", &status_line(status)])
     }
 
-    /// A reload begins.
+    /// Reports that a reload starts.
     pub(crate) fn reloading(&self) -> Result<(), NotTold> {
-        // The manager compares it with the moment at which it asked for the reload
+        // The manager compares this time with the moment at which it requested the reload
         // (CLOCK_MONOTONIC).
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         let microseconds = now.tv_sec * 1_000_000 + now.tv_nsec / 1000;
@@ -129,36 +134,36 @@ impl Manager {
         self.tell(&["RELOADING=1", &time, &status_line("reading the file again")])
     }
 
-    /// The end begins.
+    /// Reports that the gateway starts to shut down.
     pub(crate) fn stopping(&self) -> Result<(), NotTold> {
         self.tell(&["STOPPING=1", &status_line("sending what is held")])
     }
 
-    /// The worker lives: it has just answered.
+    /// Reports that the worker is alive: it has just answered.
     pub(crate) fn alive(&mut self, status: &str) -> Result<(), NotTold> {
         self.beat_later();
         self.tell(&["WATCHDOG=1", &status_line(status)])
     }
 
-    /// The worker has not answered. Without a sign of life the manager ends the process, in its own
-    /// time.
+    /// Reports that the worker has not answered. Without a sign of life the manager ends the
+    /// process when its time is up.
     pub(crate) fn silent(&mut self) -> Result<(), NotTold> {
         self.beat_later();
         self.tell(&[&status_line("the worker does not answer")])
     }
 
-    /// When the worker is to be asked whether it lives.
+    /// Returns the time at which the worker must be asked whether it is alive.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.told.as_ref()?.next
     }
 
-    /// How long it may take to answer.
+    /// Returns the time that the worker may take to answer.
     pub(crate) fn patience(&self) -> Duration {
         self.interval().unwrap_or_default() / 2
     }
 
-    /// For another thread, to give signs of life while this one is at work; none where nobody
-    /// watches.
+    /// Returns a sender for another thread, which gives signs of life while this thread is at work;
+    /// `None` if the manager does not watch.
     pub(crate) fn pulse(&self) -> Option<Pulse> {
         let told = self.told.as_ref().filter(|told| told.next.is_some())?;
         Some(Pulse {
@@ -191,7 +196,7 @@ impl Manager {
     }
 }
 
-/// Signs of life while the control thread is at work.
+/// A sender of signs of life while the control thread is at work.
 pub(crate) struct Pulse {
     socket: UnixDatagram,
     interval: Duration,
@@ -200,7 +205,7 @@ pub(crate) struct Pulse {
 
 impl Pulse {
     /// Gives signs until the other end of the channel is dropped. `lives` asks the worker and waits
-    /// so long for its answer.
+    /// up to the given time for its answer.
     pub(crate) fn until(self, is_done: &Receiver<()>, lives: impl Fn(Duration) -> bool) {
         while is_done.recv_timeout(self.interval) == Err(RecvTimeoutError::Timeout) {
             let line: &[u8] = if lives(self.patience) {
@@ -208,14 +213,14 @@ impl Pulse {
             } else {
                 b"STATUS=the worker does not answer"
             };
-            // What a manager does not hear, it acts on; the control thread says that it cannot be
-            // told.
+            // If the manager does not receive it, the manager acts; the control thread reports that
+            // the manager cannot be notified.
             let _ = self.socket.send(line);
         }
     }
 }
 
-/// A line of the message must not become two.
+/// Formats a status; a line end in it must not start a new line of the message.
 fn status_line(status: &str) -> String {
     format!("STATUS={}", status.replace(['\n', '\r'], " "))
 }
@@ -265,7 +270,7 @@ mod tests {
         String::from_utf8(bytes[..n].to_vec()).unwrap()
     }
 
-    /// Through a socket of either kind: what the manager is told.
+    /// Checks the notifications that the manager receives, through a socket of either kind.
     fn conversation(address: &OsStr, socket: &UnixDatagram) {
         let service = Service {
             socket: address.to_owned(),

@@ -1,21 +1,22 @@
-//! What a gateway has counted, wherever its routes run.
+//! The counters of a gateway, wherever its routes run.
 
 use engine::{LinkState, Snapshot, Stops};
 use serde::{Deserialize, Serialize};
 
-/// What a gateway has counted: the answer to [`Request::Stats`](crate::control::Request::Stats).
+/// The counters of a gateway: the answer to [`Request::Stats`](crate::control::Request::Stats).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Stats {
-    /// What ran in this process.
+    /// The counters of the ports and routes that ran in this process.
     #[serde(flatten)]
     pub process: Snapshot,
-    /// How long the gateway runs, ns. `at_ns` is a time of day where the gateway runs in real time.
+    /// Time since the gateway started, in ns. `at_ns` is a time of day where the gateway runs in
+    /// real time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uptime_ns: u64,
-    /// What runs in the kernel; its frames are in no port's numbers.
+    /// The routes that run in the kernel; their frames are in no port's counters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernel: Vec<KernelPart>,
-    /// The Linux interfaces of ports, as the kernel sees them.
+    /// The Linux interfaces of ports, as the kernel reports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceRow>,
 }
@@ -24,26 +25,26 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The Linux interface of a port, as the kernel sees it. Its counters began when the port was
-/// opened, or when its routes were put into the kernel; they count all programs' frames.
+/// The Linux interface of a port, as the kernel reports it. Its counters start when the port is
+/// opened, or when its routes are put into the kernel; they count the frames of all programs.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct InterfaceRow {
     /// The port.
     pub port: String,
     /// Its interface.
     pub interface: String,
-    /// Only routes in the kernel use it: this process has not opened it.
+    /// Whether only routes in the kernel use it: this process has not opened it.
     pub in_kernel: bool,
-    /// How it takes part in its bus; none where the kernel could not be asked.
+    /// The state of the interface on its bus; `None` where the kernel could not be asked.
     pub state: Option<LinkState>,
-    /// Frames that the interface received; none of the four where there is no such interface, or
-    /// where it is another one than at first.
+    /// Frames that the interface received. This and the next three counters are `None` if there is
+    /// no such interface, or if it is no longer the same interface as at first.
     pub received: Option<u64>,
     /// Frames that the interface sent.
     pub sent: Option<u64>,
-    /// Frames received for which the kernel had no room.
+    /// Frames received for which the kernel had no space.
     pub receive_dropped: Option<u64>,
-    /// Frames that the interface did not take.
+    /// Frames that the interface did not accept.
     pub send_dropped: Option<u64>,
     /// Payload bytes of the frames received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,39 +58,39 @@ pub struct InterfaceRow {
     /// Errors that the driver counted on sending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_errors: Option<u64>,
-    /// The controller, where the interface has one whose driver tells of it.
+    /// The controller, where the interface has one whose driver reports on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<ControllerRow>,
-    /// [`NOT_ASKED_FOR`]: frames received that no route can take, and that the kernel's filters
-    /// therefore kept from this process.
+    /// Frames received that no route can take, and that the kernel's filters therefore kept from
+    /// this process: [`NOT_ASKED_FOR`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_asked_for: Option<u64>,
-    /// There are such filters, and this is why it is not known how many frames they kept.
+    /// The reason why the number of frames that such filters kept back is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_asked_for_unknown: Option<String>,
 }
 
-/// What the driver tells of a CAN controller. Counters began when the port was opened.
+/// The driver's report on a CAN controller. The counters start when the port is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ControllerRow {
-    /// TEC, at the moment.
+    /// The transmit error counter (TEC) at the moment.
     pub transmit_errors: u64,
-    /// REC, at the moment.
+    /// The receive error counter (REC) at the moment.
     pub receive_errors: u64,
-    /// Errors on the bus, where the driver reports each.
+    /// Errors on the bus, where the driver reports each of them.
     pub bus_errors: u64,
-    /// Times that it became error-passive.
+    /// Number of times that the controller became error-passive.
     pub error_passive: u64,
-    /// Times that it went bus-off.
+    /// Number of times that the controller went bus-off.
     pub bus_off: u64,
-    /// Arbitrations lost, where the driver reports each.
+    /// Arbitrations lost, where the driver reports each of them.
     pub arbitration_lost: u64,
-    /// Times that it was restarted after bus-off.
+    /// Number of times that the controller was restarted after bus-off.
     pub restarts: u64,
 }
 
-/// What became of frames that never came to this process because no route can take them. It is no
-/// [`Fate`](engine::Fate): these frames were not received.
+/// The reason for which frames never came to this process: no route can take them. It is not a
+/// [`Fate`](engine::Fate), because these frames were not received.
 pub const NOT_ASKED_FOR: Uncounted = Uncounted {
     key: "not_asked_for",
     words: "not asked for (filtered by the kernel)",
@@ -103,36 +104,36 @@ pub struct Uncounted {
     pub key: &'static str,
     /// A short phrase for people.
     pub words: &'static str,
-    /// What it means, in one sentence.
+    /// The meaning, in one sentence.
     pub explanation: &'static str,
 }
 
 /// Routes that run in the kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct KernelPart {
-    /// How: `bpf` or `can-gw`.
+    /// The mechanism: `bpf` or `can-gw`.
     pub how: String,
-    /// Rules or programs that somebody else took away, and that the gateway put back. What passed
-    /// in between was not routed, and nobody has counted it.
+    /// Rules or programs that another process removed and that the gateway put back. Frames that
+    /// passed in between were neither routed nor counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restored: u64,
-    /// In the order of the file.
+    /// The routes, in the order of the file.
     pub routes: Vec<KernelRow>,
 }
 
-/// The numbers of a route in the kernel, since the gateway was started.
+/// The counters of a route in the kernel, since the gateway was started.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct KernelRow {
-    /// The route.
+    /// The name of the route.
     pub name: String,
-    /// Frames that it took; none where the kernel does not count all of them (can-gw).
+    /// Frames that the route took; `None` where the kernel does not count all of them (can-gw).
     pub taken: Option<u64>,
-    /// Copies that outgoing interfaces took.
+    /// Copies that the outgoing interfaces accepted.
     pub sent: u64,
-    /// Frames that it did not send, by reason.
+    /// Frames that the route did not send, by reason.
     #[serde(flatten)]
     pub stopped: Stops,
-    /// Copies that an outgoing interface did not take.
+    /// Copies that an outgoing interface did not accept.
     pub failed: u64,
 }
 
@@ -140,7 +141,8 @@ pub struct KernelRow {
 mod tests {
     use super::*;
 
-    /// The text is what cangate wrote when these numbers were part of the engine's snapshot.
+    /// The expected text is the one that cangate wrote when these counters were part of the
+    /// engine's snapshot.
     #[test]
     fn the_kernels_part_stands_last_and_keeps_its_keys() {
         let row = KernelRow {

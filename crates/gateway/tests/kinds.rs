@@ -1,4 +1,4 @@
-//! The set of kinds of port is open: one that is defined here runs as those of `port` do.
+//! The set of kinds of port is open: a kind that is defined here runs like those of `port`.
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostic, Diagnostics, Source, Table};
@@ -13,13 +13,13 @@ use port::{
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Ports that send so many frames and swallow what is sent to them.
+/// A kind of port that sends a given number of frames and discards the frames that are sent to it.
 struct CounterKind;
 
 #[derive(PartialEq, Debug)]
 struct CounterSettings {
     frames: u32,
-    /// Never to be waited for.
+    /// Whether the port must be polled, because it cannot be waited for.
     busy: bool,
 }
 
@@ -205,10 +205,10 @@ fn a_kind_from_above_runs_as_any_other() {
     let process = summary.stats.process;
     process.check().unwrap();
     let sent = |name| process.port(name).unwrap().tx.sent;
-    // A port does not get back what it sent, and b drops everything.
+    // A port does not get back the frames that it sent, and b drops everything.
     assert_eq!((sent("a"), sent("b"), sent("out")), (20, 0, 120));
     assert_eq!(process.port("b").unwrap().tx.faults.dropped, 100);
-    // What ports of the kind share: no number comes twice.
+    // The ports of the kind share a counter: no number comes twice.
     let mut lines: Vec<String> = std::fs::read_to_string(&log)
         .unwrap()
         .lines()
@@ -260,8 +260,8 @@ fn a_run_that_waits_for_an_end_asks_every_kind_for_it() {
     }
 }
 
-/// A half that cannot say that nothing has happened is asked again and again; time goes on
-/// meanwhile, and with it what other ports wait for.
+/// A half that cannot report that nothing has happened is polled repeatedly; time goes on
+/// meanwhile, and with it the deadlines of other ports.
 #[test]
 fn beside_a_port_that_is_never_waited_for_time_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -282,7 +282,7 @@ fn beside_a_port_that_is_never_waited_for_time_goes_on() {
         let summary = run(config, &kinds(), &options, &|_| ()).unwrap();
         told.send(summary.stats.process).unwrap();
     });
-    // Only a run that hangs takes so long.
+    // Only a run that hangs takes this long.
     let process = ended
         .recv_timeout(std::time::Duration::from_secs(60))
         .unwrap();

@@ -1,4 +1,4 @@
-//! Configurations of the largest size that is accepted, and of one more.
+//! Configurations of the largest size that is accepted, and one route larger.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use config::Source;

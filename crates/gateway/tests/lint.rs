@@ -1,5 +1,5 @@
-//! What `cangate check` says about files that are allowed and hardly meant: each message with its
-//! place and its cure.
+//! The messages of `cangate check` about files that are valid but probably not intended: each
+//! message with its place and its remedy.
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostic, Severity, Source};
@@ -13,7 +13,7 @@ fn read(text: &str) -> (Option<Config>, Vec<Diagnostic>) {
     }
 }
 
-/// The only thing that is found: its message, its hint, and the text at its place.
+/// Returns the only diagnostic: its message, its hint, and the text at its place.
 fn only(text: &str) -> (Severity, String, String, String) {
     let (_, found) = read(text);
     let [one] = found.as_slice() else {
@@ -49,10 +49,10 @@ fn everything_and_a_changed_id_double_the_frame() {
     );
     assert!(hint.contains("match = \"first\""), "{hint}");
     assert_eq!(place, "[[routes]]");
-    // The cures.
+    // The remedies.
     nothing(&routes("first", BUSES, &[changed, "to = 'b'"]));
     nothing(&routes("all", BUSES, &["to = 'b'\nid = '!123'", changed]));
-    // One bus by two ports is one destination.
+    // One bus through two ports is one destination.
     let ports = format!("{BUSES}[ports.c]\nkind = 'bus'\nbus = 'b'\n");
     let (_, message, ..) = only(&routes(
         "all",

@@ -1,15 +1,15 @@
-//! What users of other tools write in a gateway file, and what they are led to: the place of the
-//! word, and the key that is meant.
+//! Words that users of other tools write in a gateway file, and the hints for them: the place of
+//! the word, and the key that is meant.
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostic, Source};
 use port::Kinds;
 
-/// Two ports and a route that are right, so that nothing else is reported.
+/// Two valid ports and a valid route, so that no other mistake is reported.
 const PORTS: &str = "[ports.a]\nkind = 'socketcan'\n[ports.b]\nkind = 'bus'\n";
 const ROUTE: &str = "[[routes]]\nfrom = 'a'\nto = 'b'\n";
 
-/// What is reported: the text at its place, and the hint.
+/// Returns the reported mistakes: the text at the place, and the hint.
 fn reported(text: &str) -> Vec<(String, String)> {
     let source = Source::new("t", text);
     let found = match gateway::config::load(&source, &Kinds::standard()) {
@@ -20,7 +20,7 @@ fn reported(text: &str) -> Vec<(String, String)> {
     found.into_iter().map(report).collect()
 }
 
-/// The file has one mistake: this word, with this in its hint.
+/// Checks that the file has one mistake: this word, with this text in its hint.
 fn one(text: &str, word: &str, hint: &str) {
     let all = reported(text);
     let [(at, said)] = all.as_slice() else {
@@ -46,7 +46,7 @@ fn tables_under_another_name() {
         let text = ports.replace("port.", &format!("{word}."));
         one(&text, word, "[ports.engine]");
     }
-    // One of them is right.
+    // One of them is correct.
     let text = "[ports.a]\nkind = 'bus'\n[port.b]\nkind = 'bus'\n".to_owned() + ROUTE;
     one(&text, "port", "did you mean [ports.b]?");
     let text = "[a]\nkind = 'bus'\n[ports.b]\nkind = 'bus'\n".to_owned() + ROUTE;
@@ -166,7 +166,7 @@ fn kinds_of_ports() {
             &hint,
         );
     }
-    // As python-can has it.
+    // As in python-can.
     let text = with("interface = 'socketcan'\nchannel = 'can0'");
     one(&text, "'socketcan'", "write `kind = \"socketcan\"`");
 }
@@ -204,7 +204,7 @@ fn keys_of_routes() {
     ] {
         one(&format!("{PORTS}{ROUTE}{word} = 'x'\n"), word, hint);
     }
-    // The key itself is there, too.
+    // The correct key is there, too.
     let text = format!("{PORTS}{ROUTE}limit = '5/s'\nrate = 5\n");
     one(&text, "rate", "`limit` is there already");
 }

@@ -1,4 +1,4 @@
-//! What a gateway says while it runs, as its listener hears it.
+//! The notices of a running gateway, as its listener receives them.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 type Heard = Arc<Mutex<Vec<Said>>>;
 
-/// Runs a site, and `meanwhile` once it is ready, until that ends it; what it said.
+/// Runs a site, and `meanwhile` once it is ready, until that ends it; returns its notices.
 fn run<S: Site + Send>(
     mut site: S,
     first: Plan<S::Spec>,
@@ -144,7 +144,7 @@ fn a_life_is_told_from_ready_to_the_end() {
     assert!(heard.windows(2).all(|pair| pair[0].at <= pair[1].at));
 }
 
-/// A port whose interface changes at every call, so many times, and which then comes to its end.
+/// A port whose interface changes state at every call, `left` times, and which then ends.
 struct Flapping {
     left: u64,
     link: LinkState,
@@ -227,7 +227,7 @@ fn a_link_that_flaps_floods_nobody_and_its_last_state_is_told() {
         .iter()
         .filter(|s| s.notice.event() == "link")
         .collect();
-    // A few at once, one for each second that it took, and the last.
+    // A few at once, one for each second of the run, and the last.
     assert!((2..200).contains(&links.len()), "{} were told", links.len());
     let Notice::Link {
         port,

@@ -1,6 +1,6 @@
 //! A gateway as a process of its own, from a `gateway.toml`: signals, kill -9, restart.
 //!
-//! The process is this test program again, told by its environment to be a gateway.
+//! The process is this test program again; an environment variable makes it run as a gateway.
 #![allow(clippy::unwrap_used)]
 
 use config::Source;
@@ -37,7 +37,8 @@ to = "out"
 id = "123"
 "#;
 
-/// From standard input over an embedded bus, at 1 Mbit/s in real time, to standard output.
+/// Sends frames from standard input over an embedded bus, at 1 Mbit/s in real time, to standard
+/// output.
 const BUS: &str = r#"
 [gateway]
 realtime = false
@@ -66,13 +67,13 @@ from = "right"
 to = "out"
 "#;
 
-/// Not a test of its own: the gateway that the others start.
+/// Not a test of its own: the gateway that the other tests start.
 #[test]
 fn the_gateway() {
     let Some(file) = std::env::var_os(FILE) else {
         return;
     };
-    // A gateway that hangs ends with a status that no test expects.
+    // A gateway that hangs exits with a status that no test expects.
     std::thread::spawn(|| {
         std::thread::sleep(3 * PATIENCE);
         std::process::exit(15);
@@ -165,7 +166,7 @@ impl Gateway {
         stdin.flush().unwrap();
     }
 
-    /// The next frame on standard output; lines of the test harness are skipped.
+    /// Returns the next frame on standard output; lines of the test harness are skipped.
     fn receive(&mut self) -> String {
         loop {
             let mut line = String::new();
@@ -191,7 +192,7 @@ impl Gateway {
         text
     }
 
-    /// Waits for the end; the exit status and the last counters.
+    /// Waits for the end; returns the exit status and the last counters.
     fn end(mut self) -> (Option<i32>, Snapshot) {
         let status = self.child.wait().unwrap();
         let text = self.rest();
@@ -294,7 +295,7 @@ fn after_kill_9_the_next_one_takes_the_socket() {
     let mut first = start(folder.path(), ONE);
     let socket = first.socket.clone();
 
-    // While it lives, a second one is told who has the socket.
+    // While it runs, a second one reports which process has the socket.
     let second = command(folder.path(), ONE).output().unwrap();
     assert_eq!(second.status.code(), Some(14));
     let why = String::from_utf8_lossy(&second.stderr).into_owned();
@@ -315,7 +316,8 @@ fn after_kill_9_the_next_one_takes_the_socket() {
     assert_eq!(next.receive(), "123#05");
 }
 
-/// Frames pass an embedded bus in real time, and what a port holds at the end is accounted for.
+/// Frames pass an embedded bus in real time, and the frames that a port holds at the end are
+/// accounted for.
 #[test]
 fn embedded_buses_run_in_real_time() {
     let folder = tempfile::tempdir().unwrap();
@@ -333,7 +335,7 @@ fn embedded_buses_run_in_real_time() {
     assert_eq!(last.port("right").unwrap().received, 50);
 }
 
-/// With `--until-end`, what has been put on a bus arrives before the run ends.
+/// With `--until-end`, frames that have been put on a bus arrive before the run ends.
 #[test]
 fn the_end_waits_for_frames_on_a_bus() {
     let folder = tempfile::tempdir().unwrap();
@@ -361,8 +363,7 @@ fn the_end_waits_for_frames_on_a_bus() {
     assert_eq!(last.port("left").unwrap().tx.lost, 0);
 }
 
-/// SIGPIPE must not end the gateway: a client that goes away while it is answered is its own
-/// affair.
+/// SIGPIPE must not end the gateway when a client disconnects before it has read its answer.
 #[test]
 fn a_client_that_goes_away_harms_nobody() {
     let folder = tempfile::tempdir().unwrap();

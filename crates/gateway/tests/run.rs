@@ -52,7 +52,7 @@ fn start(first: Plan<u32>, until_end: &[&str]) -> Running {
         _folder: folder,
         thread,
     };
-    // The socket appears when the gateway is nearly up; it answers when it is.
+    // The socket appears when the gateway is nearly up; the gateway answers when it is up.
     while !running.socket.exists() {
         assert!(!running.thread.is_finished(), "the gateway ended at once");
         std::thread::yield_now();
@@ -128,8 +128,8 @@ fn the_end_of_all_inputs_ends_the_run_where_that_is_asked_for() {
     summary.stats.process.check().unwrap();
 }
 
-/// The flood: a sender that keeps at most 500 frames under way, so that no queue has a reason to
-/// refuse one, and a receiver that wants every number, once and in order.
+/// Starts a flood: a sender that keeps at most 500 frames under way, so that no queue has a reason
+/// to refuse one, and a receiver that expects every number, once and in order.
 fn flood(outside: &Outside, last: u64) -> (JoinHandle<()>, JoinHandle<()>, Arc<AtomicU64>) {
     let arrived = Arc::new(AtomicU64::new(0));
     let (from, to) = (outside.end("a"), outside.end("b"));
@@ -158,8 +158,8 @@ fn flood(outside: &Outside, last: u64) -> (JoinHandle<()>, JoinHandle<()>, Arc<A
 #[test]
 fn reloads_under_flood_drop_no_frame() {
     const LAST: u64 = 60_000;
-    // The same two ports in another order, a third one that comes and goes, a route that keeps
-    // its name and one that does not.
+    // The same two ports in another order, a third one that comes and goes, a route that keeps its
+    // name and one that does not.
     let one = plan(
         &[("a", 0), ("b", 0)],
         all(vec![route("kept", &[0], &[1]), route("old", &[1], &[0])]),
@@ -194,7 +194,7 @@ fn reloads_under_flood_drop_no_frame() {
     assert_eq!(summary.stats.process.received(), u128::from(LAST));
 }
 
-/// No counter of a port or route that is in both goes down.
+/// Checks that no counter of a port or route that is in both decreases.
 fn never_less(before: &Snapshot, now: &Snapshot) {
     assert!(now.received() >= before.received());
     for row in &before.ports {
@@ -280,7 +280,8 @@ fn a_removed_port_sends_what_it_holds() {
         plan(&[("a", 0), ("b", 0)], all(vec![route("r", &[0], &[1])])),
         &[],
     );
-    // Nobody reads at b, so after a few datagrams the socket is full and the port holds the rest.
+    // The test does not read at b, so after a few datagrams the socket is full and the port holds
+    // the rest.
     let frames = 300;
     for n in 0..frames {
         send(&running.outside, "a", n);
@@ -340,7 +341,7 @@ fn garbage_on_the_control_socket_gets_an_error_and_the_gateway_goes_on() {
     let mut reply = Vec::new();
     let _ = other.read_to_end(&mut reply);
     assert!(String::from_utf8_lossy(&reply).contains("longer than"));
-    // A request without its newline, and the end of the stream: no answer, no harm.
+    // A request without its newline, and the end of the stream: no answer, and no effect.
     let mut half = UnixStream::connect(&running.socket).unwrap();
     half.write_all(b"{\"cangate\":1").unwrap();
     drop(half);

@@ -1,5 +1,5 @@
-//! The schema of gateway.toml and its reader say the same: each key that one knows, the other
-//! knows.
+//! The schema of gateway.toml and its reader agree: each has exactly the keys that the other one
+//! has.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use config::{Key, Severity, Shape, Source};
@@ -54,7 +54,7 @@ do = [
 ]
 "#;
 
-/// Keys that every kind's reader looks at, to say that it has none of them.
+/// Keys that the reader of every kind checks, to report that the kind has none of them.
 const QUEUEING: [&str; 3] = ["order", "max_age", "when_full"];
 
 fn find<'k>(keys: &'k [Key], name: &str) -> &'k Key {
@@ -62,7 +62,7 @@ fn find<'k>(keys: &'k [Key], name: &str) -> &'k Key {
     found.unwrap_or_else(|| panic!("the schema has no `{name}`"))
 }
 
-/// The keys of the table that a shape is or can be; of several tables, the one that fits.
+/// Returns the keys of the table that a shape is or can be; of several tables, the one that fits.
 fn table<'k>(shape: &'k Shape, fits: &dyn Fn(&[Key]) -> bool) -> &'k [Key] {
     match shape {
         Shape::Table(keys) | Shape::OneKey(keys) if fits(keys) => keys,
@@ -75,7 +75,7 @@ fn table<'k>(shape: &'k Shape, fits: &dyn Fn(&[Key]) -> bool) -> &'k [Key] {
     }
 }
 
-/// The keys that the schema has for a table, by what messages call it.
+/// Returns the keys that the schema has for a table, by its name in messages.
 fn in_schema<'k>(keys: &'k [Key], place: &str) -> &'k [Key] {
     let any = |_: &[Key]| true;
     let inner = |key: &'k Key| table(&key.shape, &any);
@@ -115,7 +115,7 @@ fn the_reader_and_the_schema_know_the_same_keys() {
     let source = Source::new("all.toml", ALL);
     let mut heard: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for table in keys_asked_for(&source, &kinds) {
-        // Both controllers are one table of the schema.
+        // The schema has one table for both controllers.
         let place = match table.place {
             place if place.starts_with("controller `") => "controller `any`".to_owned(),
             place => place,
@@ -130,7 +130,7 @@ fn the_reader_and_the_schema_know_the_same_keys() {
         assert_eq!(*heard, known, "{place}");
     }
     // The root, [gateway], seven ports, controllers, faults and their sides, rotate, a route with
-    // limit, payload, actions and what is in them.
+    // limit, payload, actions and the tables in them.
     assert_eq!(
         heard.len(),
         2 + 7 + 1 + 3 + 1 + 1 + 2 + 1 + 9 + 1,
@@ -144,7 +144,7 @@ fn the_reader_and_the_schema_know_the_same_keys() {
     assert_eq!(said.len(), 7, "a new kind needs a port above: {said:?}");
 }
 
-/// A key that the schema does not have for a kind is one that the reader refuses.
+/// The reader refuses a key that the schema does not have for a kind.
 #[test]
 fn keys_that_are_only_refused_are_refused() {
     let kinds = Kinds::standard();
@@ -168,7 +168,7 @@ fn keys_that_are_only_refused_are_refused() {
     }
 }
 
-/// Draft 7, as far as our schema uses it.
+/// Checks a value against a schema of draft 7, as far as our schema uses it.
 fn fits(schema: &Value, value: &Value) -> Result<(), String> {
     let Value::Object(rules) = schema else {
         return Err("no schema".to_owned());
@@ -243,7 +243,8 @@ fn fits(schema: &Value, value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Does the schema take a file? TOML's values are JSON's, as far as a gateway file has them.
+/// Returns whether the schema accepts a file. TOML's values are JSON's, as far as a gateway file
+/// has them.
 fn takes(text: &str) -> Result<(), String> {
     let value: Value = toml::from_str(text).map_err(|error| error.to_string())?;
     fits(&schema(&Kinds::standard()), &value)
@@ -257,8 +258,8 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Each gateway file of the repository: examples/, and the blocks of docs/gateway-toml.md and the
-/// guide.
+/// Returns each gateway file of the repository: examples/, and the blocks of docs/gateway-toml.md
+/// and the guide.
 fn files() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(repository().join("examples")).unwrap() {
@@ -300,7 +301,7 @@ fn what_the_reader_takes_the_schema_takes() {
     takes(&std::fs::read_to_string(everything).unwrap()).unwrap();
 }
 
-/// A valid value of a shape; `None` where a test cannot know one.
+/// Returns a valid value of a shape.
 fn valid(shape: &Shape, pick: usize) -> String {
     match shape {
         Shape::Anything | Shape::Text => "\"x\"".to_owned(),
@@ -343,8 +344,8 @@ fn valid(shape: &Shape, pick: usize) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Whatever has the schema's shape, the schema takes and the reader has no unknown key in; and
-    /// not with another key anywhere.
+    /// The schema accepts every file of its shape, and the reader finds no unknown key in it; with
+    /// an additional key anywhere, both report it.
     #[test]
     fn random_files(picks in prop::collection::vec(any::<u32>(), 4), garbage in 0_usize..4) {
         let kinds = Kinds::standard();
@@ -357,7 +358,7 @@ proptest! {
         let (gateway, controllers) = (value("gateway", 0), value("controllers", 2));
         let good = file(&gateway, &ports, &controllers, &routes);
         prop_assert_eq!(takes(&good), Ok(()), "{}", good);
-        // The reader may find that values do not fit together, but no key that it does not know.
+        // The reader may report that values do not fit together, but no unknown key.
         let found = match load(&Source::new("x", good.clone()), &kinds) {
             Ok(_) => Vec::new(),
             Err(found) => found,
@@ -365,7 +366,7 @@ proptest! {
         for mistake in found.iter().filter(|mistake| mistake.severity == Severity::Error) {
             prop_assert!(!mistake.message.contains("has no key"), "{}\n{}", mistake.message, good);
         }
-        // One key more, in one of the tables.
+        // An additional key, in one of the tables.
         let spoil = |table: &str| {
             let at = table.rfind('{').unwrap();
             let comma = if table[at + 1..].trim_start().starts_with('}') { "" } else { "," };

@@ -1,4 +1,4 @@
-//! What the service manager is told while a gateway runs, and that its watchdog watches the worker.
+//! The notifications to the service manager while a gateway runs, and the watchdog of the worker.
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostics, Source, Table};
@@ -16,11 +16,11 @@ use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What stops the worker while the test holds it.
+/// A lock that stops the worker while the test holds it.
 type Brake = Arc<Mutex<()>>;
 
-/// A port at which the worker stands while the first brake is held: what no port should do. While
-/// the second one is held, none is opened.
+/// A port at which the worker blocks while the first brake is held, which no real port should do.
+/// While the second one is held, no port is opened.
 struct StickyKind(Brake, Brake);
 
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Receive for Sticky {
         Ok(RxReport::default())
     }
 
-    /// The worker comes back at once, and so stands here soon after the brake is held.
+    /// The worker steps again at once, and so blocks here soon after the brake is held.
     fn deadline(&self) -> Option<Nanos> {
         Some(0)
     }
@@ -113,18 +113,19 @@ impl PollTransmit for Sticky {
     }
 }
 
-/// The manager's end.
+/// The manager's end of the socket.
 struct Manager(UnixDatagram);
 
 impl Manager {
-    /// The next message.
+    /// Returns the next message.
     fn hears(&self) -> String {
         let mut bytes = [0; 4096];
         let n = self.0.recv(&mut bytes).unwrap();
         String::from_utf8(bytes[..n].to_vec()).unwrap()
     }
 
-    /// The next message that begins so; those before it are of the kind that may come at any time.
+    /// Returns the next message that starts like this; the messages before it are of the kind that
+    /// may come at any time.
     fn waits_for(&self, start: &str) -> String {
         loop {
             let message = self.hears();
@@ -171,7 +172,7 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     assert_eq!(ready, "READY=1\nSTATUS=2 ports, 1 route; 0 frames received");
     manager.waits_for("WATCHDOG=1\nSTATUS=2 ports, 1 route; 0 frames received");
 
-    // The control thread lives on; it must not speak for the worker.
+    // The control thread still runs; it must not report that the worker is alive.
     let held = brake.lock().unwrap();
     manager.waits_for("STATUS=the worker does not answer");
     for _ in 0..3 {
@@ -192,7 +193,7 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     let ready = manager.waits_for("READY=1\n");
     let refused = "; the last reload was refused";
     assert!(ready.ends_with(refused), "{ready}");
-    // It is said for as long as it is so.
+    // The status reports it for as long as it is true.
     let alive = manager.waits_for("WATCHDOG=1\n");
     assert!(alive.ends_with(refused), "{alive}");
     std::fs::write(at("g.toml"), &text).unwrap();

@@ -1,15 +1,15 @@
-//! What many round trips say together, in bounded memory.
+//! Statistics of many round trips, in bounded memory.
 
 use frame::Nanos;
 
-/// So many durations are kept exactly; more are counted in bins.
+/// The number of durations that are kept exactly; further ones are counted in bins.
 const EXACT: usize = 1 << 20;
 
-/// A bin is at most this part of what is in it: 1/1024.
+/// The width of a bin is at most 2^-FINE, 1/1024, of the values in it.
 const FINE: u32 = 10;
 
-/// Durations of round trips. Count, least, mean and greatest are always exact; quantiles are exact
-/// for the first 1 048 576, and then right within a thousandth.
+/// The durations of round trips. Count, minimum, mean and maximum are always exact; quantiles are
+/// exact for the first 1 048 576 round trips, and beyond that accurate to within a thousandth.
 #[derive(Clone, Debug, Default)]
 pub struct RoundTrips {
     count: u64,
@@ -18,12 +18,12 @@ pub struct RoundTrips {
     max: Nanos,
     last: Nanos,
     exact: Vec<Nanos>,
-    /// Counts by [`bin`]; empty as long as `exact` has room.
+    /// Counts by [`bin`]; empty as long as `exact` has space.
     bins: Vec<u64>,
 }
 
-/// The bin of a duration: every one below 2^FINE has its own, and above, every power of two has
-/// 2^FINE of them.
+/// Returns the bin of a duration: every duration below 2^FINE has its own bin, and above that,
+/// every power of two has 2^FINE bins.
 fn bin(duration: Nanos) -> usize {
     let bits = Nanos::BITS - duration.leading_zeros();
     let coarse = bits.saturating_sub(FINE + 1);
@@ -31,7 +31,7 @@ fn bin(duration: Nanos) -> usize {
     usize::try_from(place).unwrap_or(usize::MAX)
 }
 
-/// The least duration of a bin.
+/// Returns the smallest duration of a bin.
 fn least(bin: usize) -> Nanos {
     let bin = bin as u64;
     let coarse = (bin >> FINE).saturating_sub(1);
@@ -39,7 +39,7 @@ fn least(bin: usize) -> Nanos {
 }
 
 impl RoundTrips {
-    /// With room for a million round trips, so that nothing is allocated on the way.
+    /// Reserves memory for a million round trips, so that nothing is allocated during the run.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -48,7 +48,7 @@ impl RoundTrips {
         }
     }
 
-    /// One more.
+    /// Adds a duration.
     pub fn add(&mut self, duration: Nanos) {
         self.min = if self.count == 0 {
             duration
@@ -78,31 +78,31 @@ impl RoundTrips {
         }
     }
 
-    /// How many.
+    /// Returns the number of round trips.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The shortest, ns; 0 without any.
+    /// Returns the shortest duration, ns; 0 if there are none.
     #[must_use]
     pub const fn min(&self) -> Nanos {
         self.min
     }
 
-    /// The longest, ns.
+    /// Returns the longest duration, ns.
     #[must_use]
     pub const fn max(&self) -> Nanos {
         self.max
     }
 
-    /// The last one, ns.
+    /// Returns the last duration, ns.
     #[must_use]
     pub const fn last(&self) -> Nanos {
         self.last
     }
 
-    /// The mean, ns, rounded down; 0 without any.
+    /// Returns the mean duration, ns, rounded down; 0 if there are none.
     #[must_use]
     pub fn mean(&self) -> Nanos {
         let mean = self.sum.checked_div(u128::from(self.count));
@@ -110,14 +110,14 @@ impl RoundTrips {
             .unwrap_or(0)
     }
 
-    /// Are the quantiles exact?
+    /// Returns whether the quantiles are exact.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.bins.is_empty()
     }
 
-    /// Durations of nearest rank for these shares in thousandths (above 1000 counts as 1000), ns;
-    /// `None` without any.
+    /// Returns the durations of nearest rank for these shares in thousandths (values above 1000
+    /// count as 1000), ns; `None` if there are none.
     #[must_use]
     pub fn quantiles<const N: usize>(&self, permille: [u64; N]) -> Option<[Nanos; N]> {
         if self.count == 0 {
@@ -147,8 +147,9 @@ impl RoundTrips {
         self.max
     }
 
-    /// How many fall into each bin of `width` ns (0 counts as 1), ascending, without empty ones:
-    /// start of the bin and count. Where quantiles are not exact, neither are the bins' edges.
+    /// Returns the number of durations in each bin of `width` ns (0 counts as 1), ascending,
+    /// without empty bins: the start of the bin and the count. If quantiles are not exact, the
+    /// bins' edges are not exact either.
     #[must_use]
     pub fn histogram(&self, width: Nanos) -> Vec<(Nanos, u64)> {
         let width = width.max(1);
@@ -207,7 +208,7 @@ mod tests {
         let mut trips = RoundTrips::new();
         let all = EXACT as u64 + 500_000;
         for n in 0..all {
-            // In no order.
+            // In a shuffled order.
             trips.add(200_000 + n.wrapping_mul(7_919) % all);
         }
         assert!(!trips.is_exact());

@@ -1,16 +1,16 @@
-//! Round trips: a *master* sends a frame, a *slave* answers it, and the master says how long that
-//! took (drivers-2009 §3.1, whose tool is called canping). It works over every kind of port, and so
-//! over every kind of driver.
+//! Round trips: a *master* sends a frame, a *slave* answers it, and the master measures how long
+//! that took (drivers-2009 §3.1, whose tool is called canping). It works over every kind of port,
+//! and so over every kind of driver.
 //!
-//! * [`Plan`]: what is sent, how often, and how long an answer is waited for.
-//! * [`Master`], [`Slave`]: what each does when it is asked; time is passed in by a clock, so that
-//!   tests run in virtual time.
-//! * [`RoundTrips`]: the figures of a master, exact for the first million, in bounded memory.
+//! * [`Plan`]: the frames to send, the period, and the timeout for an answer.
+//! * [`Master`], [`Slave`]: one step of each; a clock passes the time in, so that tests run in
+//!   virtual time.
+//! * [`RoundTrips`]: the statistics of a master, exact for the first million, in bounded memory.
 //! * [`Party`], [`play`]: masters and slaves with their ports, in threads that wait.
 //! * [`results`]: every round trip for `probe`'s file.
 //!
-//! What is measured is what an application sees: from just before the call that sends to just
-//! after the call that brings the answer. Both frames' time on the bus is in it.
+//! The measured time is the time that an application sees: from just before the call that sends to
+//! just after the call that returns the answer. It includes the time of both frames on the bus.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -40,11 +40,11 @@ pub use stop::Stop;
 
 use frame::Nanos;
 
-/// When a master or a slave wants to be asked again, if nothing comes before.
+/// The time of the next step of a master or a slave, if no frame comes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// At this time at the latest; `None`: when a frame comes.
     At(Option<Nanos>),
-    /// Never: it has done all that it was to do.
+    /// Never: its work is complete.
     Done,
 }

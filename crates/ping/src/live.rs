@@ -1,10 +1,10 @@
-//! What a master did so far, for a display beside it.
+//! The progress of a master, for a display during the run.
 
 use crate::RoundTrip;
 use frame::Nanos;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a master did so far, for a display: written by its thread, read by another.
+/// The progress of a master, for a display: written by the master's thread, read by another.
 #[derive(Debug, Default)]
 pub struct Live {
     answered: AtomicU64,
@@ -33,19 +33,20 @@ impl Live {
         self.answered.fetch_add(1, Ordering::Release);
     }
 
-    /// Round trips with an answer.
+    /// Returns the number of round trips with an answer.
     #[must_use]
     pub fn answered(&self) -> u64 {
         self.answered.load(Ordering::Acquire)
     }
 
-    /// Round trips without.
+    /// Returns the number of round trips without an answer.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// The shortest, the last, the mean and the longest so far, ns; 0 without any.
+    /// Returns the shortest, the last, the mean and the longest duration so far, ns; 0 if there are
+    /// none.
     #[must_use]
     pub fn figures(&self) -> [Nanos; 4] {
         let answered = self.answered();

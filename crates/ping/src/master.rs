@@ -1,4 +1,4 @@
-//! Who asks and takes the time.
+//! The master: sends frames and measures the time to their answers.
 
 use crate::slave::{BUDGET, only, take};
 use crate::{Next, Plan, number};
@@ -6,54 +6,56 @@ use frame::{Frame, Nanos};
 use port::{Interest, Outgoing, PortError, Receive, Refused, Transmit};
 use std::collections::VecDeque;
 
-/// How many of the last lost round trips are remembered, to know a late answer from a strange one.
+/// The number of last lost round trips that are remembered, to distinguish a late answer from a
+/// strange one.
 const REMEMBERED: usize = 64;
 
-/// How long a master waits before it asks a port again that had no room or was down, ns.
+/// The time that a master waits before it retries a port that had no space or was down, ns.
 const AGAIN: Nanos = 1_000_000;
 
-/// One round trip, when it has come to its end.
+/// One completed round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Its number, from 0.
     pub number: u64,
-    /// When the call that sent it began.
+    /// The time at which the call that sent it began.
     pub sent: Nanos,
-    /// When the call that brought the answer had returned; `None`: no answer in time.
+    /// The time at which the call that returned the answer had returned; `None`: no answer in time.
     pub answered: Option<Nanos>,
 }
 
 impl RoundTrip {
-    /// How long it took, ns.
+    /// Returns its duration, ns.
     #[must_use]
     pub fn duration(&self) -> Option<Nanos> {
         Some(self.answered?.saturating_sub(self.sent))
     }
 }
 
-/// What a master counted. `sent = answered + lost`, and one more while it waits.
+/// The counters of a master. `sent = answered + lost`, and one more while it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Frames sent.
     pub sent: u64,
     /// Round trips with an answer in time.
     pub answered: u64,
-    /// Round trips without.
+    /// Round trips without an answer in time.
     pub lost: u64,
-    /// Of the lost ones, those whose answer came after its time.
+    /// Lost round trips whose answer came too late.
     pub late: u64,
-    /// Answers with a number that is not waited for: a second answer, or somebody else's.
+    /// Answers with an unexpected number: a second answer, or the frame of another node.
     pub strange: u64,
-    /// Times that a frame could not be sent and was tried again: no room, or the interface down.
+    /// Number of times that a frame could not be sent and was tried again: no space, or the
+    /// interface down.
     pub stalled: u64,
-    /// Round trips that were given up because their frame could not be sent within the time in
-    /// which an answer would have been waited for. They are not among those sent.
+    /// Round trips that were given up because their frame could not be sent within the timeout for
+    /// an answer. They are not counted as sent.
     pub unsent: u64,
-    /// Places of the period that passed while an answer was waited for.
+    /// Slots of the period that passed while the master waited for an answer.
     pub skipped: u64,
 }
 
-/// Sends, waits for the answer, sends the next.
+/// A master: sends a frame, waits for the answer, sends the next.
 #[derive(Debug)]
 pub struct Master {
     /// The port's name, for errors.
@@ -61,9 +63,9 @@ pub struct Master {
     plan: Plan,
     number: u64,
     waiting: Option<Waiting>,
-    /// When the next frame is due.
+    /// The time at which the next frame is due.
     due: Option<Nanos>,
-    /// Since when the port does not take it.
+    /// The time since which the port has refused it.
     refused_since: Option<Nanos>,
     lost: VecDeque<u64>,
     frames: Vec<Frame>,
@@ -78,7 +80,7 @@ struct Waiting {
 }
 
 impl Master {
-    /// A master on the port of this name, which begins at its first step.
+    /// Creates a master on the port of this name; it starts at its first step.
     #[must_use]
     pub fn new(port: impl Into<String>, plan: Plan) -> Self {
         Self {
@@ -95,27 +97,28 @@ impl Master {
         }
     }
 
-    /// What it wants to receive.
+    /// Returns the frames that it wants to receive.
     #[must_use]
     pub fn interest(&self) -> Interest {
         only(self.plan.answer)
     }
 
-    /// What it counted so far.
+    /// Returns its counters so far.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Sends no more frames; the answer that it waits for may still come.
+    /// Sends no more frames from now on; the answer that it waits for may still come.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Takes what has come and sends what is due. Each round trip that ends goes to `sink`.
+    /// Takes the frames that have come and sends the frame that is due. Each round trip that ends
+    /// is passed to `sink`.
     ///
     /// # Errors
-    /// [`PortError`] where the port cannot go on, or cannot carry such frames.
+    /// [`PortError`] if the port cannot go on, or cannot carry such frames.
     pub fn step(
         &mut self,
         receive: &mut dyn Receive,
@@ -149,7 +152,7 @@ impl Master {
             });
         }
         if let Some(waiting) = self.waiting {
-            // What the port held at first may leave now.
+            // Frames that the port held at first may leave now.
             transmit.flush(now)?;
             let end = waiting.sent.saturating_add(timeout);
             return Ok(Next::At(Some(if report.more { 0 } else { end })));
@@ -164,7 +167,7 @@ impl Master {
         self.send(due, transmit, clock, sink)
     }
 
-    /// Sends the next frame, and says when its answer will be lost.
+    /// Sends the next frame, and returns the time at which its answer will count as lost.
     fn send(
         &mut self,
         due: Nanos,
@@ -195,7 +198,7 @@ impl Master {
                 transmit.flush(sent)?;
                 let since = *self.refused_since.get_or_insert(sent);
                 if sent >= since.saturating_add(self.plan.timeout) {
-                    // An interface may stay down for ever, and its user is to hear of it.
+                    // An interface may stay down for ever, and its user must be notified.
                     self.refused_since = None;
                     self.counts.unsent += 1;
                     self.number += 1;
@@ -226,8 +229,8 @@ impl Master {
         }
     }
 
-    /// The first place of the period after this frame. Places that an answer used up are taken off
-    /// when it has come: see [`Self::answer`].
+    /// Returns the first slot of the period after this frame. Slots that passed during the wait for
+    /// an answer are skipped when it has come: see [`Self::answer`].
     fn next_place(&self, due: Nanos, sent: Nanos) -> Nanos {
         if self.plan.period == 0 {
             sent
@@ -236,7 +239,7 @@ impl Master {
         }
     }
 
-    /// Looks at an answer that has come.
+    /// Handles an answer that has come.
     fn answer(&mut self, frame: &Frame, now: Nanos, sink: &mut dyn FnMut(RoundTrip)) {
         let data = frame.data();
         if let Some(waiting) = self.waiting
@@ -258,8 +261,8 @@ impl Master {
         }
     }
 
-    /// Leaves out the places of the period that are past: frames that were held back would come in
-    /// a burst, which nobody asked for.
+    /// Skips the slots of the period that are past: frames that were held back would come in a
+    /// burst, which the plan does not ask for.
     fn skip(&mut self, now: Nanos) {
         if let (Some(due), 1..) = (self.due, self.plan.period)
             && let Some(behind) = now.checked_sub(due)
@@ -277,7 +280,7 @@ mod tests {
     use crate::plan::tests::plan;
     use crate::test_port::Pair;
 
-    /// A master on a port, with what it said.
+    /// A master on a port, with the round trips that it reported.
     struct Bench {
         master: Master,
         port: Pair,
@@ -320,7 +323,7 @@ mod tests {
         let mut bench = Bench::new(plan());
         assert_eq!(bench.step(1_000), Next::At(Some(1_001_000)));
         bench.answer(0);
-        // It has come, and the next one leaves at once.
+        // The answer has come, and the next frame leaves at once.
         assert_eq!(bench.step(3_000), Next::At(Some(1_003_000)));
         bench.answer(1);
         bench.step(4_000);
@@ -361,7 +364,7 @@ mod tests {
         assert_eq!(bench.step(10_999), Next::At(Some(11_000)));
         bench.step(11_000);
         bench.answer(1);
-        // Two places have passed: the third is used, late, and the next is again of the period.
+        // Two slots have passed: the third is used, late, and the next is again in the period.
         bench.step(35_000);
         assert_eq!(bench.master.counts().skipped, 1);
         bench.answer(2);
@@ -373,7 +376,7 @@ mod tests {
     fn what_does_not_come_is_lost_and_may_be_late() {
         let mut bench = Bench::new(plan());
         bench.step(0);
-        // Lost, and the next one leaves in the same step.
+        // The answer is lost, and the next frame leaves in the same step.
         assert_eq!(bench.step(1_000_000), Next::At(Some(2_000_000)));
         bench.answer(0);
         bench.answer(0);
@@ -395,7 +398,7 @@ mod tests {
         assert_eq!((counts.sent, counts.stalled), (1, 1));
     }
 
-    /// An interface that stays down ends no run by itself, but a run with a count ends.
+    /// An interface that stays down does not end a run on its own, but a run with a count ends.
     #[test]
     fn what_cannot_be_sent_in_time_is_given_up_and_counted() {
         let mut bench = Bench::new(plan());

@@ -1,17 +1,17 @@
-//! The number of a round trip in a payload: little-endian, in the first four bytes or as many as
-//! there are.
+//! The number of a round trip in a payload: little-endian, in the first four bytes, or in all bytes
+//! of a shorter payload.
 
-/// How many bytes the number takes at most.
+/// The maximum number of bytes for the number.
 const BYTES: usize = 4;
 
-/// Writes a number's low bytes.
+/// Writes the low bytes of a number.
 pub(crate) fn write(number: u64, data: &mut [u8]) {
     for (to, from) in data.iter_mut().take(BYTES).zip(number.to_le_bytes()) {
         *to = from;
     }
 }
 
-/// Whether a payload is of this round trip: without a payload any is.
+/// Returns whether a payload has the number of this round trip: an empty payload matches any.
 pub(crate) fn is(number: u64, data: &[u8]) -> bool {
     let bytes = number.to_le_bytes();
     data.iter().take(BYTES).zip(bytes).all(|(a, b)| *a == b)

@@ -1,4 +1,4 @@
-//! Masters and slaves with their ports, in threads that wait for them.
+//! Masters and slaves with their ports, in threads that wait for frames.
 
 use crate::player::{Player, Role};
 use crate::{Answered, Counts, Live, Next, Plan, RoundTrip, RoundTrips, Stop};
@@ -12,63 +12,64 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// What somebody on a port does.
+/// The role of a party on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Asks.
+    /// The master, which sends frames and waits for answers.
     Master,
-    /// Answers.
+    /// The slave, which answers.
     Slave,
 }
 
-/// Somebody on a port of their own.
+/// A master or a slave on a port of its own.
 pub struct Party {
     /// The port's name.
     pub name: String,
-    /// What it does.
+    /// Its role.
     pub part: Part,
-    /// Of a slave: of its master.
+    /// Its plan; for a slave, the plan of its master.
     pub plan: Plan,
     /// The port.
     pub halves: Halves,
 }
 
-/// How somebody ended.
+/// The result of a party.
 #[derive(Debug)]
 pub struct Played {
     /// The port's name.
     pub name: String,
-    /// What it did.
+    /// Its role.
     pub part: Part,
-    /// What it was to do.
+    /// Its plan.
     pub plan: Plan,
-    /// Of a master.
+    /// The counters, for a master.
     pub counts: Counts,
-    /// Of a master.
+    /// The round trips, for a master.
     pub trips: RoundTrips,
-    /// Of a master, where they were to be kept: each round trip.
+    /// Each round trip, for a master, if [`Settings::keep`] is not 0.
     pub kept: Vec<RoundTrip>,
-    /// Of a slave.
+    /// The counters, for a slave.
     pub answered: Answered,
-    /// What the port counted of its receiving side.
+    /// The port's counters of its receiving side.
     pub received: RxCounters,
-    /// What the port counted of its transmitting side.
+    /// The port's counters of its transmitting side.
     pub transmitted: TxCounters,
-    /// Why its port could not go on.
+    /// The error because of which its port could not go on.
     pub error: Option<PortError>,
 }
 
-/// How a run is to be.
+/// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// SCHED_FIFO with this priority, 1 to 99, for every thread.
+    /// The SCHED_FIFO priority of every thread, 1 to 99; `None` for ordinary scheduling.
     pub priority: Option<u8>,
-    /// So many round trips of each master are kept; 0: none.
+    /// The number of round trips of each master that are kept; 0: none.
     pub keep: usize,
 }
 
-/// Plays until all masters are through, or [`Stop::end`]. `live` has a place for each party. Gives
-/// how each ended, in the given order, and sentences on what the system did not allow.
+/// Runs until all masters are done, or until [`Stop::end`]. `live` has an entry for each party.
+/// Returns the result of each party, in the given order, and sentences on settings that the system
+/// did not allow.
 pub fn play(
     parties: Vec<Party>,
     settings: Settings,
@@ -95,8 +96,8 @@ pub fn play(
     for (place, party) in parties.into_iter().enumerate() {
         all.push((place, Player::new(party, settings, live.get(place))));
     }
-    // What has no descriptor can only be asked: by one thread, which asks it when another of its
-    // kind has done something.
+    // Ports without a descriptor can only be polled: by one thread, which polls each of them when
+    // another of them has done something.
     let (asked, waited): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, p)| !p.can_be_waited_for());
     let mut groups: Vec<Vec<(usize, Player<'_>)>> =
@@ -131,17 +132,17 @@ pub fn play(
     )
 }
 
-/// What the threads of a run share.
+/// The state that the threads of a run share.
 struct Run<'a> {
     settings: Settings,
     stop: &'a Stop,
-    /// Masters that are not through.
+    /// The number of masters that are not done.
     masters: AtomicUsize,
-    /// There is none, and slaves answer until they are told to end.
+    /// Set if there is no master: then slaves answer until the run is ended.
     alone: bool,
     start: Instant,
-    /// Nobody begins before all have the priority that they are to have: on a busy machine a thread
-    /// without one starts late, and the first frame would wait for it.
+    /// No party starts before all threads have their priority: on a busy machine a thread without
+    /// one starts late, and the first frame would wait for it.
     ready: Barrier,
 }
 
@@ -150,7 +151,7 @@ impl Run<'_> {
         Nanos::try_from(self.start.elapsed().as_nanos()).unwrap_or(Nanos::MAX)
     }
 
-    /// A thread's work.
+    /// Does the work of a thread.
     fn group(&self, mut group: Vec<(usize, Player<'_>)>) -> (Vec<(usize, Played)>, Option<String>) {
         let said = self.prepare();
         for (_, player) in &mut group {
@@ -189,7 +190,8 @@ impl Run<'_> {
         ))
     }
 
-    /// One step of one of them; `next` becomes the time at which somebody is to be asked again.
+    /// Does one step of a party; `next` becomes the earliest time at which a party needs its next
+    /// step.
     fn step(&self, player: &mut Player<'_>, next: &mut Option<Nanos>) {
         if player.done {
             return;
@@ -212,7 +214,7 @@ impl Run<'_> {
             Ok(Next::Done) => {}
             Err(error) => {
                 player.error = Some(error);
-                // Nobody waits for what cannot come any more.
+                // After an error no master waits for frames that cannot come any more.
                 self.stop.asked.set();
             }
         }
@@ -235,7 +237,7 @@ impl Run<'_> {
         };
         poll.clear();
         for flag in [&self.stop.asked, &self.stop.over] {
-            // Who was told need not be woken up by it again.
+            // A flag that is set need not wake up the thread again.
             if !flag.is_set() {
                 poll.add_fd(flag.fd.as_raw_fd(), true, false);
             }

@@ -1,64 +1,64 @@
-//! What a master sends.
+//! The plan of a master.
 
 use frame::wire::{self, BitRate};
 use frame::{CanId, Frame, LengthError, Nanos};
 
-/// The longest time that an answer can be waited for, and the longest period, ns: an hour.
+/// The longest timeout for an answer, and the longest period, ns: an hour.
 pub const LONGEST_TIMEOUT: Nanos = 3_600_000_000_000;
 
-/// What a master sends and its slave answers.
+/// The frames that a master sends and its slave answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The ID of what the master sends.
+    /// The ID of the frames that the master sends.
     pub id: CanId,
-    /// The ID of what the slave answers. It differs from `id`, but for `own`.
+    /// The ID of the slave's answers. It differs from `id`, unless `own` is set.
     pub answer: CanId,
-    /// Nobody answers: the master's port gives it back what it sends, at the end of frame. `answer`
-    /// is `id` then.
+    /// Set if there is no slave: the master's port returns the frame that it sends, at the end of
+    /// frame. `answer` is equal to `id` then.
     pub own: bool,
-    /// Payload bytes of both, 0 to 8, or to 64 with `fd`. The first four are the round trip's
-    /// number, as far as there is room for it.
+    /// The number of payload bytes of both frames, 0 to 8, or to 64 with `fd`. The first four are
+    /// the number of the round trip, as far as there is space for it.
     pub len: usize,
-    /// FD frames, with these flags (`flags::BRS`).
+    /// The flags of FD frames (`flags::BRS`); `None` for classic frames.
     pub fd: Option<u8>,
-    /// From one frame to the next, ns; 0: the next one when the answer has come.
+    /// The time from one frame to the next, ns; 0: the next one is sent when the answer has come.
     pub period: Nanos,
-    /// So many round trips; `None`: until somebody ends it.
+    /// The number of round trips; `None`: until the run is ended.
     pub count: Option<u64>,
-    /// An answer that has not come after this time is lost, ns, 1 to [`LONGEST_TIMEOUT`].
+    /// The time after which a missing answer counts as lost, ns, 1 to [`LONGEST_TIMEOUT`].
     pub timeout: Nanos,
 }
 
-/// Why a plan cannot be.
+/// The reason why a plan is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// An answer would be taken for a question.
+    /// An answer would be mistaken for a question.
     #[error("question and answer have the same ID, {0}: a slave could not tell them apart")]
     SameId(CanId),
-    /// What comes back is not what was sent.
+    /// The frame that comes back would not be the frame that was sent.
     #[error("a frame that comes back by itself has the ID with which it was sent, {0}")]
     OtherId(CanId),
-    /// No such payload.
+    /// There is no such payload length.
     #[error("{len} bytes of payload: {source}")]
     Length {
-        /// The payload that was asked for, bytes.
+        /// The requested payload length, bytes.
         len: usize,
-        /// What can be.
+        /// The error with the lengths that are possible.
         source: LengthError,
     },
-    /// No such time.
+    /// The timeout is out of range.
     #[error("the timeout must be 1 ns to 1 h")]
     Timeout,
-    /// No such time.
+    /// The period is out of range.
     #[error("the period must be at most 1 h")]
     Period,
 }
 
 impl Plan {
-    /// Checks it.
+    /// Checks the plan.
     ///
     /// # Errors
-    /// [`PlanError`] says what cannot be.
+    /// [`PlanError`] for a plan that is not possible.
     pub fn check(&self) -> Result<(), PlanError> {
         match (self.own, self.id == self.answer) {
             (false, true) => return Err(PlanError::SameId(self.id)),
@@ -76,10 +76,10 @@ impl Plan {
         self.frame(self.id, 0).map(|_| ()).map_err(length)
     }
 
-    /// The frame of this round trip with one of the two IDs.
+    /// Returns the frame of this round trip with one of the two IDs.
     pub(crate) fn frame(&self, id: CanId, number: u64) -> Result<Frame, LengthError> {
         let mut data = [0; 64];
-        // An impossible length is for the frame to refuse.
+        // An impossible length is refused by the frame's constructor.
         let data = data.get_mut(..self.len).unwrap_or_default();
         crate::number::write(number, data);
         if self.len > data.len() {
@@ -92,12 +92,12 @@ impl Plan {
     }
 }
 
-/// The least time that a round trip takes on a bus, ns: both frames from start of frame to end of
-/// frame, and the intermission between them; of a frame that comes back by itself the one frame.
-/// `None` for a bus on which frames take no time.
+/// Returns the minimum time of a round trip on a bus, ns: both frames from start of frame to end of
+/// frame, and the intermission between them; for a frame that comes back on its own, the one frame.
+/// Returns `None` for a bus on which frames take no time.
 ///
 /// drivers-2009 §3.1 has 241 µs for 8 bytes at 1 Mbit/s, with the stuff bits of one payload; this
-/// is exact for the first round trip's, whose number is 0.
+/// result is exact for the first round trip, whose number is 0.
 #[must_use]
 pub fn bus_time(plan: &Plan, rate: Option<BitRate>) -> Option<Nanos> {
     let rate = rate?;
@@ -108,8 +108,8 @@ pub fn bus_time(plan: &Plan, rate: Option<BitRate>) -> Option<Nanos> {
     Some(of(plan.id, true)? + of(plan.answer, false)?)
 }
 
-/// How long one of a round trip's frames is on the bus, ns, with the intermission after it if that
-/// is asked for.
+/// Returns the time that one frame of a round trip is on the bus, ns, with the intermission after
+/// it if `intermission` is set.
 pub(crate) fn on_the_bus(
     plan: &Plan,
     id: CanId,
@@ -175,8 +175,8 @@ pub(crate) mod tests {
 
     #[test]
     fn the_papers_bus_time() {
-        // 8 bytes at 1 Mbit/s: 108 bits and stuff bits; the paper's two frames have 119 bits
-        // each with end of frame.
+        // 8 bytes at 1 Mbit/s: 108 bits and stuff bits; the paper's two frames have 119 bits each
+        // with end of frame.
         let rate = BitRate::new(1_000_000, None).unwrap();
         let time = bus_time(&plan(), Some(rate)).unwrap();
         assert!(

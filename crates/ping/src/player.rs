@@ -8,7 +8,7 @@ use frame::Nanos;
 use port::{Halves, PortError};
 use std::io;
 
-/// Somebody who plays.
+/// A master or a slave during a run.
 pub(crate) struct Player<'a> {
     name: String,
     plan: Plan,
@@ -23,7 +23,7 @@ pub(crate) enum Role<'a> {
     Slave(Slave),
 }
 
-/// A master with what it measured.
+/// A master with its measurements.
 pub(crate) struct Asking<'a> {
     master: Master,
     trips: RoundTrips,
@@ -112,7 +112,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// When its port wants to be asked.
+    /// Returns the time at which its port wants to be polled.
     pub(crate) fn deadline(&self) -> Option<Nanos> {
         let (receive, transmit) = &self.halves;
         let held = transmit.counters().held > 0;

@@ -4,13 +4,13 @@ use frame::wire::BitRate;
 use linux::chardev::Device;
 use linux::link::Link;
 
-/// Paths below it are character devices, other names are interfaces.
+/// The prefix of the paths of character devices; other names are interfaces.
 const DEVICES: &str = "/dev/";
 
-/// The bit rates of an interface or a character device, as the kernel knows them.
+/// Returns the bit rates of an interface or a character device, as the kernel reports them.
 ///
-/// `None` where frames take no time (a virtual interface), where the kernel does not know the rate,
-/// and where `brs` asks for a data bit rate and there is none.
+/// Returns `None` if frames take no time (a virtual interface), if the kernel does not know the
+/// rate, or if `brs` asks for a data bit rate and there is none.
 #[must_use]
 pub fn bit_rate(name: &str, brs: bool) -> Option<BitRate> {
     let rate = if name.starts_with(DEVICES) {

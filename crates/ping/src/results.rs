@@ -1,5 +1,5 @@
-//! Every round trip as a row of `probe`'s results: drawn by `cangate report`, read by any data
-//! tool.
+//! Every round trip as a row of `probe`'s results: drawn by `cangate report`, and readable by any
+//! data tool.
 
 use crate::plan::on_the_bus;
 use crate::{Part, Played};
@@ -7,20 +7,21 @@ use frame::Kind;
 use frame::wire::BitRate;
 use probe::{Description, Incoming, Outgoing, Record, Results, Status};
 
-/// What the stamps of a round trip mark. No other results are described so.
+/// The events that the time stamps of a round trip mark. No other results have this description.
 pub const STAMP: &str =
     "just before the call that sends; just after the call that brings the answer";
 
-/// The entry of a description that says how long the first frame that came back by itself was on
+/// The entry of a description with the time that the first frame that came back on its own was on
 /// the bus, ns.
 pub const FRAME: &str = "own frame on the bus, ns";
 
-/// The rows of all masters. A row's latency is the round trip: what came in is the frame as it was
-/// sent, what went out is the answer, and no frame's duration is taken off.
+/// Returns the rows of all masters. The latency of a row is the round trip: the incoming frame is
+/// the frame as it was sent, the outgoing one is the answer, and no frame's duration is subtracted.
 ///
-/// Of a frame that comes back by itself ([`Plan::own`](crate::Plan::own)) it is what sending takes
-/// beside its time on the bus, which differs with the stuff bits of its number and is taken off;
-/// `rate` is the bus's, `None` where frames take no time.
+/// For a frame that comes back on its own ([`Plan::own`](crate::Plan::own)), the latency is the
+/// time that sending takes in addition to the frame's time on the bus, which differs with the stuff
+/// bits of its number and is subtracted; `rate` is the rate of the bus, `None` if frames take no
+/// time.
 #[must_use]
 pub fn of(played: &[Played], rate: Option<BitRate>, description: Description) -> Results {
     let mut results = Results {
@@ -83,7 +84,7 @@ pub fn of(played: &[Played], rate: Option<BitRate>, description: Description) ->
     results
 }
 
-/// What cannot be seen in the figures.
+/// Returns a description of the aspects that the figures cannot show.
 fn blind_spots(played: &[Played]) -> &'static str {
     if played.iter().any(|one| one.plan.own) {
         "the frame's time on the bus is taken off; what comes back is the driver's echo of the frame, which says that it was \
@@ -93,7 +94,7 @@ fn blind_spots(played: &[Played]) -> &'static str {
     }
 }
 
-/// The place of a name; it is added where it is not there.
+/// Returns the index of a name, which is added if it is missing.
 fn index(names: &mut Vec<String>, name: String) -> u16 {
     let place = names.iter().position(|known| *known == name);
     let place = place.unwrap_or_else(|| {

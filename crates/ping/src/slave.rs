@@ -1,17 +1,17 @@
-//! Who answers.
+//! The slave: answers frames.
 
 use crate::{Next, Plan};
 use frame::{CanId, Frame, FrameRef, Nanos};
 use port::{Ids, Interest, Outgoing, PortError, RawFilter, Receive, Refused, Transmit};
 
-/// How many frames are taken at once.
+/// The maximum number of frames that are taken at once.
 pub(crate) const BUDGET: usize = 16;
 
 /// All bits of an ID and the flags EFF and RTR; the error flag has no place in a filter
 /// (`uapi/linux/can.h`).
 const EXACTLY: u32 = 0xDFFF_FFFF;
 
-/// Answers every frame of one ID by a frame with the same payload and another ID.
+/// A slave: answers every frame of one ID with a frame with the same payload and another ID.
 #[derive(Debug)]
 pub struct Slave {
     id: CanId,
@@ -20,17 +20,17 @@ pub struct Slave {
     counts: Answered,
 }
 
-/// What a slave did.
+/// The counters of a slave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Frames answered.
     pub answered: u64,
-    /// Frames whose answer found no room in the port's queue, or an interface that is down.
+    /// Frames whose answer met a full queue of the port, or an interface that is down.
     pub unanswered: u64,
 }
 
 impl Slave {
-    /// The slave of a master with this plan.
+    /// Creates the slave of a master with this plan.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {
         Self {
@@ -41,22 +41,22 @@ impl Slave {
         }
     }
 
-    /// What it wants to receive.
+    /// Returns the frames that it wants to receive.
     #[must_use]
     pub fn interest(&self) -> Interest {
         only(self.id)
     }
 
-    /// What it did so far.
+    /// Returns its counters so far.
     #[must_use]
     pub const fn counts(&self) -> Answered {
         self.counts
     }
 
-    /// Answers what has come.
+    /// Answers the frames that have come.
     ///
     /// # Errors
-    /// [`PortError`] where the port cannot go on.
+    /// [`PortError`] if the port cannot go on.
     pub fn step(
         &mut self,
         receive: &mut dyn Receive,
@@ -86,7 +86,7 @@ impl Slave {
     }
 }
 
-/// The interest of who wants frames of one ID, whatever their kind.
+/// Returns the interest in frames of one ID, whatever their kind.
 pub(crate) fn only(id: CanId) -> Interest {
     Interest {
         ids: Ids::Filters(vec![RawFilter {
@@ -106,7 +106,7 @@ pub(crate) fn take(
     frames: &mut Vec<Frame>,
 ) -> Result<port::RxReport, PortError> {
     receive.receive(now, BUDGET, &mut |received| {
-        // A port may hand over more than was asked for.
+        // A port may deliver more than was asked for.
         if received.frame.id() == id
             && let Some(frame) = Frame::from_view(received.frame)
         {

@@ -1,20 +1,20 @@
-//! How a run is ended, from another thread.
+//! Ending a run from another thread.
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// By which a run is ended.
+/// A handle that ends a run.
 #[derive(Debug)]
 pub struct Stop {
-    /// Masters send nothing more.
+    /// Set when masters must send nothing more.
     pub(crate) asked: Flag,
-    /// Slaves answer nothing more.
+    /// Set when slaves must answer nothing more.
     pub(crate) over: Flag,
 }
 
-/// Something that has happened or not, which wakes up who waits.
+/// A flag that wakes up the threads that wait for it.
 #[derive(Debug)]
 pub(crate) struct Flag {
     set: AtomicBool,
@@ -31,7 +31,7 @@ impl Flag {
 
     pub(crate) fn set(&self) {
         self.set.store(true, Ordering::SeqCst);
-        // It stays readable: nobody reads it.
+        // The eventfd stays readable: no thread reads it.
         let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
     }
 
@@ -41,7 +41,7 @@ impl Flag {
 }
 
 impl Stop {
-    /// For one run.
+    /// Creates a handle for one run.
     ///
     /// # Errors
     /// The process has no descriptor left.

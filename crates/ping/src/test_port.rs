@@ -1,4 +1,4 @@
-//! A port for tests: frames that wait, frames that were sent.
+//! A port for tests: frames to receive, and frames that were sent.
 
 use frame::{Frame, Nanos};
 use port::{
@@ -7,7 +7,7 @@ use port::{
 };
 use std::collections::VecDeque;
 
-/// Both halves and what is in them.
+/// Both halves and their frames.
 #[derive(Default)]
 pub(crate) struct Pair {
     pub(crate) incoming: Waiting,
@@ -30,7 +30,7 @@ impl Pair {
         &self.transmit.frames
     }
 
-    /// Was each frame to be seen on its own interface?
+    /// Returns whether each frame was sent with a request to appear on its own interface.
     pub(crate) fn asked_for_echo(&self) -> bool {
         self.transmit.echo
     }
@@ -40,7 +40,7 @@ impl Pair {
     }
 }
 
-/// Frames that wait.
+/// Frames to receive.
 #[derive(Default)]
 pub(crate) struct Waiting(VecDeque<Frame>);
 

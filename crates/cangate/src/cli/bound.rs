@@ -28,8 +28,7 @@ pub(crate) struct Bound {
     pub(crate) from_log: Option<PathBuf>,
     /// Print a message set from this DBC: its messages with their senders and cycle times.
     ///
-    /// A message of which the file does not say how often it comes is a comment, which says what is
-    /// missing.
+    /// A message whose period is not in the file becomes a comment that states what is missing.
     ///
     /// Example: cangate bound --from-dbc body.dbc > set.toml
     #[arg(
@@ -40,7 +39,7 @@ pub(crate) struct Bound {
     pub(crate) from_dbc: Option<PathBuf>,
     /// With --from-log and --from-dbc: the bit rate of the buses; 500k/2M for FD.
     ///
-    /// A log does not have it: 500k is taken. A DBC can have it.
+    /// A log does not contain it: 500k is assumed. A DBC can contain it.
     #[arg(long, value_name = "RATE")]
     pub(crate) bitrate: Option<String>,
     /// With --from-log and --gateway: a port that is not of kind "bus", the log's interface on
@@ -62,11 +61,11 @@ pub(crate) struct Bound {
     /// `cangate bench` and `cangate lab measure` measure it. Example: --gateway-delay 50us
     #[arg(long, value_name = "TIME", requires = "gateway", value_parser = time)]
     pub(crate) gateway_delay: Option<u64>,
-    /// Take the longest latency of these results for the most time that the gateway itself takes.
+    /// Use the longest latency of these results as the most time that the gateway itself takes.
     ///
     /// `cangate bench --out` and `cangate lab measure --out` write such results: of the same
-    /// gateway, at the place where its routes run, one frame at a time. What was measured is no
-    /// bound; the output says where the figure is from.
+    /// gateway, in the data path where its routes run, one frame at a time. A measured time is no
+    /// bound; the output states where it comes from.
     #[arg(
         long,
         value_name = "RESULTS",
@@ -74,15 +73,15 @@ pub(crate) struct Bound {
         conflicts_with = "gateway_delay"
     )]
     pub(crate) gateway_delay_from: Option<PathBuf>,
-    /// Hold each frame of these results against its bound; the gateway was that of the file.
+    /// Compare each frame of these results with its bound; the gateway was that of the file.
     ///
     /// `cangate demo --out`, `cangate bench --out` and `cangate lab measure --out` write such
     /// results. A port of the results is the port of the gateway file with its name, or the only
-    /// one on the bus with its name; --port says which one another name means. A latency is from
-    /// the end of frame in to the start of frame out.
+    /// one on the bus with its name; --port assigns other names. A latency is from the end of frame
+    /// in to the start of frame out.
     #[arg(long, value_name = "RESULTS", requires = "gateway", conflicts_with_all = ["json", "witness"])]
     pub(crate) check: Option<PathBuf>,
-    /// With --check: what the results call NAME is this port of the gateway file, or its bus.
+    /// With --check: the name NAME in the results means this port of the gateway file, or its bus.
     ///
     /// The timed bench of the lab calls its buses "bus 0" and "bus 1". Example: --port "bus
     /// 1=to_logger"
@@ -91,37 +90,37 @@ pub(crate) struct Bound {
     /// Print JSON: all parts of each bound, in ns.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also say how much more often messages and errors may come, and how low bit rates may be,
+    /// Also print how much more often messages and errors may come, and how low bit rates may be,
     /// until a deadline can be missed.
     #[arg(long, conflicts_with_all = ["json", "witness"])]
     pub(crate) margin: bool,
-    /// Write bound.html into this folder: a page that shows what each bound consists of, in any
+    /// Write bound.html into this folder: a page that shows the parts of each bound, in any
     /// browser.
     ///
-    /// With --check it shows beside each bound what was measured, with --margin also how much worse
-    /// it may become. It needs no network, and can be sent on its own.
+    /// With --check it also shows the measured latencies next to each bound, with --margin also how
+    /// much worse it may become. It needs no network, and can be sent on its own.
     #[arg(long, value_name = "DIR", conflicts_with = "witness")]
     pub(crate) report: Option<PathBuf>,
-    /// Find releases that make this message wait as long as its bound says, and replay them on a
+    /// Find releases that make this message wait as long as its bound, and replay them on a
     /// simulated bus.
     ///
-    /// ID, or BUS:ID if several buses have it. In order of priority they are constructed. For
-    /// queues in order of arrival, and for what a gateway sends on, a search says how near it came.
-    /// Examples: --witness 100, --witness body:18FEF100
+    /// ID, or BUS:ID if several buses have it. For queues in order of priority, the releases are
+    /// constructed. For queues in order of arrival, and for messages that a gateway sends on, a
+    /// search reports how near it came. Examples: --witness 100, --witness body:18FEF100
     #[arg(long, value_name = "ID", conflicts_with = "json")]
     pub(crate) witness: Option<String>,
     /// Write these releases as a candump log; its interfaces have the names of the buses.
     #[arg(long, value_name = "FILE", requires = "witness")]
     pub(crate) out: Option<PathBuf>,
-    /// How many scenarios a search for --witness may simulate.
+    /// Maximum number of scenarios that a search for --witness may simulate.
     #[arg(long, value_name = "N", default_value_t = 2_000, requires = "witness")]
     pub(crate) plays: u32,
-    /// Seed of the search for --witness; the same seed finds the same.
+    /// Seed of the search for --witness; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "witness")]
     pub(crate) seed: u64,
 }
 
-/// A port, its bus and its transmit buffers.
+/// Parses a port, its bus and its number of transmit buffers.
 fn buffers(text: &str) -> Result<(String, String, NonZeroU8), String> {
     let parts = text.rsplit_once('=').and_then(|(names, n)| {
         let (port, bus) = names.split_once(':')?;
@@ -135,7 +134,7 @@ fn buffers(text: &str) -> Result<(String, String, NonZeroU8), String> {
     }
 }
 
-/// A port of results, and what it is in the gateway file.
+/// Parses a port name of results, and the port of the gateway file that it means.
 fn renamed(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, port)) if !name.is_empty() && !port.is_empty() => {
@@ -147,7 +146,7 @@ fn renamed(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A time, in ns.
+/// Parses a time, in ns.
 fn time(text: &str) -> Result<u64, String> {
     config::duration(text).map_err(|error| format!("{error}: {}", error.hint))
 }

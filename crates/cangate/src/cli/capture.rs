@@ -8,21 +8,22 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Capture {
-    /// The interfaces and character devices, each with filters behind it as candump has them:
+    /// The interfaces and character devices, each followed by filters in candump's syntax:
     /// can0,123:7FF,400~700.
     ///
     /// A character device is a path such as /dev/can0. `any` is every CAN interface, also those
     /// that appear later, and no character device.
     #[arg(value_name = "IFACE|DEVICE[,FILTER]…", required = true)]
     pub(crate) interfaces: Vec<String>,
-    /// The file to write; its ending says the format: .log (candump), .asc, .pcapng, .parquet.
+    /// The file to write; its extension selects the format: .log (candump), .asc, .pcapng,
+    /// .parquet.
     ///
-    /// With .gz or .zst behind it, as in .log.gz, it is compressed, except Parquet, which is by
-    /// itself. `-` is standard output. A file of this name that is there already is kept: it gets a
+    /// With .gz or .zst appended, as in .log.gz, it is compressed, except Parquet, which is
+    /// compressed already. `-` is standard output. An existing file of this name is kept: it gets a
     /// number (drive.000001.log).
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// The format, where the file's name does not say it.
+    /// The format, if the file's name does not select it.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) format: Option<Format>,
     #[command(flatten, next_help_heading = "Which frames")]
@@ -56,7 +57,7 @@ with interfaces and character devices together 400 ms.
 Exit status: 0: nothing was lost; 1: it could not be recorded; 2: the options are wrong; 3: frames
 were lost, the summary says how many and where; 4: standard output was closed.";
 
-/// In which form frames are written.
+/// The format of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Format {
     /// candump's log format.
@@ -84,68 +85,68 @@ impl From<Format> for Form {
 pub(crate) struct Which {
     /// Record only frames with these IDs: 123, 200-2FF, 100:700, !123; can be given several times.
     ///
-    /// A frame is recorded if any of the filters lets it pass. The kernel filters.
+    /// A frame is recorded if any of the filters lets it pass. The kernel does the filtering.
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub(crate) filter: Vec<String>,
     /// Do not record the controllers' error frames.
     #[arg(long)]
     pub(crate) no_error_frames: bool,
-    /// Tell received frames from those that this machine sent.
+    /// Distinguish received frames from those that this machine sent.
     ///
-    /// Text lines end in R or T as candump -x writes them; in pcapng and Parquet it stands with the
-    /// frame. For interfaces it needs CAP_BPF, and memory of about the size of --ring; of character
-    /// devices the driver tells it.
+    /// Text lines end in R or T as candump -x writes them; in pcapng and Parquet the direction is
+    /// stored with the frame. For interfaces it needs CAP_BPF, and memory of about the size of
+    /// --ring; for character devices the driver reports it.
     #[arg(short = 'x', long)]
     pub(crate) direction: bool,
-    /// Whose time stamps.
+    /// Source of the time stamps.
     #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Stamps::Kernel)]
     pub(crate) stamps: Stamps,
 }
 
-/// Whose time stamps.
+/// Source of the time stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Stamps {
-    /// The kernel's, when the driver hands over the frame; Unix time. Character devices have only
-    /// these.
+    /// The kernel, when the driver hands over the frame; Unix time. Character devices have only
+    /// this.
     Kernel,
-    /// The controller's where the driver has them, with the controller's epoch; else the kernel's.
+    /// The controller if the driver supports it, with the controller's epoch; otherwise the kernel.
     Hardware,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Files {
-    /// Go on in a new file after so many bytes or so much time, or both: 100M, 1h, 100M,1h.
+    /// Continue in a new file after this size or time, or both: 100M, 1h, 100M,1h.
     ///
-    /// The file that is complete gets a number: drive.000001.log is the oldest.
+    /// A complete file gets a number: drive.000001.log is the oldest.
     #[arg(long, value_name = "SIZE|TIME", value_parser = rotate)]
     pub(crate) rotate: Option<Rotate>,
-    /// Keep at most so many complete files; older ones are removed.
+    /// Keep at most this many complete files; older ones are removed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) files: Option<u32>,
-    /// End after so many frames.
+    /// Stop after this many frames.
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// End after so long: 10s, 5min.
+    /// Stop after this time: 10s, 5min.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) duration: Option<Duration>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Keep {
-    /// Keep the frames of so long in memory, and write them when a trigger comes.
+    /// Keep the frames of this time span in memory, and write them when a trigger comes.
     ///
     /// Each trigger begins a file with a number: fault.000001.log. A trigger that comes while a
     /// file is written extends that file.
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trigger", conflicts_with = "rotate")]
     pub(crate) keep: Option<Duration>,
-    /// What triggers, separated by commas: IDs (123, 200-2FF), IDs with the begin of the payload
+    /// The triggers, separated by commas: IDs (123, 200-2FF), IDs with the start of the payload
     /// (7E8#037FX1, X is any digit), `error` (any error frame), `signal` (SIGUSR1).
     #[arg(long, value_name = "LIST", value_parser = Triggers::read, requires = "keep")]
     pub(crate) trigger: Vec<Triggers>,
-    /// Write so much time behind a trigger, too.
+    /// Also write the frames of this time span after a trigger.
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s", requires = "keep")]
     pub(crate) after: Duration,
-    /// Bytes of memory for the time before a trigger; the oldest frames go first.
+    /// Bytes of memory for the frames before a trigger; the oldest frames are dropped first.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "256MiB", requires = "keep")]
     pub(crate) memory: u64,
 }
@@ -162,12 +163,12 @@ pub(crate) struct Memory {
     /// output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say only errors and remarks: no rates and no summary.
+    /// Print only errors and remarks: no rates and no summary.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// When a new file begins.
+/// The conditions for a new file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rotate {
     pub(crate) size: Option<u64>,

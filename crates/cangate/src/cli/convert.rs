@@ -11,26 +11,28 @@ pub(crate) struct Convert {
     /// The log to read; `-` is standard input.
     ///
     /// candump -L or -t (a, d, z, A; with -x or without), Vector ASC, PEAK TRC, pcapng or pcap,
-    /// also packed by gzip or zstd. Its beginning says the format, not its name.
+    /// also compressed by gzip or zstd. The format is recognized by the contents, not by the name.
     #[arg(value_name = "IN")]
     pub(crate) input: PathBuf,
-    /// The file to write; its ending says the format: .log (candump), .asc, .pcapng, .parquet.
+    /// The file to write; its extension selects the format: .log (candump), .asc, .pcapng,
+    /// .parquet.
     ///
-    /// With .gz or .zst behind it, as in .log.gz, it is compressed, except Parquet, which is by
-    /// itself. `-` is standard output.
+    /// With .gz or .zst appended, as in .log.gz, it is compressed, except Parquet, which is
+    /// compressed already. `-` is standard output.
     #[arg(value_name = "OUT")]
     pub(crate) output: PathBuf,
     /// The format of IN: log, candump, candump-zero, candump-delta, asc, trc, pcapng or pcap.
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) from: Option<From>,
-    /// The format of OUT, where its name does not say it.
+    /// The format of OUT, if its name does not select it.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) to: Option<To>,
-    /// Write nine digits of a second into a candump log; six are usual, and what else is there is
-    /// cut off.
+    /// Write nine digits of a second into a candump log; six are usual, and further digits are cut
+    /// off.
     #[arg(long)]
     pub(crate) nanoseconds: bool,
-    /// Stop at the first bad line of IN, and at the first frame that OUT cannot have as it was.
+    /// Stop at the first bad line of IN, and at the first frame that OUT cannot represent
+    /// unchanged.
     #[arg(long)]
     pub(crate) strict: bool,
     /// Replace OUT if it exists.

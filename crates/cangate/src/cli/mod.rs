@@ -78,10 +78,10 @@ pub(crate) enum Command {
     #[cfg(feature = "ping")]
     Ping(Box<ping::Ping>),
     /// Record CAN interfaces to candump text, Vector ASC, pcapng or Parquet, with an exact count of
-    /// what was lost.
+    /// the frames that were lost.
     #[cfg(feature = "capture")]
     Capture(Box<capture::Capture>),
-    /// Convert a log: any format that is read into candump's, Vector ASC, pcapng or Parquet.
+    /// Convert a log of any format that cangate reads to candump's, Vector ASC, pcapng or Parquet.
     #[cfg(feature = "capture")]
     Convert(convert::Convert),
     /// cangate-lab: run commands and experiments on real kernels in virtual machines.
@@ -107,8 +107,8 @@ pub(crate) enum Command {
     /// Write the man pages into a folder.
     #[cfg(feature = "man")]
     Man(Man),
-    /// Hand a PCI card back to its driver when standard input ends. The gateway starts this by
-    /// itself.
+    /// Hand a PCI card back to its driver when standard input ends. The gateway starts this on its
+    /// own.
     #[cfg(feature = "direct")]
     #[command(hide = true, name = port::direct::keeper::COMMAND)]
     KeepCard(KeepCard),
@@ -138,7 +138,7 @@ pub(crate) struct KeepCard {
     /// The kernel's driver that is to get it; without one, none gets it.
     #[arg(long, value_name = "DRIVER")]
     pub(crate) driver: Option<String>,
-    /// How an interface of the card was set up.
+    /// The settings of an interface of the card.
     #[arg(long, value_name = "SETTINGS")]
     pub(crate) interface: Vec<port::direct::keeper::Interface>,
 }
@@ -148,9 +148,9 @@ pub(crate) struct KeepCard {
 pub(crate) struct Demo {
     /// Replay this log instead of the SAE class C messages.
     ///
-    /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also packed by gzip or zstd. `-` is
-    /// standard input. An interface that has the name of a bus of the gateway file is put on this
-    /// bus, the others on the buses that are left, in their order. Example: --log drive.log
+    /// candump -L or -t, Vector ASC, PEAK TRC, pcapng or pcap, also compressed by gzip or zstd. `-`
+    /// is standard input. An interface that has the name of a bus of the gateway file is put on
+    /// this bus, the others on the remaining buses, in their order. Example: --log drive.log
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
     /// Write report.html, results.parquet and outgoing.log into this folder.
@@ -197,21 +197,21 @@ pub(crate) struct Run {
     /// counters.
     #[arg(long)]
     pub(crate) persist: bool,
-    /// Say more on standard error.
+    /// Print more on standard error.
     ///
     /// Each port and each route with its data path and the reason, each change in the kernel, each
     /// route that a reload changes.
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Say only errors and warnings on standard error, and print no summary there.
+    /// Print only errors and warnings on standard error, and no summary.
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// How to write what the gateway says on standard error.
+    /// The format of the gateway's messages on standard error.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub(crate) log_format: LogFormat,
 }
 
-/// How `run` writes what it says on standard error.
+/// The format of the messages of `run` on standard error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum LogFormat {
     /// A line with a time stamp (UTC); for the journal of systemd a priority instead.
@@ -235,10 +235,10 @@ pub(crate) struct Check {
     port with kind = \"shm\" and device = \"ADDRESS\" (`lspci -d 1af4:1110`), or the driver kmod/shmcan."
 )]
 pub(crate) struct Shm {
-    /// Where the two connect; it is removed at the end.
+    /// The socket at which the two sides connect; it is removed at the end.
     #[arg(value_name = "SOCKET")]
     pub(crate) socket: PathBuf,
-    /// Frames that find room each way, rounded up.
+    /// Capacity in frames in each direction, rounded up.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) frames: u32,
 }
@@ -266,15 +266,15 @@ pub(crate) struct Stats {
 pub(crate) struct Watched {
     #[command(flatten)]
     pub(crate) stats: Stats,
-    /// Print rates, again and again: frames per second of each port and route.
+    /// Print rates repeatedly: frames per second of each port and route.
     ///
-    /// With --json, one object a line: `rates`, and the `counters` at their end.
+    /// With --json, one object per line: `rates`, and the `counters` at their end.
     #[arg(long)]
     pub(crate) watch: bool,
-    /// How long a rate is measured, for example 500ms or 10s.
+    /// The time over which a rate is measured, for example 500ms or 10s.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval, requires = "watch")]
     pub(crate) interval: Duration,
-    /// End after so many rates.
+    /// Stop after this many rates.
     #[arg(long, value_name = "N", requires = "watch")]
     pub(crate) count: Option<u64>,
 }
@@ -284,12 +284,12 @@ pub(crate) struct Watched {
 pub(crate) struct Top {
     #[command(flatten)]
     pub(crate) control: Control,
-    /// How long a rate is measured, for example 500ms or 10s.
+    /// The time over which a rate is measured, for example 500ms or 10s.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = interval)]
     pub(crate) interval: Duration,
 }
 
-/// A time from 50 ms to an hour: a gateway is not to be kept busy with answers.
+/// Parses a time from 50 ms to an hour: shorter intervals would keep a gateway busy with answers.
 fn interval(text: &str) -> Result<Duration, String> {
     let time = config::duration(text).map_err(|error| format!("{error}: {}", error.hint))?;
     let time = Duration::from_nanos(time);
@@ -365,7 +365,7 @@ pub(crate) struct Man {
 }
 
 #[cfg(feature = "demo")]
-/// A duration that can be simulated, in seconds.
+/// Parses a duration that can be simulated, in seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .parse()

@@ -9,25 +9,25 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Ping {
-    /// The port that asks, and the port that answers; each is a CAN interface or a character
+    /// The port of the master, and the port of the slave; each is a CAN interface or a character
     /// device, or with --config a port of that file.
     ///
     /// A character device is a path such as /dev/can0.
     ///
-    /// With one port, somebody else answers: `cangate ping --slave` on another machine, or any
-    /// device that sends the answer.
+    /// With one port, another program or device answers: `cangate ping --slave` on another machine,
+    /// or any device that sends the answer.
     #[arg(value_name = "PORT", required = true, num_args = 1..=2)]
     pub(crate) ports: Vec<String>,
     /// Only answer, on all given ports, until SIGINT or SIGTERM.
     #[arg(long)]
     pub(crate) slave: bool,
-    /// Nobody answers: wait for the interface's own echo of each frame.
+    /// Measure without a slave: wait for the interface's own echo of each frame.
     ///
-    /// Most drivers echo a frame when it was on the bus. So this is how long sending takes, and
-    /// hearing that it is done.
+    /// Most drivers echo a frame when it was on the bus. So the measured time is that of sending a
+    /// frame, and of the notification that it was sent.
     #[arg(long, conflicts_with_all = ["slave", "config", "answer"])]
     pub(crate) own: bool,
-    /// The gateway file whose ports are meant; its routes are not used.
+    /// The gateway file whose ports are used; its routes are not used.
     #[arg(long, value_name = "GATEWAY.TOML")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Frames")]
@@ -64,7 +64,7 @@ wrong; 3: frames were not answered in time.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Frames {
-    /// CAN ID of what is sent, in hexadecimal: 3 digits for SFF, 8 digits for EFF.
+    /// CAN ID of the frames to send, in hexadecimal: 3 digits for SFF, 8 digits for EFF.
     #[arg(long, value_name = "ID", default_value = "7E0", value_parser = can_id)]
     pub(crate) id: CanId,
     /// CAN ID of the answer [default: the next one].
@@ -79,8 +79,8 @@ pub(crate) struct Frames {
     /// With --fd: send the data phase at the data bit rate (BRS).
     #[arg(long, requires = "fd")]
     pub(crate) brs: bool,
-    /// Number of masters at once, each with a slave of its own; their IDs follow each other. The
-    /// other side (`--slave`) needs the same number: masters without a slave get no answer.
+    /// Number of simultaneous masters, each with a slave of its own; their IDs follow each other.
+    /// The other side (`--slave`) needs the same number: masters without a slave get no answer.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "answer",
           value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) masters: u16,
@@ -88,14 +88,14 @@ pub(crate) struct Frames {
 
 #[derive(Args, Debug)]
 pub(crate) struct Timing {
-    /// So many round trips of each master; 0: until SIGINT or SIGTERM.
+    /// Number of round trips of each master; 0: until SIGINT or SIGTERM.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) count: u64,
-    /// From one frame to the next, in microseconds; 0: the next one when the answer has come.
+    /// Time from one frame to the next, in microseconds; 0: the next one when the answer has come.
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 1_000,
           value_parser = clap::value_parser!(u64).range(0..=3_600_000_000))]
     pub(crate) period: u64,
-    /// An answer that does not come within this time is lost, in milliseconds.
+    /// Time after which a missing answer counts as lost, in milliseconds.
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 1_000,
           value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(crate) timeout: u64,
@@ -105,8 +105,8 @@ pub(crate) struct Timing {
     pub(crate) priority: u8,
     /// Bit rate of the bus, for example 500k [default: the rate set on the interface].
     ///
-    /// It says how much of a round trip the two frames are on the bus. A character device that is
-    /// stopped is started with it.
+    /// It determines how much of a round trip the two frames are on the bus. A character device
+    /// that is stopped is started with it.
     #[arg(long, value_name = "RATE", value_parser = bit_rate)]
     pub(crate) bitrate: Option<u32>,
     /// Data bit rate of the bus, for example 2M; for FD frames with --brs.
@@ -116,11 +116,12 @@ pub(crate) struct Timing {
 
 #[derive(Args, Debug)]
 pub(crate) struct Ways {
-    /// How frames come in: read, read-nonblock, read-busypoll, recvmmsg, ring, ring-busy, io_uring.
+    /// Way to receive frames: read, read-nonblock, read-busypoll, recvmmsg, ring, ring-busy,
+    /// io_uring.
     #[arg(long, value_name = "WAY", default_value = "read", value_parser = receive,
           conflicts_with = "config")]
     pub(crate) receive: ReceiveBy,
-    /// How frames go out: write, sendmmsg, ring, io_uring.
+    /// Way to send frames: write, sendmmsg, ring, io_uring.
     #[arg(long, value_name = "WAY", default_value = "write", value_parser = transmit,
           conflicts_with = "config")]
     pub(crate) transmit: TransmitBy,
@@ -138,7 +139,7 @@ pub(crate) struct Output {
     /// Print the result as JSON.
     #[arg(long)]
     pub(crate) json: bool,
-    /// No display while it runs.
+    /// Show no display during the run.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

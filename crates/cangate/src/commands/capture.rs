@@ -11,12 +11,12 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
-/// Frames were lost.
+/// The exit status for lost frames.
 const LOSS: u8 = 3;
-/// Bytes of a block of the ring, and of a chunk.
+/// The size in bytes of a block of the ring, and of a chunk.
 const BLOCK: u64 = 1 << 18;
 
-/// Records until it is told to end.
+/// Records until an end is requested.
 pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
     let settings = settings(args)?;
     let any = settings.choices.iter().all(|choice| choice.name.is_none());
@@ -57,9 +57,9 @@ pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
     }
 }
 
-/// Is there no CAN interface at all?
+/// Returns whether there is no CAN interface at all.
 fn no_interface() -> bool {
-    // Where this cannot be asked, recording says why.
+    // If the kernel cannot be asked, the recording reports why.
     linux::link::Links::now().is_ok_and(|links| links.all_can().next().is_none())
 }
 
@@ -78,7 +78,7 @@ fn settings(args: &Capture) -> Result<Settings, Failure> {
         }
         choices.push(choice);
     }
-    // `any` is for those that are not named.
+    // `any` is for the interfaces that are not named.
     choices.sort_by_key(|choice| choice.name.is_none());
     let output = Output::of(&args.out, args.format.map(Into::into)).map_err(Failure::input)?;
     if args.keep.keep.is_some() && output.is_stream() {
@@ -138,12 +138,12 @@ fn control() -> Result<Control, Failure> {
     Ok(control)
 }
 
-/// The line of rates on a terminal, and remarks.
+/// The display of rates on a terminal, and of remarks.
 struct Display {
     terminal: bool,
-    /// Characters of the line that is shown.
+    /// The number of characters of the line that is shown.
     shown: usize,
-    /// Time, frames and bytes when it was shown.
+    /// The time, frames and bytes when it was shown.
     last: (Duration, u64, u64),
 }
 
@@ -154,7 +154,7 @@ impl Display {
         }
         let mut err = std::io::stderr().lock();
         for remark in &progress.remarks {
-            // Nobody may be there to read it.
+            // The reader may be gone.
             let _ = writeln!(err, "{remark}");
         }
         drop(err);

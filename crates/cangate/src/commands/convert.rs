@@ -9,7 +9,7 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// Frames or bad lines were left out; the rest was written.
+/// The exit status if frames or bad lines were left out and the rest was written.
 const LEFT_OUT: u8 = 3;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
@@ -53,7 +53,7 @@ fn converted<R: Read>(
     reader: LogReader<R>,
 ) -> Result<Converted, Failure> {
     let mut reader = reader.of(args.from);
-    // What is no log is refused before anything is touched.
+    // A file that is not a log is refused before any file is changed.
     reader.recognise().map_err(Failure::input)?;
     if !output.is_stream() {
         room(args)?;
@@ -78,7 +78,8 @@ fn converted<R: Read>(
     })
 }
 
-/// Makes room for the file; what is there is kept, unless it may be replaced.
+/// Checks the path of the output, and removes an existing file if it may be replaced; otherwise the
+/// file is kept, and the command is refused.
 fn room(args: &Convert) -> Result<(), Failure> {
     let path = &args.output;
     output::file(path)?;
@@ -133,6 +134,6 @@ fn say(name: &str, output: &Output, done: &Converted) {
         "{name} ({}) to {to}: {} frames, {} bytes\n",
         done.from, done.written.frames, done.written.bytes
     ));
-    // Nobody may be there to read it, and the exit status says the rest.
+    // The reader may be gone; the exit status reports the rest.
     let _ = io::stderr().write_all(text.as_bytes());
 }

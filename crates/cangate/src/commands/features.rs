@@ -1,9 +1,9 @@
-//! The cargo features of this program: which are in this build, and what a build without one lacks.
+//! The cargo features of this program: those in this build, and errors for those that it lacks.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use console::Failure;
 
-/// A cargo feature, beside the kinds of port.
+/// A cargo feature, apart from the kinds of port.
 pub(crate) struct Feature {
     /// Its name in crates/cangate/Cargo.toml.
     pub(crate) name: &'static str,
@@ -15,7 +15,7 @@ pub(crate) struct Feature {
 
 macro_rules! features {
     ($($name:literal: [$($command:literal),*],)*) => {
-        /// All features beside the kinds of port.
+        /// All features apart from the kinds of port.
         pub(crate) const FEATURES: &[Feature] = &[$(Feature {
             name: $name,
             is_built_in: cfg!(feature = $name),
@@ -38,8 +38,8 @@ features! {
     "top": ["top"],
 }
 
-/// Why the command line names a command that this build does not have; `None` where parsing ended
-/// otherwise.
+/// Returns an error if the command line names a command that this build does not have; `None` if
+/// parsing failed for another reason.
 pub(crate) fn missing_command(end: &clap::Error) -> Option<Failure> {
     if end.kind() != ErrorKind::InvalidSubcommand {
         return None;

@@ -10,7 +10,7 @@ use std::process::Command;
 /// The program that runs these commands.
 const PROGRAM: &str = "cangate-lab";
 
-/// The commands that [`PROGRAM`] runs, and what each is called there; `lab` stands for all of its
+/// The commands that [`PROGRAM`] runs, with their names there; `lab` stands for all of its
 /// commands.
 const FORWARDED: [(&str, Option<&str>); 4] = [
     ("lab", None),
@@ -23,7 +23,7 @@ const FORWARDED: [(&str, Option<&str>); 4] = [
 /// possible.
 pub(crate) fn run(command: Option<&str>, color: Color, arguments: &[OsString]) -> Failure {
     let mut line = Command::new(program());
-    // clap has taken a `--color` before the first argument for this program's own.
+    // clap has parsed a `--color` before the first argument as this program's own option.
     if color != Color::Auto
         && let Some(value) = color.to_possible_value()
     {
@@ -33,8 +33,8 @@ pub(crate) fn run(command: Option<&str>, color: Color, arguments: &[OsString]) -
     replace(&mut line)
 }
 
-/// `cangate help lab measure`: help is the other program's, because clap knows only the commands of
-/// this one.
+/// Handles `cangate help lab measure`: the other program prints the help, because clap knows only
+/// the commands of this one.
 pub(crate) fn help(words: impl Iterator<Item = OsString>) -> Option<Failure> {
     let words: Vec<OsString> = words.skip(1).collect();
     let (help, rest) = words.split_first()?;
@@ -48,7 +48,8 @@ pub(crate) fn help(words: impl Iterator<Item = OsString>) -> Option<Failure> {
     Some(replace(&mut line))
 }
 
-/// The program beside this one; else the name alone, which is looked up in PATH.
+/// Returns the program next to this one if it exists; otherwise the name alone, which is looked up
+/// in PATH.
 fn program() -> PathBuf {
     let beside = std::env::current_exe().map(|own| own.with_file_name(PROGRAM));
     beside

@@ -1,5 +1,5 @@
-//! `cangate routes --kernel`: what can-gw does, whoever told it to, and what cangates have put
-//! there as BPF.
+//! `cangate routes --kernel`: the rules of can-gw, from any program, and the BPF tables of all
+//! cangate processes.
 
 use console::Failure;
 use offload::bpf::{ListedTable, TableInfo};
@@ -8,12 +8,12 @@ use offload::{DataPath, Instance, KERNEL_PATHS, Listing, RouteCounts, with_cause
 use serde_json::{Value, json};
 use std::io::Write;
 
-/// Prints what each data path has.
+/// Prints the contents of each data path.
 pub(crate) fn routes(as_json: bool) -> Result<(), Failure> {
     let mut value = json!({});
     let mut unknown = Vec::new();
     let mut text = String::new();
-    // One can be had without the other.
+    // One data path can be readable without the other.
     for path in KERNEL_PATHS.into_iter().rev() {
         let key = match path.data_path() {
             DataPath::Bpf => "bpf",
@@ -71,7 +71,7 @@ fn rules_in_words(all: &[ListedRule]) -> String {
     text
 }
 
-/// Has a cangate put it there?
+/// Returns whether a cangate process installed it.
 fn is_ours(shown: &ListedRule) -> bool {
     shown.mark.is_some_and(Instance::any_owns)
 }

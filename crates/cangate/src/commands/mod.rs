@@ -1,4 +1,4 @@
-//! One file a command.
+//! The commands, one file each.
 
 #[cfg(feature = "bound")]
 mod bound;
@@ -29,7 +29,7 @@ use crate::cli::{Cli, Command};
 use console::exit_code;
 use std::process::ExitCode;
 
-/// Runs a command and says how it ended.
+/// Runs a command and returns its exit status.
 pub(crate) fn run(cli: Cli) -> ExitCode {
     let color = cli.color.is_used();
     let done = match cli.command {

@@ -1,4 +1,4 @@
-//! `cangate check`, `import`, `export`: what needs no running gateway.
+//! `cangate check`, `import`, `export`: the commands that need no running gateway.
 
 use crate::cli::{Check, Export, Import};
 use crate::input::load_config;
@@ -19,7 +19,7 @@ pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where each route runs on this machine, where that is not this process.
+/// Describes where each route runs on this machine, unless all run in this process.
 fn data_paths(config: &gateway::config::Config) -> String {
     use gateway::config::Offload;
     if config.options.offload == Offload::None {

@@ -1,13 +1,13 @@
-//! With what exit status `cangate run` ends.
+//! The exit status of `cangate run`.
 
 use console::Failure;
 use engine::Snapshot;
 use gateway::run::{Reason, Summary, standard_output_is_closed};
 
-/// Frames were refused or lost.
+/// The exit status for refused or lost frames.
 const LOSS: u8 = 3;
 
-/// For `cangate run --help`. docs/guide.md has the same table.
+/// The text for `cangate run --help`. docs/guide.md has the same table.
 pub(crate) const STATUSES: &str = "\
 Exit status:
   0  ended as asked: by a signal, on request, or with --until-end at the end of all logs
@@ -16,7 +16,7 @@ Exit status:
   3  with --until-end: frames were refused or lost, or lines of a log were bad
   4  standard output was closed before all frames were written to it";
 
-/// How a run ended. `to_stdout`: the port that writes its log to standard output.
+/// Returns the outcome of a run. `to_stdout`: the port that writes its log to standard output.
 pub(crate) fn of(
     summary: &Summary,
     until_end: bool,
@@ -57,7 +57,7 @@ pub(crate) fn of(
     Ok(())
 }
 
-/// The counters add up, or cangate has a mistake.
+/// Checks that the counters add up; if not, cangate has a mistake.
 pub(crate) fn balanced(snapshot: &Snapshot) -> Result<(), Failure> {
     snapshot.check().map_err(|imbalance| {
         Failure::Run(format!(

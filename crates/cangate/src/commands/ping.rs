@@ -22,21 +22,21 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Paths below it are character devices, other names are interfaces.
+/// The prefix of the paths of character devices; other names are interfaces.
 const DEVICES: &str = "/dev/";
 
-/// Frames were not answered in time.
+/// The exit status if frames were not answered in time.
 const LOSS: u8 = 3;
 
-/// What was measured, and what it is to be seen beside.
+/// The measurements, and the values for comparison.
 struct Outcome {
     played: Vec<Played>,
     warnings: Vec<String>,
-    /// How long each master's two frames are on the bus at least, ns, where that is known.
+    /// The minimum time that each master's two frames are on the bus, ns, if it is known.
     bus: Option<u64>,
 }
 
-/// Asks and answers until all is done, or it is told to end.
+/// Runs masters and slaves until all are done, or until an end is requested.
 pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     check_own(args)?;
     let plans = plans(args)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
         bus,
     };
     if let Some(path) = &args.output.out {
-        // Frames take no time where nobody knows how much of it.
+        // If the time of frames on the bus is not known, the results treat it as zero.
         let rate = rate.filter(|_| outcome.bus.is_some());
         let results = ping::results::of(&outcome.played, rate, description(args, &outcome));
         probe::results::write(path, &results).map_err(Failure::run)?;
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     losses(args, &outcome.played)
 }
 
-/// Whether all frames left and were answered.
+/// Checks whether all frames were sent and answered.
 fn losses(args: &Ping, played: &[Played]) -> Result<(), Failure> {
     let lost: u64 = played.iter().map(|one| one.counts.lost).sum();
     let unsent: u64 = played.iter().map(|one| one.counts.unsent).sum();
@@ -130,7 +130,7 @@ fn ended(text: String) -> Failure {
     Failure::Ended { status: LOSS, text }
 }
 
-/// What each master sends.
+/// Returns the plan of each master.
 fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
     let frames = &args.frames;
     let after = |id: CanId, places: u32| {
@@ -176,7 +176,7 @@ fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
     Ok(plans)
 }
 
-/// The ports as they are to be opened.
+/// Returns the ports to open.
 fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
     let Some(file) = &args.config else {
         let ways = &args.ways;
@@ -195,7 +195,7 @@ fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
             .collect());
     };
     let source = read_source(file)?;
-    // Warnings are about routes, which nobody uses here.
+    // Warnings are about routes, which this command does not use.
     let (config, _) = load_config(&source, color)?;
     let named = |name: &String| {
         let found = config.ports.iter().find(|port| port.name == *name);
@@ -210,7 +210,7 @@ fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
     args.ports.iter().map(named).collect()
 }
 
-/// A character device; it is started with the bit rate that is given.
+/// Returns the settings of a character device; it is started with the bit rate that is given.
 fn device(args: &Ping, path: &str) -> CharDevSettings {
     CharDevSettings {
         device: path.to_owned(),
@@ -222,7 +222,7 @@ fn device(args: &Ping, path: &str) -> CharDevSettings {
     }
 }
 
-/// The bit rate of the bus, where frames take time on it and somebody knows which.
+/// Returns the bit rate of the bus, if frames take time on it and the rate is known.
 fn rate(args: &Ping, ports: &[PortSpec]) -> Result<Option<BitRate>, Failure> {
     if let Some(nominal) = args.timing.bitrate {
         return BitRate::new(nominal, args.timing.data_bitrate)
@@ -267,7 +267,7 @@ fn open(args: &Ping, plans: &[Plan], ports: &[PortSpec]) -> Result<Vec<Party>, F
     Ok(parties)
 }
 
-/// An interface whose own frames come back.
+/// Opens an interface whose own frames come back.
 fn own(args: &Ping, port: &PortSpec) -> Result<Halves, Failure> {
     let ways = &args.ways;
     let config = SocketCanConfig {
@@ -279,7 +279,7 @@ fn own(args: &Ping, port: &PortSpec) -> Result<Halves, Failure> {
     port::socketcan::open(&port.name, &config).map_err(Failure::run)
 }
 
-/// What has no echo of its own frames is refused.
+/// Refuses a port that has no echo of its own frames.
 fn check_own(args: &Ping) -> Result<(), Failure> {
     if !args.own {
         return Ok(());
@@ -299,7 +299,7 @@ fn check_own(args: &Ping) -> Result<(), Failure> {
     Err(Failure::Input(format!("--own: {why}")))
 }
 
-/// Lets them play, with signals and a display beside.
+/// Runs the parties, with signal handling and a display alongside.
 fn played(
     args: &Ping,
     parties: Vec<Party>,
@@ -362,5 +362,5 @@ fn description(args: &Ping, outcome: &Outcome) -> Description {
     }
 }
 
-/// How often a display is drawn anew.
+/// The interval at which a display is redrawn.
 const DISPLAY: Duration = Duration::from_millis(200);

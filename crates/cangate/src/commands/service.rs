@@ -1,4 +1,4 @@
-//! `cangate run`, and asking a gateway that runs: `stats`, `routes`, `reload`.
+//! `cangate run`, and requests to a running gateway: `stats`, `routes`, `reload`.
 
 use super::outcome;
 use crate::cli::{Control, Routes, Run, Watched};
@@ -20,7 +20,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a gateway may take to answer. A reload of a large file takes a while.
+/// The time that a gateway may take to answer. A reload of a large file takes a while.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
@@ -64,7 +64,7 @@ fn run_with(args: &Run, color: bool, log: &Log) -> Result<(), Failure> {
         }
         text
     };
-    // Standard output may be a port's; and a table is for people, who look at both.
+    // A port may write to standard output; and a table is for people, who see both outputs.
     match (args.json, &to_stdout) {
         (true, None) => std::io::stdout().write_all(text.as_bytes())?,
         (true, Some(_)) => log.asked_for("summary", &text, &value),
@@ -179,7 +179,8 @@ pub(crate) fn reload(args: &Control, color: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What became of the routes. Each of those in force is in one of the numbers before the semicolon.
+/// Describes the changes to the routes. Each route in force is counted in one of the numbers before
+/// the semicolon.
 fn routes_now(done: &Reloaded) -> String {
     let changes = &done.changes;
     let mut text = format!(
@@ -206,7 +207,7 @@ fn routes_now(done: &Reloaded) -> String {
     text
 }
 
-/// How many there are, and the first of them.
+/// Returns the number of names, and the first of them.
 fn first_names(names: &[String]) -> (usize, String) {
     const SHOWN: usize = 4;
     let first: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
@@ -214,15 +215,15 @@ fn first_names(names: &[String]) -> (usize, String) {
     (names.len(), first.join(", ") + more)
 }
 
-/// The gateway that is meant.
+/// The gateway that a command addresses.
 pub(super) struct Asked {
     pub(super) socket: PathBuf,
-    /// Why its file cannot be read, or what is wrong with it.
+    /// The error in its file, or in reading it.
     broken: Option<(PathBuf, Failure)>,
 }
 
 impl Asked {
-    /// Its socket is named, or its file is, or it is the only one there is.
+    /// Finds the gateway by its socket, by its file, or as the only one that runs.
     pub(super) fn which(which: &Control, color: bool) -> Result<Self, Failure> {
         let at = |socket| Self {
             socket,
@@ -232,7 +233,7 @@ impl Asked {
             let named = which.socket.clone();
             return Ok(at(named.map_or_else(only_socket, Ok)?));
         };
-        // A file that has become wrong since the gateway started must still lead to it.
+        // A file that has become invalid since the gateway started must still lead to the gateway.
         let (options, broken) = match read_source(file) {
             Ok(source) => match load_config(&source, color) {
                 Ok((config, _)) => (config.options, None),
@@ -246,8 +247,8 @@ impl Asked {
         })
     }
 
-    /// Says that the file is not what runs, if it has mistakes and the gateway is asked
-    /// nevertheless.
+    /// Warns that the file is not the running configuration, if the file has mistakes and a gateway
+    /// listens nevertheless.
     pub(super) fn warn(&self) {
         if let Some((file, _)) = &self.broken
             && std::os::unix::net::UnixStream::connect(&self.socket).is_ok()
@@ -260,13 +261,13 @@ impl Asked {
         }
     }
 
-    /// Sends a request. If nobody listens and the file is wrong, what is wrong with the file is
-    /// what there is to say: its socket may be another one.
+    /// Sends a request. If no gateway listens and the file is wrong, the error is that of the file:
+    /// its socket may be another one.
     pub(super) fn ask(&self, request: Request) -> Result<Value, Failure> {
         let answer = control::request(&self.socket, request, PATIENCE);
         answer.map_err(|error| match (error, &self.broken) {
             (control::CallError::NobodyThere { .. }, Some((_, why))) => why.clone(),
-            // The gateway has read the same file, and gives its mistakes with their places.
+            // The gateway has read the same file; the mistakes are reported with their places.
             (control::CallError::Refused(_), Some((_, why))) if request == Request::Reload => {
                 why.clone()
             }
@@ -278,7 +279,7 @@ impl Asked {
     }
 }
 
-/// The gateway's words are the mistakes of its file, or why something else could not be done.
+/// Distinguishes the mistakes of the gateway's file from other reasons for a refused reload.
 fn refused_reload(text: String) -> Failure {
     if text.starts_with("error: ") || text.starts_with("warning: ") {
         Failure::Mistakes(text)
@@ -295,7 +296,7 @@ pub(super) fn understand<T: DeserializeOwned>(value: Value) -> Result<T, Failure
     })
 }
 
-/// The only socket there is.
+/// Returns the socket of the only running gateway.
 fn only_socket() -> Result<PathBuf, Failure> {
     let folder = control::folder();
     let entries = std::fs::read_dir(&folder);

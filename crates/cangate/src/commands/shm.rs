@@ -1,4 +1,4 @@
-//! `cangate shm`: memory for two who share it.
+//! `cangate shm`: memory that two parties share.
 
 use crate::cli::Shm;
 use ::shm::layout::{memory_for, slots};

@@ -1,4 +1,4 @@
-//! `cangate timing`: how long a frame is.
+//! `cangate timing`: the duration of a frame.
 
 use crate::cli::Timing;
 use console::Failure;
@@ -11,7 +11,7 @@ use std::io::Write;
 #[derive(Serialize)]
 struct Figures {
     frame: String,
-    /// Payload bytes on the wire: more than in the frame where no DLC says its length.
+    /// Payload bytes on the wire: more than in the frame if no DLC encodes its length.
     payload_bytes: usize,
     bits: u32,
     stuff_bits: u32,
@@ -21,8 +21,8 @@ struct Figures {
     data_bitrate: u32,
     duration_ns: u64,
     duration_without_intermission_ns: u64,
-    /// With the bit rate switched at the sample points of BRS and CRC delimiter instead of at
-    /// bit boundaries (docs/decisions/0004-fd-durations.md); the same without BRS.
+    /// The duration with the bit rate switched at the sample points of BRS and CRC delimiter
+    /// instead of at bit boundaries (docs/decisions/0004-fd-durations.md); the same without BRS.
     duration_at_sample_points_ns: u64,
     #[serde(skip)]
     padded: bool,

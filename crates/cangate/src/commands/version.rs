@@ -1,4 +1,5 @@
-//! `cangate --version --verbose`: the version, the licence of every part, and what is built in.
+//! `cangate --version --verbose`: the version, the licence of every part, and the built-in
+//! features.
 
 use super::features::FEATURES;
 use crate::kinds::kinds;
@@ -8,17 +9,17 @@ use std::io::Write;
 /// The compiler of the embedded BPF object; `cargo xtask bpf` checks the object against it.
 const CLANG: &str = include_str!("../../../offload/bpf/clang-version").trim_ascii();
 
-/// The data paths of this build, as `offload` in a gateway file names them.
+/// The data paths of this build, by their names for `offload` in a gateway file.
 const OFFLOAD: [&str; 4] = ["none", "can-gw", "bpf", "auto"];
 
-/// Prints it.
+/// Prints the version information.
 pub(crate) fn run() -> Result<(), Failure> {
     std::io::stdout().write_all(text().as_bytes())?;
     Ok(())
 }
 
 fn text() -> String {
-    // As `kind` in a gateway file names them.
+    // The names for `kind` in a gateway file.
     let kinds: Vec<&str> = kinds().keywords().collect();
     let others = FEATURES.iter().filter(|feature| feature.is_built_in);
     let others: Vec<&str> = others.map(|feature| feature.name).collect();

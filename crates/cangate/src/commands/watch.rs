@@ -1,4 +1,4 @@
-//! `cangate stats --watch`: rates, again and again.
+//! `cangate stats --watch`: rates, printed repeatedly.
 
 use super::service::{Asked, PATIENCE, understand};
 use crate::cli::Watched;
@@ -13,26 +13,26 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Instant;
 
-/// One look at a gateway that answered before.
+/// One reading of a gateway that answered before.
 pub(super) enum Look {
-    /// All its counters, as they came and understood.
+    /// All its counters, as received and as parsed.
     Seen(Value, Box<Stats>),
-    /// It has ended.
+    /// The gateway has ended.
     Ended,
 }
 
-/// Asks a gateway that answered before.
+/// Reads the counters of a gateway that answered before.
 pub(super) fn look(socket: &Path) -> Result<Look, Failure> {
     match control::request(socket, Request::Stats, PATIENCE) {
         Ok(value) => Ok(Look::Seen(value.clone(), understand(value)?)),
         Err(CallError::NobodyThere { .. } | CallError::Broken { .. }) => Ok(Look::Ended),
-        // A connection that was taken and closed again.
+        // The connection was accepted and closed again.
         Err(CallError::Strange { .. }) if std::fs::metadata(socket).is_err() => Ok(Look::Ended),
         Err(other) => Err(Failure::run(other)),
     }
 }
 
-/// What is said when the gateway has ended.
+/// Returns the message that the gateway has ended.
 pub(super) fn ended(socket: &Path) -> String {
     format!("The gateway at {} has ended.", socket.display())
 }
@@ -60,7 +60,8 @@ pub(super) fn watch(args: &Watched, gateway: &Asked) -> Result<(), Failure> {
             render(&rates)
         };
         if clear {
-            // To the first place, and nothing below: without the flicker of an empty screen.
+            // Moves the cursor home and clears only what follows: without the flicker of an empty
+            // screen.
             text = format!("\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n"));
         }
         out.write_all(text.as_bytes())?;

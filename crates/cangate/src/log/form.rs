@@ -1,4 +1,4 @@
-//! One line for people, for the journal, or as JSON.
+//! The format of a line: for people, for the journal, or as JSON.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use gateway::notice::{Level, Notice, Said};
@@ -8,18 +8,18 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::SystemTime;
 
-/// In which form lines are written.
+/// The format of the lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     /// `TIME [error|warning: ]TEXT`
     Text,
-    /// `<N>TEXT`, as sd-daemon(3) has it; the journal has its own time.
+    /// `<N>TEXT`, as sd-daemon(3) describes; the journal has its own time.
     Journal,
-    /// One object a line.
+    /// One object per line.
     Json,
 }
 
-/// A line that is to be written.
+/// A line to write.
 pub(super) struct Line<'a> {
     at: SystemTime,
     level: Level,
@@ -39,14 +39,14 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// With further fields, which only JSON has.
+    /// Adds further fields, which only JSON shows.
     pub(super) const fn with(mut self, fields: &'a Value) -> Self {
         self.fields = Some(fields);
         self
     }
 }
 
-/// A line as JSON. docs/guide.md describes it.
+/// A line as JSON, as described in docs/guide.md.
 #[derive(Serialize)]
 struct Object<'a, T> {
     time: String,
@@ -61,7 +61,7 @@ struct Object<'a, T> {
 }
 
 impl Form {
-    /// A notice as a line.
+    /// Formats a notice as a line.
     pub(super) fn notice(self, said: &Said) -> String {
         let Said { at, notice, more } = said;
         let mut text = notice.to_string();
@@ -70,7 +70,7 @@ impl Form {
             return json(&Object::<&Notice> {
                 time: time(*at),
                 level: word(level),
-                // The notice has it.
+                // The notice contains it.
                 event: None,
                 text: &text,
                 more: (*more > 0).then_some(*more),
@@ -83,7 +83,7 @@ impl Form {
         self.line(&Line::new(*at, level, notice.event(), &text))
     }
 
-    /// A line, or several with the same head.
+    /// Formats a line, or several lines with the same head.
     pub(super) fn line(self, line: &Line<'_>) -> String {
         let head = match (self, line.level) {
             (Self::Json | Self::Journal, _) => return self.block(line),
@@ -95,7 +95,7 @@ impl Form {
         format!("{head}{}\n", line.text.trim_end())
     }
 
-    /// A text of many lines as it is; only the journal needs something before each line.
+    /// Formats a text of many lines without heads; only the journal needs a prefix on each line.
     pub(super) fn block(self, line: &Line<'_>) -> String {
         match self {
             Self::Text => format!("{}\n", line.text.trim_end()),
@@ -117,14 +117,14 @@ impl Form {
 }
 
 fn json(object: &impl Serialize) -> String {
-    // Our own types have text keys only; should one ever not, that is said.
+    // Our own types have text keys only; if one ever has not, the line reports the error.
     let text = serde_json::to_string(object).unwrap_or_else(|error| {
         serde_json::json!({ "event": "unwritable", "text": error.to_string() }).to_string()
     });
     text + "\n"
 }
 
-/// UTC with milliseconds (RFC 3339).
+/// Formats a time as UTC with milliseconds (RFC 3339).
 fn time(at: SystemTime) -> String {
     DateTime::<Utc>::from(at).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
@@ -138,7 +138,7 @@ const fn word(level: Level) -> &'static str {
     }
 }
 
-/// As syslog(3) counts.
+/// Returns the priority as syslog(3) numbers it.
 const fn priority(level: Level) -> u8 {
     match level {
         Level::Error => 3,
@@ -148,8 +148,9 @@ const fn priority(level: Level) -> u8 {
     }
 }
 
-/// Is this the journal's stream? Its device and inode are in JOURNAL_STREAM (systemd.exec(5)). The
-/// variable alone says nothing: a program that redirects its child's output leaves it set.
+/// Returns whether this is the journal's stream. Its device and inode are in JOURNAL_STREAM
+/// (systemd.exec(5)). The variable alone is no proof: a program that redirects its child's output
+/// leaves it set.
 pub(super) fn is_journal(stderr: &File) -> bool {
     let Ok(stream) = std::env::var("JOURNAL_STREAM") else {
         return false;

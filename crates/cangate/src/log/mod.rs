@@ -1,4 +1,4 @@
-//! What `cangate run` says on standard error: as text, for the journal, or as JSON.
+//! The messages of `cangate run` on standard error: as text, for the journal, or as JSON.
 
 mod form;
 mod writer;
@@ -13,8 +13,8 @@ use std::os::fd::AsFd;
 use std::time::SystemTime;
 use writer::Writer;
 
-/// Standard error of a gateway that runs. Nothing here waits for whoever reads it, except
-/// [`Log::end`], and that not for ever.
+/// Standard error of a running gateway. No function here waits for the reader, except [`Log::end`],
+/// and that only for a limited time.
 pub(crate) struct Log {
     form: Form,
     most: Level,
@@ -23,7 +23,8 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn new(args: &Run) -> Self {
-        // Not through std's lock, which a blocked writer would hold against a panic's message.
+        // Not through std's lock: a blocked writer would hold it, and a panic's message would wait
+        // for it.
         let stderr = std::io::stderr().as_fd().try_clone_to_owned();
         let stderr = stderr.ok().map(File::from);
         let form = match args.log_format {
@@ -43,12 +44,12 @@ impl Log {
         }
     }
 
-    /// Is each line an object?
+    /// Returns whether each line is a JSON object.
     pub(crate) fn is_json(&self) -> bool {
         self.form == Form::Json
     }
 
-    /// For the gateway: renders what it says, and queues it.
+    /// Renders a notice of the gateway, and queues it.
     pub(crate) fn hear(&self, said: &Said) {
         if said.notice.level() <= self.most {
             self.send(self.form.notice(said));
@@ -58,7 +59,7 @@ impl Log {
                 let line = Line::new(said.at, Level::Detail, "detail", &text);
                 self.form.line(&line)
             };
-            // At once, so that many do not fill the queue.
+            // All in one entry, so that many lines do not fill the queue.
             let lines: String = details(&said.notice).into_iter().map(line).collect();
             if !lines.is_empty() {
                 self.send(lines);
@@ -70,7 +71,7 @@ impl Log {
         self.writer.send(|lines| self.left_out(lines), text);
     }
 
-    /// So many lines were left out.
+    /// Returns the line that reports how many lines were left out.
     fn left_out(&self, lines: u64) -> String {
         let text = format!("{lines} lines were not written, because nobody took them in time");
         let fields = serde_json::json!({ "lines": lines });
@@ -78,7 +79,8 @@ impl Log {
         self.form.line(&line.with(&fields))
     }
 
-    /// A text of many lines for people, as it is; in JSON one object with an `event` and fields.
+    /// Writes a text of many lines for people, without heads; in JSON one object with an `event`
+    /// and fields.
     pub(crate) fn block(&self, level: Level, event: &str, text: &str, fields: &Value) {
         if level <= self.most && !text.trim_end().is_empty() {
             let line = Line::new(SystemTime::now(), level, event, text).with(fields);
@@ -86,14 +88,14 @@ impl Log {
         }
     }
 
-    /// As [`Log::block`], whatever the level: somebody asked for it.
+    /// Does the same as [`Log::block`], whatever the level: the user requested this text.
     pub(crate) fn asked_for(&self, event: &str, text: &str, fields: &Value) {
         let line = Line::new(SystemTime::now(), Level::Info, event, text).with(fields);
         self.writer.send_patiently(self.form.block(&line));
     }
 
-    /// The end of the command: says why it failed, and waits until all is written, or nobody takes
-    /// it.
+    /// Ends the log: reports why the command failed, and waits until all lines are written, or
+    /// until the reader takes no more.
     pub(crate) fn end(self, done: Result<(), Failure>) -> Result<(), Failure> {
         let none = Value::Null;
         let failed = |status, prefix: &str, text: String| {
@@ -105,7 +107,7 @@ impl Log {
             Err(Failure::Status(status))
         };
         let done = match done {
-            // Each mistake has its word.
+            // Each mistake already has its own prefix.
             Err(Failure::Mistakes(text)) => failed(2, "", text),
             Err(Failure::Input(text)) => failed(2, "error: ", text),
             Err(Failure::Run(text)) => failed(1, "error: ", text),
@@ -121,7 +123,7 @@ impl Log {
     }
 }
 
-/// What belongs to a notice and only those want to know who ask for more: one line each.
+/// Returns details of a notice for users who want more, one line each.
 fn details(notice: &Notice) -> Vec<String> {
     match notice {
         Notice::Ready { ports, routes, .. } => {

@@ -1,4 +1,4 @@
-//! Lines on their way to standard error. Whoever says something never waits for whoever reads it: a
+//! The queue of lines to standard error. A thread that logs a line never waits for the reader: a
 //! pipe that is full, or a terminal that was stopped, must not stop the gateway.
 
 use std::fs::File;
@@ -8,19 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Lines that wait for a slow reader; more are counted and left out.
+/// The maximum number of lines that wait for a slow reader; more are counted and left out.
 const MOST: usize = 1024;
 
-/// At the end: so long nothing may be taken before the rest is given up.
+/// The time, at the end, for which the reader may take no line before the remaining lines are given
+/// up.
 const PATIENCE: Duration = Duration::from_secs(3);
 const NAP: Duration = Duration::from_millis(10);
 
 pub(super) struct Writer {
-    /// None where there is no standard error.
+    /// The queue; `None` if there is no standard error.
     lines: Option<SyncSender<String>>,
-    /// Closed when the thread has written everything.
+    /// A channel that is closed when the thread has written everything.
     done: Receiver<()>,
-    /// Lines that are written.
+    /// The number of lines that are written.
     written: Arc<AtomicU64>,
     unsaid: AtomicU64,
 }
@@ -33,7 +34,8 @@ impl Writer {
         let count = Arc::clone(&written);
         let write = move |mut stderr: File| {
             for line in queue {
-                // A reader that has gone does not come back, and nobody is left to be told.
+                // A reader that has gone does not come back, and no other reader could get the
+                // error.
                 let _ = stderr.write_all(line.as_bytes());
                 count.fetch_add(1, Ordering::Relaxed);
             }
@@ -51,8 +53,8 @@ impl Writer {
         }
     }
 
-    /// Queues a line. If there is no room it is counted; if lines were left out before, `told` says
-    /// so first, with their number.
+    /// Queues a line. If the queue is full, the line is counted. If lines were left out before, a
+    /// line with their number comes first.
     pub(super) fn send(&self, told: impl FnOnce(u64) -> String, line: String) {
         let Some(lines) = &self.lines else { return };
         let left_out = self.left_out();
@@ -64,13 +66,13 @@ impl Writer {
         }
     }
 
-    /// Lines that were left out and that nobody was told of.
+    /// Returns the number of lines that were left out and not yet reported.
     pub(super) fn left_out(&self) -> u64 {
         self.unsaid.load(Ordering::Relaxed)
     }
 
-    /// Queues a line of the beginning or the end, when no gateway runs: waits for room as long as
-    /// the reader takes something.
+    /// Queues a line of the beginning or the end, when no gateway runs: waits for space as long as
+    /// the reader takes lines.
     pub(super) fn send_patiently(&self, mut line: String) {
         let Some(lines) = &self.lines else { return };
         let mut patience = Patience::new(&self.written);
@@ -86,7 +88,7 @@ impl Writer {
         }
     }
 
-    /// Waits until everything is written, as long as the reader takes something.
+    /// Waits until everything is written, as long as the reader takes lines.
     pub(super) fn finish(self) {
         if self.lines.is_none() {
             return;
@@ -101,7 +103,7 @@ impl Writer {
     }
 }
 
-/// Over when nothing was written for [`PATIENCE`].
+/// A time limit that is over when no line was written for [`PATIENCE`].
 struct Patience<'w> {
     written: &'w AtomicU64,
     last: u64,
@@ -132,7 +134,7 @@ mod tests {
     use std::io::Read as _;
     use std::os::fd::OwnedFd;
 
-    /// Both ends of a pipe.
+    /// Returns both ends of a pipe.
     fn pipe() -> (File, File) {
         let (reader, writer) = std::io::pipe().unwrap();
         (
@@ -157,7 +159,7 @@ mod tests {
             reader.read_to_string(&mut text).unwrap();
             text
         });
-        // Once there is room, what was left out is told of.
+        // Once there is space, the number of lines left out is reported.
         let mut more = 0;
         while writer.left_out() > 0 {
             std::thread::sleep(NAP);

@@ -72,7 +72,7 @@ fn a_rate_is_what_came_by_the_time_that_it_took() {
 #[test]
 fn what_is_not_known_is_not_guessed() {
     let second = Duration::from_secs(1);
-    // Another gateway, a route that is new, a counter that began anew, no time.
+    // Another gateway, a route that is new, a counter that started anew, no time.
     let restarted = Rates::between(&stats(9, 10, 5), &stats(8, 20, 6), second);
     assert_eq!(restarted.ports[0].received, None);
     let new = Rates::between(&Stats::default(), &stats(8, 20, 6), second);

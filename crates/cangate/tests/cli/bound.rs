@@ -10,7 +10,7 @@ fn write(folder: &Path, text: &str) -> std::path::PathBuf {
     file
 }
 
-/// Worked out by hand: two messages whose payload is known, at 500 kbit/s. `cangate timing` says
+/// Worked out by hand: two messages whose payload is known, at 500 kbit/s. `cangate timing` prints
 /// 111 bits for both, intermission included.
 const TWO: &str = "[buses.a]\nbitrate = '500k'\n\
     [[messages]]\nid = '100'\nname = 'first'\nperiod = '10ms'\ndata = 'AAAAAAAAAAAAAAAA'\n\
@@ -75,7 +75,7 @@ fn the_witness_is_a_log_that_reaches_the_bound() {
         "(0000000001.000000001) a 100#AAAAAAAAAAAAAAAA",
     ];
     assert_eq!(log.lines().collect::<Vec<_>>(), lines);
-    // The lowest one waits for the other, and is blocked by none.
+    // The message with the lowest priority waits for the other, and is blocked by none.
     let out = stdout(
         cangate().arg("bound").arg(&file).args(["--witness", "555"]),
         0,
@@ -127,8 +127,8 @@ fn the_example_is_bounded() {
     stdout(cangate().arg("bound").arg(example), 0);
 }
 
-/// A node with one mailbox that is filled late: in the table, in JSON, and in the bound; a bus that
-/// is full has none.
+/// A node with one mailbox that is filled late: in the table, in JSON, and in the bound; a full bus
+/// has no bound.
 #[test]
 fn a_mailbox_takes_time_to_fill() {
     let example = root().join("examples/bound/slow-driver.toml");
@@ -176,7 +176,7 @@ fn a_mailbox_takes_time_to_fill() {
     assert!(err.contains("`refill` without `mailboxes`"), "{err}");
 }
 
-/// However long names and figures are; and all figures are there.
+/// The tables fit however long names and figures are, and show all figures.
 #[test]
 fn the_tables_fit_a_terminal_of_80_columns() {
     let folder = tempfile::tempdir().unwrap();
@@ -231,7 +231,7 @@ fn the_tables_fit_a_terminal_of_80_columns() {
             }
         }
         if name.len() == 70 || node.len() == 70 {
-            // Once for each message, and of a message's name once more in the second table.
+            // Once for each message, and a message's name once more in the second table.
             let letters = table.lines().filter(|line| line.starts_with(' '));
             let letters = letters.flat_map(str::chars).filter(|c| *c == 'x').count();
             assert!(letters >= 140, "cut: {table}");
@@ -269,7 +269,7 @@ fn a_list_of_distances_is_bounded_and_reached() {
     assert!(out.contains("times as often"), "{out}");
 }
 
-/// What the margin says still holds, and a little more does not.
+/// The margin still holds, and slightly more does not.
 #[test]
 fn the_margin_is_the_edge() {
     let folder = tempfile::tempdir().unwrap();
@@ -336,8 +336,8 @@ fn the_margin_is_the_edge() {
     assert!(missed.contains("Margin: none"), "{missed}");
 }
 
-/// A log that was made from a set gives the set back, as far as a log can have it; and its frames
-/// keep the bounds of what was estimated.
+/// A log that was made from a set gives the set again, as far as a log can contain it; and its
+/// frames keep the bounds of the estimated set.
 #[test]
 fn a_set_is_estimated_from_a_log() {
     let folder = tempfile::tempdir().unwrap();
@@ -419,7 +419,7 @@ fn offsets_are_counted_on_and_said() {
     let offsets = serde_json::json!({"given": 3, "in_all_phases": 3, "own_frames": true});
     assert_eq!(bus["nodes"][0]["offsets"], offsets);
     assert_eq!(bus["messages"][2]["offset_ns"], 6_000_000);
-    // Nothing of its node is there when the last one is released.
+    // No other frame of its node waits when the last one is released.
     let bound = &bus["messages"][2]["bound"];
     assert_eq!(bound["interference_ns"], 0);
     assert_eq!(bound["latency_ns"], bound["frame_ns"]);
@@ -438,7 +438,7 @@ fn offsets_are_counted_on_and_said() {
     assert_eq!(bus["nodes"][0]["offsets"], Value::Null);
     assert!(bus["messages"][2]["bound"]["interference_ns"].as_u64() > Some(400_000));
     assert!(!table(&plain).contains("offsets"));
-    // What could not be counted on is said.
+    // Offsets that the analysis could not use are reported.
     let strange = OFFSETS.replacen("period = '10ms'", "period = '9999us'", 1);
     let out = table(&strange);
     assert!(
@@ -462,7 +462,7 @@ fn the_margin_and_the_witness_keep_to_offsets() {
     let out = stdout(cangate().args(["bound", "--margin"]).arg(&file), 0);
     let factor = out.split("at least ").nth(1).unwrap();
     let factor: f64 = factor.split(' ').next().unwrap().parse().unwrap();
-    // With any phase the last one misses its deadline as it is.
+    // With any phase the last one misses its deadline.
     assert!(factor > 2.0, "{out}");
     let log = folder.path().join("w.log");
     for (id, releases) in [("100", 2), ("300", 1)] {

@@ -43,7 +43,8 @@ fn file(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
     file
 }
 
-/// What the file says is in the set; what it does not say is a comment; and the set is one.
+/// The information in the file is in the set; missing information becomes a comment; and the set is
+/// valid.
 #[test]
 fn a_set_is_made_from_a_dbc() {
     let folder = tempfile::tempdir().unwrap();
@@ -74,7 +75,7 @@ fn a_set_is_made_from_a_dbc() {
         table.contains("18FEC9FE Diagnosis") && table.contains("Bus bodybus: 250k/2M"),
         "{table}"
     );
-    // The command line's bit rate counts more than the file's.
+    // The command line's bit rate overrides the file's.
     let mut command = cangate();
     command.args(["bound", "--bitrate", "500k/4M", "--from-dbc"]);
     let set = stdout(command.arg(&dbc), 0);
@@ -82,7 +83,7 @@ fn a_set_is_made_from_a_dbc() {
         set.contains("bitrate = 500000\ndata_bitrate = 4000000"),
         "{set}"
     );
-    // As Windows' tools write it.
+    // As tools on Windows write it.
     let windows: Vec<u8> = DBC
         .replace("km/h", "#")
         .replace('\n', "\r\n")
@@ -97,7 +98,7 @@ fn a_set_is_made_from_a_dbc() {
     );
 }
 
-/// What a file says of its signals, and what it says wrongly, is in the set.
+/// The file's information on its signals, and its mistakes, are in the set.
 #[test]
 fn what_a_bound_must_not_rest_on_is_said() {
     let folder = tempfile::tempdir().unwrap();

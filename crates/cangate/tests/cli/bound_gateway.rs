@@ -10,7 +10,7 @@ const PORTS: &str = "[ports.f]\nkind = 'bus'\nbus = 'fast'\nbitrate = '500k'\n\
     [ports.s]\nkind = 'bus'\nbus = 'slow'\nbitrate = '250k'\n";
 const ROUTE: &str = "[[routes]]\nname = 'all'\nfrom = 'f'\nto = 's'\n";
 
-/// Status, standard output and standard error.
+/// Runs `cangate bound`; returns status, standard output and standard error.
 fn bound(set: &str, gateway: &str, options: &[&str]) -> (i32, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
@@ -44,7 +44,8 @@ fn ids(bus: &Value) -> Vec<&str> {
     messages.iter().map(|m| m["id"].as_str().unwrap()).collect()
 }
 
-/// Alone on both buses: its two lengths, without their intermissions, and the gateway.
+/// A message alone on both buses takes its two lengths, without their intermissions, and the
+/// gateway's time.
 #[test]
 fn a_route_takes_both_frames_and_the_gateway() {
     let timing = stdout(
@@ -87,13 +88,13 @@ fn routes_decide_what_goes_where() {
     assert!((60..75).contains(&bits), "two bytes: {bits}");
     let filtered = "[[routes]]\nfrom = 'f'\nto = 's'\nid = '101'\n";
     assert!(ids(&other(filtered)["buses"][1]).is_empty());
-    // What is known of the payload says no, or says nothing.
+    // A known payload does not match the condition; an unknown one may.
     let by_payload = "[[routes]]\nfrom = 'f'\nto = 's'\npayload = { at = 0, value = '55' }\n";
     assert!(ids(&other(by_payload)["buses"][1]).is_empty());
     let free = set.replace("data = 'AAAAAAAAAAAAAAAA'", "len = 8");
     let free = json(&free, &format!("{PORTS}{by_payload}"), &[]);
     assert_eq!(ids(&free["buses"][1]), ["100"]);
-    // A limit may let pass all that it saw before.
+    // A limit may let pass all frames that came before it.
     let limited = format!("{ROUTE}limit = '1/h'\n");
     assert_eq!(ids(&other(&limited)["buses"][1]), ["100"]);
 }
@@ -147,8 +148,8 @@ fn a_port_on_an_interface_needs_its_buffers() {
     assert!(status == 2 && err.contains("another bit rate"), "{err}");
 }
 
-/// The witness of each route's message, replayed by the demo with the same gateway: what it
-/// measures is within the bound of the second bus.
+/// The witness of each route's message, replayed by the demo with the same gateway: the measured
+/// latency is within the bound of the second bus.
 #[test]
 fn the_demo_measures_no_more_than_the_bound() {
     let folder = tempfile::tempdir().unwrap();
@@ -188,9 +189,9 @@ fn the_demo_measures_no_more_than_the_bound() {
     assert!(0 < latency && latency <= worst, "{latency} of {worst}");
 }
 
-/// A search finds when the messages of both buses have to come, so that one that is sent on takes
-/// long; the demo, which has the same gateway, shows the same time. The second bus comes first in
-/// the log.
+/// A search finds when the messages of both buses must come, so that a forwarded message takes
+/// long; the demo, which has the same gateway, measures the same time. The second bus comes first
+/// in the log.
 #[test]
 fn the_witness_of_a_route_is_found_and_shown_by_the_demo() {
     let folder = tempfile::tempdir().unwrap();
@@ -238,7 +239,7 @@ fn the_witness_of_a_route_is_found_and_shown_by_the_demo() {
 }
 
 /// Results of the demo are within the bounds of the set that it was given, and above those of a set
-/// that says less than was sent.
+/// with less traffic than was sent.
 #[test]
 fn the_gateways_own_time_comes_from_results() {
     let folder = tempfile::tempdir().unwrap();
@@ -273,7 +274,7 @@ fn the_gateways_own_time_comes_from_results() {
     assert!(said.contains("in another run"), "{said}");
 }
 
-/// Plays `w.log` at the demo's gateway, and writes its results into `out`.
+/// Replays `w.log` through the demo's gateway, and writes its results into `out`.
 fn replay(folder: &std::path::Path) {
     let at = |name: &str| folder.join(name);
     let mut demo = cangate();
@@ -283,7 +284,7 @@ fn replay(folder: &std::path::Path) {
     stdout(demo.arg(at("gateway.toml")).arg("--out").arg(at("out")), 0);
 }
 
-/// Lets the demo play the worst case of message 150 of `set.toml` through `gateway.toml`; its
+/// Replays the worst case of message 150 of `set.toml` through `gateway.toml` in the demo; its
 /// results are in `out`.
 pub(crate) fn play_witness(folder: &std::path::Path) {
     let at = |name: &str| folder.join(name);
@@ -338,8 +339,8 @@ fn results_are_held_against_bounds() {
     assert_eq!(bad.status.code(), Some(3));
 }
 
-/// Messages beside the gateway that a set spreads over time, and that come at once: what they delay
-/// is above its bound.
+/// Messages of another node on the outgoing bus that a set spreads over time, and that come at
+/// once: a frame that they delay is above its bound.
 #[test]
 fn results_are_held_against_offsets() {
     let folder = tempfile::tempdir().unwrap();
@@ -384,7 +385,7 @@ fn results_are_held_against_offsets() {
     assert!(err.contains("took longer than their bounds"), "{err}");
 }
 
-/// What a log says about a gateway before it is built, in one step.
+/// Predicts from a log how a gateway will behave before it is built, in one step.
 #[test]
 fn a_log_is_followed_through_a_gateway() {
     let folder = tempfile::tempdir().unwrap();

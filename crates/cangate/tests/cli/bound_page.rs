@@ -11,7 +11,7 @@ const GATEWAY: &str = "[ports.f]\nkind = 'bus'\nbus = 'fast'\nbitrate = '500k'\n
     [ports.s]\nkind = 'bus'\nbus = 'slow'\nbitrate = '250k'\n\
     [[routes]]\nname = 'all'\nfrom = 'f'\nto = 's'\n";
 
-/// What the page gives to its scripts.
+/// Returns the data that the page passes to its scripts.
 fn shown(folder: &Path) -> Value {
     let page = std::fs::read_to_string(folder.join("bound.html")).unwrap();
     let (_, rest) = page.rsplit_once("\ncangateBound(").unwrap();
@@ -76,7 +76,7 @@ fn a_set_has_a_page_with_the_figures_of_its_json() {
         ),
         "{sentence}"
     );
-    // What the terminal said of the margin.
+    // The margin that the terminal showed.
     let factor = said.split_once("at least ").unwrap().1;
     let factor = factor.split_once(" times").unwrap().0;
     let margin = page["margin"][0].as_str().unwrap();
@@ -93,7 +93,7 @@ fn a_set_has_a_page_with_the_figures_of_its_json() {
     assert_eq!(orders, ["covered", "arrival", "assumed"]);
 }
 
-/// What can be missed has a page, and its status all the same.
+/// A set whose deadlines can be missed has a page, and the exit status is the same.
 #[test]
 fn what_can_be_missed_is_on_the_page_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -113,8 +113,8 @@ fn what_can_be_missed_is_on_the_page_too() {
     assert_eq!(page["lead"]["tiles"][0]["bad"], true);
 }
 
-/// A route's bound is its way on the bus before, the gateway, and the next bus; beside it stands
-/// what the demo measured, and frames that a set with less in it does not allow.
+/// The bound of a route consists of the time on the bus before, the gateway, and the next bus; next
+/// to it are the latencies that the demo measured, and frames that a smaller set does not allow.
 #[test]
 fn what_the_demo_measured_stands_beside_the_bounds() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,7 +164,7 @@ fn what_the_demo_measured_stands_beside_the_bounds() {
     );
     assert_eq!(page["measured"]["clock"], "virtual");
     assert!(before["seen"].is_null());
-    // Only the last message is known, so that it may not wait for the others.
+    // The set has only the last message, so that it may not wait for the others.
     let (_, page) = check("less.toml", 3);
     let seen = &page["buses"][1]["messages"][0]["seen"];
     assert_eq!(seen["above"], 1);

@@ -63,7 +63,7 @@ fn a_broken_file_leads_to_the_gateway_that_runs() {
     let output = gateway.control("reload", &[]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(text(&output.stderr).starts_with("error: route `one` needs `from`"));
-    // With good routes, nothing is said.
+    // With valid routes, nothing is reported.
     gateway.write_routes(THREE);
     let output = by_file("stats");
     assert!(output.stderr.is_empty(), "{output:?}");
@@ -95,7 +95,7 @@ fn without_a_gateway_the_mistakes_of_the_file_are_said() {
             assert!(!said.contains("no gateway listens"), "{command}: {said}");
         }
     }
-    // Nothing is wrong with the file: what is missing is the gateway.
+    // The file is valid: the gateway is missing.
     write("[ports.a]\nkind = 'bus'\n[ports.b]\nkind = 'bus'\n[[routes]]\nfrom = 'a'\nto = 'b'\n");
     for command in ["stats", "routes", "reload"] {
         let said = stderr(cangate().arg(command).arg(&file), 1);

@@ -3,7 +3,7 @@
 use crate::{cangate, stderr, stdout};
 use std::path::Path;
 
-/// As a user of can-utils writes them into a script.
+/// A script as a user of can-utils writes it.
 const RULES: &str = "\
 #!/bin/sh
 # engine to body
@@ -31,7 +31,7 @@ fn rules_come_back_as_they_were() {
     let config = import(folder.path(), "rules.sh", RULES);
     let rules = export(folder.path(), &config);
     assert_eq!(rules.matches("cangw -A").count(), 3, "{rules}");
-    // What export wrote means what the first rules meant.
+    // The exported rules have the same meaning as the first ones.
     assert_eq!(import(folder.path(), "again.sh", &rules), config);
 }
 

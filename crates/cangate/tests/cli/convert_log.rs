@@ -28,7 +28,8 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// What pcapng and candump's log hold is the same, packed or not, by a file and by a pipe.
+/// pcapng and candump's log have the same contents, compressed or not, through a file and through a
+/// pipe.
 #[test]
 fn there_and_back_is_the_same() {
     let folder = folder();
@@ -55,7 +56,7 @@ fn there_and_back_is_the_same() {
     assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
 }
 
-/// What ASC does not have is counted, named, and in the exit status.
+/// Frames that ASC cannot represent are counted, named, and shown by the exit status.
 #[test]
 fn nothing_is_lost_in_silence() {
     let folder = folder();
@@ -99,7 +100,7 @@ fn what_is_there_is_kept_unless_it_may_be_replaced() {
     let said = stderr(&mut convert(folder.path(), &["in.log", "mine.asc"]), 2);
     assert!(said.contains("exists and is kept"), "{said}");
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
-    // Nor is it touched by an input that is no log.
+    // An input that is not a log does not change it either.
     std::fs::write(folder.path().join("zeros"), [0; 5000]).unwrap();
     stderr(
         &mut convert(folder.path(), &["--force", "zeros", "mine.asc"]),
@@ -171,7 +172,7 @@ fn a_file_that_cannot_be_written_is_said() {
     assert!(said.contains("absent.log: cannot be read"), "{said}");
 }
 
-/// Wireshark's tshark writes what it has read of our pcapng as pcapng and as pcap of its own.
+/// Wireshark's tshark reads our pcapng and writes it as pcapng and as pcap of its own.
 #[test]
 fn what_wireshark_writes_is_read() {
     let there = Command::new("tshark").arg("--version").output();

@@ -36,7 +36,7 @@ fn it_leaves_a_page_the_results_and_the_outgoing_traffic() {
     assert!(frames(&log).len() > 10, "{log}");
 }
 
-/// What a queue gives up has a name of its own, everywhere: it neither waits nor goes out.
+/// Frames that a queue gives up have a name of their own everywhere: they neither wait nor go out.
 #[test]
 fn what_a_queue_gives_up_is_named() {
     let slow = |keys: &str| {
@@ -153,7 +153,7 @@ fn what_a_bus_has_no_room_for_is_said() {
         std::fs::write(&log, "(1.000000) can0 123#0011\n".repeat(lines)).unwrap();
         stdout(cangate().args(["demo", "--log"]).arg(&log), 0)
     };
-    // One node sends all of them, since they have one ID; only so many wait in it.
+    // One node sends all of them, since they have one ID; only a limited number can wait in it.
     let out = read(3000);
     let said = out
         .lines()
@@ -223,7 +223,8 @@ fn a_log_of_garbage_is_replayed_without_it_and_refused_where_strict() {
     assert!(err.contains("garbage.log") && err.contains('2'), "{err}");
 }
 
-/// What a replay of these lines prints as JSON; the gateway file is the one for logs, or `config`.
+/// Returns the JSON output of a replay of these lines; the gateway file is the one for logs, or
+/// `config`.
 fn replayed(lines: &str, config: Option<&str>) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("some.log");
@@ -267,8 +268,8 @@ fn frames_that_no_bus_can_carry_are_counted_by_reason() {
     );
 }
 
-/// An interface with the name of a bus is put on this bus, whichever comes first; another one on
-/// the bus that is left.
+/// An interface with the name of a bus is assigned to this bus, whichever comes first; another one
+/// to the remaining bus.
 #[test]
 fn interfaces_with_the_name_of_a_bus_are_put_on_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -312,7 +313,7 @@ fn latency_is_what_one_calculates_by_hand() {
     // On a, 112 bits of 2 µs after the first end of frame comes the second: 224 µs. On b the
     // first one begins at its end on a and holds the bus for 112 bits of 4 µs: 448 µs.
     assert_eq!(route["latency_ns"]["max"], 448_000 - 224_000, "{json}");
-    // A classic bus takes no FD frame: undeliverable, and counted so.
+    // A classic bus cannot carry an FD frame: it is counted as undeliverable.
     assert_eq!(json["routes"][1]["in"], 1);
     assert_eq!(json["routes"][1]["other"], 1, "{json}");
     assert_eq!(

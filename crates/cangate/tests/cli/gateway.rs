@@ -1,5 +1,5 @@
-//! A gateway that is being run from a test: its files in a folder of their own, frames fed through
-//! its standard input, ended when the test ends.
+//! A gateway that a test runs: its files are in a folder of their own, frames are fed through its
+//! standard input, and it is ended when the test ends.
 
 use crate::cangate;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a machine under load may take for anything. Not what is expected: what is given up at.
+/// The time after which a test gives up, also on a machine under load; much longer than expected.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Gateway {
@@ -26,7 +26,7 @@ impl Gateway {
         Self::start_with(routes, |_| ())
     }
 
-    /// The same, with what `change` does to the command.
+    /// Does the same, with the changes of `change` to the command.
     pub(crate) fn start_with(routes: &str, change: impl FnOnce(&mut Command)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut gateway = Self {
@@ -45,7 +45,7 @@ impl Gateway {
             .stderr(Stdio::piped());
         change(&mut command);
         let mut child = command.spawn().unwrap();
-        // Its ends of pipes are the child's alone.
+        // The parent's copies of its pipes are closed: only the child has them.
         drop(command);
         gateway.input = child.stdin.take();
         gateway.child = Some(child);
@@ -82,7 +82,7 @@ impl Gateway {
         self.child.as_ref().unwrap().id()
     }
 
-    /// Hands frames in, one a line, as cansend writes them.
+    /// Feeds frames, one per line, in cansend's syntax.
     pub(crate) fn feed(&mut self, frames: &[&str]) {
         let input = self.input.as_mut().unwrap();
         for frame in frames {
@@ -91,7 +91,7 @@ impl Gateway {
         input.flush().unwrap();
     }
 
-    /// Asks it something over its socket.
+    /// Runs a command that queries it over its socket.
     pub(crate) fn control(&self, command: &str, options: &[&str]) -> Output {
         cangate()
             .arg(command)
@@ -102,21 +102,21 @@ impl Gateway {
             .unwrap()
     }
 
-    /// Its counters.
+    /// Returns its counters.
     pub(crate) fn stats(&self) -> Value {
         let output = self.control("stats", &["--json"]);
         assert!(output.status.success(), "{output:?}");
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// Frames that came in and were counted.
+    /// Returns the number of frames that came in and were counted.
     pub(crate) fn received(&self) -> u64 {
         row(&self.stats()["ports"], "in")["received"]
             .as_u64()
             .unwrap()
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     pub(crate) fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
         let started = Instant::now();
         while !holds(self) {
@@ -146,21 +146,21 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // It may have ended by itself; then there is nothing to end.
+            // It may have ended on its own; then there is nothing to do.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// The entry with a name.
+/// Returns the entry with a name.
 pub(crate) fn row<'a>(rows: &'a Value, name: &str) -> &'a Value {
     rows.as_array()
         .and_then(|rows| rows.iter().find(|row| row["name"] == name))
         .unwrap_or_else(|| panic!("no {name} in {rows}"))
 }
 
-/// The frames of a log, without time and interface.
+/// Returns the frames of a log, without time and interface.
 pub(crate) fn frames(log: &str) -> Vec<&str> {
     log.lines()
         .map(|line| line.split(' ').nth(2).unwrap())

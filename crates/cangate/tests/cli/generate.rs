@@ -79,7 +79,7 @@ fn the_version_is_one_line() {
     }
     let said = stderr(cangate().args(["--verbose", "demo"]), 2);
     assert!(said.contains("--version"), "{said}");
-    // What comes after `--` is not an option of this program.
+    // Words after `--` are not options of this program.
     let said = stdout(cangate().args(["--version", "--", "--verbose"]), 0);
     assert_eq!(said, line);
 }
@@ -99,7 +99,7 @@ fn the_verbose_version_has_the_licence_of_each_part() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    // What is named is there.
+    // The named files exist.
     for path in [
         "LICENSE-APACHE",
         "LICENSE-MIT",
@@ -134,7 +134,7 @@ fn the_verbose_version_names_what_a_gateway_file_can_name() {
         ("[ports.a]\nkind = '?'\n", "ports:"),
         ("[gateway]\noffload = '?'\n", "offload:"),
     ] {
-        // The message about a wrong word names all there are: "help: there is `socketcan`, …".
+        // The message about a wrong word lists all valid ones: "help: there is `socketcan`, …".
         std::fs::write(&file, text).unwrap();
         let wrong = stderr(cangate().arg("check").arg(&file), 2);
         let (_, help) = wrong.split_once("help: there is ").unwrap();

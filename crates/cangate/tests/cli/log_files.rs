@@ -1,4 +1,4 @@
-//! Logs of other programs, and what is no log.
+//! Logs of other programs, and files that are not logs.
 
 use crate::{cangate, root, stdout};
 use flate2::Compression;
@@ -7,7 +7,8 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
-/// The arguments of each command that reads a log, and its exit status where it is none.
+/// Returns the arguments of each command that reads a log, and its exit status if the file is not
+/// one.
 fn readers(log: &Path) -> Vec<(Vec<String>, i32)> {
     let folder = log.parent().unwrap();
     let gateway = folder.join("gateway.toml");
@@ -50,7 +51,7 @@ fn what_is_no_log_fails_before_anything_is_printed() {
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
         .collect();
     let cases: [(Make<'_>, &str); 7] = [
-        // Two gigabytes of zeros take no room on the disk.
+        // Two gigabytes of zeros take no space on the disk.
         (
             &|file| file.set_len(2 << 30).unwrap(),
             "it begins with nothing but zero",

@@ -1,5 +1,4 @@
-//! The command line from outside, as users and scripts meet it: what is printed, and the exit
-//! status.
+//! The command line from outside, as users and scripts see it: the output, and the exit status.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -32,32 +31,32 @@ mod waits;
 use assert_cmd::Command;
 use std::path::PathBuf;
 
-/// The program that was built with these tests, or another one that the environment names: one for
-/// another processor, which this machine emulates.
+/// Returns the program that was built with these tests, or another one that the environment names:
+/// one for another processor, which this machine emulates.
 fn program() -> PathBuf {
     let named = std::env::var_os("CANGATE_PROGRAM").filter(|path| !path.is_empty());
     named.map_or_else(|| env!("CARGO_BIN_EXE_cangate").into(), PathBuf::from)
 }
 
-/// Returns whether the program is another processor's, which the environment names and this machine
-/// emulates.
+/// Returns whether the program is for another processor: the environment names it, and this machine
+/// emulates it.
 fn is_emulated() -> bool {
     std::env::var_os("CANGATE_PROGRAM").is_some_and(|path| !path.is_empty())
 }
 
-/// The program, without the caller's colours.
+/// Returns a command for the program, without the caller's colour settings.
 fn cangate() -> Command {
     let mut command = Command::new(program());
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }
 
-/// The checkout.
+/// Returns the root of the checkout.
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Standard output as text; the exit status must be the given one.
+/// Returns standard output as text; the exit status must be the given one.
 fn stdout(command: &mut Command, status: i32) -> String {
     let output = command.output().unwrap();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -65,7 +64,7 @@ fn stdout(command: &mut Command, status: i32) -> String {
     out
 }
 
-/// Standard error as text; the exit status must be the given one.
+/// Returns standard error as text; the exit status must be the given one.
 fn stderr(command: &mut Command, status: i32) -> String {
     let output = command.output().unwrap();
     let (out, err) = (text(&output.stdout), text(&output.stderr));

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A process that is ended with this value.
+/// A process that is ended when this value is dropped.
 struct Process(Child);
 
 impl Drop for Process {
@@ -16,7 +16,7 @@ impl Drop for Process {
     }
 }
 
-/// A gateway in a folder, and where its metrics are.
+/// Starts a gateway in a folder; returns the address of its metrics, too.
 fn start(folder: &Path) -> (Process, String) {
     let control = folder.join("control.sock");
     let text = format!(
@@ -44,7 +44,7 @@ fn start(folder: &Path) -> (Process, String) {
     (Process(child), address)
 }
 
-/// What is answered to a request: head and body.
+/// Sends a request; returns head and body of the answer.
 fn ask(address: &str, request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
@@ -54,7 +54,8 @@ fn ask(address: &str, request: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
-/// Prometheus's own checker takes the alerts, and they fire when they should and at no other time.
+/// Prometheus's own checker accepts the alerts, and they fire when they should and at no other
+/// time.
 #[test]
 fn the_alerts_fire_when_they_should() {
     if !is_there("promtool") {
@@ -75,7 +76,7 @@ fn the_alerts_fire_when_they_should() {
     }
 }
 
-/// A page, when it has this line.
+/// Returns a page as soon as it has this line.
 fn until(address: &str, path: &str, line: &str) -> String {
     let begun = Instant::now();
     loop {
@@ -137,12 +138,12 @@ fn they_are_read_in_both_forms() {
     );
     let (head, _) = ask(&address, "GET /other HTTP/1.1\r\n\r\n");
     assert!(head.starts_with("HTTP/1.1 404 "), "{head}");
-    // Clients that say nothing, or nonsense, keep nobody out.
+    // Clients that send nothing, or invalid requests, do not block other clients.
     let silent = TcpStream::connect(&address).unwrap();
     let (head, _) = ask(&address, "\r\nnonsense\r\n\r\n");
     assert!(head.starts_with("HTTP/1.1 400 "), "{head}");
     drop(silent);
-    // More of them than are served at once: those that came first are sent away, and counted.
+    // More clients than are served at once: the oldest ones are disconnected, and counted.
     let silent = [(); 70].map(|()| TcpStream::connect(&address).unwrap());
     let line = "cangate_metrics_slow_clients_total ";
     let text = until(&address, "/metrics", line);
@@ -195,7 +196,7 @@ fn promtool_finds_nothing_wrong() {
     assert!(output.status.success() && said.is_empty(), "{said}\n{text}");
 }
 
-/// Prometheus asks for OpenMetrics, and has the numbers.
+/// Prometheus asks for OpenMetrics, and gets the numbers.
 #[test]
 fn prometheus_scrapes_them() {
     if !is_there("prometheus") {

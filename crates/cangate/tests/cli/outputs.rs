@@ -1,4 +1,4 @@
-//! What is written survives: failed starts, failed reloads, kill -9.
+//! Written files survive failed starts, failed reloads and kill -9.
 
 use crate::gateway::frames;
 use crate::place::{IN, Place, log, signal, until};
@@ -55,8 +55,7 @@ fn a_failed_start_leaves_the_old_log_byte_for_byte() {
     }
 }
 
-/// A limit on files' sizes, and a disk that is full, are a matter of one port, for as long as they
-/// last.
+/// A limit on file sizes, and a full disk, affect only one port, and only for as long as they last.
 #[test]
 fn a_log_that_cannot_be_written_is_written_again_later() {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
@@ -151,7 +150,7 @@ fn standard_input_and_output_are_files_like_others() {
         assert_eq!(output.status.code(), Some(1), "{read} {write}: {output:?}");
         assert_eq!(place.read("in.log"), log, "{read} {write}");
     }
-    // What the shell's >> keeps is kept.
+    // The contents that the shell's >> keeps are kept.
     let place = Place::new(
         &text
             .replace("READ", "in.log")
@@ -188,7 +187,7 @@ fn a_failed_reload_harms_no_file_and_a_good_one_begins_it() {
         let output = place.command(&["reload", "gateway.toml"]).output().unwrap();
         assert_eq!(output.status.code(), Some(status), "{output:?}");
     };
-    // Another output, which is there, and an input that is not.
+    // An output that exists, and an input that does not.
     place.write("other.log", OLD);
     let other = "[ports.other]\nkind = 'log'\nwrite = 'other.log'\n\
                  [[routes]]\nfrom = 'in'\nto = 'other'\n";
@@ -197,7 +196,7 @@ fn a_failed_reload_harms_no_file_and_a_good_one_begins_it() {
     place.gateway(&format!("{OUT}{live}{other}{missing}"));
     reload(2);
     assert_eq!(place.read("other.log"), OLD);
-    // What is said of the port that is continued changes: its log is continued, too.
+    // The settings of a port whose log is continued have changed: its log is continued, too.
     let continued = OUT.replace("'out.log'", "'out.log'\ninterface = 'can9'");
     place.gateway(&format!("{continued}{live}{other}"));
     reload(0);
@@ -211,8 +210,8 @@ fn a_failed_reload_harms_no_file_and_a_good_one_begins_it() {
     assert!(child.wait().unwrap().success());
 }
 
-/// At random moments of a run that begins a log anew, or divides it. The moments are those of a
-/// machine under load: what is asserted holds for each.
+/// Kills at random moments of a run that starts a log anew, or rotates it. The moments are those of
+/// a machine under load: the assertions hold for each.
 #[test]
 fn a_kill_leaves_whole_frames_in_order_and_nothing_else() {
     let divided = "[ports.out]\nkind = 'log'\nwrite = 'out.log'\nrotate = { size = 4096 }\n";
@@ -231,7 +230,7 @@ fn a_kill_leaves_whole_frames_in_order_and_nothing_else() {
             .command(&["run", "--until-end", "gateway.toml"])
             .spawn()
             .unwrap();
-        // From before the start to some way into the run.
+        // From before the start to some time into the run.
         std::thread::sleep(std::time::Duration::from_micros(
             u64::from(round * round) * 300,
         ));
@@ -240,7 +239,7 @@ fn a_kill_leaves_whole_frames_in_order_and_nothing_else() {
         let names = place.names();
         let files = names.iter().filter(|name| name.starts_with("out.log"));
         let mut files: Vec<&String> = files.collect();
-        // The present one is the last.
+        // The current file is the last.
         files.sort_by_key(|name| (*name == "out.log", (*name).clone()));
         let mut text: String = files.iter().map(|name| place.read(name)).collect();
         if let Some(end) = text.rfind('\n') {

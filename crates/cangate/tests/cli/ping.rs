@@ -179,7 +179,7 @@ fn what_cannot_be_is_said() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {err}");
         assert!(err.contains(said), "{words:?}: {err}");
     }
-    // A file has nothing to answer with.
+    // A file cannot answer.
     let output = ping(&place, &["file", "b", "--count", "1", "--timeout", "5"]);
     assert_eq!(output.status.code(), Some(3), "{output:?}");
 }

@@ -5,21 +5,21 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a machine under load may take for anything. Not what is expected: what is given up at.
+/// The time after which a test gives up, also on a machine under load; much longer than expected.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder with a gateway file and logs.
 pub(crate) struct Place(TempDir);
 
 impl Place {
-    /// With this gateway file; [gateway] is added.
+    /// Creates a folder with this gateway file; the table [gateway] is added.
     pub(crate) fn new(ports_and_routes: &str) -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         place.gateway(ports_and_routes);
         place
     }
 
-    /// Another gateway file, under the same name.
+    /// Writes another gateway file, under the same name.
     pub(crate) fn gateway(&self, ports_and_routes: &str) {
         let head = "[gateway]\nrealtime = false\nlock_memory = false\ncontrol = ";
         let socket = self.path("control.sock");
@@ -41,7 +41,7 @@ impl Place {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The names of all files, in order.
+    /// Returns the names of all files, in order.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.0.path()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -55,7 +55,8 @@ impl Place {
         assert!(made.unwrap().success());
     }
 
-    /// The program, to be run here, with nothing on its standard input and its output kept.
+    /// Returns a command that runs the program here, with an empty standard input and captured
+    /// output.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(crate::program());
         command
@@ -69,7 +70,7 @@ impl Place {
     }
 }
 
-/// So many frames, numbered.
+/// Returns a log with this many frames, numbered.
 pub(crate) fn log(frames: u32) -> String {
     let line = |i| format!("({}.{:06}) can0 123#{i:08X}\n", i / 1000, i % 1000 * 1000);
     (0..frames).map(line).collect()
@@ -85,7 +86,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
     assert!(status.status().unwrap().success());
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {

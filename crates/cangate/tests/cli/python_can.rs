@@ -1,16 +1,16 @@
-//! python-can reads what `cangate convert` writes, and the other way round: ASC, TRC, candump's
+//! python-can reads the files that `cangate convert` writes, and vice versa: ASC, TRC, candump's
 //! log.
 //!
-//! What python-can itself does not keep is not compared: FD frames without data, which its ASC
-//! reader takes for remote frames; remote and FD frames in TRC and the length of remote frames in
-//! candump's log, which it does not write; error frames of other classes than bus errors, which its
-//! log reader takes for data frames.
+//! Frames that python-can itself does not preserve are not compared: FD frames without data, which
+//! its ASC reader takes for remote frames; remote and FD frames in TRC and the length of remote
+//! frames in candump's log, which it does not write; error frames of other classes than bus errors,
+//! which its log reader takes for data frames.
 
 use crate::{cangate, root, stdout};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Reads a file by python-can; a line for each message.
+/// A script that reads a file with python-can; it prints a line for each message.
 const READ: &str = r#"
 import gzip, sys, can
 name = sys.argv[1]
@@ -28,7 +28,7 @@ for m in messages:
           "-" if error else int(m.is_rx), 0 if error else m.dlc, m.data.hex().upper())
 "#;
 
-/// Writes the messages of standard input, lines as above, by python-can.
+/// A script that writes the messages of standard input, lines as above, with python-can.
 const WRITE: &str = r#"
 import sys, can
 with can.Logger(sys.argv[1]) as out:
@@ -45,7 +45,8 @@ with can.Logger(sys.argv[1]) as out:
             is_rx=rx != "0", dlc=int(dlc), data=bytes.fromhex(data) if not rtr else None))
 "#;
 
-/// A Python that has python-can: the one that `cargo xtask setup` makes, or the path's.
+/// Returns a Python that has python-can: the one that `cargo xtask setup` makes, or the one in
+/// PATH.
 fn python() -> Option<PathBuf> {
     let target = root().join("target/python-can/bin/python3");
     let found = [target, PathBuf::from("python3")]
@@ -68,7 +69,7 @@ fn run(python: &Path, folder: &Path, script: &str, args: &[&str], input: &str) -
     stdout(command.current_dir(folder).write_stdin(input.to_owned()), 0)
 }
 
-/// A message in the scripts' words and as a line of candump.
+/// A message in the syntax of the scripts and as a line of candump.
 #[derive(Clone)]
 struct Message {
     words: String,
@@ -84,7 +85,7 @@ enum Kind {
     Error,
 }
 
-/// Messages of each kind and length, from the start on in steps that are no whole milliseconds.
+/// Returns messages of each kind and length, with time steps that are not whole milliseconds.
 fn messages() -> Vec<Message> {
     let mut all = Vec::new();
     let mut add = |name: &str, kind: Kind, flags: u8, len: usize| {
@@ -150,7 +151,7 @@ fn lines(messages: &[Message], of: fn(&Message) -> &str) -> String {
     messages.iter().map(|m| format!("{}\n", of(m))).collect()
 }
 
-/// Of the same name, whatever the channel is called.
+/// Removes `can` from channel names, so that names are comparable.
 fn without_can(text: &str) -> String {
     text.replace(" can0 ", " 0 ").replace(" can1 ", " 1 ")
 }
@@ -172,13 +173,13 @@ fn python_can_reads_what_is_written() {
     for (name, left_out) in [
         ("x.asc", Kind::Fd(0)),
         ("x.asc.gz", Kind::Fd(0)),
-        // Its own reader of this format loses nothing of these.
+        // Its own reader of this format loses none of these messages.
         ("x.log", Kind::Remote(99)),
         ("x.log.gz", Kind::Remote(99)),
     ] {
         let some: Vec<_> = all.iter().filter(|m| m.kind != left_out).cloned().collect();
         std::fs::write(folder.path().join("in.log"), lines(&some, |m| &m.line)).unwrap();
-        // By way of pcapng, so that the log is written and not copied.
+        // Through pcapng, so that the log is written and not copied.
         convert(folder.path(), "in.log", "x.pcapng");
         convert(folder.path(), "x.pcapng", name);
         let found = run(&python, folder.path(), READ, &[name], "");
@@ -217,7 +218,7 @@ fn what_python_can_writes_is_read() {
             assert_same(args[0], &found, &expected);
             continue;
         }
-        // TRC 1.0 has milliseconds from a start that no header says, one channel and no direction.
+        // TRC 1.0 has milliseconds from a start that is in no header, one channel and no direction.
         let frames = |text: &str| -> Vec<String> {
             text.lines()
                 .map(|line| line.split(' ').nth(2).unwrap().to_owned())
@@ -227,8 +228,8 @@ fn what_python_can_writes_is_read() {
     }
 }
 
-/// The same lines. Of an error frame the channel is not kept, and an empty payload may be written
-/// as eight zeros.
+/// Checks that the lines are the same. The channel of an error frame is not kept, and an empty
+/// payload may be written as eight zeros.
 fn assert_same(name: &str, found: &str, expected: &str) {
     let of = |line: &str| match line.split_once(" 20000080#") {
         Some((begin, _)) => begin.split(' ').next().unwrap().to_owned() + " error",

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A gateway from `fast` to `slow`, whose port has these keys.
+/// Writes the file of a gateway from `fast` to `slow`, whose port has these keys.
 fn gateway(folder: &Path, bitrate: &str, keys: &str) {
     let config = format!(
         "[gateway]\ncontrol = \"c.sock\"\nrealtime = false\nlock_memory = false\n\
@@ -17,7 +17,7 @@ fn gateway(folder: &Path, bitrate: &str, keys: &str) {
     std::fs::write(folder.join("gateway.toml"), config).unwrap();
 }
 
-/// Times in µs and frames on the bus `slow`, and the counters.
+/// Returns times in µs and frames on the bus `slow`, and the counters.
 fn demo(bitrate: &str, keys: &str, log: &str) -> (Vec<(u64, String)>, Value) {
     let folder = tempfile::tempdir().unwrap();
     gateway(folder.path(), bitrate, keys);
@@ -47,7 +47,8 @@ fn tx(counters: &Value) -> [u64; 5] {
     ["taken", "sent", "expired", "displaced", "held"].map(|key| tx[key].as_u64().unwrap())
 }
 
-/// Eight frames of low priority at once, and an urgent one that comes while they wait.
+/// Returns a log with eight frames of low priority at once, and an urgent one that comes while they
+/// wait.
 fn inversion() -> String {
     let mut log = String::new();
     for i in 0..8 {
@@ -69,14 +70,14 @@ fn priority_order_cures_the_inversion_that_fifo_makes() {
     let fifo = ids("");
     assert_eq!(fifo.last().unwrap(), "100", "behind all of lower priority");
     let priority = ids("order = \"priority\"");
-    // Two have left when it comes, and one is on the wire.
+    // Two have left when it comes, and one is being sent.
     assert_eq!(priority[..5], ["600", "601", "602", "100", "603"]);
 }
 
 #[test]
 fn the_queue_keeps_what_the_file_says() {
     let log = inversion();
-    // One is on the wire when the queue of two is full.
+    // One is being sent when the queue of two is full.
     let (frames, counters) = demo("125k", "queue = 2\nwhen_full = \"drop-oldest\"", &log);
     let [taken, sent, expired, displaced, held] = tx(&counters);
     assert_eq!((taken, expired, held), (9, 0, 0));
@@ -93,8 +94,8 @@ fn the_queue_keeps_what_the_file_says() {
     assert_eq!(frames.len(), 9);
 }
 
-/// A bus is busy with frames of a higher priority for 200 ms. Then 40 old commands leave at once,
-/// or only those that are not stale.
+/// A bus is busy with higher-priority frames for 200 ms. Then 40 old commands leave at once, or
+/// only those that are not stale.
 #[test]
 fn a_bus_that_comes_back_gets_no_burst_of_old_frames() {
     let mut lines: Vec<(u32, String)> = (0..40)
@@ -109,7 +110,7 @@ fn a_bus_that_comes_back_gets_no_burst_of_old_frames() {
     let burst = |keys: &str| {
         let (frames, counters) = demo("500k", &format!("queue = 64\n{keys}"), &log);
         let ours = frames.iter().filter(|(_, frame)| frame.starts_with("300"));
-        // How long after it was sent each arrived, µs.
+        // The time from sending to arrival of each frame, µs.
         let age = |(at, frame): &(u64, String)| {
             let number = u64::from_str_radix(&frame[4..], 16).unwrap();
             at.saturating_sub(number * 5_000)
@@ -129,7 +130,7 @@ fn a_bus_that_comes_back_gets_no_burst_of_old_frames() {
     assert!(fresh[1..].iter().all(|age| *age < 22_000), "{fresh:?}");
 }
 
-/// With the clock: a log waits for the room of such a queue, too, and nothing is lost.
+/// In real time: a log waits for space in such a queue, too, and nothing is lost.
 #[test]
 fn a_replay_through_such_a_queue_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();

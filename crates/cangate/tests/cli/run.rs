@@ -1,4 +1,4 @@
-//! `cangate run`, and what is asked of a running gateway: `stats`, `routes`, `reload`, signals.
+//! `cangate run`, and the commands for a running gateway: `stats`, `routes`, `reload`, signals.
 
 use crate::gateway::{Gateway, frames, row};
 use crate::{cangate, stderr, stdout, text};
@@ -25,7 +25,7 @@ fn replay(folder: &Path, log: &str, routes: &str) -> assert_cmd::Command {
     command
 }
 
-/// The counters at the end: standard output is the summary and nothing else.
+/// Returns the counters at the end: standard output is the summary and nothing else.
 fn summary(command: &mut assert_cmd::Command) -> Value {
     let summary: Value = serde_json::from_str(&stdout(command, 0)).unwrap();
     assert_eq!(summary["reason"], "finished");
@@ -36,7 +36,7 @@ fn text_of(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Received is the sum of all fates.
+/// Checks that the number of received frames is the sum of all fates.
 fn adds_up(port: &Value) {
     let fates = port["fates"].as_object().unwrap();
     let sum: u64 = fates.values().map(|count| count.as_u64().unwrap()).sum();
@@ -68,7 +68,7 @@ fn a_gateway_runs_without_a_control_socket_that_nobody_asked_for() {
     let mut command = replay(folder.path(), "(1.0) can0 123#11\n", PASS_ALL);
     let file = folder.path().join("gateway.toml");
     let config = std::fs::read_to_string(&file).unwrap();
-    // No folder can be made there, not even by root.
+    // No folder can be created there, not even by root.
     command.env("XDG_RUNTIME_DIR", "/proc/none");
     let without = config.lines().filter(|line| !line.starts_with("control"));
     std::fs::write(&file, without.collect::<Vec<_>>().join("\n")).unwrap();
@@ -76,7 +76,7 @@ fn a_gateway_runs_without_a_control_socket_that_nobody_asked_for() {
     assert!(output.status.success(), "{output:?}");
     let err = text(&output.stderr);
     assert!(err.contains("XDG_RUNTIME_DIR"), "the user is told: {err}");
-    // A place that the file names must be had.
+    // A path that the file names must be usable.
     std::fs::write(
         &file,
         config.replace("control = ", "control = \"/proc/none/x.sock\" #"),
@@ -105,7 +105,7 @@ fn a_log_is_routed_into_a_log() {
     assert!(written.contains(" can7 "), "{written}");
 }
 
-/// Lines that are no frames, among some that are.
+/// Lines that are not frames, among some that are.
 const GARBAGE: &[u8] = b"(1.000000) can0 123#11\nwhat is this\n(1.000100) can0 123#2\n\
     \xFF\xFE\x00\n(1.000200) can0 123#33\n(2.0) can0 999#\n";
 
@@ -128,8 +128,8 @@ fn bad_lines_of_a_log_are_left_out_and_counted() {
     );
 }
 
-/// The only input fails, and a bus is there besides, which never ends: this is no end of the
-/// inputs.
+/// The only input fails, and there is also a bus, which never ends: this is not a regular end of
+/// the inputs.
 #[test]
 fn a_run_whose_input_fails_does_not_end_well() {
     let folder = tempfile::tempdir().unwrap();
@@ -196,7 +196,7 @@ fn a_running_gateway_tells_reloads_and_ends() {
         gateway.received() == 2
     });
 
-    // A broken file changes nothing, and the one who asks is told what is wrong.
+    // A broken file changes nothing, and the client gets the mistakes.
     gateway.write_routes("[[routes]]\nname = \"broken\"\nfrom = \"nowhere\"\nto = \"out\"\n");
     let output = gateway.control("reload", &[]);
     assert_ne!(output.status.code(), Some(0));
@@ -297,7 +297,7 @@ fn without_a_gateway_the_user_is_told_so() {
 
 /// The counts are those of the seed: the same on every machine, in every run. A program in another
 /// language that follows the published generator (xoshiro256++, seeded by SplitMix64 with FNV-1a of
-/// seed, port and side) gives them, too.
+/// seed, port and side) gives the same counts.
 #[test]
 fn faults_on_purpose_repeat_and_add_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -333,7 +333,7 @@ fn faults_on_purpose_repeat_and_add_up() {
         row(&again["ports"], "out")["tx"]["faults"],
         went["tx"]["faults"]
     );
-    // People are told, too, and warned before.
+    // The text output reports them, too, with a warning at the start.
     let mut command = cangate();
     command
         .current_dir(folder.path())

@@ -1,5 +1,5 @@
-//! What `cangate run` says on standard error while it runs, and that it does not matter who reads
-//! it.
+//! The messages of `cangate run` on standard error while it runs, which do not depend on their
+//! reader.
 
 use crate::gateway::{Gateway, frames, row};
 use crate::text;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const PASS_ALL: &str = "[[routes]]\nname = \"all\"\nfrom = \"in\"\nto = \"out\"\n";
 const ONLY_123: &str = "[[routes]]\nname = \"only\"\nfrom = \"in\"\nto = \"out\"\nid = \"123\"\n";
 
-/// A life with a good reload and a broken one; what it said.
+/// Runs a gateway with a good reload and a broken one; returns its messages.
 fn life(options: &[&str]) -> String {
     let mut gateway = Gateway::start_with(PASS_ALL, |command| {
         command.args(options);
@@ -116,7 +116,7 @@ fn json_is_one_object_a_line_with_stable_names() {
     assert_eq!(port["received"], 1);
 }
 
-/// What is wrong with the file is an object, too, and the exit status says it.
+/// The mistakes of the file are an object, too, and the exit status shows them.
 #[test]
 fn json_holds_when_it_does_not_start() {
     let folder = tempfile::tempdir().unwrap();
@@ -133,8 +133,8 @@ fn json_holds_when_it_does_not_start() {
     assert!(line["text"].as_str().unwrap().contains("nothing"), "{line}");
 }
 
-/// JOURNAL_STREAM names standard error's device and inode where it is the journal's; else the
-/// variable was inherited, and standard error is something else.
+/// JOURNAL_STREAM names the device and inode of standard error if it is the journal's; otherwise
+/// the variable was inherited, and standard error is something else.
 #[test]
 fn the_journal_gets_priorities_and_no_time_stamps() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,15 +162,15 @@ fn the_journal_gets_priorities_and_no_time_stamps() {
     assert!(has_time_stamp(&other), "{other}");
 }
 
-/// Frames pass through a gateway whose standard error is the writing end of this pipe, and it ends
-/// in good order.
+/// Passes frames through a gateway whose standard error is the writing end of this pipe, and checks
+/// that it ends in good order.
 fn routes_and_ends(stderr: Stdio) {
     let mut gateway = Gateway::start_with(PASS_ALL, |command| {
         command.args(["-v"]).stderr(stderr);
     });
     for n in 0..50 {
         gateway.feed(&[&format!("123#{n:02X}")]);
-        // Each of them says several things.
+        // Each reload writes several messages.
         assert!(gateway.control("reload", &[]).status.success());
     }
     gateway.until("all were received", |gateway| gateway.received() == 50);
@@ -187,13 +187,13 @@ fn a_closed_standard_error_does_not_stop_routing() {
     routes_and_ends(writer.into());
 }
 
-/// A pipe into which nothing fits any more. Nobody reads it.
+/// Returns a full pipe that no process reads.
 fn full_pipe() -> (PipeReader, Stdio) {
     let (reader, writer) = std::io::pipe().unwrap();
     let mut filling = writer.try_clone().unwrap();
     let bytes = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&bytes);
-    // It waits for room until the reader is closed.
+    // The thread waits for space until the reader is closed.
     std::thread::spawn(move || {
         while filling.write_all(&[b'x'; 512]).is_ok() {
             count.fetch_add(512, Ordering::Relaxed);

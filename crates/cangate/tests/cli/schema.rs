@@ -1,5 +1,5 @@
 //! The JSON schema of gateway.toml: the published one is the program's, and taplo, which editors
-//! use, takes it.
+//! use, accepts it.
 
 use crate::{cangate, root, stdout};
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ fn the_published_schema_is_the_programs() {
     );
 }
 
-/// taplo, which `cargo xtask setup` installs, or the path's.
+/// Returns the taplo that `cargo xtask setup` installs, or the one in PATH.
 fn taplo() -> Option<PathBuf> {
     let target = root().join("target/taplo/node_modules/.bin/taplo");
     let found = [target, PathBuf::from("taplo")].into_iter().find(|taplo| {
         let version = Command::new(taplo).arg("--version").output();
-        // Its exit status is 1 all the same.
+        // Its exit status is 1 nevertheless.
         version.is_ok_and(|output| output.stdout.starts_with(b"taplo "))
     });
     if found.is_none() {
@@ -33,7 +33,8 @@ fn taplo() -> Option<PathBuf> {
     found
 }
 
-/// What taplo says of a file that names its schema in its first line, as an editor would be told.
+/// Returns taplo's report on a file that names its schema in its first line, as an editor would get
+/// it.
 fn check(taplo: &PathBuf, text: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let published = std::fs::read(root().join(PUBLISHED)).unwrap();

@@ -1,4 +1,4 @@
-//! The exit status says whether all frames arrived.
+//! The exit status shows whether all frames arrived.
 
 use crate::place::{IN, Place, log};
 use std::io::Read;
@@ -72,8 +72,8 @@ fn a_replay_that_does_not_wait_says_what_was_refused() {
     assert!((1..30_000).contains(&sent), "{sent}");
 }
 
-/// A bus brings frames whether or not there is room for them: they are counted as before, and the
-/// status says so.
+/// A bus delivers frames whether or not there is space for them: they are counted as before, and
+/// the status shows it.
 #[test]
 fn what_a_live_port_loses_shows_in_the_status() {
     let text = "[ports.in]\nkind = 'log'\nread = 'in.log'\npace = 'fast'\n\
@@ -86,7 +86,7 @@ fn what_a_live_port_loses_shows_in_the_status() {
     let output = run(&place).wait_with_output().unwrap();
     says(&output, 3, "error: not all frames arrived: ");
     says(&output, 3, "refused by a full queue");
-    // The log itself waited for its bus, whose queue has ten places.
+    // The log itself waited for its bus, whose queue has ten entries.
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     let of_log = err
         .lines()
@@ -133,7 +133,7 @@ fn a_closed_standard_output_has_its_own_status() {
     assert_eq!(output.status.code(), Some(4), "{output:?}");
 }
 
-/// Its input has no end, but nothing can arrive any more: nobody need wait for that.
+/// Its input has no end, but no frame can arrive any more: the run need not wait.
 #[test]
 fn a_run_whose_only_reader_has_gone_ends() {
     use std::io::Write;

@@ -3,8 +3,8 @@
 use crate::{cangate, stderr, stdout};
 use serde_json::Value;
 
-/// A frame and what is known of it: bits with intermission, stuff bits, CRC, bits of the data
-/// phase. Worked out by hand and by other programs before cangate existed, from ISO 11898-1:2015.
+/// A frame and its known values: bits with intermission, stuff bits, CRC, bits of the data phase.
+/// Worked out by hand and by other programs before cangate existed, from ISO 11898-1:2015.
 const KNOWN: [(&str, u64, u64, u64, u64); 12] = [
     ("123#", 48, 1, 0x6858, 0),
     ("123#0011223344556677", 113, 2, 0x0BD4, 0),
@@ -20,7 +20,7 @@ const KNOWN: [(&str, u64, u64, u64, u64); 12] = [
     ("1FFFFFFF##3*64:F0", 732, 134, 0xE4E6E, 677),
 ];
 
-/// `ID##F*N:XX` stands for N bytes XX, to keep the table readable.
+/// Replaces `ID##F*N:XX` by N bytes XX; the short form keeps the table readable.
 fn spelled_out(frame: &str) -> String {
     match frame.split_once('*') {
         Some((start, repeated)) => {
@@ -31,7 +31,7 @@ fn spelled_out(frame: &str) -> String {
     }
 }
 
-/// Nanoseconds a bit: arbitration at 500 kbit/s, data at 2 Mbit/s.
+/// Nanoseconds per bit: arbitration at 500 kbit/s, data at 2 Mbit/s.
 const ARBITRATION: u64 = 2_000;
 const DATA: u64 = 500;
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const ROUTES: &str = "[[routes]]\nname = \"all\"\nfrom = \"in\"\nto = \"out\"\n";
 
-/// What is given up at, on a busy machine.
+/// The time after which a test gives up, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
@@ -31,7 +31,7 @@ fn rates_are_printed_until_the_gateway_ends() {
     let first = next();
     assert_eq!(row(&first["rates"]["ports"], "in")["received"], 0.0);
     gateway.feed(&["123#11", "124#22", "125#33"]);
-    // What the rates say adds up to what the counters say.
+    // The sum of the rates is the change of the counters.
     let mut frames = 0.0;
     loop {
         let now = next();
@@ -79,7 +79,7 @@ fn top_needs_a_terminal() {
 struct OnTerminal {
     child: Child,
     user: File,
-    /// The program's side, to look at its modes.
+    /// The program's side of the terminal, to check its modes.
     line: File,
     shown: Receiver<Vec<u8>>,
     seen: String,
@@ -133,7 +133,7 @@ impl OnTerminal {
         }
     }
 
-    /// Waits until this is shown; what is shown after it is looked at the next time.
+    /// Waits until these words are shown; the next call checks only what is shown after them.
     fn until(&mut self, words: &str) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -177,8 +177,8 @@ impl Drop for OnTerminal {
     }
 }
 
-/// Returns whether the terminal library has no chance, and says so: QEMU's emulation of one process
-/// has not all system calls that it waits by (ENOSYS).
+/// Returns whether the terminal library cannot work, and prints that: QEMU's emulation of one
+/// process lacks system calls that the library uses to wait (ENOSYS).
 fn lacks_terminal_calls() -> bool {
     let lacks = crate::is_emulated();
     if lacks {

@@ -1,4 +1,4 @@
-//! No wait outlives a signal: each command that waits for somebody is sent SIGTERM and ends.
+//! No wait outlives a signal: each command that waits is sent SIGTERM and ends.
 
 use crate::place::{IN, PATIENCE, Place, log, signal, until};
 use std::io::{Read, Write};
@@ -7,10 +7,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// SIGTERM, as kill(1) and wait(2) have it.
+/// SIGTERM, as numbered by kill(1) and wait(2).
 const TERM: i32 = 15;
 
-/// How it ended: its exit status, or the signal.
+/// Returns how it ended: its exit status, or the signal.
 fn end(mut child: Child, what: &str) -> Result<i32, i32> {
     let started = Instant::now();
     loop {
@@ -26,12 +26,12 @@ fn end(mut child: Child, what: &str) -> Result<i32, i32> {
     }
 }
 
-/// Starts it, waits until it waits, sends the signal.
+/// Starts a command, waits until it waits, and sends the signal.
 fn interrupted(command: &mut Command, what: &str, waits: impl FnMut() -> bool) -> Result<i32, i32> {
-    // Who keeps the other end of its standard input open.
+    // The child's handle keeps the other end of its standard input open.
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     until(what, waits);
-    // Into its wait, wherever that is; what is asserted holds at every moment.
+    // Gives it time to begin its wait, wherever that is; the assertions hold at every moment.
     std::thread::sleep(Duration::from_millis(200));
     assert!(
         child.try_wait().unwrap().is_none(),
@@ -41,7 +41,7 @@ fn interrupted(command: &mut Command, what: &str, waits: impl FnMut() -> bool) -
     end(child, what)
 }
 
-/// A gateway is up when it has its socket.
+/// Returns a condition: a gateway is up when it has its socket.
 fn up(place: &Place) -> impl FnMut() -> bool + use<> {
     let socket = place.path("control.sock");
     move || socket.exists()
@@ -61,12 +61,12 @@ fn a_run_that_waits_for_the_partner_of_a_named_pipe() {
     let place = Place::new(&into);
     place.pipe("pipe");
     place.write("in.log", "");
-    // Without --until-end, so that it does not end by itself.
+    // Without --until-end, so that it does not end on its own.
     let mut command = place.command(&["run", "gateway.toml"]);
     let live = into.replace("'in.log'", "'-'");
     place.gateway(&live);
     assert_eq!(interrupted(&mut command, "no reader", up(&place)), Ok(0));
-    // What it holds for the reader that never came is lost, and that shows.
+    // The frames that it holds for the reader that never came are lost, and the status shows it.
     place.gateway(&into);
     place.write("in.log", &log(10));
     let mut command = place.command(&["run", "--until-end", "gateway.toml"]);
@@ -85,7 +85,7 @@ fn the_one_who_waits_is_told_what_for() {
         assert!(n > 0, "{text}");
         text.push_str(&String::from_utf8_lossy(&bytes[..n]));
     }
-    // The writer comes, and what it writes arrives.
+    // The writer opens the pipe, and its frame arrives.
     let mut writer = std::fs::File::options();
     let mut writer = writer.write(true).open(place.path("pipe")).unwrap();
     writer.write_all(b"(1.0) can0 123#42\n").unwrap();
@@ -96,7 +96,7 @@ fn the_one_who_waits_is_told_what_for() {
     assert_eq!(end(child, "INT"), Ok(0));
 }
 
-/// A reload reads the gateway file again: one that is a pipe now would never give it back.
+/// A reload reads the gateway file again: if it is a pipe now, reading would never end.
 #[test]
 fn a_reload_from_a_pipe() {
     let live = FROM_PIPE.replace("'pipe'", "'-'");
@@ -121,8 +121,8 @@ fn a_reload_from_a_pipe() {
     drop(input);
 }
 
-/// Nobody reads its standard output, so frames wait; nor its standard error, which is given up
-/// after a while.
+/// No process reads its standard output, so frames wait; nor its standard error, which the program
+/// gives up after a while.
 #[test]
 fn a_run_whose_output_nobody_reads() {
     let place = Place::new(&format!("[ports.out]\nkind = 'log'\nwrite = '-'\n{IN}"));

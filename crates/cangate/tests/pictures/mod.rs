@@ -1,11 +1,11 @@
 //! The pictures of the documents, made by the program itself: `cargo xtask pictures` writes them,
-//! every other run of the tests compares them with what the program draws today.
+//! every other run of the tests compares them with the program's present output.
 
 use std::path::PathBuf;
 
 /// The variable with which a test writes its picture instead of comparing it.
 const WRITE: &str = "CANGATE_PICTURES";
-/// A picture has at most so many bytes: documents are read over slow networks too.
+/// The maximum size of a picture in bytes: documents are read over slow networks, too.
 const MOST: usize = 100_000;
 
 /// Compares a picture with `docs/pictures/NAME`, or writes it.
@@ -25,14 +25,14 @@ pub(crate) fn keep(name: &str, picture: &str) {
     );
 }
 
-/// A character on a terminal, and how it looks.
+/// A character on a terminal, and its style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     pub(crate) symbol: String,
     pub(crate) bold: bool,
     pub(crate) dim: bool,
     pub(crate) underlined: bool,
-    /// What should not be seen without a look.
+    /// Whether it is an alarm that should attract attention.
     pub(crate) alarm: bool,
 }
 
@@ -60,11 +60,11 @@ pub(crate) fn plain(text: &str) -> Vec<Vec<Cell>> {
 
 /// Width and height of a cell, pixels.
 const CELL: (f64, f64) = (8.4, 19.0);
-/// Around the text.
+/// The margin around the text, pixels.
 const MARGIN: f64 = 14.0;
 
-/// A terminal's lines as SVG. Each run of characters that look alike has its own width, so that
-/// columns stand below one another in every font.
+/// Returns a terminal's lines as SVG. Each run of characters with the same style has its own width,
+/// so that columns are aligned in every font.
 pub(crate) fn terminal(title: &str, columns: usize, lines: &[Vec<Cell>]) -> String {
     let (width, height) = (
         MARGIN * 2.0 + CELL.0 * columns as f64,
@@ -93,7 +93,7 @@ pub(crate) fn terminal(title: &str, columns: usize, lines: &[Vec<Cell>]) -> Stri
     svg
 }
 
-/// One run of characters; blanks around it are not drawn.
+/// Adds one run of characters; blanks around it are not drawn.
 fn put(svg: &mut String, run: &[Cell], at: usize, y: f64) {
     let blank = |c: &&Cell| c.symbol.trim().is_empty();
     let before = run.iter().take_while(blank).count();

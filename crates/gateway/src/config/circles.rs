@@ -1,4 +1,4 @@
-//! Routes that lead frames in a circle, over buses that several ports are on.
+//! Routes that form a loop for frames, over buses that several ports are on.
 
 use super::Config;
 use config::{Diagnostic, Diagnostics, Source};
@@ -6,8 +6,8 @@ use route::{Circle, PortId, RouteId, circles};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Warns of each circle, by the names of its routes and their lines. `spans` are where each route
-/// stands.
+/// Warns of each loop, with the names of its routes and their lines. `spans` are the places of the
+/// routes in the file.
 pub(super) fn warn(
     source: &Source,
     config: &Config,
@@ -48,7 +48,7 @@ fn span(spans: &[Range<usize>], route: RouteId) -> Range<usize> {
     spans.get(route.0 as usize).cloned().unwrap_or(0..0)
 }
 
-/// `from port a by route x (line 9) to bus y, …`.
+/// Formats a loop as `from port a by route x (line 9) to bus y, …`.
 fn path<'a>(
     source: &Source,
     config: &Config,

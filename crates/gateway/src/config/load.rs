@@ -1,4 +1,4 @@
-//! From a text to a configuration.
+//! Reading a configuration from a text.
 
 use super::{
     Config, LARGEST_FILE, MOST_PORTS, Offload, Options, circles, options, passages, sharing,
@@ -11,7 +11,7 @@ use route::{PortId, RouteId, Routes, Table as RoutingTable, parts};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Reads a `gateway.toml` with ports of these kinds. With the configuration come the warnings.
+/// Reads a `gateway.toml` with ports of these kinds. Returns the configuration and the warnings.
 ///
 /// # Errors
 /// All mistakes, sorted by place, warnings among them.
@@ -57,7 +57,7 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
     Ok((config, found.into_sorted()))
 }
 
-/// Reads the tables one by one; what several of them say together is checked later.
+/// Reads the tables one by one; settings of several tables are checked against each other later.
 fn read(
     mut root: Table<'_>,
     kinds: &Kinds,
@@ -82,8 +82,8 @@ fn read(
     (gateway, ports, parsed)
 }
 
-/// The keys that the readers of each table of a file ask for, present or not, whatever is wrong
-/// with the file. A test holds [`super::keys`] against them.
+/// Returns the keys that the readers of each table of a file ask for, present or not, whatever
+/// errors the file has. A test compares [`super::keys`] with them.
 #[must_use]
 pub fn keys_asked_for(source: &Source, kinds: &Kinds) -> Vec<Heard> {
     let mut found = Diagnostics::listening();
@@ -92,8 +92,8 @@ pub fn keys_asked_for(source: &Source, kinds: &Kinds) -> Vec<Heard> {
     found.heard().to_vec()
 }
 
-/// What a file says in `[gateway]` as far as it can be read, whatever is wrong with it otherwise:
-/// it may still name the socket of a gateway that runs.
+/// Reads `[gateway]` of a file as far as possible, whatever other errors the file has: it may still
+/// name the socket of a running gateway.
 #[must_use]
 pub fn readable_options(source: &Source) -> Options {
     if source.text.len() > LARGEST_FILE {
@@ -104,7 +104,7 @@ pub fn readable_options(source: &Source) -> Options {
     options::parse(&mut document.root(), &mut found).options
 }
 
-/// Routes that are to run in the kernel, and cannot on any machine.
+/// Reports routes that the file offloads to the kernel and that no kernel can run.
 fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
     let interfaces = config.interfaces();
     let all: Vec<(Option<RouteId>, String)> = match config.options.offload {
@@ -177,15 +177,15 @@ fn error_frames(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics
 struct Ports {
     /// Names of all port tables, those with mistakes too: routes may name them.
     names: Vec<String>,
-    /// Where the names stand.
+    /// The places of the names in the file.
     keys: Vec<Range<usize>>,
-    /// Ports without mistakes; as many as names where there are no errors.
+    /// The ports without mistakes; as many as names if there are no errors.
     specs: Vec<PortSpec>,
 }
 
 impl Ports {
-    /// The ports that a name stands for that is none of theirs: that of their interface, their bus,
-    /// their file.
+    /// Returns the ports that a name may mean although it is not the name of a port: the ports with
+    /// an interface, a bus or a file of that name.
     fn meant(&self, name: &str) -> Vec<Meant> {
         let of = |port: &PortSpec| {
             let settings = &port.settings;
@@ -213,7 +213,7 @@ impl Ports {
     }
 }
 
-/// For each port the first one on the same bus.
+/// Returns a function from each port to the first port on the same bus.
 fn same_bus(config: &Config) -> impl Fn(PortId) -> PortId + use<> {
     let mut first = HashMap::new();
     let numbers = (0..).map(PortId).zip(&config.ports);
@@ -267,7 +267,7 @@ fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports 
     ports
 }
 
-/// `[controllers.NAME]`: ports, too.
+/// Reads the tables `[controllers.NAME]`, which define ports, too.
 fn controllers(
     root: &mut Table<'_>,
     kinds: &Kinds,
@@ -300,7 +300,7 @@ fn controllers(
     }
 }
 
-/// Reports ports that need another one which is not there.
+/// Reports ports that need another port which is missing.
 fn needed(ports: &Ports, spans: &[Range<usize>], found: &mut Diagnostics) {
     for (port, span) in ports.specs.iter().zip(spans) {
         let Some((kind, name)) = port.settings.needs() else {
@@ -318,7 +318,7 @@ fn needed(ports: &Ports, spans: &[Range<usize>], found: &mut Diagnostics) {
     }
 }
 
-/// Tables that are meant as `[ports.NAME]`.
+/// Names of tables that are probably meant as `[ports.NAME]`.
 const FOR_PORTS: [&str; 10] = [
     "port",
     "interface",
@@ -332,7 +332,7 @@ const FOR_PORTS: [&str; 10] = [
     "can",
 ];
 
-/// Ports under a wrong header, so that what else is wrong with them is found, too.
+/// Returns the ports under a wrong header, so that their other mistakes are found, too.
 fn misnamed_ports<'t>(
     root: &mut Table<'t>,
     found: &mut Diagnostics,
@@ -360,7 +360,7 @@ fn misnamed_ports<'t>(
 /// The tables of a gateway file.
 const TABLES: [&str; 4] = ["gateway", "ports", "controllers", "routes"];
 
-/// The headers that a table under a wrong name should have.
+/// Returns the headers that a table under a wrong name should have.
 fn port_headers(value: &Value<'_>) -> String {
     let names: Vec<String> = match value.table("", &mut Diagnostics::new()) {
         Some(table) => {
@@ -414,7 +414,7 @@ fn unused(ports: &Ports, routes: &Routes, found: &mut Diagnostics) {
     }
 }
 
-/// What the routing table refuses, at the route's place.
+/// Reports the errors of the routing table, at the route's place.
 fn compile(routes: &Routes, ports: usize, spans: &[Range<usize>], found: &mut Diagnostics) {
     let Err(errors) = RoutingTable::compile(routes, ports) else {
         return;

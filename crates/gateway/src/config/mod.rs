@@ -1,8 +1,8 @@
 //! `gateway.toml` as a whole: `[gateway]`, `[ports.NAME]` and `[[routes]]`.
 //!
-//! [`load`] reports every mistake of a file at once, each with its place, and gives a
-//! [`Config`] only where there is none. What the routing table itself refuses to compile is
-//! reported here too, at the route's place.
+//! [`load`] reports every mistake of a file at once, each with its place, and returns a [`Config`]
+//! only if there is none. Errors that the routing table reports when it compiles are reported here
+//! too, at the route's place.
 
 mod circles;
 mod load;
@@ -22,37 +22,38 @@ pub use ::config::LARGEST_FILE;
 use port::PortSpec;
 use route::{RouteId, Routes};
 
-/// The most ports that a file may hold.
+/// The maximum number of ports in a file.
 pub const MOST_PORTS: usize = 1024;
 
-/// All that a file says. Two equal configurations need no reload.
+/// The contents of a file. Two equal configurations need no reload.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
     /// The ports, in the order of the file: [`route::PortId`] is an index into them.
     pub ports: Vec<PortSpec>,
     /// The routes, with the ports resolved.
     pub routes: Routes,
-    /// What concerns the process as a whole.
+    /// The options that concern the process as a whole.
     pub options: Options,
 }
 
 impl Config {
-    /// The ports' names, by their index.
+    /// Returns the names of the ports, by their index.
     #[must_use]
     pub fn port_names(&self) -> Vec<String> {
         self.ports.iter().map(|port| port.name.clone()).collect()
     }
 
-    /// The Linux interfaces behind the ports, by their index, as [`route::cangw::export`] takes
-    /// them; `None` for a port that is none, or that has what the kernel cannot do.
+    /// Returns the Linux interfaces behind the ports, by their index, as [`route::cangw::export`]
+    /// takes them; `None` for a port that is not an interface, or that has features which the
+    /// kernel does not have.
     #[must_use]
     pub fn interfaces(&self) -> Vec<Option<String>> {
         let interface = |port: &PortSpec| port.interface().map(str::to_owned);
         self.ports.iter().map(interface).collect()
     }
 
-    /// Why the kernel cannot run a route: one of its ports injects faults, or has rules for its
-    /// transmit queue. `None` where none does.
+    /// Returns why the kernel cannot run a route: one of its ports injects faults, or has rules for
+    /// its transmit queue. Returns `None` if no port does.
     #[must_use]
     pub fn only_here(&self, route: RouteId) -> Option<String> {
         let route = self.routes.routes.get(usize::try_from(route.0).ok()?)?;
@@ -67,8 +68,8 @@ impl Config {
         })
     }
 
-    /// The whole configuration in words, for `cangate check`: ports, then routes. Ends with a
-    /// line end.
+    /// Describes the whole configuration in words, for `cangate check`: ports, then routes. The
+    /// text ends with a line end.
     #[must_use]
     pub fn describe(&self) -> String {
         let mut text = String::new();

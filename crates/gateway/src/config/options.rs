@@ -1,4 +1,4 @@
-//! `[gateway]`.
+//! The table `[gateway]`.
 
 use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table, Value};
 use route::Mode;
@@ -8,11 +8,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 /// can-gw's highest `max_hops` (`CGW_MAX_HOPS` of `net/can/gw.c`).
 const MOST_HOPS: i64 = 6;
 
-/// The real-time priority where the file says nothing: above threaded interrupts' usual 50 there
-/// is nothing to win, since the gateway waits for them.
+/// The real-time priority if the file sets none. A priority above 50, the usual one of threaded
+/// interrupts, gains nothing, because the gateway waits for those interrupts.
 const PRIORITY: u8 = 50;
 
-/// Where the routes run.
+/// The place where the routes run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Offload {
     /// In this process.
@@ -22,7 +22,7 @@ pub enum Offload {
     CanGw,
     /// In the kernel, by BPF.
     Bpf,
-    /// Each where it is fastest and means the same ([`offload::choose`]).
+    /// Each route where it is fastest and means the same ([`offload::choose`]).
     Auto,
 }
 
@@ -37,24 +37,25 @@ impl fmt::Display for Offload {
     }
 }
 
-/// What concerns the process as a whole.
+/// The options that concern the process as a whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The control socket as written; `None` for the default place.
+    /// The path of the control socket as written; `None` for the default path.
     pub control: Option<String>,
-    /// Where metrics are served by HTTP; `None` where nobody is to ask.
+    /// The address at which metrics are served by HTTP; `None` if they are not served.
     pub metrics: Option<SocketAddr>,
-    /// SCHED_FIFO priority to ask for, 1 to 99; `None` for ordinary scheduling. Default 50.
+    /// The SCHED_FIFO priority to request, 1 to 99; `None` for ordinary scheduling. Default: 50.
     pub realtime: Option<u8>,
-    /// Keep the memory that is used from being paged out, and the code of the frame path, where
-    /// allowed. Default true.
+    /// Whether to lock the memory in use and the code of the frame path against being paged out,
+    /// where that is allowed. Default: true.
     pub lock_memory: bool,
-    /// Where the routes run. Default: in this process.
+    /// The place where the routes run. Default: in this process.
     pub offload: Offload,
-    /// Local programs see frames that BPF routes, too. Default false: it costs a copy of each.
+    /// Whether local programs, too, see frames that BPF routes. Default: false, because it costs a
+    /// copy of each frame.
     pub tap: bool,
-    /// BPF counts copies that an outgoing interface refuses. Default false: it costs a copy of
-    /// each; without it, the interface alone counts them.
+    /// Whether BPF counts the copies that an outgoing interface refuses. Default: false, because it
+    /// costs a copy of each frame; without it, only the interface counts them.
     pub exact: bool,
 }
 
@@ -72,19 +73,19 @@ impl Default for Options {
     }
 }
 
-/// The table `[gateway]`, with what it says about routes.
+/// The table `[gateway]`, with its settings for routes.
 pub(super) struct Gateway {
     pub(super) options: Options,
     pub(super) mode: Mode,
     pub(super) max_hops: u8,
 }
 
-/// Tables that are meant as `[gateway]`.
+/// Names of tables that are probably meant as `[gateway]`.
 const FOR_GATEWAY: [&str; 8] = [
     "gateways", "options", "general", "global", "settings", "config", "daemon", "main",
 ];
 
-/// What others call the keys of `[gateway]`.
+/// Names that other programs use for the keys of `[gateway]`.
 const MISNOMERS: &[Misnomer] = &[
     Misnomer::of("match", &["mode", "match_mode", "matching"]).hint("It is \"all\" or \"first\""),
     Misnomer::of("max_hops", &["hops", "hop_limit", "ttl", "limit_hops"]),
@@ -122,7 +123,7 @@ const MISNOMERS: &[Misnomer] = &[
     .hint("It is \"none\", \"can-gw\", \"bpf\" or \"auto\""),
 ];
 
-/// Keys of `[gateway]` and of others at the top of the file, where tables stand.
+/// Keys of `[gateway]` and of other tables that were written at the top level of the file.
 pub(super) const TOP: &[Misnomer] = &[
     Misnomer::elsewhere(
         &[
@@ -161,7 +162,7 @@ const PLACES: [(&str, Offload); 4] = [
     ("auto", Offload::Auto),
 ];
 
-/// The keys that [`parse`] reads.
+/// Returns the keys that [`parse`] reads.
 pub(super) fn keys() -> Vec<Key> {
     vec![
         Key::new(
@@ -258,8 +259,8 @@ pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
     gateway
 }
 
-/// The kernel's limit for a socket's path, `sun_path` of `struct sockaddr_un`, less the final
-/// zero.
+/// The kernel's limit for the path of a socket: the size of `sun_path` in `struct sockaddr_un`,
+/// less the final zero.
 const LONGEST_PATH: usize = 107;
 
 fn control(value: &Value<'_>, found: &mut Diagnostics) -> Option<String> {
@@ -277,7 +278,7 @@ fn control(value: &Value<'_>, found: &mut Diagnostics) -> Option<String> {
     Some(path.to_owned())
 }
 
-/// A port of the loopback interface, or an address and a port.
+/// Reads a port of the loopback interface, or an address and a port.
 fn metrics(value: &Value<'_>, found: &mut Diagnostics) -> Option<SocketAddr> {
     if value.as_integer().is_some() {
         let port = value.integer(1..=65535, found)?.value as u16;

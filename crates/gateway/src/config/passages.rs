@@ -1,4 +1,4 @@
-//! Kinds of frame that a route takes and its ports do not have.
+//! Kinds of frame that a route takes and its ports do not support.
 
 use super::Config;
 use config::{Diagnostic, Diagnostics};
@@ -7,7 +7,7 @@ use port::Passage;
 use route::{KindSet, PortId, Route, Routes};
 use std::ops::Range;
 
-/// The kinds that a route takes.
+/// Returns the kinds that a route takes.
 fn kinds(route: &Route) -> impl Iterator<Item = Kind> {
     let KindSet { classic, fd, xl } = route.matching.kinds;
     let all = !(classic || fd || xl);
@@ -25,7 +25,7 @@ fn word(kind: Kind) -> &'static str {
     }
 }
 
-/// What lets frames of a kind pass a port.
+/// Returns the setting that lets frames of a kind pass a port.
 fn cure(kind: Kind) -> &'static str {
     match kind {
         Kind::Classic => "",
@@ -37,7 +37,7 @@ fn cure(kind: Kind) -> &'static str {
 }
 
 /// Warns of frames that come in at one port and never leave by the other, and of routes whose kinds
-/// of frame never come in. `spans` are where each route stands.
+/// of frame never come in. `spans` are the places of the routes in the file.
 pub(super) fn warn(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
     for (route, span) in config.routes.routes.iter().zip(spans) {
         let refused = kinds(route).find_map(|kind| {
@@ -86,7 +86,7 @@ pub(super) fn warn(config: &Config, spans: &[Range<usize>], found: &mut Diagnost
 }
 
 impl Config {
-    /// Does this kind of frame pass a port, as far as the file says?
+    /// Returns whether this kind of frame passes a port, as far as the file shows.
     fn passes(&self, port: PortId, kind: Kind) -> Passage {
         let port = self.ports.get(usize::from(port.0));
         port.map_or(Passage::Open, |port| port.settings.passes(kind))
@@ -97,15 +97,15 @@ impl Config {
         port.map_or("", |port| port.name.as_str())
     }
 
-    /// Does no port at which the route begins have XL frames?
+    /// Returns whether none of the ports at which the route begins has XL frames.
     #[must_use]
     pub(crate) fn begins_without_xl(&self, route: &Route) -> bool {
         let mut from = route.from.iter();
         from.all(|port| self.passes(*port, Kind::Xl) == Passage::No)
     }
 
-    /// The routes as the kernel can have them: a route that would take XL frames as well, from
-    /// ports that have none (by default no port has), takes classic and FD frames.
+    /// Returns the routes in the form for the kernel: a route that would take XL frames as well,
+    /// from ports that have none (by default no port has), takes classic and FD frames.
     #[must_use]
     pub fn kernel_routes(&self) -> Routes {
         let mut routes = self.routes.clone();

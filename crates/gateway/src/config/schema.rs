@@ -1,14 +1,14 @@
-//! A JSON schema of `gateway.toml`, from the keys that its readers say they read.
+//! A JSON schema of `gateway.toml`, from the keys that its readers declare.
 
 use super::{MOST_PORTS, options};
 use config::{Key, Shape};
 use port::Kinds;
 use serde_json::{Map, Value, json};
 
-/// The dialect that editors for TOML know.
+/// The dialect that editors for TOML support.
 const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 
-/// The keys of a gateway file with ports of these kinds.
+/// Returns the keys of a gateway file with ports of these kinds.
 #[must_use]
 pub fn keys(kinds: &Kinds) -> Vec<Key> {
     let named = |shape| Shape::Named(Box::new(shape));
@@ -35,7 +35,7 @@ pub fn keys(kinds: &Kinds) -> Vec<Key> {
     keys
 }
 
-/// The schema of a gateway file with ports of these kinds.
+/// Returns the schema of a gateway file with ports of these kinds.
 #[must_use]
 pub fn schema(kinds: &Kinds) -> Value {
     let about = format!(

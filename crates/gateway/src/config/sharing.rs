@@ -1,12 +1,12 @@
-//! Ports that would get into each other's way: one interface, one file. What ports of one kind
-//! share besides, their kind checks.
+//! Conflicts between ports that use the same interface or the same file. Each kind of port checks
+//! itself for conflicts over other resources.
 
 use config::{Diagnostic, Diagnostics};
 use port::{Kinds, PlacedPort, PortSpec, Stream};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Checks ports against one another; `spans` are where each stands.
+/// Checks ports against one another; `spans` are their places in the file.
 pub(super) fn check(
     ports: &[PortSpec],
     spans: &[Range<usize>],
@@ -52,7 +52,7 @@ pub(super) fn check(
         }
         let is_file = matches!(writes, Some(Stream::File(_)));
         let reads_it = |other: &&PortSpec| is_file && other.settings.reads() == writes;
-        // Within one port, the port's own parser says it.
+        // Within one port, the port's own parser reports it.
         if let Some(other) = ports.iter().find(reads_it)
             && other.name != port.name
         {

@@ -99,7 +99,7 @@ fn all_examples_of_the_reference_load() {
     assert!(count >= 10, "{count} blocks");
 }
 
-/// The reference explains every key that the example with all of them has.
+/// The reference explains every key of the example that has all keys.
 #[test]
 fn the_reference_names_every_key() {
     let reference = std::fs::read_to_string(root("docs/gateway-toml.md")).unwrap();
@@ -149,7 +149,7 @@ fn ports_agree_on_what_they_share() {
         ))
     };
     let bus = "kind = 'bus'\nbus = 'x'";
-    // They agree, and `a` hears what `b` sends.
+    // The ports agree, and `a` receives the frames that `b` sends.
     assert_eq!(
         two(bus, bus),
         [
@@ -292,8 +292,8 @@ proptest! {
     }
 }
 
-/// The kernel has no faults: such a route is refused there by its port's name, and `auto` keeps it
-/// in the process.
+/// The kernel cannot inject faults: such a route is refused there with its port's name, and `auto`
+/// keeps it in the process.
 #[cfg(feature = "bpf")]
 #[test]
 fn a_port_with_faults_stays_in_this_process() {
@@ -325,7 +325,7 @@ fn a_port_with_faults_stays_in_this_process() {
     }
 }
 
-/// The kernel has no such queue, either.
+/// The kernel does not have such a queue, either.
 #[cfg(feature = "bpf")]
 #[test]
 fn a_port_with_rules_for_its_queue_stays_in_this_process() {
@@ -350,7 +350,8 @@ fn a_port_with_rules_for_its_queue_stays_in_this_process() {
     assert_eq!(config.interfaces(), [Some("a".to_owned()), None]);
 }
 
-/// Two gateways between the same two buses, in one file: each hears what the other one sends.
+/// Two gateways between the same two buses, in one file: each receives the frames that the other
+/// sends.
 #[test]
 fn circles_of_routes_are_named_with_their_lines() {
     let text = "\
@@ -398,7 +399,7 @@ id = '180-27F'
 }
 
 /// CAN FD has no remote frames, and an XL frame has no EFF ID: a route that could only make such
-/// frames is refused, one that also sends others is warned of.
+/// frames is refused; a route that also sends other frames gets a warning.
 #[test]
 fn routes_to_frames_that_cannot_exist() {
     let with = |keys: &str| {

@@ -1,4 +1,4 @@
-//! Asking a running gateway.
+//! The client side of the control socket: requests to a running gateway.
 
 use super::protocol::{Request, VERSION};
 use serde_json::Value;
@@ -7,13 +7,13 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The longest reply that is read: the counters of a million routes fit.
+/// The maximum length of a reply in bytes: the counters of a million routes fit.
 const MAX_REPLY: u64 = 1 << 30;
 
-/// Why a running gateway gave no answer.
+/// The reason why a running gateway gave no answer.
 #[derive(thiserror::Error, Debug)]
 pub enum CallError {
-    /// Nobody listens there.
+    /// No gateway listens at the socket.
     #[error(
         "no gateway listens at {path}: start one with `cangate run`, or name its socket with \
          --socket"
@@ -21,10 +21,10 @@ pub enum CallError {
     NobodyThere {
         /// The socket.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The socket belongs to somebody else.
+    /// The socket belongs to another user.
     #[error(
         "{path} cannot be used: it belongs to the user who started the gateway; ask as that user, or \
          as root (`sudo`)"
@@ -32,15 +32,15 @@ pub enum CallError {
     NotAllowed {
         /// The socket.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// It did not answer in time.
+    /// The gateway did not answer in time.
     #[error("the gateway at {path} did not answer within {seconds} s")]
     Silent {
         /// The socket.
         path: PathBuf,
-        /// How long was waited.
+        /// The time that the client waited, in seconds.
         seconds: u64,
     },
     /// Reading or writing failed.
@@ -48,24 +48,24 @@ pub enum CallError {
     Broken {
         /// The socket.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The answer is not one of cangate's.
+    /// The answer is not in cangate's protocol.
     #[error("what answers at {path} does not speak cangate's protocol, version {VERSION}")]
     Strange {
         /// The socket.
         path: PathBuf,
     },
-    /// The gateway says no.
+    /// The gateway refused the request.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Sends one request and gives the answer.
+/// Sends one request and returns the answer.
 ///
 /// # Errors
-/// [`CallError`]; the gateway's own words are in [`CallError::Refused`].
+/// [`CallError`]; the gateway's own error message is in [`CallError::Refused`].
 pub fn request(path: &Path, request: Request, patience: Duration) -> Result<Value, CallError> {
     let broken = |source: std::io::Error| match source.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => CallError::Silent {

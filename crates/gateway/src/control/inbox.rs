@@ -1,4 +1,4 @@
-//! Lines out of a stream, in bounded memory.
+//! Splitting a stream into lines, in bounded memory.
 
 use super::protocol::{MAX_REQUEST, RequestError};
 
@@ -6,29 +6,29 @@ use super::protocol::{MAX_REQUEST, RequestError};
 #[derive(Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
-    /// Bytes before this one hold no newline.
+    /// The index up to which the bytes hold no newline.
     searched: usize,
 }
 
 impl Inbox {
-    /// How many more bytes it can take.
+    /// Returns how many more bytes it can take.
     #[must_use]
     pub fn room(&self) -> usize {
         MAX_REQUEST.saturating_sub(self.bytes.len())
     }
 
-    /// Adds bytes that came in; those above [`Inbox::room`] are not taken. Gives how many were.
+    /// Adds received bytes up to [`Inbox::room`] and returns how many were taken.
     pub fn push(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(self.room());
         self.bytes.extend(bytes.iter().take(taken));
         taken
     }
 
-    /// The next line without its newline, if it is complete.
+    /// Returns the next line without its newline, if it is complete.
     ///
     /// # Errors
-    /// [`RequestError::TooLong`] where the inbox is full without a newline: nothing sensible can
-    /// follow, so the client is to be cut off.
+    /// [`RequestError::TooLong`] if the inbox is full without a newline: nothing sensible can
+    /// follow, so the client should be disconnected.
     pub fn line(&mut self) -> Result<Option<Vec<u8>>, RequestError> {
         let unsearched = self.bytes.iter().skip(self.searched);
         match unsearched.enumerate().find(|&(_, &byte)| byte == b'\n') {
@@ -47,7 +47,7 @@ impl Inbox {
         }
     }
 
-    /// Nothing that was begun and not ended?
+    /// Returns whether there is no incomplete line.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()

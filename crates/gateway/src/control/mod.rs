@@ -1,6 +1,6 @@
-//! The control socket: a Unix stream socket on which the command line asks a running gateway.
+//! The control socket: a Unix stream socket on which the command line queries a running gateway.
 //!
-//! One request a line, one reply a line, both JSON:
+//! One request per line, one reply per line, both JSON:
 //!
 //! ```text
 //! → {"cangate":1,"do":"ping"}
@@ -9,8 +9,8 @@
 //! ← {"cangate":1,"error":"there is no command \"dance\": …"}
 //! ```
 //!
-//! `cangate` is the protocol's version. Whoever may open the socket may do everything, so it
-//! lies in a folder of mode 0700 and has mode 0600.
+//! `cangate` is the version of the protocol. A user who may open the socket may do everything, so
+//! the socket is in a folder of mode 0700 and has mode 0600.
 
 mod client;
 mod inbox;

@@ -1,31 +1,31 @@
-//! Requests and replies as bytes.
+//! The byte format of requests and replies.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// The protocol's version: the number behind `cangate` in every request and reply.
+/// The version of the protocol: the value of `cangate` in every request and reply.
 pub const VERSION: u64 = 1;
 
-/// The longest request in bytes, its newline included.
+/// The maximum length of a request in bytes, including its newline.
 pub const MAX_REQUEST: usize = 64 * 1024;
 
-/// What a client may ask for.
+/// A request of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Request {
-    /// Is anybody there? Replies with the process's number.
+    /// Check whether the gateway answers. The reply is its process id.
     Ping,
-    /// All counters: [`crate::Stats`].
+    /// Return all counters: [`crate::Stats`].
     Stats,
-    /// The routes in force.
+    /// Return the routes in force.
     Routes,
-    /// Read the configuration again and take it over.
+    /// Read the configuration again and apply it.
     Reload,
-    /// An orderly end.
+    /// Shut down in an orderly way.
     Shutdown,
 }
 
 impl Request {
-    /// All of them.
+    /// All requests.
     pub const ALL: [Self; 5] = [
         Self::Ping,
         Self::Stats,
@@ -34,7 +34,7 @@ impl Request {
         Self::Shutdown,
     ];
 
-    /// The word in the request.
+    /// Returns the word for the request in the protocol.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -46,29 +46,29 @@ impl Request {
         }
     }
 
-    /// The request as a line.
+    /// Returns the request as a line.
     #[must_use]
     pub fn line(self) -> Vec<u8> {
         format!("{{\"cangate\":{VERSION},\"do\":\"{}\"}}\n", self.word()).into_bytes()
     }
 }
 
-/// What is wrong with a request.
+/// An error in a request.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum RequestError {
-    /// Longer than [`MAX_REQUEST`].
+    /// The request is longer than [`MAX_REQUEST`].
     #[error("the request is longer than {MAX_REQUEST} bytes")]
     TooLong,
-    /// No JSON.
+    /// The request is not JSON.
     #[error("the request is no JSON ({0}): send a line such as {{\"cangate\":1,\"do\":\"ping\"}}")]
     NotJson(String),
-    /// No `cangate`, or another number.
+    /// `cangate` is missing or has another value.
     #[error("the request does not say \"cangate\":1, the only version that this gateway speaks")]
     Version,
-    /// No `do`.
+    /// `do` is missing.
     #[error("the request does not say what to do: \"do\" is one of {}", words())]
     NoCommand,
-    /// A `do` that does not exist.
+    /// The value of `do` is not a command.
     #[error("there is no command \"{0}\": \"do\" is one of {words}", words = words())]
     NoSuchCommand(String),
 }
@@ -77,8 +77,8 @@ fn words() -> String {
     Request::ALL.map(Request::word).join(", ")
 }
 
-/// Reads one request: a line with or without its newline. Fields that are not known are
-/// ignored, so that later versions can add some.
+/// Parses one request: a line with or without its newline. Unknown fields are ignored, so that
+/// later versions can add fields.
 ///
 /// # Errors
 /// [`RequestError`], whose text is the reply.
@@ -101,7 +101,7 @@ pub fn parse(line: &[u8]) -> Result<Request, RequestError> {
         .ok_or_else(|| RequestError::NoSuchCommand(word.chars().take(40).collect()))
 }
 
-/// The reply to a request that was done.
+/// Returns the reply to a request that succeeded.
 pub(crate) fn success(answer: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
     struct Reply<'a, T> {
@@ -113,12 +113,12 @@ pub(crate) fn success(answer: &impl Serialize) -> Vec<u8> {
         ok: answer,
     };
     line(serde_json::to_vec(&reply).unwrap_or_else(|error| {
-        // Our own types have text keys only; should one ever not, the client is told.
+        // Our own types have text keys only; if one ever has not, the client gets an error.
         bare_failure(&format!("the answer cannot be written as JSON: {error}"))
     }))
 }
 
-/// The reply to a request that was not.
+/// Returns the reply to a request that failed.
 pub(crate) fn failure(why: &str) -> Vec<u8> {
     line(bare_failure(why))
 }

@@ -1,4 +1,4 @@
-//! Many clients on one thread, in bounded memory and time.
+//! A server for many clients on one thread, in bounded memory and time.
 
 use super::inbox::Inbox;
 use super::protocol::{Request, failure, parse};
@@ -8,13 +8,13 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Clients at once; more are turned away with a word.
+/// Maximum number of simultaneous clients; others get an error and are disconnected.
 pub(crate) const MAX_CLIENTS: usize = 16;
 
-/// A client that neither sends nor reads for so long is cut off.
+/// Time after which a client that neither sends nor reads is disconnected.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Clients accepted in one turn, so that a crowd at the door keeps no signal waiting.
+/// Maximum number of clients accepted in one turn, so that many connections do not delay signals.
 const MOST_ACCEPTED: usize = 64;
 
 struct Client {
@@ -22,16 +22,16 @@ struct Client {
     inbox: Inbox,
     outbox: Vec<u8>,
     written: usize,
-    /// Will send nothing more.
+    /// The client will send nothing more.
     ended: bool,
-    /// Cut off as soon as the outbox is empty.
+    /// The client is disconnected as soon as the outbox is empty.
     last: bool,
-    /// Cut off at once.
+    /// The client is disconnected at once.
     gone: bool,
     since: Instant,
 }
 
-/// The listening end of the control socket and its clients.
+/// The listening socket of the control server and its clients.
 pub(crate) struct Server {
     socket: ClaimedSocket,
     clients: Vec<Client>,
@@ -49,7 +49,7 @@ impl Server {
         self.socket.path()
     }
 
-    /// Adds what is to be waited for; as many entries as [`Server::turn`] must be given.
+    /// Adds the sockets to poll; [`Server::turn`] must be given as many entries.
     pub(crate) fn wait<'a>(&'a self, fds: &mut Vec<PollFd<'a>>) {
         fds.push(PollFd::new(&self.socket.listener, PollFlags::IN));
         for client in &self.clients {
@@ -62,7 +62,7 @@ impl Server {
         }
     }
 
-    /// When the next client loses its patience with us, or we ours with it.
+    /// Returns the time at which the first client has been idle for [`PATIENCE`].
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.clients
             .iter()
@@ -70,8 +70,8 @@ impl Server {
             .min()
     }
 
-    /// Reads, answers and writes as far as that goes without waiting. `ready` says for each
-    /// entry of [`Server::wait`] whether something happened there.
+    /// Reads, answers and writes as far as that is possible without waiting. `ready` indicates for
+    /// each entry of [`Server::wait`] whether an event occurred there.
     pub(crate) fn turn(
         &mut self,
         now: Instant,
@@ -96,8 +96,8 @@ impl Server {
 
     fn accept(&mut self, now: Instant, answer: &mut dyn FnMut(Request) -> Vec<u8>) {
         for _ in 0..MOST_ACCEPTED {
-            // An error here (too many open files) is the next turn's too; the clients that have
-            // the files go after PATIENCE at the latest.
+            // An error here (too many open files) recurs in the next turn; the clients that hold
+            // the files are disconnected after PATIENCE at the latest.
             let Ok((mut stream, _)) = self.socket.listener.accept() else {
                 return;
             };
@@ -125,7 +125,7 @@ impl Server {
                 gone: false,
                 since: now,
             };
-            // A client that has gone already must not take the place of one that is there.
+            // A client that has gone already must not take the place of one that is connected.
             client.turn(now, answer);
             if !client.gone {
                 self.clients.push(client);
@@ -135,7 +135,7 @@ impl Server {
 
     /// Gives clients that were answered a last chance to read their answer.
     pub(crate) fn finish(mut self, patience: Duration) {
-        // All of them together. A timeout of zero would be none.
+        // The time limit is for all of them together. A timeout of zero would mean no timeout.
         let end = Instant::now() + patience;
         for client in &mut self.clients {
             let left = end.saturating_duration_since(Instant::now());
@@ -155,7 +155,7 @@ impl Client {
         if self.outbox.is_empty() && !self.ended {
             self.read(now);
         }
-        // One request at a time: the next one is looked at when its answer has been taken.
+        // One request at a time: the next one is read when the client has taken the answer.
         while self.outbox.is_empty() && !self.gone {
             match self.inbox.line() {
                 Ok(None) => {
@@ -184,7 +184,7 @@ impl Client {
             };
             match self.stream.read(piece) {
                 Ok(0) => {
-                    // Requests that came before the end are still answered.
+                    // Requests that came before the end of file are still answered.
                     self.ended = true;
                     return;
                 }

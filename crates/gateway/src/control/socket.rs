@@ -1,8 +1,8 @@
-//! The control socket's path, and whose it is.
+//! The path of the control socket, and the lock that shows which process owns it.
 //!
-//! A lock file beside the socket (`NAME.lock`, held with flock(2)) says who listens. The kernel
-//! drops the lock when its holder dies, however it dies, so a socket that a killed gateway left
-//! behind is told from one that is in use without asking anybody.
+//! A lock file next to the socket (`NAME.lock`, held with flock(2)) shows which process listens.
+//! The kernel releases the lock when its holder dies, however it dies. So a gateway can distinguish
+//! a socket that a killed gateway left behind from one that is in use, without connecting to it.
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
@@ -12,16 +12,17 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt,
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a Unix socket's path (`sun_path` in unix(7), less the closing zero).
+/// The maximum length in bytes of a Unix socket's path (`sun_path` in unix(7), less the final
+/// zero).
 const LONGEST_PATH: usize = 107;
 
-/// The user who may do everything anyway.
+/// The user id of root, who may do everything anyway.
 const ROOT: u32 = 0;
 
-/// Why a control socket's path cannot be claimed.
+/// The reason why the path of a control socket cannot be claimed.
 #[derive(thiserror::Error, Debug)]
 pub enum SocketError {
-    /// Another gateway has it.
+    /// Another gateway uses it.
     #[error(
         "{path}: a gateway{holder} listens there already: stop it, or set another `control` in \
          [gateway]"
@@ -29,7 +30,7 @@ pub enum SocketError {
     InUse {
         /// The socket.
         path: PathBuf,
-        /// " (process N)", where that is known.
+        /// " (process N)", if the process is known.
         holder: String,
     },
     /// Another program listens there.
@@ -38,20 +39,20 @@ pub enum SocketError {
         /// The socket.
         path: PathBuf,
     },
-    /// There is something that is no socket.
+    /// The path is taken by a file that is not a socket.
     #[error("{path}: this is no socket; it is left alone: set another `control` in [gateway]")]
     NoSocket {
         /// The file.
         path: PathBuf,
     },
-    /// Anybody could put another socket there.
+    /// Any user could put another socket there.
     #[error("{folder}: others may write there: `chmod 700` it, or set another `control`")]
     Open {
         /// The folder.
         folder: PathBuf,
     },
-    /// Its owner, or the owner of a link to it, could put another socket or another lock there at
-    /// any time.
+    /// The owner of the folder, or the owner of a link to it, could replace the socket or the lock
+    /// at any time.
     #[error(
         "{folder}: this folder {link}belongs to user {owner}, who could replace what the gateway puts there: `chown` it \
          to user {user}, who runs the gateway, or set another `control`"
@@ -59,42 +60,43 @@ pub enum SocketError {
     ForeignFolder {
         /// The folder.
         folder: PathBuf,
-        /// "is a link that ", where it is one.
+        /// "is a link that ", if it is a link.
         link: &'static str,
-        /// Whose it is.
+        /// The user id of its owner.
         owner: u32,
-        /// Who runs this process.
+        /// The user id of this process.
         user: u32,
     },
-    /// The lock's place is taken by something that this user did not make.
+    /// The path of the lock is taken by a file that this user did not create.
     #[error("{path}: {what}; it is left alone: remove it, or set another `control` in [gateway]")]
     ForeignLock {
         /// The lock file's path.
         path: PathBuf,
-        /// What is there.
+        /// A description of the file at that path.
         what: String,
     },
-    /// Longer than a socket's path can be.
+    /// The path is longer than the path of a socket can be.
     #[error("{path}: a socket's path has at most {LONGEST_PATH} bytes: set a shorter `control`")]
     TooLong {
         /// The socket.
         path: PathBuf,
     },
-    /// The operating system says no.
+    /// The operating system reported an error.
     #[error("{path}: {doing} failed ({source}): make the folder writable or set another `control`")]
     Os {
         /// The file or folder.
         path: PathBuf,
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }
 
-/// The control socket that a gateway of this name makes: `$XDG_RUNTIME_DIR/cangate/NAME.sock`, or
-/// `/run/cangate/NAME.sock` where there is no such variable. A service `cangate@NAME` has a user
-/// and a folder of its own (`RuntimeDirectory=cangate-NAME`): `/run/cangate-NAME/NAME.sock`.
+/// Returns the path of the control socket that a gateway of this name creates:
+/// `$XDG_RUNTIME_DIR/cangate/NAME.sock`, or `/run/cangate/NAME.sock` where there is no such
+/// variable. A service `cangate@NAME` has a user and a folder of its own
+/// (`RuntimeDirectory=cangate-NAME`): `/run/cangate-NAME/NAME.sock`.
 #[must_use]
 pub fn default_path(name: &str) -> PathBuf {
     let given = std::env::var_os("RUNTIME_DIRECTORY").map(PathBuf::from);
@@ -105,21 +107,21 @@ pub fn default_path(name: &str) -> PathBuf {
     folder().join(format!("{name}.sock"))
 }
 
-/// The control socket of the service `cangate@NAME`.
+/// Returns the path of the control socket of the service `cangate@NAME`.
 #[must_use]
 pub fn service_path(name: &str) -> PathBuf {
     service_folder(Path::new("/run"), name).join(format!("{name}.sock"))
 }
 
-/// What the folder of a service's sockets begins with, before the gateway's name.
+/// The prefix of the name of a service's folder, before the gateway's name.
 const SERVICE: &str = "cangate-";
 
 fn service_folder(run: &Path, name: &str) -> PathBuf {
     run.join(format!("{SERVICE}{name}"))
 }
 
-/// Control sockets of services that are there: `NAME.sock` in `cangate-NAME`, in this folder
-/// (`/run`). Folders that this user may not look into are counted.
+/// Finds the existing control sockets of services: `NAME.sock` in `cangate-NAME`, in this folder
+/// (`/run`). Also returns the number of folders that this user may not read.
 #[must_use]
 pub fn services(run: &Path) -> (Vec<PathBuf>, usize) {
     let mut found = Vec::new();
@@ -140,8 +142,8 @@ pub fn services(run: &Path) -> (Vec<PathBuf>, usize) {
     (found, closed)
 }
 
-/// The folder of control sockets: `cangate` in `$XDG_RUNTIME_DIR`, or in `/run` where
-/// there is no such variable.
+/// Returns the folder of control sockets: `cangate` in `$XDG_RUNTIME_DIR`, or in `/run` where there
+/// is no such variable.
 #[must_use]
 pub fn folder() -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
@@ -151,17 +153,17 @@ pub fn folder() -> PathBuf {
         .join("cangate")
 }
 
-/// A control socket that is ours until this is dropped.
+/// A control socket that this process owns until this value is dropped.
 pub(crate) struct ClaimedSocket {
     path: PathBuf,
     lock_path: PathBuf,
-    // Held, not used: closing it gives the lock up.
+    // Held, not used: closing it releases the lock.
     _lock: File,
     pub(crate) listener: UnixListener,
 }
 
 impl ClaimedSocket {
-    /// Takes the path; a dead gateway's socket is replaced.
+    /// Claims the path; the socket of a dead gateway is replaced.
     pub(crate) fn claim(path: &Path) -> Result<Self, SocketError> {
         if path.as_os_str().len() > LONGEST_PATH {
             return Err(SocketError::TooLong {
@@ -192,8 +194,8 @@ impl ClaimedSocket {
 
 impl Drop for ClaimedSocket {
     fn drop(&mut self) {
-        // While the lock is held these two are ours. What cannot be removed is replaced by the
-        // next gateway.
+        // While this process holds the lock, it owns both files. A file that cannot be removed is
+        // replaced by the next gateway.
         let _ = std::fs::remove_file(&self.path);
         let _ = std::fs::remove_file(&self.lock_path);
     }
@@ -213,9 +215,9 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Makes the last part of the path, with mode 0700. A folder that is there must be this user's or
-/// root's, and must not be writable by others, unless it is sticky as /tmp is, where others cannot
-/// take away our files.
+/// Creates the last folder of the path, with mode 0700. An existing folder must belong to this user
+/// or to root, and must not be writable by other users, unless it is sticky like /tmp, where other
+/// users cannot remove our files.
 fn make_folder(folder: &Path) -> Result<(), SocketError> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Ok(()) => return Ok(()),
@@ -223,7 +225,7 @@ fn make_folder(folder: &Path) -> Result<(), SocketError> {
         Err(error) => return Err(os(folder, "making the folder")(error)),
     }
     let user = rustix::process::geteuid().as_raw();
-    // A link as well as the folder behind it.
+    // Check a link as well as the folder behind it.
     for (link, found) in [
         ("is a link that ", std::fs::symlink_metadata(folder)),
         ("", std::fs::metadata(folder)),
@@ -241,7 +243,7 @@ fn make_folder(folder: &Path) -> Result<(), SocketError> {
                 user,
             });
         }
-        // A link's mode says nothing.
+        // The mode of a link has no meaning.
         let mode = found.mode();
         if link.is_empty() && mode & 0o022 != 0 && mode & 0o1000 == 0 {
             return Err(SocketError::Open {
@@ -252,9 +254,9 @@ fn make_folder(folder: &Path) -> Result<(), SocketError> {
     Ok(())
 }
 
-/// Opens the lock file, or makes it. In a folder where others may make files (/tmp), one of them
-/// may have put something at its place: a link to a file that would be emptied, a file whose lock
-/// they hold, a pipe. Each is left as it is.
+/// Opens the lock file, or creates it. In a folder where other users may create files (/tmp), one
+/// of them may have put something at its path: a link to a file that would be emptied, a file whose
+/// lock they hold, a pipe. Each of these is left unchanged.
 fn open_lock(lock_path: &Path) -> Result<File, SocketError> {
     let foreign = |what: String| SocketError::ForeignLock {
         path: lock_path.to_owned(),
@@ -287,7 +289,7 @@ fn open_lock(lock_path: &Path) -> Result<File, SocketError> {
             "the lock belongs to user {owner}, and user {user} runs the gateway"
         )));
     }
-    // 0: the last holder has just removed it.
+    // A count of 0 means that the last holder has just removed it.
     if found.nlink() > 1 {
         return Err(foreign(
             "another name of some file (a hard link) is at the place of the lock".to_owned(),
@@ -309,8 +311,8 @@ fn take_lock(path: &Path, lock_path: &Path) -> Result<File, SocketError> {
             }
             Err(error) => return Err(os(lock_path, "locking")(error.into())),
         }
-        // The last holder may have removed the file between our opening and our locking it:
-        // then a lock on it protects nothing.
+        // The last holder may have removed the file after this process opened it and before it
+        // locked it: then a lock on it protects nothing.
         let ours = file.metadata().map_err(os(lock_path, "reading the lock"))?;
         match std::fs::symlink_metadata(lock_path) {
             Ok(there) if there.ino() == ours.ino() && there.dev() == ours.dev() => {}
@@ -335,7 +337,8 @@ fn holder(file: &mut File) -> String {
     }
 }
 
-/// What is at the path must be a socket on which nobody listens; else it is left alone.
+/// Checks that the file at the path is a socket on which no process listens; any other file is left
+/// unchanged.
 fn clear(path: &Path) -> Result<(), SocketError> {
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -348,7 +351,7 @@ fn clear(path: &Path) -> Result<(), SocketError> {
         Ok(_) => {}
     }
     match linux::listener::connect(path) {
-        // Again: so many wait there already that the next one would have to wait, too.
+        // `AGAIN`: the queue of waiting connections is full, so a program listens there.
         Ok(_) | Err(Errno::AGAIN) => Err(SocketError::Foreign {
             path: path.to_owned(),
         }),
@@ -356,8 +359,8 @@ fn clear(path: &Path) -> Result<(), SocketError> {
     }
 }
 
-/// Listens in a folder of mode 0700 first and moves the socket to its place with its final mode,
-/// so that at no moment anybody else could connect; the move replaces a dead socket.
+/// Listens in a folder of mode 0700 first and moves the socket to its path with its final mode, so
+/// that no other user can connect at any moment; the move replaces a dead socket.
 fn listen(path: &Path, folder: &Path) -> Result<UnixListener, SocketError> {
     let room = folder.join(format!(".cangate-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&room);
@@ -530,7 +533,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("gate.sock");
         let _foreign = UnixListener::bind(&path).unwrap();
-        // Until the kernel would let the next one wait.
+        // Until the kernel would make the next connection wait.
         let mut waiting = Vec::new();
         while let Ok(stream) = linux::listener::connect(&path) {
             waiting.push(stream);
@@ -551,7 +554,7 @@ mod tests {
         }
         let socket = body.join("body.sock");
         let _listener = UnixListener::bind(&socket).unwrap();
-        // A machine's socket, and what is no socket.
+        // The socket of a virtual machine, and a file that is not a socket.
         let _machine = UnixListener::bind(body.join("vm1.sock")).unwrap();
         std::fs::write(temp.path().join("cangate-empty/empty.sock"), "").unwrap();
         assert_eq!(services(temp.path()), (vec![socket], 0));

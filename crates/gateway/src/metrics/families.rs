@@ -1,4 +1,4 @@
-//! Which numbers there are: those of [`Stats`], all of them.
+//! All metric families: every number of [`Stats`].
 
 mod ports;
 
@@ -6,13 +6,13 @@ use super::text::{Family, Kind, Sample};
 use crate::stats::{InterfaceRow, KernelRow, NOT_ASKED_FOR, Stats};
 use engine::{Copies, LinkState, PortCount, PortRow, RouteRow};
 
-/// A name, what it means, and where its number is.
+/// A name, the meaning, and a function that reads the number.
 type Counter = (&'static str, &'static str, fn(&InterfaceRow) -> Option<u64>);
 
 type Labels = Vec<(&'static str, String)>;
 
 fn sample(labels: Labels, value: u64) -> Sample {
-    // Exact up to 2^53: 28 years of a million frames a second.
+    // Exact up to 2^53: 28 years at a million frames a second.
     let value = value as f64;
     Sample { labels, value }
 }
@@ -34,7 +34,7 @@ fn family(
     }
 }
 
-/// The ports that run, and those that reloads took away as one, so that sums add up.
+/// Returns the running ports, and one row for all ports that reloads removed, so that sums add up.
 fn ports(stats: &Stats) -> Vec<PortRow> {
     let mut rows = stats.process.ports.clone();
     let retired = stats.process.retired_ports;
@@ -69,7 +69,7 @@ const fn answers(copies: &Copies) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// Of the server of the metrics itself.
+/// Returns the counter of the metrics server itself.
 pub(super) fn slow_clients(number: u64) -> Family {
     family(
         "cangate_metrics_slow_clients",
@@ -246,7 +246,7 @@ fn of_kernel(stats: &Stats, all: &mut Vec<Family>) {
     ));
 }
 
-/// How interfaces take part in their buses, by words that are labels.
+/// The states of an interface on its bus, with the words for the labels.
 const LINK_STATES: [(LinkState, &str); 6] = [
     (LinkState::Up, "up"),
     (LinkState::ErrorWarning, "error_warning"),
@@ -259,7 +259,7 @@ const LINK_STATES: [(LinkState, &str); 6] = [
 fn link_states(rows: &[InterfaceRow]) -> Family {
     let of = |row: &InterfaceRow| {
         let (port, interface) = (row.port.clone(), row.interface.clone());
-        // Where the kernel could not be asked, there is no state.
+        // There is no state where the kernel could not be asked.
         row.state.map(|now| {
             LINK_STATES.map(|(state, word)| {
                 let labels = vec![

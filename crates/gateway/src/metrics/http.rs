@@ -11,32 +11,32 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long one client may take, from its connection to the end of the answer.
+/// Time that one client may take, from its connection to the end of the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Clients at once. One more takes the place of the one that has been there longest: a client that
-/// asks and reads has gone within milliseconds, so that this one is slow, and a scrape need not
-/// wait for it.
+/// Maximum number of simultaneous clients. One more replaces the client that has been connected
+/// longest: a client that sends its request and reads the answer is gone within milliseconds, so
+/// the oldest one is slow, and a scrape need not wait for it.
 const MOST_CLIENTS: usize = 64;
 
-/// Bytes that are read or written at once.
+/// Maximum number of bytes in one read or write.
 const PIECE: usize = 4096;
 
-/// Bytes of a request: its first line and its headers.
+/// Maximum length of a request in bytes: its first line and its headers.
 const LONGEST: usize = 8192;
 
-/// Headers of a request.
+/// Maximum number of headers in a request.
 const MOST_HEADERS: usize = 64;
 
-/// The metrics cannot be served.
+/// The error that the metrics cannot be served.
 #[derive(thiserror::Error, Debug)]
 #[error(
     "cannot serve metrics at {address} ({source}): is another gateway there, or another program?"
 )]
 pub struct MetricsError {
-    /// Where.
+    /// The address to listen at.
     pub address: SocketAddr,
-    /// What the operating system said.
+    /// The operating system's error.
     pub source: io::Error,
 }
 
@@ -44,7 +44,7 @@ pub struct MetricsError {
 #[derive(Debug)]
 pub struct Metrics {
     address: SocketAddr,
-    /// The thread ends when its other end hears that this one is closed.
+    /// Its closing ends the thread, which waits on the other end.
     alive: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
@@ -76,7 +76,7 @@ impl Metrics {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
@@ -87,18 +87,18 @@ impl Drop for Metrics {
     fn drop(&mut self) {
         self.alive = None;
         if let Some(thread) = self.thread.take() {
-            // A panic there was printed; the gateway's own end goes on.
+            // A panic of that thread has been printed; the gateway's own shutdown goes on.
             let _ = thread.join();
         }
     }
 }
 
-/// Clients, those first that came first.
+/// The connected clients, the oldest first.
 struct Clients<'a> {
     control: &'a Path,
     version: &'a str,
     all: Vec<Client>,
-    /// Those that were sent away because they took too long.
+    /// Number of clients that were disconnected because they took too long.
     slow: u64,
 }
 
@@ -148,16 +148,16 @@ fn serve(listener: &TcpListener, ends: &UnixStream, control: &Path, version: &st
 }
 
 impl Clients<'_> {
-    /// Until the first of them has taken too long.
+    /// Returns the time until the first of them has taken too long.
     fn timeout(&self, now: Instant) -> Option<Timespec> {
         let end = self.all.first()?.end;
         let left = end.saturating_duration_since(now);
-        // Not before the end, which a part of a millisecond less could be.
+        // Rounded up: a timeout that is short by a part of a millisecond would end too early.
         Timespec::try_from(left + Duration::from_millis(1)).ok()
     }
 
     fn add(&mut self, stream: TcpStream) {
-        // A client that goes away at once has no use for an error.
+        // A client that disconnects at once cannot receive an error.
         if stream.set_nonblocking(true).is_err() {
             return;
         }
@@ -192,7 +192,7 @@ impl Clients<'_> {
             if late && matches!(client.turn, Turn::Asks(_)) {
                 let why = words("408 Request Timeout", "the request took too long\n");
                 client.turn = Turn::answered(&why, true);
-                // As much as the client takes now.
+                // Writes as much as the client takes now.
                 let _ = client.write();
             }
             !late
@@ -204,20 +204,20 @@ impl Clients<'_> {
 /// A connection.
 struct Client {
     stream: TcpStream,
-    /// When it has taken too long, from its connection on.
+    /// The deadline for the client, counted from its connection.
     end: Instant,
     turn: Turn,
 }
 
-/// Who has the word.
+/// The side that must send next.
 enum Turn {
-    /// The client has asked so much.
+    /// The client sends its request; these bytes of it have arrived.
     Asks(Vec<u8>),
-    /// It has read so many of these bytes.
+    /// The server sends these bytes; the client has taken `done` of them.
     IsAnswered { bytes: Vec<u8>, done: usize },
 }
 
-/// Is a client to be served further?
+/// Whether the client is served further.
 enum Goes {
     On,
     Away,
@@ -239,7 +239,7 @@ impl Turn {
 }
 
 impl Client {
-    /// Reads and writes what can be read and written now.
+    /// Reads and writes as much as is possible without waiting.
     fn go_on(&mut self, answer: &dyn Fn(&Asked) -> Answer) -> io::Result<Goes> {
         if let Turn::Asks(asked) = &mut self.turn {
             let mut piece = [0; PIECE];
@@ -282,23 +282,23 @@ fn is_for_now(error: &io::Error) -> bool {
     matches!(error.kind(), Interrupted | WouldBlock)
 }
 
-/// What is answered: the status line's end, the media type, the text.
+/// An answer: the rest of the status line, the media type, the text.
 struct Answer(&'static str, &'static str, String);
 
 fn words(status: &'static str, text: impl Into<String>) -> Answer {
     Answer(status, "text/plain; charset=utf-8", text.into())
 }
 
-/// A request that this answers.
+/// A request that the server answers.
 #[derive(PartialEq, Eq, Debug)]
 struct Asked {
     form: Form,
-    /// `GET`, and not `HEAD`.
+    /// `true` for `GET`, `false` for `HEAD`.
     body: bool,
 }
 
 impl Asked {
-    /// `slow`: so many clients were sent away.
+    /// Answers the request. `slow` is the number of clients that were disconnected.
     fn answer(&self, control: &Path, version: &str, slow: u64) -> Answer {
         let stats = control::request(control, Request::Stats, PATIENCE)
             .map_err(|error| error.to_string())
@@ -315,7 +315,7 @@ impl Asked {
     }
 }
 
-/// What a client asks for; `None`: it has not said all of it.
+/// Parses a request; returns `None` while it is incomplete.
 fn parse(bytes: &[u8]) -> Result<Option<Asked>, Answer> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
@@ -394,7 +394,8 @@ mod tests {
 
     const GET: &[u8] = b"GET /metrics HTTP/1.1\r\n\r\n";
 
-    /// What is answered to a whole request; that there is no gateway is an answer, too.
+    /// Returns the answer to a complete request; the error that there is no gateway is an answer,
+    /// too.
     fn ask(address: SocketAddr) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(GET).unwrap();
@@ -403,7 +404,7 @@ mod tests {
         answer
     }
 
-    /// Is it served still? One that was sent away reads an end.
+    /// Returns whether the client is still connected. A disconnected client reads an end of file.
     fn is_there(stream: &TcpStream) -> bool {
         stream.set_nonblocking(true).unwrap();
         let mut byte = [0];
@@ -417,7 +418,7 @@ mod tests {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let metrics = Metrics::start(any, nothing, "1").unwrap();
         let address = metrics.address();
-        // Silent, in the middle of a request, and with a request whose answer is not read.
+        // Clients that send nothing, and clients that stop in the middle of a request.
         let slow: Vec<TcpStream> = [&b""[..], b"GET /met"]
             .into_iter()
             .cycle()
@@ -429,9 +430,9 @@ mod tests {
             })
             .collect();
         assert!(ask(address).starts_with("HTTP/1.1 503 "));
-        // None of them has come to its end meanwhile: they were not waited for.
+        // None of them was disconnected meanwhile: the server did not wait for them.
         assert!(slow.iter().all(is_there));
-        // Two more, and only the one that was there first has to go.
+        // After two more clients, only the first one has been disconnected.
         let more = [(); 2].map(|()| TcpStream::connect(address).unwrap());
         assert!(ask(address).starts_with("HTTP/1.1 503 "));
         let there = slow.iter().filter(|stream| is_there(stream)).count();

@@ -1,9 +1,9 @@
-//! The counters of `cangate stats`, for Prometheus and what understands its text.
+//! The counters of `cangate stats`, for Prometheus and other programs that read its text format.
 //!
-//! * [`render`] writes [`Stats`](crate::stats::Stats) as text, in either of two forms ([`Form`]).
-//! * [`Metrics`] serves it by HTTP, on a thread of its own that asks the gateway by its control
-//!   socket, as `cangate stats` does. So the gateway answers as often as it is asked. Clients are
-//!   served side by side: a slow one holds up no other, and is sent away.
+//! * [`render`] writes [`Stats`](crate::stats::Stats) as text, in either of two formats ([`Form`]).
+//! * [`Metrics`] serves it by HTTP, on a thread of its own that queries the gateway over its
+//!   control socket, as `cangate stats` does. So the gateway answers one query per scrape. Clients
+//!   are served concurrently: a slow client does not delay the others, and is disconnected.
 
 mod families;
 mod http;

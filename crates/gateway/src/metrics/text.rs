@@ -4,17 +4,17 @@ use super::families::families;
 use crate::stats::Stats;
 use std::fmt::Write as _;
 
-/// How the text is written.
+/// The format of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// Prometheus's text format 0.0.4.
     Prometheus,
-    /// OpenMetrics 1.0: with units, and an end.
+    /// OpenMetrics 1.0: with units and an end marker.
     OpenMetrics,
 }
 
 impl Form {
-    /// The media type that an answer in this form has.
+    /// Returns the media type of an answer in this form.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -24,12 +24,12 @@ impl Form {
     }
 }
 
-/// What a number is.
+/// The kind of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// It only grows, and begins at the gateway's start.
+    /// A number that only grows, from the gateway's start on.
     Counter,
-    /// It is as it is at the moment.
+    /// A number that shows the present state.
     Gauge,
 }
 
@@ -41,23 +41,23 @@ pub(super) struct Sample {
 
 /// Numbers of one name.
 pub(super) struct Family {
-    /// Without `_total`. It ends with the unit, if it has one.
+    /// The name, without `_total`. It ends with the unit, if it has one.
     pub(super) name: &'static str,
     pub(super) kind: Kind,
-    /// What is counted.
+    /// The unit of what is counted.
     pub(super) unit: &'static str,
     pub(super) help: String,
     pub(super) samples: Vec<Sample>,
 }
 
-/// All counters, as text. `version` is the program's.
+/// Renders all counters as text. `version` is the version of the program.
 #[must_use]
 pub fn render(stats: &Stats, version: &str, form: Form) -> String {
     render_with(stats, version, None, form)
 }
 
-/// The same with what the server of the metrics has counted: clients that it sent away because they
-/// were slow.
+/// Renders all counters, with the counter of the metrics server: clients that it disconnected
+/// because they were slow.
 pub(super) fn render_with(
     stats: &Stats,
     version: &str,
@@ -84,7 +84,7 @@ fn write(text: &mut String, family: &Family, form: Form) {
         Kind::Counter => ("counter", "_total"),
         Kind::Gauge => ("gauge", ""),
     };
-    // In the older form the ending is a part of the name.
+    // In the older format the ending is a part of the name.
     let of_name = match form {
         Form::Prometheus => ending,
         Form::OpenMetrics => "",
@@ -107,7 +107,7 @@ fn write(text: &mut String, family: &Family, form: Form) {
     }
 }
 
-/// Backslashes, ends of line and, where it matters, quotes.
+/// Escapes backslashes, line ends and, if `quotes` is set, quotes.
 fn escaped(value: &str, quotes: bool) -> String {
     let mut text = String::with_capacity(value.len());
     for c in value.chars() {
@@ -129,11 +129,11 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
-    /// One row of each kind.
+    /// Returns counters with one row of each kind.
     fn one_of_each() -> Stats {
         let mut port = PortRow::default();
         port.count.state = PortState::Finished;
-        // Those that are left out of JSON while nothing is counted.
+        // Fields that JSON leaves out while they are zero.
         port.count.rx.local = 1;
         port.count.rx.faults.dropped = 1;
         port.count.tx.faults.dropped = 1;
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Gives each number another value. `reported` is a number of its own only if there is a
+    /// Gives each number a different value. `reported` is a number of its own only if there is a
     /// mistake in cangate.
     fn number(value: &mut Value, next: &mut u64, all: &mut Vec<u64>) {
         match value {
@@ -241,7 +241,7 @@ mod tests {
         assert!(text.ends_with("# EOF\n"), "{text}");
     }
 
-    /// The dashboard shows nothing that is not there.
+    /// The dashboard uses only metrics that exist.
     #[test]
     fn the_dashboard_knows_these_names() {
         let dashboard = include_str!("../../../../examples/grafana-dashboard.json");
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Each alert asks for metrics and states that are there.
+    /// Each alert uses only metrics and states that exist.
     #[test]
     fn the_alerts_know_these_names() {
         let rules = include_str!("../../../../packaging/alerts.yml");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the names are: each line is a comment, or a name, labels and a number.
+        /// Whatever the names are, each line is a comment, or a name, labels and a number.
         #[test]
         fn names_break_no_line(name in any::<String>()) {
             let mut stats = one_of_each();

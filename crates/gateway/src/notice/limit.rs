@@ -1,26 +1,26 @@
-//! No more is said than somebody can read: a few at once, then one a second, for each port and
-//! event.
+//! A rate limit on messages, so that a reader can keep up: a few at once, then one a second, for
+//! each port and event.
 
 use super::Said;
 use frame::Nanos;
 use std::collections::HashMap;
 
-/// So many of one port and event are said at once.
+/// The number of notices of one port and event that are passed on at once.
 pub(super) const BURST: u32 = 5;
 
-/// Then one in this time, ns; after so long in quiet, one more at once.
+/// Then one notice per this time, ns; each such time without a notice allows one more at once.
 const PERIOD: Nanos = 1_000_000_000;
 
-/// Of whom, and what.
+/// A port (or data path) and an event.
 type Key = (String, &'static str);
 
-/// What is known of one port and event.
+/// The state of one port and event.
 struct Account {
-    /// How many may be said now.
+    /// The number of notices that may be passed on now.
     credit: u32,
-    /// When the credit was last counted up.
+    /// The time at which the credit was last increased.
     counted: Nanos,
-    /// The last that was not said, and how many came before it that were not said either.
+    /// The last notice that was held back, with the number of held-back notices before it.
     held: Option<Said>,
 }
 
@@ -42,15 +42,15 @@ impl Account {
     }
 }
 
-/// Says what may be said now. Time is passed in, ns.
+/// Decides which notices may be passed on now. The caller passes the time in, ns.
 #[derive(Default)]
 pub(super) struct Limiter {
     accounts: HashMap<Key, Account>,
 }
 
 impl Limiter {
-    /// Something happened. It is given back if it may be said at once; else the last of its kind is
-    /// kept.
+    /// Takes a new notice. Returns it if it may be passed on at once; otherwise keeps the last one
+    /// of its port and event.
     pub(super) fn offer(&mut self, now: Nanos, mut said: Said) -> Option<Said> {
         let key = (said.notice.about().to_owned(), said.notice.event());
         let account = self.accounts.entry(key).or_insert(Account {
@@ -67,7 +67,7 @@ impl Limiter {
         None
     }
 
-    /// What was kept and may be said now.
+    /// Returns the notices that were kept and may be passed on now.
     pub(super) fn due(&mut self, now: Nanos) -> Vec<Said> {
         let mut due = Vec::new();
         for account in self.accounts.values_mut() {
@@ -76,20 +76,20 @@ impl Limiter {
                 due.extend(account.held.take());
             }
         }
-        // Ports come and go by reloads; those that are quiet need no account.
+        // Ports come and go by reloads; quiet ports need no account.
         self.accounts
             .retain(|_, account| account.credit < BURST || account.held.is_some());
         due.sort_by_key(|said| said.at);
         due
     }
 
-    /// When [`Limiter::due`] has something.
+    /// Returns the time at which [`Limiter::due`] has a notice.
     pub(super) fn deadline(&self) -> Option<Nanos> {
         let waiting = self.accounts.values().filter(|a| a.held.is_some());
         waiting.map(|a| a.counted.saturating_add(PERIOD)).min()
     }
 
-    /// The end: all that was kept.
+    /// Returns all notices that were kept, at the end.
     pub(super) fn rest(&mut self) -> Vec<Said> {
         let accounts = self.accounts.drain();
         let mut rest: Vec<Said> = accounts.filter_map(|(_, account)| account.held).collect();
@@ -121,7 +121,7 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_nanos(now)
     }
 
-    /// Everything that is said while `events` happen, in time.
+    /// Returns all notices that are passed on while `events` happen, with their times.
     fn said(limiter: &mut Limiter, events: &[(Nanos, Notice)], end: Nanos) -> Vec<(Nanos, Said)> {
         let mut out = Vec::new();
         let mut events = events.iter().peekable();
@@ -150,7 +150,7 @@ mod tests {
                 LinkState::Up
             }
         };
-        // Ten seconds of it; the last state is up.
+        // Ten seconds of changes; the last state is up.
         let events: Vec<(Nanos, Notice)> =
             (0..10_000).map(|n| (n * MS, link("a", state(n)))).collect();
         let mut limiter = Limiter::default();

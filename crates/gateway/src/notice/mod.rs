@@ -1,8 +1,8 @@
-//! What a gateway says while it runs.
+//! The messages of a running gateway.
 //!
-//! The gateway prints nothing. It hands each [`Notice`] to a [`Listener`] of the caller, with the
-//! time at which it happened, at most five at once and then one a second for each port and event.
-//! What was left out is counted, and the last of it is said in the end.
+//! The gateway prints nothing. It passes each [`Notice`] to a [`Listener`] of the caller, with the
+//! time at which it happened: at most five at once and then one a second for each port and event.
+//! Notices that were left out are counted, and the last of them is passed on in the end.
 
 mod limit;
 mod outbox;
@@ -17,18 +17,18 @@ use engine::LinkState;
 use serde::Serialize;
 use std::time::SystemTime;
 
-/// Hears what the gateway says, on its control thread. It must not wait: signals, clients of the
-/// control socket and reloads wait for it. Frames do not.
+/// A callback that receives the notices of the gateway, on its control thread. It must not wait:
+/// signals, clients of the control socket and reloads wait for it. Frames do not.
 pub type Listener<'l> = dyn Fn(&Said) + 'l;
 
-/// Something that was said.
+/// A notice, with its time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Said {
-    /// When it happened.
+    /// The time at which it happened.
     pub at: SystemTime,
-    /// What.
+    /// The notice.
     pub notice: Notice,
-    /// So many of the same port and event came before it and were not said.
+    /// The number of notices of the same port and event that came before it and were left out.
     pub more: u64,
 }
 
@@ -42,16 +42,16 @@ impl Said {
     }
 }
 
-/// How much it matters.
+/// The severity of a notice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// Something was asked for and is not done.
+    /// A requested action was not done.
     Error,
     /// Frames are or may be lost, or something is not as it should be.
     Warning,
-    /// The course of things.
+    /// Normal operation.
     Info,
-    /// For those who want to know more.
+    /// Details for readers who want to know more.
     Detail,
 }
 
@@ -60,15 +60,15 @@ pub enum Level {
 pub struct ReadyPort {
     /// Its name.
     pub name: String,
-    /// What it is, in words.
+    /// Its description in words.
     pub words: String,
     /// Its Linux interface, where it has one.
     pub interface: Option<String>,
-    /// Only routes in the kernel use it: this process has not opened it.
+    /// Whether only routes in the kernel use it: this process has not opened it.
     pub in_kernel: bool,
 }
 
-/// Who says how an interface takes part in its bus.
+/// The source of a report on the state of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkSource {
@@ -78,18 +78,18 @@ pub enum LinkSource {
     Netlink,
 }
 
-/// One thing that a gateway says. In JSON, the key `event` has the variant's name.
+/// A message of the gateway. In JSON, the key `event` has the variant's name.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Notice {
     /// Ports are open and routes are in force.
     Ready {
-        /// The process.
+        /// The process id.
         pid: u32,
         /// The control socket.
         control: Option<String>,
-        /// Where its metrics are: a URL.
+        /// The URL of its metrics.
         #[serde(skip_serializing_if = "Option::is_none")]
         metrics: Option<String>,
         /// All ports, in the order of the file.
@@ -97,27 +97,27 @@ pub enum Notice {
         /// All routes with their data paths.
         routes: Vec<RouteLine>,
     },
-    /// A port's interface changed how it takes part in its bus.
+    /// The state of a port's interface on its bus has changed.
     Link {
         /// The port.
         port: String,
         /// Its interface.
         interface: Option<String>,
-        /// How it was.
+        /// The state before.
         before: LinkState,
-        /// How it is.
+        /// The state now.
         now: LinkState,
-        /// Who says so.
+        /// The source of the report.
         source: LinkSource,
     },
-    /// A port is out of service; the others go on.
+    /// A port is out of service; the other ports continue.
     PortFailed {
         /// The port.
         port: String,
-        /// What happened, with its causes.
+        /// The error, with its causes.
         why: String,
     },
-    /// A port that was out of service tries again by itself.
+    /// A port that was out of service tries again on its own.
     PortRecovered {
         /// The port.
         port: String,
@@ -126,53 +126,53 @@ pub enum Notice {
     FramesLost {
         /// The port.
         port: String,
-        /// How many; unknown where the port failed at it.
+        /// The number of frames; unknown if the port failed while it was closed.
         frames: Option<u64>,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// Routes were put into a data path of the kernel.
     OffloadTaken {
         /// The data path.
         data_path: String,
-        /// How many routes run there.
+        /// The number of routes that run there.
         routes: usize,
-        /// What was done, in words.
+        /// The changes that were made, in words.
         words: String,
     },
-    /// Something changed in a data path of the kernel: an interface came, routes were exchanged.
+    /// A data path of the kernel has changed: an interface appeared, or routes were exchanged.
     OffloadChanged {
         /// The data path.
         data_path: String,
-        /// How many routes run there.
+        /// The number of routes that run there.
         routes: usize,
-        /// What was done, in words.
+        /// The changes that were made, in words.
         words: String,
     },
     /// No route runs in a data path of the kernel any more.
     OffloadGivenUp {
         /// The data path.
         data_path: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A data path of the kernel is not as it should be.
     OffloadFailed {
         /// The data path.
         data_path: String,
-        /// Why, with its causes.
+        /// The reason, with its causes.
         why: String,
     },
-    /// Somebody else had taken routes out of the kernel, and they are back.
+    /// Another process had removed routes from the kernel, and the gateway has put them back.
     OffloadRestored {
         /// The data path.
         data_path: String,
-        /// How many rules of can-gw, or interfaces' programs of BPF.
+        /// The number of rules of can-gw, or of interfaces whose BPF programs were put back.
         restored: usize,
-        /// How long they were away at most, ms.
+        /// The longest time for which they can have been missing, ms.
         within_ms: u64,
     },
-    /// Routes in the kernel wait for interfaces that are not there.
+    /// Routes in the kernel wait for interfaces that do not exist.
     InterfacesMissing {
         /// Their names.
         interfaces: Vec<String>,
@@ -181,7 +181,7 @@ pub enum Notice {
     Reloaded {
         /// Routes now in force.
         routes: usize,
-        /// Those of them that had their names before and continue their counters.
+        /// The number of these routes that had their names before and continue their counters.
         continued: usize,
         /// Ports that stayed open.
         kept: Vec<String>,
@@ -189,17 +189,17 @@ pub enum Notice {
         opened: Vec<String>,
         /// Ports that were closed.
         closed: Vec<String>,
-        /// What it changed among routes.
+        /// The changes among the routes.
         changes: RouteChanges,
-        /// What went not quite as it was meant to.
+        /// Remarks on steps that did not go quite as intended.
         remarks: Vec<String>,
     },
-    /// A new configuration was not taken over.
+    /// A new configuration was not applied.
     NotReloaded {
-        /// Why, with its causes.
+        /// The reason, with its causes.
         why: String,
-        /// Everything runs on as before. If false, the routes of this process are the new ones, and
-        /// those of the kernel are not there.
+        /// Whether everything runs on as before. If false, the routes of this process are the new
+        /// ones, and those of the kernel are missing.
         as_before: bool,
     },
     /// The worker has real-time priority.
@@ -209,48 +209,48 @@ pub enum Notice {
     },
     /// The worker has no real-time priority.
     NotRealtime {
-        /// The one that was asked for.
+        /// The requested priority.
         priority: u8,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// Memory is not locked.
     NotLocked {
-        /// Why not, and what to do.
+        /// The reason, and a remedy.
         why: String,
     },
     /// There is no control socket.
     NoControl {
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// The service manager does not know what the gateway does.
+    /// The service manager could not be notified of the gateway's state.
     NotTold {
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// Waiting failed; it is tried again.
+    /// A wait failed; it is tried again.
     WaitFailed {
-        /// Waiting for what.
+        /// The events that the thread waited for.
         what: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         why: String,
     },
-    /// What ports have to say at the start besides what they are: that a named pipe has no partner
-    /// yet.
+    /// Remarks of ports at the start, in addition to their descriptions: for example, that a named
+    /// pipe has no partner yet.
     PortRemarks {
-        /// Sentences, each with its port's name in front.
+        /// Sentences, each with the port's name in front.
         remarks: Vec<String>,
     },
-    /// The gateway begins to end.
+    /// The gateway starts to shut down.
     Ending {
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
 }
 
 impl Notice {
-    /// All that [`Notice::event`] can be.
+    /// All values of [`Notice::event`].
     pub const EVENTS: [&str; 21] = [
         "ready",
         "link",
@@ -275,7 +275,7 @@ impl Notice {
         "ending",
     ];
 
-    /// Its name, which is its `event` in JSON. It never changes: programs read it.
+    /// Returns its name, which is its `event` in JSON. It never changes: programs read it.
     #[must_use]
     pub const fn event(&self) -> &'static str {
         match self {
@@ -303,7 +303,8 @@ impl Notice {
         }
     }
 
-    /// The port, or the data path, of which it speaks; empty where it speaks of the whole gateway.
+    /// Returns the port, or the data path, that it concerns; an empty string if it concerns the
+    /// whole gateway.
     #[must_use]
     pub fn about(&self) -> &str {
         match self {
@@ -320,7 +321,7 @@ impl Notice {
         }
     }
 
-    /// How much it matters.
+    /// Returns its severity.
     #[must_use]
     pub const fn level(&self) -> Level {
         match self {

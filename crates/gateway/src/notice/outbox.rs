@@ -1,4 +1,4 @@
-//! What the worker says, on its way to the control thread.
+//! The queue of the worker's notices to the control thread.
 
 use super::{Notice, Said};
 use rustix::event::{EventfdFlags, eventfd};
@@ -7,12 +7,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// From so many on, a notice takes the place of an older one of the same port and event, and counts
-/// it. Each port has only a few events, so that this bounds the whole.
+/// The length from which on a notice replaces an older one of the same port and event, and counts
+/// it. Each port has only a few events, so this limits the length of the queue.
 const MOST: usize = 256;
 
-/// A queue with a bell, from the worker to the control thread. The worker uses it where something
-/// happened to a port, never for a frame.
+/// A queue with an eventfd as its bell, from the worker to the control thread. The worker uses it
+/// for events of ports, never for a frame.
 pub(crate) struct Outbox {
     waiting: Mutex<VecDeque<Said>>,
     bell: OwnedFd,
@@ -26,7 +26,7 @@ impl Outbox {
         })
     }
 
-    /// Puts a notice in, with the time, and rings.
+    /// Adds a notice, with the time, and rings the bell.
     pub(crate) fn push(&self, notice: Notice) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let mut more = 0;
@@ -41,18 +41,18 @@ impl Outbox {
         let said = Said::new(SystemTime::now(), notice);
         waiting.push_back(Said { more, ..said });
         drop(waiting);
-        // Fails only where the counter is full, and then the bell rings already.
+        // The write fails only if the counter is full, and then the bell rings already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
-    /// All that waits, oldest first.
+    /// Takes all waiting notices, the oldest first.
     pub(crate) fn take(&self) -> VecDeque<Said> {
         let _ = rustix::io::read(&self.bell, &mut [0_u8; 8]);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *waiting)
     }
 
-    /// Readable while something waits.
+    /// Returns a descriptor that is readable while notices wait.
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }

@@ -114,7 +114,7 @@ fn bus_off_and_its_end_are_said_with_what_to_do() {
         "port body: interface can7 is bus-off: frames for it are not sent until the controller \
          is restarted (`ip link set can7 type can restart`, or `restart-ms`)"
     );
-    // A controller that we drive ourselves is nothing that `ip` knows.
+    // `ip` does not know a controller that cangate drives on its own.
     let own = Notice::Link {
         port: "body".into(),
         interface: None,

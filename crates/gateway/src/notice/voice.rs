@@ -1,4 +1,4 @@
-//! The control thread's way to the listener.
+//! The control thread's way to pass notices to the listener.
 
 use super::limit::Limiter;
 use super::outbox::Outbox;
@@ -7,7 +7,7 @@ use frame::Nanos;
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Says things to a listener, not too many at once.
+/// Passes notices to a listener, at a limited rate.
 pub(crate) struct Voice<'l> {
     listener: &'l Listener<'l>,
     limiter: RefCell<Limiter>,
@@ -23,7 +23,7 @@ impl<'l> Voice<'l> {
         }
     }
 
-    /// Something happens now.
+    /// Passes on a notice of an event that happens now.
     pub(crate) fn say(&self, notice: Notice) {
         self.pass(Said::new(SystemTime::now(), notice));
     }
@@ -35,7 +35,7 @@ impl<'l> Voice<'l> {
         }
     }
 
-    /// Says what the worker has put in, with its time, as `complete` fills it in.
+    /// Passes on the worker's notices, with their times, after `complete` has filled them in.
     pub(crate) fn relay(&self, outbox: &Outbox, complete: impl Fn(Notice) -> Notice) {
         for said in outbox.take() {
             self.pass(Said {
@@ -45,13 +45,13 @@ impl<'l> Voice<'l> {
         }
     }
 
-    /// Says what was kept back and may be said now.
+    /// Passes on the notices that were held back and are due.
     pub(crate) fn catch_up(&self) {
         let due = self.limiter.borrow_mut().due(self.now());
         due.iter().for_each(self.listener);
     }
 
-    /// How long until [`Voice::catch_up`] has something to say.
+    /// Returns the time until [`Voice::catch_up`] has a notice to pass on.
     pub(crate) fn patience(&self) -> Option<Duration> {
         let at = self.limiter.borrow().deadline()?;
         Some(Duration::from_nanos(at.saturating_sub(self.now())))
@@ -63,7 +63,7 @@ impl<'l> Voice<'l> {
 }
 
 impl Drop for Voice<'_> {
-    /// The end: says all that was kept back.
+    /// Passes on all notices that were held back, at the end.
     fn drop(&mut self) {
         let rest = self.limiter.borrow_mut().rest();
         rest.iter().for_each(self.listener);

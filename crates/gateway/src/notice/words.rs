@@ -1,11 +1,11 @@
-//! Notices in words.
+//! Notices as text for people.
 
 use super::Notice;
 use crate::run::{Reason, RouteChanges, RouteLine};
 use engine::LinkState;
 use std::fmt;
 
-/// Names in one line; those that are too many are counted.
+/// The maximum number of names in one line; the rest are counted.
 const MOST_NAMES: usize = 10;
 
 fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
@@ -21,7 +21,7 @@ fn list(of: &[String]) -> String {
     names(of.iter().map(String::as_str))
 }
 
-/// "bpf: a, b; process: c", in the order in which they appear.
+/// Formats routes as "bpf: a, b; process: c", in the order in which they appear.
 fn by_data_path(routes: &[RouteLine]) -> String {
     let mut paths: Vec<&str> = Vec::new();
     for route in routes {
@@ -48,8 +48,8 @@ fn plural(n: usize, what: &str) -> String {
     }
 }
 
-/// What follows from a state, and what to do: for an interface of Linux, or for a controller of our
-/// own.
+/// Returns the consequence of a state, and the remedy: for a Linux interface, or for a controller
+/// that cangate drives on its own.
 const fn consequence(now: LinkState, is_interface: bool) -> &'static str {
     match now {
         LinkState::BusOff if !is_interface => {

@@ -1,41 +1,41 @@
-//! What a reload changed in the routes, by comparing the old list with the new one.
+//! The changes of a reload to the routes, from a comparison of the old list with the new one.
 
 use super::lines::RouteLine;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// What became of the routes. Each route in force is in one of all but the last; a route is known
-/// by its name.
+/// The changes to the routes. Each route in force is in one of all lists but the last; a route is
+/// identified by its name.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RouteChanges {
-    /// How many are as before, in the same order.
+    /// The number of routes that are as before, in the same order.
     pub unchanged: usize,
-    /// Those that have their name from before, and do something else.
+    /// Routes that kept their name and do something else now.
     pub changed: Vec<String>,
-    /// Those that do what a route did that is gone, under another name: the old name and the new
-    /// one. They begin to count anew.
+    /// Routes that do the same as a removed route, under another name: the old name and the new
+    /// one. Their counters start anew.
     pub renamed: Vec<(String, String)>,
-    /// Those that do the same, and run in another data path now.
+    /// Routes that do the same, and run in another data path now.
     pub moved: Vec<String>,
-    /// Those that are as before, and are tried earlier or later than others that are as before. As
-    /// few as explain the new order.
+    /// Routes that are as before, and are tried earlier or later than others that are as before:
+    /// the fewest that explain the new order.
     pub reordered: Vec<String>,
-    /// Those that were not there.
+    /// Routes that are new.
     pub added: Vec<String>,
-    /// Those that are not there any more. Renamed ones are not among them.
+    /// Routes that are gone. Renamed ones are not among them.
     pub removed: Vec<String>,
 }
 
 impl RouteChanges {
-    /// From these routes to those, in the order in which they are tried.
+    /// Compares two lists of routes, each in the order in which the routes are tried.
     #[must_use]
     pub fn between(old: &[RouteLine], new: &[RouteLine]) -> Self {
         let mut changes = Self::default();
         let places: HashMap<&str, usize> = (0..old.len())
             .filter_map(|place| Some((old.get(place)?.name.as_str(), place)))
             .collect();
-        // Routes as before, with their places in the old list.
+        // Unchanged routes, with their places in the old list.
         let mut same: Vec<(&RouteLine, usize)> = Vec::new();
         let mut unknown: Vec<&RouteLine> = Vec::new();
         for line in new {
@@ -61,7 +61,7 @@ impl RouteChanges {
             .iter()
             .filter(|line| !names.contains(line.name.as_str()));
         let gone: Vec<&RouteLine> = gone.collect();
-        // Equal words are the first sign of equal routes; the routes themselves decide.
+        // Equal descriptions are the first sign of equal routes; the routes themselves decide.
         let mut by_words: HashMap<&str, VecDeque<&RouteLine>> = HashMap::new();
         for line in &gone {
             by_words.entry(line.deeds()).or_default().push_back(line);
@@ -90,8 +90,8 @@ impl RouteChanges {
     }
 }
 
-/// A longest sequence of values, each greater than the one before, in their order; the values are
-/// all different. By patience sorting.
+/// Returns a longest increasing subsequence of the values, which are all different. By patience
+/// sorting.
 fn longest_increasing(values: &[usize]) -> HashSet<usize> {
     // For each length, the end of the sequence of that length that ends lowest.
     let mut ends: Vec<usize> = Vec::new();
@@ -121,7 +121,7 @@ mod tests {
     use proptest::prelude::*;
     use route::{PortId, Route, Routes};
 
-    /// Routes with these names, each between the ports that its number stands for.
+    /// Returns routes with these names, each between the ports of its number.
     fn lines(routes: &[(u8, u16)], ports: &[&str]) -> Vec<RouteLine> {
         let ports: Vec<String> = ports.iter().map(|&name| name.to_owned()).collect();
         let route = |&(name, to): &(u8, u16)| {
@@ -136,7 +136,7 @@ mod tests {
 
     const PORTS: [&str; 5] = ["in", "a", "b", "c", "d"];
 
-    /// The same in the plainest way: all pairs, and the table of common subsequences.
+    /// Computes the same in the simplest way: all pairs, and the table of common subsequences.
     fn slowly(old: &[(u8, u16)], new: &[(u8, u16)]) -> [usize; 6] {
         let same: Vec<_> = new.iter().filter(|route| old.contains(route)).collect();
         let before: Vec<_> = old.iter().filter(|route| new.contains(route)).collect();
@@ -175,7 +175,7 @@ mod tests {
         ]
     }
 
-    /// Routes with different names in any order.
+    /// Draws routes with different names in any order.
     fn routes() -> impl Strategy<Value = Vec<(u8, u16)>> {
         let all = proptest::collection::btree_map(0u8..12, 1u16..5, 0..10);
         all.prop_flat_map(|all| Just(all.into_iter().collect::<Vec<_>>()).prop_shuffle())

@@ -4,12 +4,12 @@ use frame::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, SystemTime};
 
-/// Nanoseconds since the Unix epoch by the wall clock of the start, moved on by the monotonic
-/// clock: stamps can be compared with other logs, and a step of the wall clock neither stops nor
-/// floods a rate limit.
+/// Nanoseconds since the Unix epoch: the wall clock at the start, advanced by the monotonic clock.
+/// So time stamps can be compared with other logs, and a step of the wall clock neither stops a
+/// rate limit nor floods it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// Of the monotonic clock.
+    /// The monotonic clock at the start.
     start: Nanos,
     epoch: Nanos,
 }
@@ -38,12 +38,12 @@ impl Clock {
     }
 }
 
-/// The monotonic clock, as one number: [`std::time::Instant`] costs as many instructions again for
-/// its arithmetic, and this is between a frame and its step.
+/// Reads the monotonic clock as one number: the arithmetic of [`std::time::Instant`] doubles the
+/// instructions, and this read is between a frame and its step.
 #[inline]
 fn monotonic() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);
-    // It has begun at the machine's start and never runs back: neither part is negative.
+    // The clock starts at the machine's start and never runs back: neither part is negative.
     (time.tv_sec as Nanos)
         .wrapping_mul(1_000_000_000)
         .wrapping_add(time.tv_nsec as Nanos)

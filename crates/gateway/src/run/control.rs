@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) struct Control<'a, S: Site> {
     running: Running<'a, S>,
-    /// Somebody asked for the end.
+    /// The reason to end, once an end was requested.
     stop: Option<Reason>,
 }
 
@@ -25,7 +25,7 @@ impl<'a, S: Site> Control<'a, S> {
         }
     }
 
-    /// Serves until somebody asks for the end, or until the worker has ended by itself.
+    /// Serves until an end is requested, or until the worker has ended on its own.
     pub(crate) fn serve(
         &mut self,
         mut signals: Option<Signals>,
@@ -52,7 +52,7 @@ impl<'a, S: Site> Control<'a, S> {
             }
             let deadline = server.as_ref().and_then(Server::deadline);
             let patience = deadline.map(|at| {
-                // One millisecond late rather than a busy moment early.
+                // Rather one millisecond late than a busy wait for the rest of a millisecond.
                 at.saturating_duration_since(Instant::now()) + Duration::from_millis(1)
             });
             let beat = self.running.next_beat();
@@ -90,7 +90,7 @@ impl<'a, S: Site> Control<'a, S> {
             self.running.look_after_kernel();
             let asked = signals.as_mut().map(Signals::take).unwrap_or_default();
             if asked.reload {
-                // Nobody waits for the answer; it was said.
+                // No client waits for the answer; it was reported.
                 let _ = self.running.reload_and_say();
             }
             if asked.stop {
@@ -106,7 +106,7 @@ impl<'a, S: Site> Control<'a, S> {
         }
     }
 
-    /// The end begins.
+    /// Reports that the gateway starts to shut down.
     pub(crate) fn tell_stopping(&self) {
         self.running.tell_stopping();
     }

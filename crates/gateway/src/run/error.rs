@@ -1,4 +1,4 @@
-//! Why a gateway does not start, does not reload, or does not end as it should.
+//! The errors of a gateway's start, reload and end.
 
 use super::kernel::KernelError;
 use crate::control::SocketError;
@@ -10,16 +10,16 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a gateway did not start, or did not end as it should.
+/// The reason why a gateway did not start, or did not end as it should.
 #[derive(thiserror::Error, Debug)]
 pub enum RunError {
-    /// The run is to end with the inputs that have an end, and there is none.
+    /// The run should end with the inputs that have an end, and there is none.
     #[error(
         "no port reads a log or another input with an end, so there is no end to wait for: leave \
          out --until-end"
     )]
     NoEnd,
-    /// A log would be emptied that another port needs.
+    /// A log that another port needs would be emptied.
     #[error(transparent)]
     Overwritten(#[from] Overwritten),
     /// The routing table refuses the routes.
@@ -37,18 +37,18 @@ pub enum RunError {
     /// Ports cannot begin to write.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The control socket cannot be had.
+    /// The control socket cannot be claimed.
     #[error(transparent)]
     Control(#[from] SocketError),
     /// The metrics cannot be served.
     #[error(transparent)]
     Metrics(#[from] MetricsError),
-    /// The operating system says no.
+    /// The operating system reported an error.
     #[error("{doing} failed ({source})")]
     Os {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A mistake in cangate ended the worker.
@@ -56,11 +56,11 @@ pub enum RunError {
     WorkerDied,
 }
 
-/// Why a running gateway did not take over a new configuration. But for
+/// The reason why a running gateway did not apply a new configuration. Except for
 /// [`ReloadError::KernelLate`], everything runs on as before.
 #[derive(thiserror::Error, Debug)]
 pub enum ReloadError {
-    /// The configuration cannot be had.
+    /// The configuration cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The routing table refuses the routes.
@@ -78,7 +78,7 @@ pub enum ReloadError {
     /// New ports cannot begin to write.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// Routes could not be put into the kernel when those of this process had been exchanged.
+    /// Routes could not be put into the kernel after those of this process had been exchanged.
     #[error(
         "the routes of this process are the new ones, and those of the kernel are not there: {}",
         with_causes(.0)
@@ -89,10 +89,10 @@ pub enum ReloadError {
     Ending,
 }
 
-/// Why ports that are open cannot begin to write.
+/// The reason why open ports cannot begin to write.
 #[derive(thiserror::Error, Debug)]
 pub enum StartError {
-    /// A log would be emptied that another port needs.
+    /// A log that another port needs would be emptied.
     #[error(transparent)]
     Overwritten(#[from] Overwritten),
     /// A file cannot be emptied.
@@ -100,7 +100,7 @@ pub enum StartError {
     Ports(#[from] OpenErrors),
 }
 
-/// Why a configuration cannot be read (again).
+/// The reason why a configuration cannot be read (again).
 #[derive(thiserror::Error, Debug)]
 pub enum LoadError {
     /// There is no file.
@@ -109,15 +109,16 @@ pub enum LoadError {
          gateway with a file"
     )]
     NoFile,
-    /// The operating system says no.
+    /// The operating system reported an error.
     #[error("cannot read {path}: {source}")]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It is a pipe or a device: reading it again could wait for ever, or give something else.
+    /// The file is a pipe or a device: reading it again could wait for ever, or return something
+    /// else.
     #[error(
         "{path} is no regular file, so it is not read again: start the gateway with a regular file"
     )]
@@ -130,18 +131,18 @@ pub enum LoadError {
     NotText {
         /// The file.
         path: PathBuf,
-        /// The first byte that is not.
+        /// The index of the first byte that is not.
         at: usize,
     },
-    /// The text is wrong: each mistake with its place, as people read it.
+    /// The text is wrong: the mistakes, each with its place, formatted for people.
     #[error("{0}")]
     Wrong(String),
-    /// A log would be emptied that another port needs.
+    /// A log that another port needs would be emptied.
     #[error(transparent)]
     Overwritten(#[from] Overwritten),
 }
 
-/// A port is to write a file that another port reads or writes, and would empty it.
+/// The error that a port would write, and so empty, a file that another port reads or writes.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error(
     "port {port}: {path} is the file that is {used} by port {other}, and would be emptied: write \
@@ -154,11 +155,11 @@ pub struct Overwritten {
     pub path: PathBuf,
     /// The port that needs the file.
     pub other: String,
-    /// What for: "read" or "written".
+    /// The use of the file: "read" or "written".
     pub used: &'static str,
 }
 
-/// All that the routing table refuses to compile, one a line.
+/// All errors of the routing table's compilation, one per line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoutesError(pub Vec<CompileError>);
 
@@ -170,7 +171,7 @@ impl fmt::Display for RoutesError {
 
 impl std::error::Error for RoutesError {}
 
-/// All ports that cannot be opened, one a line, each with its cause.
+/// All ports that cannot be opened, one per line, each with its cause.
 #[derive(Debug)]
 pub struct OpenErrors(pub Vec<PortError>);
 

@@ -1,4 +1,4 @@
-//! A run from `gateway.toml` with the ports of the `port` crate.
+//! Running a gateway from `gateway.toml` with the ports of the `port` crate.
 
 use super::clock::Clock;
 use super::error::{LoadError, OpenErrors, Overwritten, RunError, StartError};
@@ -22,26 +22,27 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How to run a `gateway.toml`, besides what stands in it.
+/// The options for a run of a `gateway.toml`, in addition to its contents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunOptions {
-    /// The file, to be read again at a reload; its name is also the control socket's. `None`
-    /// where the configuration came from somewhere that cannot be read twice.
+    /// The file, which a reload reads again; its name is also that of the control socket. `None` if
+    /// the configuration came from a source that cannot be read twice.
     pub file: Option<PathBuf>,
-    /// End when every input that has an end (a log) has come to it and everything is sent.
+    /// Whether the run ends when every input that has an end (a log) has reached it and every frame
+    /// is sent.
     pub until_end: bool,
-    /// A bad line of a log takes its port out of service, instead of being left out.
+    /// Whether a bad line of a log takes its port out of service, instead of being left out.
     pub strict: bool,
-    /// Act on SIGHUP, SIGTERM and SIGINT; see [`Options::signals`].
+    /// Whether to act on SIGHUP, SIGTERM and SIGINT; see [`Options::signals`].
     pub signals: bool,
-    /// The service manager that is told; see [`Options::service`].
+    /// The service manager to notify; see [`Options::service`].
     pub service: Option<Service>,
-    /// Routes that run in the kernel stay there at the end, for the next start to take over.
+    /// Whether routes in the kernel stay there at the end, for the next start to take over.
     pub persist: bool,
 }
 
-/// The control socket of a gateway that runs this file: what its `control` says, else
-/// [`control::default_path`] by the file's name. A relative `control` counts from
+/// Returns the control socket of a gateway that runs this file: its `control`, or by default
+/// [`control::default_path`] with the file's name. A relative `control` is relative to
 /// [`control::folder`].
 #[must_use]
 pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
@@ -55,8 +56,8 @@ pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
     }
 }
 
-/// The control socket by which a gateway that runs this file is asked: that of [`control_path`], or
-/// that of the service of this name, where only that one is there.
+/// Returns the control socket at which to ask a gateway that runs this file: that of
+/// [`control_path`], or that of the service of this name, if only that one exists.
 #[must_use]
 pub fn control_path_to_ask(file: Option<&Path>, options: &config::Options) -> PathBuf {
     let path = control_path(file, options);
@@ -64,7 +65,7 @@ pub fn control_path_to_ask(file: Option<&Path>, options: &config::Options) -> Pa
         .and_then(Path::file_stem)
         .and_then(|stem| stem.to_str());
     match name.map(control::service_path) {
-        // A folder that this user may not look into is there: asking says so.
+        // A folder that this user may not read exists: the request will report that.
         Some(service)
             if options.control.is_none()
                 && !path.exists()
@@ -76,8 +77,8 @@ pub fn control_path_to_ask(file: Option<&Path>, options: &config::Options) -> Pa
     }
 }
 
-/// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload knows
-/// these kinds of port. The listener hears what it says meanwhile.
+/// Runs a gateway until a signal or a client ends it; see [`super::supervise`]. A reload supports
+/// these kinds of port. The listener receives the notices meanwhile.
 ///
 /// # Errors
 /// [`RunError`].
@@ -129,8 +130,8 @@ pub fn run(
     supervise_by(clock, &mut site, plan, &how, listener)
 }
 
-/// A file that is written is emptied at the start. The names alone do not show links and other
-/// spellings of a file that another port reads or writes; this does.
+/// Checks the files to write, because they are emptied at the start. The names alone do not reveal
+/// links and other spellings of a file that another port reads or writes; this check does.
 fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
     type Side = fn(&dyn Settings) -> Option<&Stream>;
     let files = |side: Side, standard: fn() -> Option<Metadata>| {
@@ -139,7 +140,8 @@ fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
                 Stream::Standard => (standard()?, PathBuf::from("-")),
                 Stream::File(path) => (std::fs::metadata(path).ok()?, path.clone()),
             };
-            // What is not there yet is nobody else's, and devices and pipes cannot be emptied.
+            // A file that does not exist yet belongs to no other port, and devices and pipes cannot
+            // be emptied.
             meta.is_file()
                 .then(|| ((meta.dev(), meta.ino()), port.name.as_str(), path))
         })
@@ -162,7 +164,7 @@ fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
     Ok(())
 }
 
-/// What an open descriptor is.
+/// Returns the metadata of an open descriptor.
 fn looked_at(fd: BorrowedFd<'_>) -> Option<Metadata> {
     let file = std::fs::File::from(fd.try_clone_to_owned().ok()?);
     file.metadata().ok()
@@ -174,7 +176,7 @@ struct Files {
     file: Option<PathBuf>,
     in_force: config::Options,
     persist: bool,
-    /// The ports that run, or are to run.
+    /// The ports that run, or will run.
     ports: Vec<PortSpec>,
 }
 
@@ -194,7 +196,7 @@ impl Site for Files {
         if !warnings.is_empty() {
             remarks.push(render(&source, &warnings, false));
         }
-        // Where routes run is changed at once.
+        // A change of where routes run takes effect at once.
         let now = config::Options {
             offload: self.in_force.offload,
             ..config.options.clone()
@@ -228,7 +230,7 @@ impl Site for Files {
     }
 
     fn start(&mut self) -> Result<(), StartError> {
-        // Once more: two names of a file that was not there are known to be one only now.
+        // Check again: only now is it known whether two names of a new file mean the same file.
         no_port_overwrites_another(&self.ports)?;
         self.opener.start().map_err(OpenErrors)?;
         Ok(())
@@ -277,7 +279,7 @@ fn read(file: &Path) -> Result<Source, LoadError> {
 mod tests {
     use super::*;
 
-    /// What `run` says to a gateway that reads and writes these logs.
+    /// Returns the error of `run` for a gateway that reads and writes these logs.
     fn refused(read: &Path, write: &Path) -> String {
         let text = format!(
             "[gateway]\nrealtime = false\nlock_memory = false\n\

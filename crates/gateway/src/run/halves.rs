@@ -1,11 +1,11 @@
-//! The engine and its parts with halves that can be waited for.
+//! The engine and its parts, with halves that the worker can wait for.
 
 use port::{PollReceive, PollTransmit};
 
 type Rx = Box<dyn PollReceive>;
 type Tx = Box<dyn PollTransmit>;
 
-/// A port whose halves say what to wait for.
+/// A port whose halves return the descriptors to wait for.
 pub type Port = engine::NamedPort<Rx, Tx>;
 
 pub(crate) type Engine = engine::Engine<Rx, Tx>;

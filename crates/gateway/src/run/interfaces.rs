@@ -1,5 +1,5 @@
-//! The Linux interfaces of ports, as the kernel sees them: how they are, what they count, and how
-//! many of their frames were not asked for.
+//! The Linux interfaces of ports, as the kernel reports them: their states, their counters, and the
+//! number of their frames that were not asked for.
 
 use super::kernel_plan::KernelPlan;
 use super::site::{Plan, Site};
@@ -9,27 +9,27 @@ use engine::{Ids, Interest, LinkState, PortCount, Snapshot, interest};
 use linux::link::{ControllerCounters, ControllerState, Link, LinkCounters, Links};
 use route::Table;
 
-/// Why a figure cannot be had.
+/// The reasons why a number is not known.
 const REPLACED: &str = "another interface of this name has come since the port was opened";
 const NOT_THERE: &str = "there was no such interface when the port was opened";
 const ERROR_FRAMES: &str = "routes take error frames, which the interface does not count";
 const TAKEN: &str = "BPF takes frames at this interface before this process can see them";
 
-/// What each port of a table is asked for.
+/// Returns the frames that each port of a table is asked for.
 pub(super) fn interests(table: &Table, ports: usize) -> Vec<Interest> {
     (0..ports).map(|port| interest(table, port)).collect()
 }
 
-/// All that is known of interfaces at one moment; or why nothing is.
+/// All data on interfaces at one moment, or the reason why there are none.
 pub(super) type Reading = Result<Links, String>;
 
-/// Where counting began.
+/// The values at which counting started.
 #[derive(Clone, Debug)]
 struct Base {
     index: u32,
     counters: LinkCounters,
     controller: ControllerCounters,
-    /// The port's own numbers at that time.
+    /// The port's own counters at that time.
     port: PortCount,
 }
 
@@ -39,12 +39,13 @@ struct Watched {
     port: String,
     interface: String,
     in_kernel: bool,
-    /// The kernel was not asked for every frame.
+    /// Whether the kernel was not asked for every frame.
     filtered: bool,
-    /// Why it cannot be told how many frames were not asked for.
+    /// The reason why the number of frames that were not asked for is not known.
     unknown: Option<&'static str>,
     base: Option<Base>,
-    /// What was said of it last; only where [`Watched::in_kernel`], others say it themselves.
+    /// The last reported state; only if [`Watched::in_kernel`], since other ports report it
+    /// themselves.
     told: LinkState,
 }
 
@@ -53,7 +54,7 @@ struct Watched {
 pub(crate) struct Interfaces(Vec<Watched>);
 
 impl Interfaces {
-    /// Those of a plan. `interests` is by port of this process.
+    /// Returns the interfaces of a plan. `interests` is by port of this process.
     pub(super) fn of<S: Site>(
         site: &S,
         plan: &Plan<S::Spec>,
@@ -99,12 +100,12 @@ impl Interfaces {
         Self(all)
     }
 
-    /// Counting begins, with all ports at 0.
+    /// Starts counting, with all ports at 0.
     pub(super) fn begin(&mut self) {
         let reading = self.read();
         self.begin_at(&reading, None);
         let Ok(links) = reading else { return };
-        // That one is not there is said by the data path that misses it.
+        // A missing interface is reported by the data path that needs it.
         let not_there = |watched: &&mut Watched| links.get(&watched.interface).is_none();
         for watched in self.0.iter_mut().filter(not_there) {
             watched.told = LinkState::Gone;
@@ -127,7 +128,7 @@ impl Interfaces {
         }
     }
 
-    /// After a reload: those that stay go on counting, others begin.
+    /// Replaces the ports after a reload: those that stay continue to count, others start.
     pub(super) fn replace(&mut self, mut new: Self, counted: Option<&Snapshot>) {
         for watched in &mut new.0 {
             let same = |old: &&mut Watched| {
@@ -137,7 +138,7 @@ impl Interfaces {
             if let Some(old) = self.0.iter_mut().find(same) {
                 watched.base = old.base.take();
                 watched.told = old.told;
-                // What was filtered before counts on.
+                // Frames that were filtered before stay counted.
                 watched.filtered |= old.filtered;
                 watched.unknown = watched.unknown.or(old.unknown);
             }
@@ -147,7 +148,7 @@ impl Interfaces {
         self.begin_at(&reading, counted);
     }
 
-    /// Asks the kernel; it is not asked if no port has an interface.
+    /// Reads the interfaces from the kernel; it is not asked if no port has an interface.
     pub(super) fn read(&self) -> Reading {
         if self.0.is_empty() {
             return Ok(Links::default());
@@ -155,7 +156,7 @@ impl Interfaces {
         Links::now().map_err(|error| error.to_string())
     }
 
-    /// The interfaces that only routes in the kernel use may have changed: what is to be said.
+    /// Checks the interfaces that only routes in the kernel use; returns the notices about them.
     pub(super) fn look(&mut self) -> Vec<Notice> {
         if !self.0.iter().any(|watched| watched.in_kernel) {
             return Vec::new();
@@ -184,7 +185,7 @@ impl Interfaces {
         said
     }
 
-    /// A notice of the worker, which knows no interfaces, with the interface.
+    /// Adds the interface to a notice of the worker, which does not know interfaces.
     pub(super) fn complete(&self, mut notice: Notice) -> Notice {
         if let Notice::Link {
             port, interface, ..
@@ -196,7 +197,7 @@ impl Interfaces {
         notice
     }
 
-    /// The ports that only routes in the kernel use.
+    /// Returns the ports that only routes in the kernel use.
     pub(super) fn in_kernel(&self) -> impl Iterator<Item = ReadyPort> {
         let there = self.0.iter().filter(|watched| watched.in_kernel);
         there.map(|watched| ReadyPort {
@@ -207,7 +208,8 @@ impl Interfaces {
         })
     }
 
-    /// What the kernel said at a moment, and what ports counted a little later.
+    /// Returns the rows from the kernel's report at a moment and the ports' counters of a little
+    /// later.
     pub(super) fn rows(&self, reading: &Reading, counted: &Snapshot) -> Vec<InterfaceRow> {
         let row = |watched: &Watched| watched.row(reading, counted.port(&watched.port));
         self.0.iter().map(row).collect()
@@ -265,15 +267,17 @@ impl Watched {
     }
 }
 
-/// Frames that the interface received and that the socket did not get, though it did not lose them:
-/// its filters kept them out. Where something is not known, at least so many.
+/// Returns the number of frames that the interface received and that the socket did not get, though
+/// it did not lose them: its filters kept them out. If some counters are not known, the number is a
+/// lower bound.
 ///
-/// * A vcan counts as received what programs on this machine send on it, this gateway's frames
-///   among them; a socket does not get its own.
-/// * Elsewhere frames of programs on this machine come to the socket as an echo, and the interface
-///   does not count these as received.
-/// * What the kernel had no room for came to no socket. What the controller had no room for did not
-///   even come to the interface; it is among the overruns, so that there are fewer here by as many.
+/// * A vcan counts as received the frames that programs on this machine send on it, this gateway's
+///   frames among them; a socket does not get its own.
+/// * On other interfaces, frames of programs on this machine come to the socket as an echo, and the
+///   interface does not count these as received.
+/// * Frames for which the kernel had no space came to no socket. Frames for which the controller
+///   had no space did not even come to the interface; they are among the overruns, so that the
+///   result is lower by their number.
 fn not_asked_for(link: &Link, base: &Base, port: &PortCount) -> u64 {
     let interface = link.counters.since(&base.counters);
     let since = |now: u64, then: u64| now.saturating_sub(then);
@@ -295,7 +299,7 @@ fn not_asked_for(link: &Link, base: &Base, port: &PortCount) -> u64 {
         .saturating_sub(got.saturating_sub(local))
 }
 
-/// What the driver tells of the controller, if it does.
+/// Returns the driver's report on the controller, if there is one.
 fn controller(link: &Link, base: &Base) -> Option<ControllerRow> {
     let counted = link.controller?.since(&base.controller);
     let errors = link.errors.unwrap_or_default();
@@ -310,7 +314,7 @@ fn controller(link: &Link, base: &Base) -> Option<ControllerRow> {
     })
 }
 
-/// How an interface takes part in its bus.
+/// Returns the state of an interface on its bus.
 fn state(link: Option<&Link>) -> LinkState {
     match link {
         None => LinkState::Gone,

@@ -1,4 +1,4 @@
-//! Routes that run in the kernel: put there, looked after, counted, taken away.
+//! Routes that run in the kernel: installing, monitoring, counting and removing them.
 
 use super::interfaces::Interfaces;
 use super::kernel_plan::KernelPlan;
@@ -10,62 +10,64 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// What goes wrong between a gateway's routes and the kernel.
+/// An error between a gateway's routes and the kernel.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// A data path cannot do it.
+    /// A data path failed.
     #[error(transparent)]
     Path(#[from] offload::Error),
-    /// One data path could not take the new routes, and another could not take the former ones
-    /// back.
+    /// One data path could not take the new routes, and another one could not be set back to the
+    /// former routes.
     #[error("{}; and {path} could not be set back: {}", with_causes(.first), with_causes(.source))]
     NotSetBack {
-        /// Why the new routes could not be taken.
+        /// The reason why the new routes could not be taken.
         first: Box<offload::Error>,
-        /// What could not be set back.
+        /// The data path that could not be set back.
         path: DataPath,
-        /// Why not.
+        /// The reason why not.
         source: Box<offload::Error>,
     },
 }
 
-/// A data path, and what runs there.
+/// A data path, and the routes that run there.
 struct Slot {
     path: &'static dyn KernelPath,
     running: Option<Box<dyn Running>>,
-    /// What was said last of it, in words.
+    /// Its last reported description, in words.
     words: Option<String>,
-    /// Rules or programs of it that were put back, because somebody else had taken them away.
+    /// The number of its rules or programs that were put back after another process had removed
+    /// them.
     restored: u64,
-    /// Why they could not be, as it was said.
+    /// The reason why they could not be put back, as it was reported.
     failing: Option<String>,
 }
 
-/// How often it is looked whether somebody else has taken routes away.
+/// The interval at which the gateway checks whether another process has removed routes.
 const LOOK: Duration = Duration::from_secs(1);
-/// Looks take at most one part in so many of a processor's time, however many rules there are.
+/// The checks take at most one part in this number of a processor's time, however many rules there
+/// are.
 const SHARE: u32 = 100;
 
-/// Routes in the kernel. They go when this is dropped, unless they are to stay.
+/// The routes in the kernel. Dropping this removes them, unless they should stay.
 pub(crate) struct InKernel {
     instance: Instance,
     plan: KernelPlan,
-    /// In the order of [`KERNEL_PATHS`].
+    /// The data paths, in the order of [`KERNEL_PATHS`].
     slots: Vec<Slot>,
-    /// When that is done next.
+    /// The time of the next check.
     next_look: Instant,
-    /// Interfaces that were said to be missing.
+    /// The interfaces that were reported missing.
     missing: BTreeSet<String>,
-    /// All ports' interfaces, as the kernel sees them.
+    /// The interfaces of all ports, as the kernel reports them.
     pub(super) interfaces: Interfaces,
 }
 
 impl InKernel {
-    /// Puts them there. What an earlier run left behind is taken over, or, where no route goes
-    /// any more, taken away.
+    /// Installs the routes. What an earlier run left behind is taken over, or removed if it has no
+    /// routes any more.
     ///
     /// # Errors
-    /// What the kernel lacks, refuses or cannot express; then nothing new was put there.
+    /// Features that the kernel lacks, refuses or cannot express; then nothing new was installed.
     pub(super) fn start(
         plan: KernelPlan,
         interfaces: Interfaces,
@@ -89,7 +91,8 @@ impl InKernel {
             missing: BTreeSet::new(),
             interfaces,
         };
-        // First: what is left of can-gw would forward frames that BPF leaves to others as well.
+        // First: leftover rules of can-gw would also forward frames that BPF leaves to other
+        // programs.
         kernel.remove_leftovers(&plan, voice)?;
         for notice in kernel.reload(plan)? {
             voice.say(notice);
@@ -97,8 +100,8 @@ impl InKernel {
         Ok(kernel)
     }
 
-    /// What an earlier run of this instance left where it has nothing to do any more would forward
-    /// frames that are routed elsewhere now.
+    /// Removes what an earlier run of this instance left in data paths that have no routes any
+    /// more: it would forward frames that are routed elsewhere now.
     fn remove_leftovers(&self, plan: &KernelPlan, voice: &Voice<'_>) -> Result<(), KernelError> {
         if plan.instance.is_empty() {
             return Ok(());
@@ -116,13 +119,13 @@ impl InKernel {
         Ok(())
     }
 
-    /// Must a reload go in two steps, so that no frame meets a route in two data paths? `here`:
-    /// routes of this process change, too.
+    /// Returns whether a reload must go in two steps, so that no frame meets a route in two data
+    /// paths. `here`: routes of this process change, too.
     pub(crate) fn in_steps(&self, new: &KernelPlan, here: bool) -> bool {
         self.plan.differs(new) + usize::from(here) > 1
     }
 
-    /// The first step: only what the new plan has in common with the old one stays.
+    /// Does the first step: only the routes that the new plan has in common with the old one stay.
     ///
     /// # Errors
     /// As [`InKernel::start`].
@@ -143,12 +146,12 @@ impl InKernel {
         self.reload(rest).map(drop)
     }
 
-    /// Exchanges the routes; gives what is to be said about it.
+    /// Exchanges the routes; returns the notices about it.
     ///
     /// # Errors
     /// As [`InKernel::start`].
     pub(crate) fn reload(&mut self, mut plan: KernelPlan) -> Result<Vec<Notice>, KernelError> {
-        // The name under which everything runs, whatever the file says now.
+        // The name under which everything runs, even if the file now has another one.
         plan.instance.clone_from(&self.plan.instance);
         let (mut said, mut missing) = (Vec::new(), BTreeSet::new());
         let mut refused = None;
@@ -164,7 +167,7 @@ impl InKernel {
             done += 1;
         }
         if let Some(first) = refused {
-            // Together they are the one or the other.
+            // Together, the data paths have either the new routes or the old ones.
             for slot in self.slots.iter_mut().take(done) {
                 if let Err(source) = slot.exchange(&self.instance, &self.plan, &mut missing) {
                     return Err(KernelError::NotSetBack {
@@ -181,13 +184,14 @@ impl InKernel {
         Ok(said)
     }
 
-    /// How many routes run there.
+    /// Returns the number of routes that run there.
     pub(crate) fn count(&self) -> usize {
         let all = self.plan.routes.values();
         all.map(|routes| routes.routes.len()).sum()
     }
 
-    /// How many routes of a new plan, by name, go on counting: those that stay where they are.
+    /// Returns the number of routes of a new plan, by name, that continue their counters: those
+    /// that stay in their data path.
     pub(crate) fn continued(&self, new: &KernelPlan) -> usize {
         let in_both = |slot: &Slot| {
             let path = slot.path.data_path();
@@ -200,17 +204,17 @@ impl InKernel {
         self.slots.iter().map(in_both).sum()
     }
 
-    /// Each readable when [`InKernel::look`] has something to do.
+    /// Returns descriptors, each of which is readable when [`InKernel::look`] has something to do.
     pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let running = self.slots.iter().filter_map(|slot| slot.running.as_ref());
         running.map(|running| running.as_fd())
     }
 
-    /// Interfaces have come, gone, or changed.
+    /// Handles interfaces that have appeared, disappeared, or changed.
     pub(crate) fn look(&mut self, voice: &Voice<'_>) {
         let mut missing = BTreeSet::new();
         let mut news = false;
-        // The slowest first.
+        // The slowest data path first.
         for slot in self.slots.iter_mut().rev() {
             let Some(running) = &mut slot.running else {
                 continue;
@@ -249,13 +253,14 @@ impl InKernel {
         }
     }
 
-    /// When [`InKernel::look_after`] has something to do; never where no route runs there.
+    /// Returns the time at which [`InKernel::look_after`] has something to do; `None` if no route
+    /// runs there.
     pub(crate) fn next_look(&self) -> Option<Instant> {
         let runs = self.slots.iter().any(|slot| slot.running.is_some());
         runs.then_some(self.next_look)
     }
 
-    /// Puts back what somebody else took away, and says so.
+    /// Puts back what another process has removed, and reports it.
     pub(crate) fn look_after(&mut self, voice: &Voice<'_>) {
         let begun = Instant::now();
         if self.next_look().is_none_or(|at| at > begun) {
@@ -281,7 +286,7 @@ impl InKernel {
                 }
                 Err(error) => {
                     let why = with_causes(&error);
-                    // Each second the same is no news.
+                    // The same reason each second is not reported again.
                     if slot.failing.as_ref() != Some(&why) {
                         slot.failing = Some(why.clone());
                         voice.say(Notice::OffloadFailed { data_path, why });
@@ -293,7 +298,7 @@ impl InKernel {
         self.next_look = begun + LOOK.max(took * SHARE);
     }
 
-    /// These interfaces are missing now. Says so if it is news.
+    /// Records the missing interfaces. Returns a notice if there are new ones.
     fn now_missing(&mut self, missing: BTreeSet<String>) -> Option<Notice> {
         let news = !missing.is_subset(&self.missing);
         self.missing = missing;
@@ -302,10 +307,10 @@ impl InKernel {
         })
     }
 
-    /// What was counted since the start.
+    /// Returns the counters since the start.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub(crate) fn counts(&mut self) -> Result<Vec<KernelPart>, KernelError> {
         let mut parts = Vec::new();
         for slot in &mut self.slots {
@@ -321,10 +326,10 @@ impl InKernel {
         Ok(parts)
     }
 
-    /// The end: all goes, or stays if it is to.
+    /// Removes all routes at the end, or leaves them if they should stay.
     ///
     /// # Errors
-    /// What could not be left in place or taken away.
+    /// The error for routes that could not be left in place or removed.
     pub(crate) fn end(mut self) -> Result<(), KernelError> {
         if !self.plan.persist {
             return Ok(());
@@ -340,7 +345,7 @@ impl InKernel {
 }
 
 impl Slot {
-    /// Makes what runs here what the plan says; gives what is to be said about it.
+    /// Exchanges the running routes for those of the plan; returns a notice about it.
     fn exchange(
         &mut self,
         instance: &Instance,

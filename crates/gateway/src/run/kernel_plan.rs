@@ -1,24 +1,24 @@
-//! What is to run in the kernel.
+//! The routes that run in the kernel.
 
 use offload::{Assignment, DataPath, KERNEL_PATHS, KernelPath, bpf};
 use route::{Mode, PortId, Routes};
 use std::collections::BTreeMap;
 
-/// What is to run in the kernel.
+/// The routes that run in the kernel.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct KernelPlan {
-    /// The name by which the gateway knows what is its own again after a crash: that of its
-    /// control socket, of which there is one.
+    /// The name by which the gateway recognizes its own rules and programs after a crash: that of
+    /// its control socket, which is unique.
     pub instance: String,
     /// The names of the gateway's ports, in the same order as `interfaces`.
     pub ports: Vec<String>,
-    /// The ports' Linux interfaces, in the order in which these routes count them.
+    /// The ports' Linux interfaces, in the order in which these routes number them.
     pub interfaces: Vec<Option<String>>,
-    /// The routes of each data path; none where one is not named.
+    /// The routes of each data path; a data path that is not named has none.
     pub routes: BTreeMap<DataPath, Routes>,
-    /// How BPF is to work.
+    /// The options for BPF.
     pub options: bpf::Options,
-    /// At the end all stays in place, for the next start.
+    /// Whether all routes stay in place at the end, for the next start.
     pub persist: bool,
 }
 
@@ -29,8 +29,8 @@ static NO_ROUTES: Routes = Routes {
 };
 
 impl KernelPlan {
-    /// Each port that routes in the kernel use, with its interface; and whether BPF takes frames
-    /// there that this process does not see.
+    /// Returns each port that routes in the kernel use, with its interface, and whether BPF takes
+    /// frames there that this process does not see.
     pub(crate) fn used(&self) -> Vec<(&str, &str, bool)> {
         let mut used: BTreeMap<PortId, bool> = BTreeMap::new();
         for (path, routes) in &self.routes {
@@ -52,13 +52,13 @@ impl KernelPlan {
         used.into_iter().filter_map(named).collect()
     }
 
-    /// The routes of a data path.
+    /// Returns the routes of a data path.
     #[must_use]
     pub fn routes(&self, data_path: DataPath) -> &Routes {
         self.routes.get(&data_path).unwrap_or(&NO_ROUTES)
     }
 
-    /// What of it is for a data path; nothing if that has no routes.
+    /// Returns the part of the plan for a data path; `None` if that has no routes.
     pub(super) fn assignment(&self, data_path: DataPath) -> Option<Assignment<'_>> {
         let routes = self.routes(data_path);
         (!routes.routes.is_empty()).then_some(Assignment {
@@ -69,7 +69,7 @@ impl KernelPlan {
         })
     }
 
-    /// In how many data paths something differs.
+    /// Returns the number of data paths in which the plans differ.
     pub(super) fn differs(&self, other: &Self) -> usize {
         let moved = self.interfaces != other.interfaces;
         let differs = |path: &&&dyn KernelPath| {

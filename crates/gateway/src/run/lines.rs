@@ -1,4 +1,4 @@
-//! Routes in words, for those who ask a gateway that runs.
+//! Routes in words, for clients that query a running gateway.
 
 use offload::DataPath;
 use offload::choose::Choice;
@@ -13,28 +13,28 @@ pub struct RouteLine {
     pub name: String,
     /// Its ports.
     pub from: Vec<String>,
-    /// Its destinations; none where it drops.
+    /// Its destinations; empty if it drops frames.
     pub to: Vec<String>,
-    /// What it does, in words.
+    /// Its actions, in words.
     pub words: String,
-    /// Where it runs: `bpf`, `can-gw` or `process`.
+    /// The data path in which it runs: `bpf`, `can-gw` or `process`.
     #[serde(default)]
     pub data_path: String,
-    /// Why it runs in no faster data path, where cangate chose (`offload = "auto"`).
+    /// The reasons why it runs in no faster data path, if cangate chose (`offload = "auto"`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Objection>,
-    /// The route itself, without its name and its ports, which only have numbers here. It does not
+    /// The route itself, without its name and its ports, which are only numbers here. It does not
     /// leave the process.
     #[serde(skip)]
     content: Option<Box<Route>>,
 }
 
-/// Why a route does not run in a data path.
+/// The reason why a route does not run in a data path.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Objection {
     /// The data path.
     pub data_path: String,
-    /// Why not there.
+    /// The reason.
     pub why: String,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Objection {
 }
 
 impl RouteLine {
-    /// Routes of ports with these names, all in this process.
+    /// Returns the lines of routes between ports with these names, all in this process.
     #[must_use]
     pub fn all(routes: &Routes, ports: &[String]) -> Vec<Self> {
         let name = |port: &PortId| ports.get(usize::from(port.0)).cloned().unwrap_or_default();
@@ -66,7 +66,7 @@ impl RouteLine {
         routes.routes.iter().map(line).collect()
     }
 
-    /// The route runs where it was chosen to.
+    /// Sets the data path that was chosen for the route.
     pub(super) fn set_data_path(&mut self, choice: &Choice) {
         self.data_path = choice.data_path.to_string();
         let objection = |(path, why): &(DataPath, String)| Objection {
@@ -76,12 +76,12 @@ impl RouteLine {
         self.because = choice.because.iter().map(objection).collect();
     }
 
-    /// Does it do what another one does? The name does not matter.
+    /// Returns whether it does the same as another one. The name does not matter.
     pub(crate) fn does_as(&self, other: &Self) -> bool {
         self.content == other.content && self.from == other.from && self.to == other.to
     }
 
-    /// Its words without its name. Routes that do the same have the same.
+    /// Returns its words without its name. Routes that do the same have the same words.
     pub(crate) fn deeds(&self) -> &str {
         let words = self.words.as_str();
         words.strip_prefix(self.name.as_str()).unwrap_or(words)

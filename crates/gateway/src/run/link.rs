@@ -1,4 +1,4 @@
-//! How the control thread asks the worker and waits for its answer.
+//! Requests of the control thread to the worker, and the wait for its answer.
 
 use super::clock::Clock;
 use super::mailbox::{Mailbox, Message};
@@ -9,20 +9,21 @@ use std::time::{Duration, Instant};
 /// The control thread's link to the worker.
 pub(crate) struct WorkerLink<'a> {
     pub(crate) mailbox: &'a Mailbox,
-    /// What the worker says.
+    /// The queue of the worker's notices.
     pub(crate) outbox: &'a Outbox,
     pub(crate) clock: Clock,
-    /// Has the worker's thread ended?
+    /// Returns whether the worker's thread has ended.
     pub(crate) has_ended: &'a dyn Fn() -> bool,
 }
 
 impl WorkerLink<'_> {
-    /// Sends a message and waits for the answer; none where the worker has ended.
+    /// Sends a message and waits for the answer; returns `None` if the worker has ended.
     pub(crate) fn ask<T>(&self, message: impl FnOnce(SyncSender<T>) -> Message) -> Option<T> {
         self.ask_until(None, message)
     }
 
-    /// As [`WorkerLink::ask`], until then at the latest; none where there is no answer by then.
+    /// Does the same as [`WorkerLink::ask`], until `end` at the latest; returns `None` if there is
+    /// no answer by then.
     pub(crate) fn ask_until<T>(
         &self,
         end: Option<Instant>,

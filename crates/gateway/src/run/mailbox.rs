@@ -1,4 +1,5 @@
-//! How the control thread reaches the worker: between two batches, never within one.
+//! Messages from the control thread to the worker, which reads them between two batches, never
+//! within one.
 
 use super::halves::{Change, Removed, Unapplied};
 use engine::{Counts, Settled};
@@ -10,23 +11,23 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What came of a change.
+/// The result of a change.
 pub(crate) type Applied = Result<Removed, Unapplied>;
 
-/// What the control thread asks of the worker.
+/// A request of the control thread to the worker.
 pub(crate) enum Message {
-    /// Copy all numbers into this and send it back.
+    /// Copy all counters into this and send it back.
     Count(Box<Counts>, SyncSender<Box<Counts>>),
     /// Take over another table and other ports.
     Apply(Box<Change>, SyncSender<Applied>),
-    /// Book what became of frames of a removed port.
+    /// Count the fates of frames of a removed port.
     Settle(String, Settled),
-    /// Stop receiving, send what is held within this time, end.
+    /// Stop receiving, send the frames that are held within this time, and end.
     Stop(Duration),
 }
 
-/// A letter box with a bell. The worker looks at one flag after each step; only where it is set
-/// does it lock.
+/// A message queue with an eventfd as its bell. The worker checks one flag after each step; it
+/// locks the queue only if the flag is set.
 pub(crate) struct Mailbox {
     letters: Mutex<VecDeque<Message>>,
     waiting: AtomicBool,
@@ -42,22 +43,22 @@ impl Mailbox {
         })
     }
 
-    /// Puts a message in and wakes the worker up.
+    /// Adds a message and wakes the worker up.
     pub(crate) fn send(&self, message: Message) {
         let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
         letters.push_back(message);
         self.waiting.store(true, Ordering::Release);
         drop(letters);
-        // Fails only where the counter is full, and then the bell rings already.
+        // The write fails only if the counter is full, and then the bell rings already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
-    /// For the worker: is there anything?
+    /// Returns whether a message waits. For the worker.
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.load(Ordering::Acquire)
     }
 
-    /// For the worker: the oldest message.
+    /// Takes the oldest message. For the worker.
     pub(crate) fn take(&self) -> Option<Message> {
         let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
         let message = letters.pop_front();
@@ -68,7 +69,7 @@ impl Mailbox {
         message
     }
 
-    /// Readable while a message waits.
+    /// Returns a descriptor that is readable while a message waits.
     pub(crate) fn bell(&self) -> RawFd {
         self.bell.as_raw_fd()
     }

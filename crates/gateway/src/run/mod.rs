@@ -1,9 +1,9 @@
-//! The engine in real time: one worker thread for frames, this thread for everything else.
+//! The engine in real time: one worker thread for frames, the calling thread for everything else.
 //!
 //! The worker receives, decides and transmits, and waits in the kernel when there is nothing to do.
-//! The control thread waits for signals and for clients of the control socket; reading and
-//! compiling a new configuration, opening and closing ports, writing JSON happen here. What the
-//! worker must do for it (copy counters, take over a table) it does between two batches. See
+//! The control thread waits for signals and for clients of the control socket; it also reads and
+//! compiles a new configuration, opens and closes ports, and writes JSON. The worker's part in this
+//! (copying counters, taking over a table) is done between two batches. See
 //! docs/decisions/0003-one-worker.md.
 
 mod changes;

@@ -1,4 +1,4 @@
-//! Which routes run where, and what is left to this process.
+//! The assignment of routes to data paths, and the part that is left to this process.
 
 use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
@@ -11,8 +11,8 @@ use route::{PortId, RouteId, Routes};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-/// Where each route runs, by [`route::RouteId`], as `offload` says. With [`Offload::Auto`] this
-/// machine is looked at, and can-gw loaded where it is missing.
+/// Returns the data path of each route, by [`route::RouteId`], as `offload` specifies. For
+/// [`Offload::Auto`] this machine is examined, and can-gw is loaded if it is missing.
 #[must_use]
 pub fn data_paths(config: &Config) -> Vec<Choice> {
     let all = |data_path| {
@@ -38,7 +38,8 @@ pub fn data_paths(config: &Config) -> Vec<Choice> {
     }
 }
 
-/// Where a port keeps a route in this process, by faults or a queue of its own, that is the reason.
+/// Replaces the reasons of routes that a port keeps in this process, by its faults or its own
+/// queue.
 fn with_ports_named(config: &Config, mut choices: Vec<Choice>) -> Vec<Choice> {
     for (id, choice) in (0..).map(RouteId).zip(&mut choices) {
         if let Some(reason) = config.only_here(id) {
@@ -50,7 +51,7 @@ fn with_ports_named(config: &Config, mut choices: Vec<Choice>) -> Vec<Choice> {
     choices
 }
 
-/// For each route, why it cannot run on this machine where `offload` puts it.
+/// Returns, for each route, the reason why it cannot run on this machine where `offload` puts it.
 #[must_use]
 pub fn objections(config: &Config) -> Vec<Option<String>> {
     let data_path = match config.options.offload {
@@ -69,7 +70,7 @@ pub fn objections(config: &Config) -> Vec<Option<String>> {
     )
 }
 
-/// The interfaces of ports that are no CAN interface of this machine now.
+/// Returns the interfaces of ports that are not CAN interfaces of this machine at the moment.
 #[must_use]
 pub fn absent_interfaces(config: &Config) -> Vec<String> {
     let Ok(there) = bpf::interfaces() else {
@@ -80,7 +81,7 @@ pub fn absent_interfaces(config: &Config) -> Vec<String> {
     all.filter(is_absent).collect()
 }
 
-/// The configuration, split into what runs here and what runs in the kernel.
+/// Splits the configuration into the part that runs here and the part that runs in the kernel.
 pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortSpec> {
     let names = config.port_names();
     let mut lines = RouteLine::all(&config.routes, &names);
@@ -112,7 +113,7 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
             .map(|path| (path.data_path(), of(path.data_path())))
             .collect(),
         options: bpf::Options {
-            // Routes elsewhere need the frames, too.
+            // Routes in other data paths need the frames, too.
             tap: config.options.tap || shares_entrances(&config.routes, &choices, DataPath::Bpf),
             exact: config.options.exact,
             ..bpf::Options::default()
@@ -131,8 +132,8 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
     }
 }
 
-/// The ports that this process opens, and its routes by their new numbers. An interface that only
-/// the kernel serves is not opened: its frames need not come here.
+/// Returns the ports that this process opens, and its routes by their new numbers. An interface
+/// that only the kernel serves is not opened: its frames need not come here.
 fn here(
     ports: Vec<PortSpec>,
     names: Vec<String>,

@@ -1,4 +1,4 @@
-//! How to run, and what a run was.
+//! The options and the summary of a run.
 
 use crate::service::Service;
 use crate::stats::Stats;
@@ -7,36 +7,38 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How to run.
+/// The options of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The control socket; none where nobody is to ask.
+    /// The path of the control socket; `None` for a run without one.
     pub control: Option<PathBuf>,
-    /// Go on without the control socket, with a warning, where the operating system does not
-    /// allow it: nobody asked for this one.
+    /// Whether to go on without the control socket, with a warning, if the operating system does
+    /// not allow it: the user did not request this socket.
     pub control_optional: bool,
-    /// Where metrics are served by HTTP; none where nobody is to ask.
+    /// The address at which metrics are served by HTTP; `None` if they are not served.
     pub metrics: Option<SocketAddr>,
     /// SCHED_FIFO priority of the worker, 1 to 99; `None` for ordinary scheduling.
     pub realtime: Option<u8>,
-    /// Lock the memory that the process uses, and the code through which frames pass.
+    /// Whether to lock the memory that the process uses, and the code through which frames pass.
     pub lock_memory: bool,
-    /// Act on SIGHUP (reload), SIGTERM and SIGINT (orderly end). They belong to the whole
-    /// process, so only one run in a process may have them.
+    /// Whether to act on SIGHUP (reload), SIGTERM and SIGINT (orderly end). Signals belong to the
+    /// whole process, so only one run in a process may handle them.
     pub signals: bool,
-    /// The service manager that is told when the gateway is ready, reloads, lives and ends; none
-    /// where nobody is to know.
+    /// The service manager that is notified when the gateway is ready, reloads, is alive and ends;
+    /// `None` if there is none.
     pub service: Option<Service>,
-    /// How long an orderly end may take to send what ports hold, and how long the ports that a
-    /// reload removes may take for that, all together.
+    /// The time that an orderly end may take to send the frames that ports hold, and that the ports
+    /// which a reload removes may take for that, all together.
     pub drain: Duration,
-    /// End when all of these ports have no more input (logs at their end) and nothing is held.
-    /// With none, a gateway runs until it is told to end.
+    /// The ports at whose common end of input the run ends: when all of them have no more input
+    /// (logs at their end) and no frame is held. If empty, a gateway runs until an end is
+    /// requested.
     pub until_end: Vec<String>,
 }
 
 impl Default for Options {
-    /// Neither socket nor signals nor privileges; one second to send what is held.
+    /// Returns options with neither socket nor signals nor privileges, and with one second to send
+    /// the frames that are held.
     fn default() -> Self {
         Self {
             control: None,
@@ -52,30 +54,30 @@ impl Default for Options {
     }
 }
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// SIGTERM or SIGINT.
     Signal,
-    /// A client of the control socket asked for it.
+    /// A client of the control socket requested it.
     Request,
-    /// The inputs of [`Options::until_end`] have ended and everything that was held is sent.
+    /// The inputs of [`Options::until_end`] have ended and every frame that was held is sent.
     Finished,
-    /// Nothing can come in any more, because ports failed; or nothing can go out, and the run was
-    /// to end with [`Options::until_end`].
+    /// No frame can come in any more, because ports failed; or no frame can go out, and the run
+    /// should end with [`Options::until_end`].
     Failed,
 }
 
-/// What a run was.
+/// The summary of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
-    /// The last counters; nothing is held any more.
+    /// The final counters; no frame is held any more.
     pub stats: Stats,
-    /// What ports had to say besides, with their names.
+    /// Further remarks of ports, with their names.
     pub remarks: Vec<String>,
-    /// Why it ended.
+    /// The reason why it ended.
     pub reason: Reason,
-    /// How long it ran.
+    /// The duration of the run.
     pub ran: Duration,
 }

@@ -4,7 +4,7 @@ use super::worker::Worker;
 use crate::notice::Notice;
 use linux::schedule::{NotLocked, schedule_fifo};
 
-/// A function of each crate through which frames pass, for the code around it.
+/// Returns a function of each crate through which frames pass, for the code around it.
 fn frame_path() -> [*const (); 4] {
     [
         Worker::work as *const (),
@@ -14,9 +14,9 @@ fn frame_path() -> [*const (); 4] {
     ]
 }
 
-/// Keeps the memory that the process has used, or uses from now on, from being paged out, and the
-/// code through which frames pass. Call this when tables and buffers have been made, because making
-/// them is their first use. Where it is not allowed, gives what to say about it.
+/// Locks the memory that the process has used, or uses from now on, and the code through which
+/// frames pass, against being paged out. Call this when tables and buffers have been made, because
+/// making them is their first use. If it is not allowed, returns a notice.
 pub(crate) fn lock_memory() -> Option<Notice> {
     let why = match linux::schedule::lock_used_memory(&frame_path()) {
         Ok(()) => return None,
@@ -33,7 +33,7 @@ pub(crate) fn lock_memory() -> Option<Notice> {
     Some(Notice::NotLocked { why })
 }
 
-/// Gives the calling thread SCHED_FIFO, if that is allowed; gives what to say about it.
+/// Gives the calling thread SCHED_FIFO, if that is allowed; returns a notice.
 pub(crate) fn schedule(priority: u8) -> Notice {
     match schedule_fifo(priority) {
         Ok(()) => Notice::Realtime { priority },

@@ -1,4 +1,4 @@
-//! A gateway that runs, as the control thread sees it: its counters, and its reloads.
+//! A running gateway, as the control thread sees it: its counters and its reloads.
 
 use super::changes::RouteChanges;
 use super::error::{OpenErrors, ReloadError};
@@ -27,15 +27,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a reload did.
+/// The result of a reload.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Reloaded {
     /// Routes now in force.
     pub routes: usize,
-    /// Those of them that had their names before, in the same data path, and so continue their
-    /// counters.
+    /// The number of these routes that had their names before, in the same data path, and so
+    /// continue their counters.
     pub continued: usize,
-    /// What became of the routes.
+    /// The changes to the routes.
     #[serde(default)]
     pub changes: RouteChanges,
     /// Ports that stayed open.
@@ -44,22 +44,23 @@ pub struct Reloaded {
     pub opened: Vec<String>,
     /// Ports that were closed.
     pub closed: Vec<String>,
-    /// What went not quite as it was meant to.
+    /// Remarks on steps that did not go quite as intended.
     pub remarks: Vec<String>,
 }
 
-/// Why there are no counters.
+/// The reason why there are no counters.
 #[derive(thiserror::Error, Debug)]
 pub(crate) enum StatsError {
     /// The worker has ended.
     #[error("the gateway is about to end")]
     Ending,
-    /// The kernel does not give its own.
+    /// The kernel does not return its counters.
     #[error("{}", with_causes(.0))]
     Kernel(#[source] KernelError),
 }
 
-/// How many routes have their names from before. Of very many, too: each name is looked up once.
+/// Returns the number of routes that kept their names. For very many routes, too: each name is
+/// looked up once.
 fn in_both(before: &[String], routes: &Routes) -> usize {
     let before: HashSet<&str> = before.iter().map(String::as_str).collect();
     let now = routes.routes.iter();
@@ -72,13 +73,13 @@ pub(crate) struct Running<'a, S: Site> {
     plan: Plan<S::Spec>,
     layout: Arc<Layout>,
     pub(super) worker: WorkerLink<'a>,
-    /// How long removed ports may take to send what they hold.
+    /// The time that removed ports may take to send the frames that they hold.
     drain: Duration,
     /// Reused, so that the worker need not allocate.
     counts: Option<Box<Counts>>,
     kernel: &'a mut InKernel,
     voice: &'a Voice<'a>,
-    /// Who started this process; see [`Running::beat`].
+    /// The service manager that started this process; see [`Running::beat`].
     pub(super) manager: Manager,
 }
 
@@ -109,19 +110,19 @@ impl<'a, S: Site> Running<'a, S> {
         self.voice
     }
 
-    /// Readable when [`Running::relay`] has something to do.
+    /// Returns a descriptor that is readable when [`Running::relay`] has something to do.
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
         self.worker.outbox.bell()
     }
 
-    /// Says what the worker has to say.
+    /// Passes on the worker's notices.
     pub(crate) fn relay(&self) {
         let interfaces = &self.kernel.interfaces;
         self.voice
             .relay(self.worker.outbox, |notice| interfaces.complete(notice));
     }
 
-    /// All is in place.
+    /// Reports that all is in place.
     pub(crate) fn say_ready(&mut self, control: Option<&Path>, metrics: Option<SocketAddr>) {
         let here = |(name, spec): &(String, S::Spec)| ReadyPort {
             name: name.clone(),
@@ -142,44 +143,45 @@ impl<'a, S: Site> Running<'a, S> {
         self.tell_ready("");
     }
 
-    /// Says which interfaces of the kernel's routes are not as they were said to be.
+    /// Reports the interfaces of the kernel's routes whose states differ from those last reported.
     fn say_links(&mut self) {
         for notice in self.kernel.interfaces.look() {
             self.voice.say(notice);
         }
     }
 
-    /// Each readable when [`Running::look_at_kernel`] has something to do.
+    /// Returns descriptors, each of which is readable when [`Running::look_at_kernel`] has
+    /// something to do.
     pub(crate) fn kernel_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.kernel.fds()
     }
 
-    /// Interfaces have come, gone, or changed.
+    /// Handles interfaces that have appeared, disappeared, or changed.
     pub(crate) fn look_at_kernel(&mut self) {
         self.kernel.look(self.voice);
     }
 
-    /// When [`Running::look_after_kernel`] has something to do.
+    /// Returns the time at which [`Running::look_after_kernel`] has something to do.
     pub(crate) fn next_look(&self) -> Option<Instant> {
         self.kernel.next_look()
     }
 
-    /// Looks whether somebody else has taken routes out of the kernel.
+    /// Checks whether another process has removed routes from the kernel.
     pub(crate) fn look_after_kernel(&mut self) {
         self.kernel.look_after(self.voice);
     }
 
-    /// The routes in force, for people.
+    /// Returns the routes in force, for people.
     pub(crate) fn lines(&self) -> &[RouteLine] {
         &self.plan.lines
     }
 
-    /// How many ports there are, with those that only routes in the kernel use.
+    /// Returns the number of ports, including those that only routes in the kernel use.
     pub(super) fn ports(&self) -> usize {
         self.plan.ports.len() + self.kernel.interfaces.in_kernel().count()
     }
 
-    /// All counters.
+    /// Returns all counters.
     pub(crate) fn stats(&mut self) -> Result<Stats, StatsError> {
         // The interfaces first: a frame that comes between the two readings is not yet counted as
         // one that was not asked for.
@@ -193,13 +195,14 @@ impl<'a, S: Site> Running<'a, S> {
         })
     }
 
-    /// The worker's counters. The vectors are made here, large enough, so that the worker only
-    /// copies. None where it has ended.
+    /// Returns the worker's counters, or `None` if it has ended. The vectors are allocated here,
+    /// large enough, so that the worker only copies.
     pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
         self.snapshot_until(None)
     }
 
-    /// As [`Running::snapshot`]; none where the worker has not answered by then.
+    /// Does the same as [`Running::snapshot`]; returns `None` if the worker has not answered by
+    /// `until`.
     pub(super) fn snapshot_until(&mut self, until: Option<Instant>) -> Option<Snapshot> {
         let mut counts = self.counts.take().unwrap_or_default();
         counts.ports.reserve(self.layout.ports.len());
@@ -213,7 +216,7 @@ impl<'a, S: Site> Running<'a, S> {
         Some(snapshot)
     }
 
-    /// Reads the configuration again and takes it over; says what came of it.
+    /// Reads the configuration again and applies it; reports the result.
     ///
     /// # Errors
     /// [`ReloadError`].
@@ -246,7 +249,7 @@ impl<'a, S: Site> Running<'a, S> {
         result
     }
 
-    /// From the configuration's text to the worker. Until the worker takes the change over,
+    /// Reloads, from the configuration's text to the worker. Until the worker applies the change,
     /// everything can be given up, and then nothing has changed.
     fn reload(&mut self) -> Result<Reloaded, ReloadError> {
         let mut plan = self.site.load()?;
@@ -264,8 +267,8 @@ impl<'a, S: Site> Running<'a, S> {
         let interests = interests(&table, plan.ports.len());
         let change = Change::new(old, ports, Arc::new(table), &plan.routes)?;
         done.continued += self.kernel.continued(&in_kernel);
-        // A route that moves to another data path must be gone from the old one before it is in the
-        // new one: no frame is sent twice.
+        // A route that moves to another data path must be removed from the old one before it is put
+        // into the new one: no frame is sent twice.
         let in_steps = self
             .kernel
             .in_steps(&in_kernel, self.plan.routes != plan.routes);
@@ -296,9 +299,10 @@ impl<'a, S: Site> Running<'a, S> {
         } else {
             Ok(Vec::new())
         };
-        // Whatever the kernel says: these ports are gone from the engine.
+        // Whatever the kernel reports, these ports are gone from the engine.
         let mut removed = removed;
-        // All of them together: who waits for the answer, or sends a signal, is kept no longer.
+        // One time limit for all of them: a client that waits for the answer, or a signal, waits no
+        // longer.
         let end = Instant::now() + self.drain;
         for port in removed.leaving.drain(..) {
             done.closed.push(port.name().to_owned());
@@ -309,7 +313,7 @@ impl<'a, S: Site> Running<'a, S> {
         Ok(done)
     }
 
-    /// Says what a reload did in the kernel, to the one who asked for it, too.
+    /// Reports the effects of a reload in the kernel, to the client that requested it, too.
     fn tell(&self, notices: Vec<Notice>, done: &mut Reloaded) {
         for notice in notices {
             done.remarks.push(notice.to_string());
@@ -317,7 +321,7 @@ impl<'a, S: Site> Running<'a, S> {
         }
     }
 
-    /// The ports of the next layout: those that stay, and new ones, which are opened here.
+    /// Returns the ports of the next layout: those that stay, and new ones, which are opened here.
     fn next_ports(
         &mut self,
         plan: &Plan<S::Spec>,
@@ -337,8 +341,8 @@ impl<'a, S: Site> Running<'a, S> {
                 ports.push(PortChange::Keep(name.clone()));
                 continue;
             }
-            // A port that failed, or whose interface somebody has set otherwise, is tried again.
-            // That it still fails is no reason to refuse the new routes.
+            // A port that failed, or whose interface another process has reconfigured, is tried
+            // again. That it still fails is no reason to refuse the new routes.
             match self.site.open(name, spec, &interest(table, i)) {
                 Ok(port) => {
                     done.opened.push(name.clone());
@@ -363,7 +367,7 @@ impl<'a, S: Site> Running<'a, S> {
         }
     }
 
-    /// Lets a removed port send what it holds until `end` at the latest, and closes it.
+    /// Lets a removed port send the frames that it holds until `end` at the latest, and closes it.
     fn let_go(&self, mut port: Leaving, end: Instant) {
         let mut poll = Poll::default();
         loop {
@@ -408,7 +412,7 @@ mod tests {
     use super::*;
     use route::{PortId, Route};
 
-    /// So many that comparing each with each would take hours.
+    /// With this many, comparing each with each would take hours.
     #[test]
     fn very_many_routes_are_looked_up_and_not_searched() {
         const MANY: usize = 300_000;

@@ -1,4 +1,4 @@
-//! Signals as bytes in a socket pair.
+//! Signals, as bytes in a socket pair.
 
 use rustix::event::{PollFd, PollFlags};
 use signal_hook::SigId;
@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long after SIGTERM or SIGINT the process ends without order. An orderly end takes two
-/// seconds at most, and what it has to do in the kernel.
+/// The time after SIGTERM or SIGINT at which the process exits without an orderly shutdown. An
+/// orderly shutdown takes at most two seconds, plus the time for its work in the kernel.
 const LAST: Duration = Duration::from_secs(10);
 
-/// What signals ask for.
+/// The requests that arrived as signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Asked {
     /// SIGHUP.
@@ -27,7 +27,7 @@ pub(crate) struct Signals {
     reload: UnixStream,
     stop: UnixStream,
     ids: Vec<SigId>,
-    /// Nobody reads `stop` any more.
+    /// Set when `stop` is no longer read.
     over: Arc<AtomicBool>,
 }
 
@@ -41,8 +41,9 @@ impl Signals {
             ids: Vec::with_capacity(6),
             over: Arc::new(AtomicBool::new(false)),
         };
-        // After the run the process may still wait, for who reads its summary: then these signals
-        // do again what they do by default. (Taking the handlers away would leave them ignored.)
+        // After the run the process may still wait for the reader of its summary: then these
+        // signals have their default effect again. (Removing the handlers would leave the signals
+        // ignored.)
         for signal in [SIGTERM, SIGINT, SIGHUP] {
             signal_hook::flag::register_conditional_default(signal, Arc::clone(&signals.over))?;
         }
@@ -61,20 +62,20 @@ impl Signals {
         ids.push(signal_hook::low_level::pipe::register(SIGHUP, reload_in)?);
         ids.push(signal_hook::low_level::pipe::register(SIGTERM, stop_in)?);
         ids.push(signal_hook::low_level::pipe::register(SIGINT, again)?);
-        // Nobody reads this flag: catching the signal is what keeps it from killing us when a
-        // reader of our standard output, or a client, has gone.
+        // This flag is never read: a caught SIGPIPE does not kill this process when a reader of its
+        // standard output, or a client, has gone.
         let nobody = Arc::new(AtomicBool::new(false));
         ids.push(signal_hook::flag::register(SIGPIPE, nobody)?);
         Ok(signals)
     }
 
-    /// Adds two entries.
+    /// Adds two entries to the descriptors to poll.
     pub(crate) fn wait<'a>(&'a self, fds: &mut Vec<PollFd<'a>>) {
         fds.push(PollFd::new(&self.reload, PollFlags::IN));
         fds.push(PollFd::new(&self.stop, PollFlags::IN));
     }
 
-    /// What came since the last call.
+    /// Returns the requests that came since the last call.
     pub(crate) fn take(&mut self) -> Asked {
         Asked {
             reload: empty(&mut self.reload),
@@ -83,8 +84,8 @@ impl Signals {
     }
 }
 
-/// Whatever waits where nothing can wake it up (a message to a standard error that nobody reads, a
-/// file on a server that is gone) does not outlive a signal for long.
+/// Exits some time after a signal, in case a thread waits where nothing can wake it up (writing to
+/// a standard error that no process reads, or to a file on a server that is gone).
 fn end_at_last(mut signal: UnixStream) {
     if signal.read_exact(&mut [0]).is_ok() {
         std::thread::sleep(LAST);
@@ -108,7 +109,7 @@ fn pair() -> std::io::Result<(UnixStream, UnixStream)> {
     Ok((here, there))
 }
 
-/// Reads all there is; was there anything?
+/// Reads all bytes and returns whether there were any.
 fn empty(stream: &mut UnixStream) -> bool {
     let mut bytes = [0; 64];
     let mut any = false;

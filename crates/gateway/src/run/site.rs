@@ -1,4 +1,4 @@
-//! Where a run gets its configuration and its ports from.
+//! The source of a run's configuration and ports.
 
 use super::error::{LoadError, RoutesError, StartError};
 use super::halves::Port;
@@ -7,48 +7,49 @@ use super::lines::RouteLine;
 use engine::{Interest, PortError};
 use route::{Routes, Table};
 
-/// What is to run.
+/// The configuration of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan<S> {
-    /// Ports with what each is made from, in the order in which routes count them.
+    /// The ports, each with its specification, in the order in which routes number them.
     pub ports: Vec<(String, S)>,
     /// The routes.
     pub routes: Routes,
-    /// All routes of the gateway, wherever they run, for people who ask it; in the order of the
+    /// All routes of the gateway, wherever they run, for people who query it; in the order of the
     /// file.
     pub lines: Vec<RouteLine>,
-    /// What runs in the kernel; its routes are none of `routes`.
+    /// The routes that run in the kernel; they are not in `routes`.
     pub kernel: Option<KernelPlan>,
-    /// What the one who asks for a reload is to be told besides.
+    /// Further remarks for the client that requests a reload.
     pub remarks: Vec<String>,
 }
 
 impl<S> Plan<S> {
-    /// The routing table of [`Plan::routes`].
+    /// Compiles the routing table of [`Plan::routes`].
     ///
     /// # Errors
-    /// All that it refuses.
+    /// All errors of the compilation.
     pub(crate) fn compile(&self) -> Result<Table, RoutesError> {
         Table::compile(&self.routes, self.ports.len()).map_err(RoutesError)
     }
 }
 
-/// Where a run gets its configuration and its ports from. The run time knows neither files nor
-/// kinds of port; [`crate::run`] uses `gateway.toml` and the ports of the `port` crate.
+/// The source of a run's configuration and ports. The run time does not depend on files or kinds of
+/// port; [`crate::run`] uses `gateway.toml` and the ports of the `port` crate.
 pub trait Site {
-    /// What a port is made from. Ports whose spec is equal before and after a reload stay open.
+    /// The specification of a port. Ports with equal specifications before and after a reload stay
+    /// open.
     type Spec: PartialEq;
 
     /// Reads the configuration again.
     ///
     /// # Errors
-    /// Everything that is wrong with it, for the one who asked.
+    /// All mistakes in it, for the client that requested it.
     fn load(&mut self) -> Result<Plan<Self::Spec>, LoadError>;
 
-    /// Opens a port, which is to hand over at least what `interest` names.
+    /// Opens a port, which must deliver at least the frames that `interest` names.
     ///
     /// # Errors
-    /// [`PortError`] with what to do.
+    /// [`PortError`] with a remedy.
     fn open(
         &mut self,
         name: &str,
@@ -56,8 +57,8 @@ pub trait Site {
         interest: &Interest,
     ) -> Result<Port, PortError>;
 
-    /// All ports that were opened since the last call are to run, and nothing else can fail: what
-    /// must not happen before (emptying a log) happens now.
+    /// Starts all ports that were opened since the last call; nothing else can fail now. Actions
+    /// that must not happen before (emptying a log) happen now.
     ///
     /// # Errors
     /// [`StartError`]; the start or the reload fails after all.
@@ -65,24 +66,24 @@ pub trait Site {
         Ok(())
     }
 
-    /// The reload for which ports were opened has failed: what [`Site::start`] would do never
-    /// happens.
+    /// Gives up the ports that were opened for a reload that failed: the actions of [`Site::start`]
+    /// never happen.
     fn give_up(&mut self) {}
 
-    /// Is what a port stands on still as its spec says? Where it is not, a reload opens the port
-    /// anew.
+    /// Returns whether the resources of a port, such as its interface, are still as its
+    /// specification requires. If not, a reload opens the port anew.
     fn is_in_force(&self, spec: &Self::Spec) -> bool {
         let _ = spec;
         true
     }
 
-    /// What a port is, in words.
+    /// Returns the description of a port, in words.
     fn describe(&self, spec: &Self::Spec) -> String {
         let _ = spec;
         String::new()
     }
 
-    /// The Linux interface behind a port.
+    /// Returns the Linux interface behind a port.
     fn interface<'s>(&self, spec: &'s Self::Spec) -> Option<&'s str> {
         let _ = spec;
         None

@@ -1,39 +1,40 @@
-//! How long the worker goes on without waiting, while a port is up that is not to be waited for.
+//! The time for which the worker goes on without waiting, while a port is up that cannot be waited
+//! for.
 //!
-//! An ordinary thread may do so for ever: the scheduler gives others their share. A thread with
-//! real-time priority keeps its processor from everybody:
+//! An ordinary thread may do so without limit: the scheduler gives other threads their share. A
+//! thread with real-time priority keeps all other threads from its processor:
 //!
-//! * from this program's own control thread, where there is no other processor, so that nothing but
-//!   the power switch would end it;
-//! * from the kernel's `ksoftirqd`, to which the kernel leaves received frames when there is much
-//!   to do, so that the frames for which the worker looks would not come as long as it looks;
-//! * and the kernel would stop it for 50 ms of each second (`kernel.sched_rt_runtime_us`).
+//! * this program's own control thread, if there is no other processor, so that only the power
+//!   switch could end the program;
+//! * the kernel's `ksoftirqd`, to which the kernel leaves received frames under high load, so that
+//!   the frames for which the worker looks would not arrive as long as it looks;
+//! * and the kernel would stop the thread for 50 ms of each second (`kernel.sched_rt_runtime_us`).
 //!
-//! So with real-time priority the worker steps back by itself: after 19 ms it waits for 1 ms in
-//! all, that is for as much as the kernel would take by default. It waits as for any port: a frame
-//! wakes it up at once.
+//! So with real-time priority the worker yields on its own: after 19 ms it waits for 1 ms in total,
+//! the same share that the kernel would take by default. It waits as for any port: a frame wakes it
+//! up at once.
 
 use frame::Nanos;
 use linux::schedule;
 use std::time::Duration;
 
-/// How long it goes on, and for how long it waits then, ns. The waiting is long enough for
-/// `ksoftirqd` to finish and sleep again on a slow processor: with 50 µs after 950 µs it did not,
-/// and every frame was late.
+/// The time for which it goes on, and the time for which it waits then, ns. The wait is long enough
+/// for `ksoftirqd` to finish and sleep again on a slow processor: with 50 µs after 950 µs it did
+/// not, and every frame was late.
 const SPIN: Nanos = 19_000_000;
 const WAIT: Nanos = 1_000_000;
 
 pub(crate) struct Spin {
-    /// Others need to be given time.
+    /// Whether other threads must be given time.
     steps_back: bool,
-    /// Since when it has not waited.
+    /// The time since which it has not waited.
     since: Nanos,
-    /// Still to be waited.
+    /// The remaining time to wait.
     owed: Nanos,
 }
 
 impl Spin {
-    /// For the calling thread, with the priority that it has.
+    /// Creates the state for the calling thread, with the priority that it has.
     pub(crate) fn of_this_thread() -> Self {
         Self::new(schedule::is_realtime())
     }
@@ -46,24 +47,24 @@ impl Spin {
         }
     }
 
-    /// May the worker go on without waiting?
+    /// Returns whether the worker may go on without waiting.
     pub(crate) fn goes_on(&mut self, now: Nanos) -> bool {
         if !self.steps_back {
             return true;
         }
         if self.owed == 0 && now.saturating_sub(self.since) >= SPIN {
-            // The first time, too: whoever starts gives the others a moment.
+            // At the start, too: a worker that starts gives the other threads a moment.
             self.owed = WAIT;
         }
         self.owed == 0
     }
 
-    /// The longest that it is to wait now.
+    /// Returns the longest time that it must wait now.
     pub(crate) const fn wait(&self) -> Duration {
         Duration::from_nanos(self.owed)
     }
 
-    /// It has waited, whatever for.
+    /// Records that it has waited, for whatever reason.
     pub(crate) fn waited(&mut self, from: Nanos, until: Nanos) {
         self.owed = self.owed.saturating_sub(until.saturating_sub(from));
         if self.owed == 0 {
@@ -82,7 +83,7 @@ mod tests {
         assert!((0..100).all(|second| spin.goes_on(second * 1_000_000_000)));
     }
 
-    /// Frames that come while it waits end the waiting, not what is still to be waited.
+    /// Frames that come during the wait interrupt it, but do not reduce the remaining time.
     #[test]
     fn a_twentieth_of_the_time_is_for_others() {
         let mut spin = Spin::new(true);

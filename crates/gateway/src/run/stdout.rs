@@ -1,8 +1,8 @@
-//! Standard output, as far as a run has to know about it.
+//! The state of standard output.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Has everybody who could read standard output closed it?
+/// Returns whether all readers of standard output have closed it.
 #[must_use]
 pub fn standard_output_is_closed() -> bool {
     let stdout = std::io::stdout();

@@ -1,4 +1,4 @@
-//! From a plan to a running gateway, and to its end.
+//! Starting a gateway from a plan, running it, and shutting it down.
 
 use super::clock::Clock;
 use super::control::Control;
@@ -26,8 +26,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs a gateway until a signal or a client ends it, or until nothing can come in any more. The
-/// calling thread becomes the control thread. The listener hears what it says meanwhile.
+/// Runs a gateway until a signal or a client ends it, or until no frame can come in any more. The
+/// calling thread becomes the control thread. The listener receives the notices meanwhile.
 ///
 /// # Errors
 /// [`RunError`], before the first frame except for [`RunError::WorkerDied`].
@@ -40,7 +40,7 @@ pub fn supervise<S: Site>(
     supervise_by(Clock::new(), site, plan, options, listener)
 }
 
-/// As [`supervise`], by a clock that was made before.
+/// Does the same as [`supervise`], with a clock that was made before.
 pub(super) fn supervise_by<S: Site>(
     clock: Clock,
     site: &mut S,
@@ -56,7 +56,7 @@ pub(super) fn supervise_by<S: Site>(
         Manager::default()
     });
     let os = |doing| move |source| RunError::Os { doing, source };
-    // The socket first: a second gateway must not touch the first one's ports.
+    // The socket first: a second gateway must not touch the ports of the first one.
     let socket = match options.control.as_deref().map(ClaimedSocket::claim) {
         Some(Err(error @ SocketError::Os { .. })) if options.control_optional => {
             voice.say(Notice::NoControl {
@@ -66,7 +66,7 @@ pub(super) fn supervise_by<S: Site>(
         }
         claimed => claimed.transpose()?,
     };
-    // Its clients wait until the control thread serves.
+    // The metrics clients wait until the control thread serves.
     let metrics = options.metrics.map(|address| {
         let control = options.control.clone().unwrap_or_default();
         Metrics::start(address, control, env!("CARGO_PKG_VERSION"))
@@ -116,7 +116,7 @@ pub(super) fn supervise_by<S: Site>(
                 worker.work()
             })
             .map_err(os("starting the worker"))?;
-        // Whatever happens to this thread, the worker must not be waited for in vain.
+        // Whatever happens to this thread, the join must not wait for the worker for ever.
         let _stop = StopAtEnd {
             mailbox: &mailbox,
             drain: options.drain,
@@ -148,7 +148,7 @@ pub(super) fn supervise_by<S: Site>(
         if let Some(reason) = asked_by {
             voice.say(Notice::Ending { reason });
         }
-        // Before: what comes from now on, nobody takes.
+        // Before the worker stops: after that, no port takes the frames that come in.
         let reading = kernel.interfaces.read();
         mailbox.send(Message::Stop(options.drain));
         let joined = thread.join();
@@ -193,7 +193,7 @@ pub(super) fn supervise_by<S: Site>(
     })
 }
 
-/// Tells the worker to stop when the control thread leaves, also by a panic.
+/// Stops the worker when the control thread leaves, also by a panic.
 struct StopAtEnd<'m> {
     mailbox: &'m Mailbox,
     drain: Duration,

@@ -1,4 +1,4 @@
-//! What a running gateway tells the service manager.
+//! The notifications of a running gateway to the service manager.
 
 use super::mailbox::Message;
 use super::running::Running;
@@ -10,10 +10,10 @@ use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::time::Instant;
 
 impl<S: Site> Running<'_, S> {
-    /// All is in place; `remark` is what is to be said besides, until the next time.
+    /// Reports that all is in place; `remark` is added to each status until the next call.
     pub(super) fn tell_ready(&mut self, remark: &'static str) {
         self.manager.remark = remark;
-        // Without anybody who listens the worker is not asked.
+        // The worker is asked only if there is a service manager.
         if self.manager.listens() {
             let now = self.snapshot();
             let status = self.status(now.as_ref());
@@ -22,18 +22,18 @@ impl<S: Site> Running<'_, S> {
         }
     }
 
-    /// The end begins.
+    /// Reports that the gateway starts to shut down.
     pub(crate) fn tell_stopping(&self) {
         self.hear(self.manager.stopping());
     }
 
-    /// When [`Running::beat`] is due.
+    /// Returns the time at which [`Running::beat`] is due.
     pub(crate) fn next_beat(&self) -> Option<Instant> {
         self.manager.deadline()
     }
 
-    /// Gives a sign of life, if one is due and the worker answers: that this thread lives says
-    /// nothing about frames.
+    /// Gives a sign of life, if one is due and the worker answers: that this thread is alive does
+    /// not show that frames are forwarded.
     pub(crate) fn beat(&mut self) {
         if self.manager.deadline().is_none_or(|at| at > Instant::now()) {
             return;
@@ -66,7 +66,7 @@ impl<S: Site> Running<'_, S> {
                     answer.recv_timeout(patience).is_ok()
                 });
             };
-            // Without memory for a thread there are no signs, as there were none before.
+            // Without memory for a thread no signs are given meanwhile.
             let _ = std::thread::Builder::new()
                 .name("cangate beats".into())
                 .spawn_scoped(scope, beats);
@@ -84,7 +84,7 @@ impl<S: Site> Running<'_, S> {
         }
     }
 
-    /// One line for `systemctl status`.
+    /// Returns one line for `systemctl status`.
     fn status(&self, now: Option<&Snapshot>) -> String {
         let ports = self.ports();
         let mut text = format!(

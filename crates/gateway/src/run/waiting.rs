@@ -1,4 +1,4 @@
-//! What the worker waits for.
+//! The worker's wait for descriptors.
 
 use super::halves::Engine;
 use super::watch::watch;
@@ -13,33 +13,34 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The mailbox's bell is the first place of a wait for work; those of receiving halves follow.
+/// The mailbox's bell is the first place of a wait for work; the receiving halves follow.
 const FIRST_RECEIVER: usize = 1;
 
-/// So many receiving halves ppoll(2) waits for in less time than epoll_wait(2): see
+/// The number of receiving halves up to which ppoll(2) takes less time than epoll_wait(2): see
 /// docs/performance.md.
 const FEW: usize = 2;
 
-/// What the worker waits for, said anew for each waiting, because it changes with what ports hold.
+/// The descriptors that the worker waits for. They are listed anew for each wait, because they
+/// depend on the frames that ports hold.
 ///
-/// Of many ports, the kernel is told only what has changed (epoll(7)): asked by ppoll(2) about all,
-/// it took longer with each port that was there.
+/// With many ports, only the changes are passed to the kernel (epoll(7)): ppoll(2), which is given
+/// all descriptors in each call, took longer with each additional port.
 pub(crate) struct Waiting {
     places: Places,
-    /// Where there can be no set of descriptors (no memory, too many of them, a limit on what they
-    /// hold), it is not tried again before ports change.
+    /// Set if there can be no set of descriptors (no memory, too many of them, a limit on what they
+    /// hold): it is not tried again before ports change.
     refused: bool,
-    /// Where ports have their descriptors in a set in common.
+    /// The common set, if ports have their descriptors in one.
     common: Option<Common>,
 }
 
-/// The waiting is in this set, which brings ports what is their own. All else that is waited for is
-/// in an epoll that is in the set as one descriptor: most events are of the set's members, and then
-/// nobody need ask the others.
+/// The worker waits in this set, which delivers its events to the ports that are its members. All
+/// other descriptors are in an epoll instance that is one descriptor of the set: most events are of
+/// the set's members, and then the others need not be checked.
 struct Common {
     set: Arc<EventSet>,
     others: Member,
-    /// The number of the others' epoll that is in the set.
+    /// The number of the epoll instance of the others that is in the set.
     known: Option<u64>,
 }
 
@@ -53,7 +54,7 @@ impl Common {
         }
     }
 
-    /// The half's place in this set, if it has one.
+    /// Returns the half's membership in this set, if it has one.
     fn member<'h>(&self, half: &'h dyn PollReceive) -> Option<&'h Member> {
         half.events()
             .filter(|member| Arc::ptr_eq(member.set(), &self.set))
@@ -81,7 +82,7 @@ impl Common {
     }
 }
 
-/// Members look themselves again, as long as nobody waits in the set.
+/// Makes the members check for themselves again, as long as the worker does not wait in the set.
 impl Drop for Common {
     fn drop(&mut self) {
         self.set.attend(false);
@@ -104,7 +105,7 @@ impl Places {
     #[inline]
     fn add(&mut self, what: Option<Watch>) {
         match self {
-            // The kernel passes over a negative number, and it keeps the place.
+            // The kernel ignores a negative descriptor, and it keeps the place.
             Self::Few(poll) => match what {
                 Some(what) => poll.add(what),
                 None => poll.add_fd(-1, false, false),
@@ -137,7 +138,7 @@ impl Waiting {
         }
     }
 
-    /// Ports may have been closed or replaced since the last waiting.
+    /// Handles that ports may have been closed or replaced since the last wait.
     pub(crate) fn forget(&mut self) {
         self.refused = false;
         self.common = None;
@@ -146,7 +147,7 @@ impl Waiting {
         }
     }
 
-    /// Begins to say what is waited for.
+    /// Starts a new list of descriptors.
     fn begin(&mut self, engine: &Engine) {
         if self.common.is_none() && !self.refused {
             let set = engine.receiving().find_map(PollReceive::events);
@@ -164,15 +165,16 @@ impl Waiting {
         self.places.clear();
     }
 
-    /// To ask about all each time is slower, but takes nothing of the kernel's limits.
+    /// Falls back to ppoll(2): passing all descriptors each time is slower, but uses none of the
+    /// kernel's limits.
     fn refuse(&mut self) {
         self.places = Places::Few(Poll::with_capacity(64));
         self.refused = true;
         self.common = None;
     }
 
-    /// Waits until the bell rings, a frame may have come in, or there may be room for one that is
-    /// held; at most so long (`None`: for ever). Was there anything?
+    /// Waits until the bell rings, a frame may have come in, or there may be space for a frame that
+    /// is held; at most for `timeout` (`None`: without limit). Returns whether there was an event.
     ///
     /// # Errors
     /// Those of epoll_wait(2) and epoll_ctl(2), or of ppoll(2).
@@ -209,9 +211,9 @@ impl Waiting {
         Ok(ready? > 0)
     }
 
-    /// After [`Waiting::for_work`]: the engine's next step passes over receiving halves that wait
-    /// for nothing but a descriptor, and whose is not ready; and over those of the set in common
-    /// that have nothing before their time.
+    /// Marks the halves to skip after [`Waiting::for_work`]: the engine's next step skips receiving
+    /// halves that wait for nothing but a descriptor that is not ready, and members of the common
+    /// set that have neither an event nor a deadline that has passed.
     pub(crate) fn skip_idle(&self, engine: &mut Engine, now: Nanos) {
         let mut place = FIRST_RECEIVER;
         engine.skip_once(|half| {
@@ -225,7 +227,7 @@ impl Waiting {
         });
     }
 
-    /// Waits until there may be room for a frame that is held, at most so long.
+    /// Waits until there may be space for a frame that is held, at most for `timeout`.
     ///
     /// # Errors
     /// As [`Waiting::for_work`].
@@ -252,15 +254,15 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A frame for each byte of a stream; counts how often it was asked for some.
+    /// A port that receives a frame for each byte of a stream, and counts how often it was asked.
     struct Bytes {
-        /// In a set in common.
+        /// Its membership in a common set.
         member: Option<Member>,
         stream: UnixStream,
         asked: Arc<AtomicUsize>,
-        /// Has a deadline besides.
+        /// A deadline, in addition to the stream.
         deadline: Option<Nanos>,
-        /// Says what to wait for.
+        /// Whether it has a descriptor to wait for.
         polled: bool,
     }
 
@@ -324,14 +326,14 @@ mod tests {
         Engine::new(ports, table, &routes).unwrap()
     }
 
-    /// Ports of a set in common wait in it, and one of them is asked when it has something, or when
-    /// it is time.
+    /// Ports of a common set wait in it, and one of them is asked when it has an event, or when its
+    /// deadline has passed.
     #[test]
     fn of_ports_with_a_set_in_common_those_are_asked_that_have_something() {
         let set = EventSet::new().unwrap();
         let mut far = Vec::new();
         let mut asked = Vec::new();
-        // By index: in the set; in the set, with a deadline; by itself.
+        // By index: in the set; in the set, with a deadline; on its own.
         let port = |i: usize| {
             let (here, there) = UnixStream::pair().unwrap();
             here.set_nonblocking(true).unwrap();
@@ -375,13 +377,13 @@ mod tests {
         far[1].write_all(b"x").unwrap();
         far[2].write_all(b"x").unwrap();
         assert_eq!(round(3), (true, vec![0, 1, 1]));
-        // It is time for the second one.
+        // The deadline of the second one has passed.
         far[0].write_all(b"x").unwrap();
         assert_eq!(round(100), (true, vec![1, 1, 0]));
         assert_eq!(round(4), (false, vec![0, 0, 0]));
         ringer.write_all(b"!").unwrap();
         assert_eq!(round(5), (true, vec![0, 0, 0]), "there is a letter");
-        // Ports may be others, and everything is said anew.
+        // Ports may have changed, and all descriptors are listed anew.
         waiting.forget();
         far[0].write_all(b"x").unwrap();
         far[2].write_all(b"x").unwrap();

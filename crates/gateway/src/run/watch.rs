@@ -1,9 +1,9 @@
-//! From what a half waits for to what the kernel watches.
+//! Conversion from the wait of a half to the descriptor for the kernel.
 
 use linux::poll::Watch;
 use port::Wait;
 
-/// The descriptor, where there is one; the deadline is the caller's to keep.
+/// Returns the descriptor, if there is one; the caller must keep the deadline.
 pub(crate) fn watch(wait: Wait) -> Option<Watch> {
     let Wait {
         readable, writable, ..

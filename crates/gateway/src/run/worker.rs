@@ -1,4 +1,4 @@
-//! The one thread that touches frames.
+//! The only thread that processes frames.
 
 use super::clock::Clock;
 use super::halves::Engine;
@@ -12,40 +12,40 @@ use port::PollReceive;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Why the worker ended.
+/// The reason why the worker ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ended {
-    /// It was told to.
+    /// The control thread requested the end.
     Stopped,
-    /// The inputs that it was to run for have ended, and nothing was held.
+    /// The inputs until whose end it should run have ended, and no frame was held.
     Finished,
-    /// Nothing can come in any more, because ports failed; or nothing can go out, and the run was
-    /// to end with its inputs.
+    /// No frame can come in any more, because ports failed; or no frame can go out, and the run
+    /// should end with its inputs.
     Failed,
 }
 
-/// Wake-ups in a row without a frame, a held frame sent or a message, after which the worker
-/// sleeps a moment: a descriptor that is always ready and gives nothing must not take a whole
-/// processor from everybody else, least of all with real-time priority.
+/// The number of consecutive wake-ups without a frame, a held frame sent or a message, after which
+/// the worker sleeps for a moment: a descriptor that is always ready and delivers nothing must not
+/// take a whole processor from all other threads, least of all with real-time priority.
 const IDLE_WAKEUPS: u32 = 1000;
 const NAP: Duration = Duration::from_millis(1);
 
-/// Looks of a worker that does not wait between two readings of the clock: less than a microsecond
-/// on most processors.
+/// The number of checks between two readings of the clock, when the worker does not wait: less than
+/// a microsecond on most processors.
 const LOOKS: u32 = 16;
-/// Rounds of looks between two steps.
+/// The number of rounds of checks between two steps.
 const ROUNDS: u32 = 64;
 
 pub(crate) struct Worker<'m> {
     pub(crate) engine: Engine,
     pub(crate) mailbox: &'m Mailbox,
-    /// What is to be said.
+    /// The queue of notices to the control thread.
     pub(crate) outbox: &'m Outbox,
     pub(crate) clock: Clock,
-    /// Ports whose end of input ends the run.
+    /// The ports whose end of input ends the run.
     pub(crate) until_end: Vec<String>,
-    /// Closed when this thread ends, however it ends: the control thread sees the other end
-    /// hang up.
+    /// The end of a socket pair that is closed when this thread ends, however it ends: the control
+    /// thread sees the other end hang up.
     pub(crate) alive: UnixStream,
 }
 
@@ -57,10 +57,11 @@ impl Worker<'_> {
         let mut held = 0;
         let mut warned = false;
         let mut read = None;
-        // When the last waiting ended.
+        // The end of the last wait.
         let mut woken = None;
         let ended = loop {
-            // Who comes from looking out has looked for letters a moment ago, and has a frame.
+            // A worker that returns from `look_out` has checked for messages a moment ago, and has
+            // a frame.
             if read.is_none() && self.mailbox.is_waiting() {
                 idle = 0;
                 woken = None;
@@ -74,7 +75,7 @@ impl Worker<'_> {
             let step = self.engine.step(now);
             if step.events {
                 self.tell_events();
-                // Whoever waits for the end of a log waits for what becomes of its frames.
+                // A run until the end of a log needs a port that can send the log's frames.
                 if !self.until_end.is_empty() && self.engine.leads_nowhere() {
                     break Ended::Failed;
                 }
@@ -83,7 +84,7 @@ impl Worker<'_> {
                 idle = 0;
                 continue;
             }
-            // Where the run may end by itself: look again until a step brought nothing.
+            // If the run may end on its own: step again until a step brought nothing.
             if step.finished || (step.ended > 0 && !self.until_end.is_empty()) {
                 if step.frames > 0 {
                     continue;
@@ -120,7 +121,7 @@ impl Worker<'_> {
                 continue;
             }
             if timeout.is_some() {
-                // A wake-up by a deadline is work to be done, not an idle one.
+                // A wake-up by a deadline is work to do, not an idle wake-up.
                 idle = 0;
             }
             let from = if busy { self.clock.now() } else { now };
@@ -128,7 +129,7 @@ impl Worker<'_> {
             if busy {
                 spin.waited(from, self.clock.now());
             }
-            // A run that ends by itself looks at every port before it does.
+            // A run that ends on its own checks every port before it ends.
             if matches!(waited, Ok(true)) && self.until_end.is_empty() {
                 let now = self.clock.now();
                 waiting.skip_idle(&mut self.engine, now);
@@ -150,14 +151,15 @@ impl Worker<'_> {
         (self.engine, ended)
     }
 
-    /// Looks at halves that can say at a glance that nothing has happened, again and again, which
-    /// finds a frame much earlier than a step after a step. Gives the time that it has read, some
-    /// looks old at most: reading the clock costs more than a look, and would come between a frame
-    /// and its step. It reads none where a half has news at once, or cannot say (most cannot).
+    /// Checks again and again the halves that can quickly report that nothing has happened, which
+    /// finds a frame much earlier than a step after a step. Returns the time that it has read, at
+    /// most some checks old: reading the clock costs more than a check, and would come between a
+    /// frame and its step. Returns `None` if a half has news at once, or cannot report (most
+    /// cannot).
     fn look_out(&mut self, deadline: Option<Nanos>) -> Option<Nanos> {
         let mut read = None;
         for _ in 0..ROUNDS {
-            // Letters have time.
+            // Messages are not urgent.
             if self.mailbox.is_waiting() {
                 return read;
             }
@@ -176,9 +178,9 @@ impl Worker<'_> {
         read
     }
 
-    /// Has the run come to its end by itself? Not before all that came in has also left: ports
-    /// may hold more than they can flush (frames that wait for their bus), and a frame that has
-    /// just been sent can be due at another port of ours.
+    /// Returns the result if the run has come to its end on its own. It ends only after all frames
+    /// that came in have also left: ports may hold more than they can flush (frames that wait for
+    /// their bus), and a frame that has just been sent can be due at another port of this gateway.
     fn is_over(&self, step: &Step) -> Option<Ended> {
         let due = step.deadline.is_some_and(|at| at <= self.clock.now());
         if step.held > 0 || due {
@@ -188,7 +190,7 @@ impl Worker<'_> {
             return Some(Ended::Failed);
         }
         let over = self.engine.have_ended(&self.until_end) && !self.engine.holds_any();
-        // An input that has failed had more to give: its end is no end.
+        // An input that has failed had more frames to deliver: its end is not a regular end.
         let ended = if self.engine.have_failed(&self.until_end) {
             Ended::Failed
         } else {
@@ -197,11 +199,12 @@ impl Worker<'_> {
         over.then_some(ended)
     }
 
-    /// Does what the control thread asks. Gives the time for an orderly end, where that is it.
+    /// Handles the control thread's requests. Returns the time for an orderly end, if one was
+    /// requested.
     fn read_mail(&mut self, waiting: &mut Waiting) -> Option<Duration> {
         let mut stop = None;
         while let Some(message) = self.mailbox.take() {
-            // Whoever asked and went away misses nothing.
+            // A requester that has gone away misses nothing.
             match message {
                 Message::Count(mut counts, reply) => {
                     self.engine.count(&mut counts);
@@ -218,7 +221,7 @@ impl Worker<'_> {
         stop
     }
 
-    /// Tells the control thread what has happened to ports: never for every frame.
+    /// Notifies the control thread of events of ports: never for every frame.
     fn tell_events(&mut self) {
         let outbox = self.outbox;
         self.engine.events(|event| match event {
@@ -243,7 +246,7 @@ impl Worker<'_> {
         });
     }
 
-    /// Sends what is held, for at most `time`.
+    /// Sends the frames that are held, for at most `time`.
     fn drain(&mut self, waiting: &mut Waiting, time: Duration) {
         let end = Instant::now() + time;
         loop {
@@ -258,7 +261,7 @@ impl Worker<'_> {
             let ahead = step
                 .deadline
                 .map(|at| Duration::from_nanos(at.saturating_sub(self.clock.now())));
-            // At least a nap, at most ten: a port that is always ready and has no room is asked
+            // At least one nap, at most ten: a port that is always ready and has no space is asked
             // again soon, and not for ever.
             let pause = ahead.unwrap_or(left).clamp(NAP, 10 * NAP).min(left);
             if waiting.for_room(&self.engine, pause).is_err() {

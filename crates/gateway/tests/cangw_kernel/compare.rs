@@ -5,11 +5,11 @@ use crate::kernel::Kernel;
 use crate::model::{Counters, Model, agree};
 use std::time::Duration;
 
-/// How long to listen for frames that must not come.
+/// Time to listen for frames that must not come.
 const SILENCE: Duration = Duration::from_millis(5);
 
-/// Sends frames, and says how many came out; or where that is not what the model says. The kernel
-/// may have its own order for the copies of one frame, unless they are `ordered`.
+/// Sends frames, and returns how many came out, or the difference from the model. The kernel may
+/// have its own order for the copies of one frame, unless they are `ordered`.
 pub(crate) fn pass(
     kernel: &mut Kernel,
     model: &mut Model<'_>,
@@ -40,7 +40,7 @@ pub(crate) fn pass(
     Ok(copies)
 }
 
-/// The counters in a listing of `cangw -L`.
+/// Returns the counters in a listing of `cangw -L`.
 pub(crate) fn listed_counters(listing: &str) -> Vec<Counters> {
     let line = |line: &str| {
         let (_, comment) = line.split_once('#').unwrap();

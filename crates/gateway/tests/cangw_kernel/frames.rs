@@ -1,10 +1,10 @@
-//! Random frames, near what the rules decide about.
+//! Random frames, close to the conditions of the rules.
 
 use crate::rng::Rng;
 use crate::rules::Shape;
 use frame::{CanId, FrameRef, Header, Kind};
 
-/// A frame with what the kernel can say about it.
+/// A frame with the properties that the kernel can report.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Owned {
     fd: bool,
@@ -28,7 +28,7 @@ impl Owned {
         }
     }
 
-    /// As cansend takes it, with all flags in the ID's eight digits.
+    /// Formats the frame for cansend, with all flags in the ID's eight digits.
     pub(crate) fn for_cansend(&self) -> String {
         let data: String = self.data.iter().map(|b| format!("{b:02X}")).collect();
         if self.raw & CanId::RTR_FLAG == 0 {
@@ -38,8 +38,8 @@ impl Owned {
         }
     }
 
-    /// A raw socket gets only error frames of a class that it asked for, so none without a class
-    /// (`can_rcv_filter` of net/can/af_can.c).
+    /// Returns whether a raw socket can get it: such a socket gets only error frames of a class
+    /// that it asked for, so none without a class (`can_rcv_filter` of net/can/af_can.c).
     pub(crate) fn is_seen(&self) -> bool {
         self.raw & CanId::ERR_FLAG == 0 || self.raw & CanId::EFF_MASK != 0
     }
@@ -77,7 +77,7 @@ impl std::fmt::Debug for Owned {
 }
 
 pub(crate) fn frame(rng: &mut Rng, shape: Shape, ids: &[u32]) -> Owned {
-    // Now and then a frame of the kind that the rules do not take.
+    // Sometimes a frame of the kind that the rules do not take.
     let fd = shape.fd != rng.one_in(8);
     let mut raw = if ids.is_empty() || rng.one_in(4) {
         match rng.below(4) {
@@ -97,7 +97,7 @@ pub(crate) fn frame(rng: &mut Rng, shape: Shape, ids: &[u32]) -> Owned {
     if !rng.one_in(12) {
         raw &= !CanId::ERR_FLAG;
     }
-    // FD knows no remote frames, and error frames are classic ones.
+    // CAN FD has no remote frames, and error frames are classic ones.
     if fd {
         raw &= !(CanId::RTR_FLAG | CanId::ERR_FLAG);
     }
@@ -115,7 +115,7 @@ pub(crate) fn frame(rng: &mut Rng, shape: Shape, ids: &[u32]) -> Owned {
         fd,
         raw,
         len,
-        // Error frames come from cansend, which knows of raw DLCs only in later versions.
+        // Error frames come from cansend, which supports raw DLCs only in later versions.
         len8_dlc: if !fd && len == 8 && raw & CanId::ERR_FLAG == 0 && rng.one_in(3) {
             9 + rng.below(7) as u8
         } else {

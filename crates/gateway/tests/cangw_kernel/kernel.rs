@@ -1,4 +1,4 @@
-//! The kernel's side: interfaces, rules, frames in and out.
+//! The kernel's side: interfaces, rules, incoming and outgoing frames.
 
 use crate::frames::Owned;
 use port::socketcan::{SocketCanConfig, open};
@@ -11,23 +11,25 @@ use std::time::{Duration, Instant};
 /// The kernel has one list of rules.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Only one test at a time uses the kernel.
+/// Takes the lock with which only one test at a time uses the kernel.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A number from the environment.
+/// Reads a number from the environment.
 pub(crate) fn from_env(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
     value.map_or(default, |text| text.parse().unwrap())
 }
 
-/// How long frames may take that must come.
+/// The longest time to wait for expected frames.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// They mostly are there when the sender's system call ends; later ones are asked for so often.
+/// Mostly the frames are there when the sender's system call ends; later ones are polled for at
+/// this interval.
 const SPIN: Duration = Duration::from_millis(1);
 
-/// cangw's status says nothing here: from some versions it is the length of the last answer.
+/// Lists the rules. The exit status of cangw has no meaning here: from some versions on it is the
+/// length of the last answer.
 fn list() -> Result<String, String> {
     let output = output("cangw", "-L")?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -39,7 +41,7 @@ pub(crate) struct Kernel {
     pub(crate) max_hops: u8,
     sender: Halves,
     watchers: Vec<Halves>,
-    /// Overflows that error frames reported to each of them.
+    /// Overflows that error frames reported to each of the sockets.
     overflows: [u64; 3],
 }
 
@@ -54,7 +56,7 @@ fn run(program: &str, arguments: &str) -> Result<String, String> {
     let output = output(program, arguments)?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        // The first line: cangw explains all its options where it does not understand one.
+        // Only the first line: cangw explains all its options if it does not understand one.
         let said = said.lines().next().unwrap_or_default();
         return Err(format!("`{program} {arguments}` failed: {said}"));
     }
@@ -71,7 +73,7 @@ fn port(interface: &str, receive_buffer: Option<u32>) -> Result<Halves, String> 
 }
 
 impl Kernel {
-    /// Makes the interfaces, or says what is missing here.
+    /// Creates the interfaces, or returns what is missing on this machine.
     pub(crate) fn new() -> Result<Self, String> {
         if port("lo", None).is_err_and(|why| why.contains("modprobe can")) {
             return Err("this kernel has no AF_CAN".into());
@@ -119,23 +121,23 @@ impl Kernel {
         })
     }
 
-    /// Adds a rule; `text` are the words after `cangw -A`.
+    /// Adds a rule; `text` is the arguments after `cangw -A`.
     pub(crate) fn add(&self, text: &str) -> Result<(), String> {
         run("cangw", &format!("-A {text}")).map(drop)
     }
 
-    /// The rules, as cangw lists them.
+    /// Returns the rules, as cangw lists them.
     pub(crate) fn list(&self) -> String {
         list().unwrap()
     }
 
-    /// Takes all rules away. There were none but ours.
+    /// Removes all rules. There were none but ours.
     pub(crate) fn flush(&self) {
         let _ = run("cangw", "-F");
         assert_eq!(self.list().trim(), "", "`cangw -F` takes all rules away");
     }
 
-    /// Puts a frame on the first interface.
+    /// Sends a frame on the first interface.
     pub(crate) fn send(&mut self, frame: &Owned) {
         let outgoing = Outgoing::new(frame.view(), 0);
         match self.sender.1.transmit(0, outgoing) {
@@ -152,8 +154,8 @@ impl Kernel {
         }
     }
 
-    /// What came out on each interface: `count` frames, if they come, and what comes in `more`
-    /// time after them.
+    /// Returns the frames on each interface: `count` frames, if they come, and those that come
+    /// within `more` time after them.
     pub(crate) fn receive(&mut self, count: usize, more: Duration) -> [Vec<Owned>; 3] {
         let mut out: [Vec<Owned>; 3] = Default::default();
         let start = Instant::now();
@@ -195,7 +197,7 @@ impl Kernel {
 
 impl Drop for Kernel {
     fn drop(&mut self) {
-        // The rules go with them.
+        // The rules are removed with the interfaces.
         for name in &self.interfaces {
             let _ = run("ip", &format!("link del {name}"));
         }

@@ -1,10 +1,10 @@
-//! The routing table against the kernel's own can-gw: random rules are installed by `cangw`,
-//! random frames sent, and what comes out is compared with what the importer and the table say,
-//! byte for byte; so are the rules' counters and what `cangw -L` prints.
+//! The routing table against the kernel's own can-gw: random rules are installed by `cangw`, random
+//! frames are sent, and the output is compared with the result of the importer and the table, byte
+//! for byte; so are the rules' counters and the output of `cangw -L`.
 //!
-//! Needs a kernel with AF_CAN, vcan and can-gw, the programs `cangw`, `cansend` and `ip`, and
-//! leave to use them. Without them each test says why it is skipped. It takes rules away and so
-//! refuses to run where there are any.
+//! Needs a kernel with AF_CAN, vcan and can-gw, the programs `cangw`, `cansend` and `ip`, and the
+//! permission to use them. Without them each test prints why it is skipped. The tests remove rules
+//! and so refuse to run if there are any.
 //!
 //! `CANGATE_CANGW_SEED`, `CANGATE_CANGW_SETS` and `CANGATE_CANGW_FRAMES` change the seed, the
 //! number of rule sets and the frames for each.
@@ -39,7 +39,7 @@ macro_rules! kernel {
     };
 }
 
-/// A script as somebody would write it.
+/// Returns a script as a user would write it.
 fn script(lines: &[&str], max_hops: u8) -> Source {
     let mut text = format!("modprobe can-gw max_hops={max_hops}\n");
     for line in lines {
@@ -48,13 +48,13 @@ fn script(lines: &[&str], max_hops: u8) -> Source {
     Source::new("rules.sh", text)
 }
 
-/// The routes without their names, which a listing does not have.
+/// Returns the routes without their names, which a listing does not have.
 fn nameless(imported: &Imported) -> Vec<String> {
     let routes = imported.routes.routes.iter().cloned();
     routes
         .map(|mut route| {
             route.name.clear();
-            // can-gw forgets a filter that lets everything through.
+            // can-gw discards a filter that lets everything through.
             let open = |f: &IdFilter| f.set == (IdSet::Masked { id: 0, mask: 0 }) && !f.inverted;
             route.matching.ids.retain(|filter| !open(filter));
             let port = |id: &PortId| imported.interfaces[usize::from(id.0)].clone();
@@ -90,7 +90,7 @@ struct Done {
     copies: usize,
 }
 
-/// Installs rules and sends frames; what differs from the model, in words.
+/// Installs rules and sends frames; returns the differences from the model, in words.
 fn compare(
     kernel: &mut Kernel,
     rng: &mut Rng,
@@ -122,7 +122,7 @@ fn compare(
     let sent: Vec<Owned> = (0..frames)
         .map(|_| frames::frame(rng, shape, &ids))
         .collect();
-    // Filters decide about the list in which the kernel keeps a rule; only in one list rules are
+    // Filters determine the list in which the kernel keeps a rule; only within one list rules are
     // tried in the order of their age.
     let ordered = !drawn.iter().any(|rule| rule.filtered);
     let copies = compare::pass(kernel, &mut model, &sent, ordered)?;
@@ -134,7 +134,7 @@ fn compare(
     let again = import(&Source::new("listing", format!("{hops}{listing}")));
     let again = again.map_err(|e| format!("the listing: {e:?}\n{listing}"))?;
     same(&again, &imported).map_err(|e| format!("the listing is read differently: {e}"))?;
-    // And out again.
+    // Export the rules again.
     kernel.flush();
     let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
     let exported = export(&imported.routes, &names).map_err(|e| format!("{e:?}"))?;
@@ -155,12 +155,12 @@ fn compare(
     Ok(())
 }
 
-/// A message without most of a long table.
+/// Returns a message without most of a long table.
 fn brief(text: &str) -> &str {
     text.get(..100).unwrap_or(text)
 }
 
-/// Does the kernel resolve negative indices of CRC8 rules (CVE-2026-31570)?
+/// Returns whether the kernel resolves negative indices of CRC8 rules (CVE-2026-31570).
 fn resolves_crc8(kernel: &mut Kernel, shape: Shape) -> bool {
     let table: String = (0..=255u8).map(|b| format!("{b:02X}")).collect();
     let [a, b, _] = &kernel.interfaces;
@@ -227,8 +227,8 @@ fn the_kernel_does_what_the_table_says() {
     assert!(done.copies > done.frames, "no rule forwarded anything");
 }
 
-/// cangw's scanf takes much that we refuse, and uses a part of it. But what it or the kernel
-/// refuses must not become a route without a word.
+/// cangw's scanf accepts many texts that we refuse, and uses a part of them. But a rule that it or
+/// the kernel refuses must not become a route without a remark.
 #[test]
 fn what_cangw_refuses_is_refused_or_noted() {
     let _alone = alone();

@@ -1,19 +1,19 @@
-//! What the table says.
+//! The model: the results of the routing table.
 
 use crate::frames::Owned;
 use route::cangw::Imported;
 use route::{Arrival, Forward, PortId, RouteId, Routes, Sink, Stop, Table};
 use std::collections::VecDeque;
 
-/// handled, dropped, deleted
+/// The counters handled, dropped and deleted.
 pub(crate) type Counters = [u64; 3];
 
-/// What the table says about one frame that comes in on the first interface.
+/// The model of the routing table for frames that come in on the first interface.
 pub(crate) struct Model<'a> {
     table: &'a Table,
     memory: route::Memory,
     routes: &'a Routes,
-    /// The kernel's; frames come in on the first.
+    /// The kernel's interfaces; frames come in on the first.
     interfaces: &'a [String; 3],
     /// The interface of each of the table's ports.
     ports: &'a [String],
@@ -44,13 +44,13 @@ impl Sink for Verdict {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Expected {
     frame: Owned,
-    /// It has been there before, two rules ago or more. A raw socket knows a frame that it has
-    /// already got by the buffer's address and a number that copies keep (`raw_rcv` of
-    /// net/can/raw.c, 6.1), so it may miss such a frame where the address is used again.
+    /// Whether it was on this interface before, two rules ago or more. A raw socket recognizes a
+    /// frame that it has already got by the buffer's address and a number that copies keep
+    /// (`raw_rcv` of net/can/raw.c, 6.1), so it may miss such a frame if the address is used again.
     again: bool,
 }
 
-/// Is `got` what was expected on one interface?
+/// Returns whether `got` are the frames that were expected on one interface.
 pub(crate) fn agree(expected: &[Expected], got: &[Owned]) -> bool {
     let mut got = got.iter().peekable();
     let found = |one: &Expected| got.next_if(|got| **got == one.frame).is_some() || one.again;
@@ -58,7 +58,7 @@ pub(crate) fn agree(expected: &[Expected], got: &[Owned]) -> bool {
 }
 
 impl<'a> Model<'a> {
-    /// Nothing has passed yet.
+    /// Creates a model through which no frame has passed yet.
     pub(crate) fn new(
         table: &'a Table,
         imported: &'a Imported,
@@ -74,7 +74,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The frames on each interface, in their order as far as the kernel has one.
+    /// Returns the frames on each interface, in their order as far as the kernel has one.
     pub(crate) fn expect(&mut self, frame: &Owned) -> [Vec<Expected>; 3] {
         let mut out: [Vec<Expected>; 3] = Default::default();
         let mut way = VecDeque::from([(vec![0], frame.clone(), 0)]);
@@ -103,7 +103,7 @@ impl<'a> Model<'a> {
             let table = self.table;
             table.decide(&mut self.memory, arrival, frame.view(), &mut verdict);
             for (route, why) in verdict.stopped {
-                // The kernel calls both of them deleted.
+                // The kernel counts both of them as deleted.
                 let deleted = matches!(why, Stop::HopLimit | Stop::TooLong);
                 assert!(deleted, "{why:?} from a can-gw rule");
                 self.counters[route][2] += 1;
@@ -111,8 +111,8 @@ impl<'a> Model<'a> {
             for (route, to, hops, frame) in verdict.copies {
                 let name = &self.ports[usize::from(to.0)];
                 let to = self.interfaces.iter().position(|i| i == name).unwrap();
-                // `can_can_gw_rcv` does not look where a frame comes from but where it entered
-                // the first gateway of this machine: it does not go back there without -i.
+                // `can_can_gw_rcv` does not check where a frame comes from but where it entered the
+                // first gateway of this machine: it does not go back there without -i.
                 if to == 0 && !self.routes.routes[route].allow_same_port {
                     continue;
                 }

@@ -3,16 +3,16 @@
 use crate::rng::Rng;
 use std::fmt::Write as _;
 
-/// What a set of rules may have in it.
+/// The features that a set of rules may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// FD rules (`-X`) and no others, or classic rules.
+    /// Whether all rules are FD rules (`-X`); otherwise all are classic rules.
     pub(crate) fd: bool,
-    /// Rules that lead on from one interface to the next. A frame then passes several rules, and
-    /// the kernel keeps what one of them writes behind the frame's length for the next one,
-    /// which no second gateway on a real bus would see. So lengths stay as they are there.
+    /// Whether rules lead from one interface to the next. A frame then passes several rules, and
+    /// the kernel keeps the data that one of them writes behind the frame's length for the next
+    /// one, which no second gateway on a real bus would see. So lengths stay as they are there.
     pub(crate) chain: bool,
-    /// The kernel resolves negative indices of CRC8 rules (CVE-2026-31570 is fixed).
+    /// Whether the kernel resolves negative indices of CRC8 rules (CVE-2026-31570 is fixed).
     pub(crate) negative_crc8: bool,
     /// can-gw's module parameter.
     pub(crate) max_hops: u8,
@@ -20,11 +20,11 @@ pub(crate) struct Shape {
 
 /// A rule.
 pub(crate) struct Drawn {
-    /// The words after `cangw -A`.
+    /// The arguments after `cangw -A`.
     pub(crate) text: String,
-    /// Raw IDs near which its filter decides.
+    /// Raw IDs close to the limits of its filter.
     pub(crate) ids: Vec<u32>,
-    /// It has a filter, so that the kernel may keep it in another list than other rules.
+    /// Whether it has a filter, so that the kernel may keep it in another list than other rules.
     pub(crate) filtered: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn rule(rng: &mut Rng, shape: Shape, interfaces: &[String; 3]) -> Dra
     for i in (1..options.len()).rev() {
         options.swap(i, rng.below(i + 1));
     }
-    // A vcan does not echo by itself: nobody would see what comes out.
+    // A vcan does not echo on its own: no socket would see the output.
     options.push("-e".into());
     Drawn {
         text: options.join(" "),
@@ -129,7 +129,7 @@ fn modifications(rng: &mut Rng, shape: Shape, options: &mut Vec<String>) -> bool
             _ => rng.word(),
         };
         if shape.chain {
-            // A remote frame hides what its buffer keeps for the next rule.
+            // In a remote frame, the data that its buffer keeps for the next rule is not visible.
             id &= !RTR;
         }
         if shape.fd && operation != "AND" {
@@ -173,7 +173,7 @@ fn checksums(rng: &mut Rng, shape: Shape, options: &mut Vec<String>) {
     if which & 2 != 0 {
         let [from, to, result] = [(); 3].map(|()| index(rng, shape.negative_crc8));
         let mut text = format!("-c {from}:{to}:{result}:{:X}:{:X}:", rng.byte(), rng.byte());
-        // Any table at all, so that a wrong index into it shows.
+        // An arbitrary table, so that a wrong index into it becomes visible.
         let _ = write!(text, "{}", rng.hex(256));
         options.push(text);
         match rng.below(4) {
@@ -185,7 +185,7 @@ fn checksums(rng: &mut Rng, shape: Shape, options: &mut Vec<String>) {
     }
 }
 
-/// A rule's text with a mistake in it, or something that may be one.
+/// Returns a rule's text with a mistake in it, or with a change that may be one.
 pub(crate) fn spoiled(rng: &mut Rng, text: &str) -> String {
     let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
     let at = rng.below(words.len());
@@ -197,7 +197,7 @@ pub(crate) fn spoiled(rng: &mut Rng, text: &str) -> String {
             let again = words[at].clone();
             words.insert(at, again);
         }
-        // Interfaces stay: what is to be found out is not whether `vcax` exists.
+        // Interfaces stay: the test is not about whether `vcax` exists.
         _ if words[at].starts_with("cgt") || words[at] == "-s" || words[at] == "-d" => {}
         2 => {
             let end = rng.below(words[at].len() + 1);

@@ -6,13 +6,13 @@ pub mod wire;
 use frame::{CanId, Frame};
 use route::{Mode, PortId, Route, Routes};
 
-/// A frame that carries a number.
+/// Returns a frame that carries a number.
 pub fn numbered(n: u64) -> Frame {
     let id = CanId::sff((n % 0x7FF) as u32).unwrap();
     Frame::classic(id, &n.to_be_bytes()).unwrap()
 }
 
-/// A route that takes all frames.
+/// Returns a route that takes all frames.
 pub fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
     let ports = |numbers: &[u16]| numbers.iter().copied().map(PortId).collect();
     Route::new(name, ports(from), ports(to))

@@ -23,7 +23,7 @@ pub struct WireTx {
     counters: TxCounters,
 }
 
-/// The end of a receiving datagram stream: the number that ends it.
+/// The number that ends a receiving datagram stream.
 pub const END: u64 = u64::MAX;
 
 impl Receive for WireRx {
@@ -140,7 +140,7 @@ impl PollTransmit for WireTx {
     }
 }
 
-/// The world outside of the gateway: one blocking socket for each port.
+/// The buses outside of the gateway: one blocking socket for each port.
 #[derive(Clone, Default)]
 pub struct Outside {
     ends: Arc<Mutex<HashMap<String, Arc<UnixDatagram>>>>,
@@ -148,8 +148,8 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// The end at which a test sends into port `name` and receives from it. It stays the same
-    /// when the port is opened again.
+    /// Returns the end at which a test sends into port `name` and receives from it. It stays the
+    /// same when the port is opened again.
     pub fn end(&self, name: &str) -> Arc<UnixDatagram> {
         let mut ends = self.ends.lock().unwrap();
         if let Some(end) = ends.get(name) {
@@ -178,14 +178,14 @@ impl Outside {
     }
 }
 
-/// What a reload finds, as a test has put it there.
+/// The next configuration for a reload, as set by a test.
 pub type Next = Arc<Mutex<Result<Plan<u32>, String>>>;
 
-/// A site whose ports are wires; the spec is a mere number.
+/// A site whose ports are wires; the specification is just a number.
 pub struct WireSite {
     pub outside: Outside,
     pub next: Next,
-    /// Ports of this name cannot be opened.
+    /// The name of the port that cannot be opened.
     pub unopenable: Option<String>,
 }
 

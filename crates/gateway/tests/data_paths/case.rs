@@ -1,4 +1,4 @@
-//! A table, frames, and what is to come of them.
+//! A table, frames, and the expected results.
 
 use crate::wire::{bytes_of, text_of};
 use frame::{FrameBuf, FrameRef};
@@ -6,7 +6,7 @@ use route::{Forward, PortId, RouteId, Routes, Sink, Stop, Table};
 
 pub(crate) const PORTS: usize = 3;
 
-/// The interfaces of the table's ports.
+/// Returns the interfaces of the table's ports.
 pub(crate) fn ports() -> Vec<Option<String>> {
     (0..PORTS).map(|n| Some(format!("p{n}"))).collect()
 }
@@ -37,13 +37,13 @@ impl std::fmt::Debug for Arrival {
 pub(crate) struct Case {
     pub(crate) routes: Routes,
     pub(crate) arrivals: Vec<Arrival>,
-    /// How BPF is to work.
+    /// The options for BPF.
     pub(crate) tap: bool,
     pub(crate) exact: bool,
 }
 
 impl Case {
-    /// When each frame comes.
+    /// Returns the time of each frame.
     pub(crate) fn times(&self) -> impl Iterator<Item = u64> {
         self.arrivals.iter().scan(1_000_000, |now, arrival| {
             *now += arrival.after;
@@ -52,14 +52,14 @@ impl Case {
     }
 }
 
-/// AF_CAN shows an error frame to those that ask for one of its classes; one without a class to
-/// nobody.
+/// Returns whether a socket can see the frame. AF_CAN passes an error frame to the sockets that ask
+/// for one of its classes; one without a class to no socket.
 pub(crate) fn is_shown(raw: u32) -> bool {
     raw & 0x2000_0000 == 0 || raw & 0x1FFF_FFFF != 0
 }
 
-/// Frames that a gateway in user space sends; error frames it refuses, and counts
-/// (`Refused::Unsupported`). The kernel does not ask.
+/// Returns whether a gateway in user space sends the frame: it refuses error frames, and counts
+/// them (`Refused::Unsupported`). The kernel does not check.
 fn is_sent_from_user_space(frame: FrameRef<'_>) -> bool {
     !frame.id().is_err()
 }
@@ -70,42 +70,42 @@ pub(crate) struct Copy {
     pub(crate) to: usize,
     pub(crate) text: String,
     pub(crate) shown: bool,
-    /// Also from user space.
+    /// Whether a gateway in user space sends it, too.
     pub(crate) sent_from_user_space: bool,
 }
 
-/// What was counted of a route, as far as all data paths say it in the same way.
+/// The counters of a route, as far as all data paths count in the same way.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Counted {
-    /// Frames; can-gw does not say.
+    /// Frames that it took; can-gw does not report them.
     pub(crate) taken: Option<u64>,
-    /// Copies.
+    /// Copies that it sent.
     pub(crate) sent: u64,
-    /// By [`Stop::ALL`].
+    /// Frames that it stopped, by [`Stop::ALL`].
     pub(crate) stopped: [u64; 5],
-    /// Copies that the interface did not take, or that are none for a bus.
+    /// Copies that the interface did not accept, or that are not valid on a bus.
     pub(crate) failed: u64,
 }
 
-/// What all routes together have done.
+/// The counters of all routes together.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Debug)]
 pub(crate) struct SoFar {
-    /// They took a frame.
+    /// Frames that they took.
     pub(crate) taken: u64,
-    /// They sent a copy, or stopped a frame.
+    /// Copies that they sent, and frames that they stopped.
     pub(crate) ended: u64,
 }
 
-/// What the table says.
+/// The results of the table.
 pub(crate) struct Expected {
-    /// For each frame.
+    /// The copies of each frame.
     pub(crate) copies: Vec<Vec<Copy>>,
-    /// What routes have done, up to each frame.
+    /// The counters of all routes, up to each frame.
     pub(crate) so_far: Vec<SoFar>,
-    /// For each route, and as the gateway in user space counts.
+    /// The counters of each route, and those of a gateway in user space.
     pub(crate) counted: Vec<Counted>,
     pub(crate) counted_in_user_space: Vec<Counted>,
-    /// For each port that routes begin at.
+    /// The frames at each port at which routes begin.
     pub(crate) came: Vec<Option<u64>>,
 }
 

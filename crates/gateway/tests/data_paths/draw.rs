@@ -1,4 +1,4 @@
-//! Random tables and frames: few numbers, so that they meet.
+//! Random tables and frames, from few numbers, so that they match each other.
 
 use crate::case::{Arrival, Case, PORTS};
 use crate::wire::frame;
@@ -33,7 +33,7 @@ fn ids() -> impl Strategy<Value = IdFilter> {
         .prop_map(|(set, inverted)| IdFilter { set, inverted })
 }
 
-/// SocketCAN's 32 bits, of few numbers, so that routes and frames meet.
+/// SocketCAN's 32 bits, from few numbers, so that routes match frames.
 fn raw() -> impl Strategy<Value = u32> {
     let flags = prop_oneof![
         6 => Just(0_u32),
@@ -109,7 +109,7 @@ fn modify() -> impl Strategy<Value = Action> {
         })
 }
 
-/// For all bits with their flags, or for the ID alone.
+/// An operand for all bits with their flags, or for the ID alone.
 fn id_operand() -> impl Strategy<Value = IdOperand> {
     prop_oneof![
         raw().prop_map(IdOperand::Raw),
@@ -214,7 +214,7 @@ fn route() -> impl Strategy<Value = Route> {
         )
 }
 
-/// A route as can-gw's rules are: one filter, changes in their order.
+/// A route like the rules of can-gw: one filter, changes in their order.
 fn rule() -> impl Strategy<Value = Route> {
     let kinds =
         prop_oneof![3 => Just((true, false)), 1 => Just((false, true)), 1 => Just((true, true))];
@@ -260,7 +260,7 @@ fn rule() -> impl Strategy<Value = Route> {
             };
             actions.sort_by_key(place);
             actions.dedup_by_key(|action| place(action));
-            // can-gw computes sums only where something is modified.
+            // can-gw computes checksums only if a rule modifies frames.
             if !actions.is_empty() {
                 actions.extend(sums.into_iter().flatten());
             }
@@ -275,7 +275,7 @@ fn sums() -> impl Strategy<Value = Vec<Action>> {
         .prop_map(|(crc8, xor)| crc8.into_iter().chain(xor).collect())
 }
 
-/// can-gw's filters: also those for error frames.
+/// Filters of can-gw: also those for error frames.
 fn filter() -> impl Strategy<Value = IdFilter> {
     let errors = (0x2000_0000_u32..0x2000_0020, 0x2000_0001_u32..0x2000_0100)
         .prop_map(|(id, mask)| IdSet::Masked { id, mask });
@@ -285,7 +285,7 @@ fn filter() -> impl Strategy<Value = IdFilter> {
     ]
 }
 
-/// A table; the one that is for can-gw has only what it can express on some kernel.
+/// A table; one for can-gw has only features that can-gw of some kernel can express.
 fn routes(for_can_gw: bool) -> impl Strategy<Value = Routes> {
     let one = if for_can_gw {
         rule().boxed()
@@ -301,7 +301,7 @@ fn routes(for_can_gw: bool) -> impl Strategy<Value = Routes> {
         } else {
             Mode::All
         };
-        // What has no meaning at all is left out.
+        // Routes that are not valid are left out.
         list.retain(|route| {
             let alone = Routes {
                 routes: vec![route.clone()],
@@ -319,7 +319,7 @@ fn routes(for_can_gw: bool) -> impl Strategy<Value = Routes> {
     })
 }
 
-/// A frame, the port it comes into, and the time since the one before.
+/// A frame, the port at which it arrives, and the time since the previous one.
 fn arrival() -> impl Strategy<Value = Arrival> {
     (
         any::<bool>(),
@@ -334,8 +334,8 @@ fn arrival() -> impl Strategy<Value = Arrival> {
         .prop_map(|(fd, raw, len, flags, dlc, data, port, after)| {
             let kind = if fd { Kind::Fd } else { Kind::Classic };
             let len = len.min(kind.max_len());
-            // An FD frame has no RTR flag; AF_CAN would take it, and nobody sends it. An error
-            // frame has a class, or sockets and can-gw would not see it.
+            // An FD frame has no RTR flag; AF_CAN would accept it, but no program sends it. An
+            // error frame has a class, or sockets and can-gw would not see it.
             let raw = if fd { raw & !0x4000_0000 } else { raw };
             let raw = raw | u32::from(raw & 0x3FFF_FFFF == 0x2000_0000);
             let dlc = if data[0] == 0 { dlc } else { 0 };
@@ -347,8 +347,8 @@ fn arrival() -> impl Strategy<Value = Arrival> {
         })
 }
 
-/// A table in which most frames meet one route that sends them to one port, for which BPF has a
-/// way of its own.
+/// A table in which most frames match one route that sends them to one port, for which BPF has a
+/// path of its own.
 fn plain() -> impl Strategy<Value = Routes> {
     routes(true).prop_map(|mut routes| {
         routes.routes.truncate(3);
@@ -361,7 +361,7 @@ fn plain() -> impl Strategy<Value = Routes> {
     })
 }
 
-/// A table and so many frames. Two of three tables are can-gw's, too.
+/// A table and this many frames. Two of three tables are valid for can-gw, too.
 pub(crate) fn case(frames: usize) -> impl Strategy<Value = Case> {
     let routes = prop_oneof![routes(false), routes(true), plain()];
     let arrivals = prop::collection::vec(arrival(), frames);

@@ -1,15 +1,15 @@
-//! Random tables and random frames through the data paths of a table: the gateway's engine
-//! on raw sockets, the kernel's can-gw, BPF. Everywhere the same frames must come out, and the same
-//! counters, as `route::Table` says.
+//! Random tables and random frames through the data paths of a table: the gateway's engine on raw
+//! sockets, the kernel's can-gw, BPF. All must give the same frames and the same counters as
+//! `route::Table`.
 //!
-//! A table that a path cannot express does not go there: can-gw gets what it can express, BPF all
-//! but a few, user space all. The one thing that user space does in another way is named in
-//! `case.rs`: it sends no error frames and no FD frames with RTR, which are none for a bus.
+//! A table is not run in a data path that cannot express it: can-gw gets the tables that it can
+//! express, BPF all but a few, user space all. The one difference of user space is described in
+//! `case.rs`: it sends no error frames and no FD frames with RTR, which are not valid on a bus.
 //!
-//! Needs a kernel with AF_CAN, vxcan, can-gw and BPF, and leave to use them; without them it says
-//! why it is skipped. `CANGATE_PLACES_TABLES` and `CANGATE_PLACES_FRAMES` say how many tables, and
-//! how many frames for each; `CANGATE_PLACES_SEED` of the first table, which is counted up from
-//! there. What fails is made smaller with `CANGATE_PLACES_TRIES` tries.
+//! Needs a kernel with AF_CAN, vxcan, can-gw and BPF, and the permission to use them; without them
+//! the test prints why it is skipped. `CANGATE_PLACES_TABLES` and `CANGATE_PLACES_FRAMES` are the
+//! numbers of tables and of frames for each; `CANGATE_PLACES_SEED` is the seed of the first table,
+//! which is counted up from there. A failing case is reduced with `CANGATE_PLACES_TRIES` tries.
 #![allow(clippy::unwrap_used)]
 
 mod case;
@@ -30,14 +30,14 @@ struct Bench {
     user_space: UserSpace,
     can_gw: CanGw,
     bpf: Bpf,
-    /// Tables that each path has run.
+    /// The number of tables that each path has run.
     ran: [u32; 3],
-    // Last: the interfaces go after what uses them.
+    // The last field: the interfaces must be dropped after their users.
     _pairs: Pairs,
 }
 
 impl Bench {
-    /// Or what this machine lacks.
+    /// Creates a bench, or returns what this machine lacks.
     fn new() -> Result<Self, String> {
         let pairs = Pairs::new(PORTS)?;
         let _ = wire::run("modprobe can-gw");
@@ -53,13 +53,13 @@ impl Bench {
         })
     }
 
-    /// Through all data paths that can: the number of one that does something else than the table
-    /// says, and what.
+    /// Runs the case in all data paths that can: returns the number of a path whose result differs
+    /// from the table's, and the difference.
     fn run(&mut self, case: &Case, in_kernel: &Case) -> Option<(usize, String)> {
         (0..3).find_map(|at| Some((at, self.run_at(at, case, in_kernel)?)))
     }
 
-    /// `in_kernel` is the table there, which may be another one.
+    /// Runs one path. `in_kernel` is the table for the kernel, which may be another one.
     fn run_at(&mut self, at: usize, case: &Case, in_kernel: &Case) -> Option<String> {
         let expected = Expected::new(case);
         let paths: [(&mut dyn DataPath, &Case); 3] = [
@@ -75,7 +75,7 @@ impl Bench {
         None
     }
 
-    /// The least case that goes wrong at this path.
+    /// Returns the smallest case that fails in this path.
     fn least(
         &mut self,
         at: usize,
@@ -93,7 +93,7 @@ impl Bench {
     }
 }
 
-/// The case of a seed.
+/// Returns the case of a seed.
 fn draw(seed: u32, frames: usize) -> Case {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&seed.to_le_bytes());
@@ -126,7 +126,7 @@ fn a_table_means_the_same_everywhere() {
     for seed in first..first + tables {
         let mut case = draw(seed, frames as usize);
         if before_5_11 {
-            // No driver of theirs knows of a raw DLC above 8.
+            // No driver of these interfaces supports a raw DLC above 8.
             let has_dlc = |arrival: &case::Arrival| arrival.frame.view().header().len8_dlc() > 8;
             case.arrivals.retain(|arrival| !has_dlc(arrival));
         }
@@ -153,8 +153,8 @@ fn a_table_means_the_same_everywhere() {
     assert!(copies > 0);
 }
 
-/// The kernel is given another table than the one that is expected: that must be seen, and what is
-/// left of the case in the end is one frame and the route that differs.
+/// The kernel is given another table than the expected one: this must be detected, and the reduced
+/// case must be one frame and the route that differs.
 #[test]
 fn a_difference_is_found_and_made_small() {
     let mut bench = bench!();

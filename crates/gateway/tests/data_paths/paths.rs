@@ -10,42 +10,43 @@ use route::{Routes, Stop, Table};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a frame may take that must come.
+/// The longest time to wait for an expected frame.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) trait DataPath {
     fn name(&self) -> &'static str;
 
-    /// Runs the table; false where this path cannot express it.
+    /// Runs the table; returns `false` if this path cannot express it.
     fn start(&mut self, case: &Case) -> Result<bool, String>;
 
-    /// The time of the next frame.
+    /// Sets the time of the next frame.
     fn set_clock(&mut self, now: u64) -> Result<(), String>;
 
-    /// Works until the frame that was just sent has met all routes; then they have done so much.
+    /// Works until the frame that was just sent has met all routes; then their counters are
+    /// `_wanted`.
     fn work(&mut self, _now: u64, _wanted: SoFar) -> Result<(), String> {
         Ok(())
     }
 
-    /// What was counted since the start: of each route, and of each port what came.
+    /// Returns the counters since the start: of each route, and the frames at each port.
     fn counted(&mut self) -> Result<(Vec<Counted>, Vec<Option<u64>>), String>;
 
-    /// Frames that are none for a bus leave, too.
+    /// Returns whether frames that are not valid on a bus are sent, too.
     fn sends_everything(&self) -> bool {
         true
     }
 
-    /// Copies of one frame come in the order of the routes.
+    /// Returns whether copies of one frame come in the order of the routes.
     fn is_ordered(&self, _routes: &Routes) -> bool {
         true
     }
 
-    /// Local programs see at the incoming interfaces what routes take.
+    /// Returns whether local programs see at the incoming interfaces the frames that routes take.
     fn taps(&self) -> bool {
         false
     }
 
-    /// The table goes.
+    /// Removes the table.
     fn stop(&mut self);
 }
 
@@ -73,7 +74,7 @@ impl DataPath for UserSpace {
                 rx,
                 tx,
             };
-            // What no route can take does not even come in.
+            // Frames that no route can take are not even received.
             port.set_interest(&engine::interest(&table, number))
                 .map_err(|e| e.to_string())?;
             named.push(port);
@@ -120,7 +121,7 @@ impl DataPath for UserSpace {
             stopped: Stop::ALL.map(|why| route.stopped.of(why)),
             failed: route.copies.unsupported + route.copies.down + route.copies.refused,
         });
-        // Filters keep away what no route takes.
+        // Filters keep away the frames that no route takes.
         Ok((counted.collect(), vec![None; PORTS]))
     }
 
@@ -147,7 +148,7 @@ fn told(counts: &offload::RouteCounts) -> Counted {
 pub(crate) struct CanGw(Option<cangw::Offload>);
 
 impl CanGw {
-    /// Loads the module; or why there is none.
+    /// Loads the module, or returns why there is none.
     pub(crate) fn ready() -> Result<(), String> {
         let mut kernel = cangw::Kernel::open().map_err(|e| e.to_string())?;
         kernel.ready().map_err(|e| e.to_string())
@@ -195,15 +196,15 @@ impl DataPath for CanGw {
     }
 }
 
-/// The program at the entrances.
+/// The BPF program at the incoming interfaces.
 #[derive(Default)]
 pub(crate) struct Bpf {
     running: Option<bpf::Offload>,
-    /// What it runs, and what it had counted before.
+    /// The routes and options that it runs.
     what: Option<(Routes, bpf::Options)>,
     before: bpf::Counts,
-    /// It stays where it is, for cases with the same table: the kernel takes its time to look
-    /// through a program. Nothing comes through to other data paths meanwhile.
+    /// Whether it stays loaded, for cases with the same table: the kernel takes its time to verify
+    /// a program. No frame reaches other data paths meanwhile.
     pub(crate) stays: bool,
 }
 
@@ -222,7 +223,7 @@ impl DataPath for Bpf {
             },
         };
         let what = (case.routes.clone(), options.clone());
-        // Only limits have a memory.
+        // Only rate limits have a state.
         let again = self.what.as_ref() == Some(&what)
             && !case.routes.routes.iter().any(|route| route.limit.is_some());
         if !again {
@@ -230,7 +231,7 @@ impl DataPath for Bpf {
             let instance = Instance::new("data paths");
             match bpf::Offload::start(&instance, &case.routes, &ports(), options) {
                 Ok((running, _)) => self.running = Some(running),
-                // More different masks, say, than the program looks at.
+                // For example more different masks than the program checks.
                 Err(bpf::Error::Inexpressible(_)) => return Ok(false),
                 Err(error) => return Err(error.to_string()),
             }
@@ -254,7 +255,8 @@ impl DataPath for Bpf {
             let mut routes = routes.routes.iter();
             routes.any(|route| route.limit.is_some())
         };
-        // Only what must see the right time must be waited for: another processor may do it.
+        // Only limits, which must see the right time, require a wait: another processor may run the
+        // program.
         if !self.what.as_ref().is_some_and(limits) {
             return Ok(());
         }
@@ -333,7 +335,7 @@ impl Sockets {
         })
     }
 
-    /// Nothing of earlier frames is left.
+    /// Removes the remaining frames of earlier cases.
     fn drain(&self) {
         for socket in self.receivers.iter().chain(&self.taps) {
             while socket.receive(false).is_some() {}
@@ -341,8 +343,8 @@ impl Sockets {
     }
 }
 
-/// Everything through one path; what differs from what is expected, in words. False where the
-/// path cannot express it.
+/// Runs a case in one path; returns the differences from the expected results, in words. `false` if
+/// the path cannot express it.
 pub(crate) fn run(
     path: &mut dyn DataPath,
     sockets: &Sockets,
@@ -405,7 +407,7 @@ fn pass(
             }
         }
     }
-    // On PREEMPT_RT what is too much may come a little later.
+    // On PREEMPT_RT surplus frames may come a little later.
     std::thread::sleep(Duration::from_millis(2));
     for (port, receiver) in sockets.receivers.iter().enumerate() {
         if let Some(more) = receiver.receive(false) {
@@ -426,7 +428,7 @@ fn compare(path: &mut dyn DataPath, expected: &Expected) -> Result<(), String> {
         let mut wanted = wanted.clone();
         if got.taken.is_none() {
             wanted.taken = None;
-            // can-gw has one number for both.
+            // can-gw has one counter for both.
             let [_, _, hops, too_long, _] = &mut wanted.stopped;
             if got.stopped[2] + got.stopped[3] == *hops + *too_long {
                 (*hops, *too_long) = (got.stopped[2], got.stopped[3]);

@@ -1,11 +1,11 @@
-//! From a case that fails to the least one that still does.
+//! Reduction of a failing case to the smallest one that still fails.
 
 use crate::case::{Arrival, Case};
 use crate::wire::frame;
 use frame::Kind;
 use route::{Action, Match, Mode, Modify, Route, Tri};
 
-/// The least case found, and what is wrong with it. Asks `wrong` at most `budget` times.
+/// Returns the smallest case found, and its error. Calls `wrong` at most `budget` times.
 pub(crate) fn least(
     mut case: Case,
     mut why: String,
@@ -27,11 +27,11 @@ pub(crate) fn least(
     }
 }
 
-/// Cases with less in them, those with much less first.
+/// Returns smaller cases, those that are much smaller first.
 fn candidates(case: &Case) -> Vec<Case> {
     let mut all = Vec::new();
     let count = case.arrivals.len();
-    // Frames first: the table can stay where it is for that.
+    // Frames first: the table can stay loaded for that.
     let mut part = count / 2;
     while part > 0 {
         for start in (0..count).step_by(part) {
@@ -172,7 +172,7 @@ mod tests {
     use proptest::strategy::{Strategy as _, ValueTree as _};
     use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-    /// "Wrong" are frames of four bytes and more that meet a route which changes something.
+    /// "Wrong" are frames of four bytes and more that match a route which changes something.
     #[test]
     fn what_is_left_is_what_it_needs() {
         let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);

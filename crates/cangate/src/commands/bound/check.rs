@@ -1,4 +1,4 @@
-//! `cangate bound --check`: what was measured, held against the bounds.
+//! `cangate bound --check`: a comparison of measured latencies with the bounds.
 
 use super::table::micros;
 use super::{Found, MISSED};
@@ -9,31 +9,31 @@ use probe::{Description, Record, Results};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// As many frames are named.
+/// The maximum number of frames that are named.
 const NAMED: usize = 5;
 
-/// What was held against what.
+/// The result of the comparison.
 pub(super) struct Checked {
-    /// The results' name.
+    /// The name of the results.
     pub(super) name: String,
-    /// How the results were made.
+    /// The description of how the results were made.
     pub(super) description: Description,
-    /// What was seen of each message, by its bus and its place there.
+    /// The frames of each message that were seen, by its bus and its index there.
     pub(super) seen: BTreeMap<(usize, usize), Seen>,
-    /// Frames that no message of the set can be.
+    /// The number of frames that belong to no message of the set.
     pub(super) strange: u64,
-    /// Frames of messages without a bound.
+    /// The number of frames of messages without a bound.
     pub(super) unbounded: u64,
     within: u64,
-    /// Frames above their bound, in words.
+    /// Descriptions of the frames above their bound.
     above: Vec<String>,
-    /// The greatest part of a bound that was seen.
+    /// The largest ratio of a latency to its bound.
     most: f64,
-    /// Why nothing could be held against anything, if so.
+    /// The reason if no frame could be compared with a bound.
     nothing: String,
 }
 
-/// What was seen of a message.
+/// The frames of a message that were seen.
 pub(super) struct Seen {
     /// The port that sent it.
     pub(super) port: String,
@@ -43,10 +43,11 @@ pub(super) struct Seen {
     pub(super) frames: Vec<(u64, Nanos, i64)>,
 }
 
-/// Each record's latency, from the end of frame in to the start of frame out, is at most what the
-/// gateway takes and what the frame can wait on its next bus.
+/// Compares each record's latency with its limit: from the end of frame in to the start of frame
+/// out, it is at most the gateway's time plus the longest time for which the frame can wait on its
+/// next bus.
 ///
-/// `ports` says how ports of the results are called in the gateway file.
+/// `ports` maps ports of the results to ports of the gateway file.
 pub(super) fn hold(
     all: &[Found<'_>],
     path: &Path,
@@ -73,7 +74,7 @@ pub(super) fn hold(
     Ok(checked)
 }
 
-/// Gives ports of the results the names of the gateway file.
+/// Renames ports of the results to the names of the gateway file.
 fn rename(results: &mut Results, ports: &[(String, String)]) -> Result<(), String> {
     for (name, port) in ports {
         let there = results.ports.join(", ");
@@ -84,7 +85,7 @@ fn rename(results: &mut Results, ports: &[(String, String)]) -> Result<(), Strin
     Ok(())
 }
 
-/// Why nothing could be held against anything.
+/// Returns the reason why no frame could be compared with a bound.
 fn nothing(all: &[Found<'_>], results: &Results) -> String {
     let gateway = all.iter().flat_map(|found| {
         let nodes = found.spec.nodes.iter().zip(&found.sends_on);
@@ -102,7 +103,7 @@ fn nothing(all: &[Found<'_>], results: &Results) -> String {
 }
 
 impl Checked {
-    /// What was found, in a sentence.
+    /// Describes the result in a sentence.
     pub(super) fn sentence(&self) -> String {
         format!(
             "{}: {} frames within their bounds, the nearest at {:.1} % of its own; {} above; {} that the set does \
@@ -117,7 +118,7 @@ impl Checked {
     }
 
     /// # Errors
-    /// A frame was above its bound, or none could be held against one.
+    /// A frame was above its bound, or no frame could be compared with one.
     pub(super) fn verdict(&self) -> Result<(), Failure> {
         let text = match self.above.len() {
             0 if self.within > 0 => return Ok(()),
@@ -158,7 +159,7 @@ impl Checked {
             frames: Vec::new(),
         });
         seen.frames.push((record.tag, outgoing.end, latency));
-        // A latency below 0 is an error of the stamps, and not above any bound.
+        // A latency below 0 is an error of the time stamps, and not above any bound.
         let seen = u64::try_from(latency).unwrap_or(0);
         if seen <= limit {
             self.within += 1;
@@ -184,7 +185,7 @@ fn id(id: CanId) -> String {
     }
 }
 
-/// The message that a port of the gateway sends with this ID: its bus, and its place there.
+/// Finds the message that a port of the gateway sends with this ID: its bus, and its index there.
 fn find(all: &[Found<'_>], port: &str, wanted: CanId) -> Option<(usize, usize)> {
     all.iter().enumerate().find_map(|(bus, found)| {
         let is = |message: &Message| {

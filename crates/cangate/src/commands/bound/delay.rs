@@ -1,4 +1,4 @@
-//! The gateway's own time: said, or the longest that was measured.
+//! The gateway's own time: given by the user, or the longest that was measured.
 
 use super::table::micros;
 use crate::cli::bound::Bound;
@@ -7,16 +7,16 @@ use frame::Nanos;
 use probe::{Results, Status};
 use std::path::Path;
 
-/// The most time that the gateway itself takes, and who says so.
+/// The longest time that the gateway itself takes, and its source.
 pub(super) struct Delay {
-    /// ns; `None`: nobody said, and it is taken to need none.
+    /// The time in ns; `None` if it was not given: then it is taken as 0.
     pub(super) ns: Option<Nanos>,
-    /// Where a measured one is from, as a sentence.
+    /// The source of a measured time, as a sentence.
     pub(super) from: Option<String>,
 }
 
 impl Delay {
-    /// As the options say it.
+    /// Reads the options.
     pub(super) fn of(args: &Bound) -> Result<Self, Failure> {
         let Some(path) = &args.gateway_delay_from else {
             return Ok(Self {
@@ -35,13 +35,13 @@ impl Delay {
         longest(&results).map_err(|why| Failure::input(format!("{}: {why}", path.display())))
     }
 
-    /// 0 where nobody said anything.
+    /// Returns the time, or 0 if it was not given.
     pub(super) fn or_none(&self) -> Nanos {
         self.ns.unwrap_or(0)
     }
 }
 
-/// Are these the same file?
+/// Returns whether both paths name the same file.
 fn same(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
@@ -49,8 +49,8 @@ fn same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// The longest latency of the results. It has in it what the frame waited for the bus on which it
-/// left, so that it is no less than the gateway's own time.
+/// Returns the longest latency of the results. It includes the time that the frame waited for the
+/// bus on which it left, so that it is not less than the gateway's own time.
 fn longest(results: &Results) -> Result<Delay, String> {
     let description = &results.description;
     if description.stamp == ping::results::STAMP {
@@ -66,7 +66,7 @@ fn longest(results: &Results) -> Result<Delay, String> {
         0 => String::new(),
         n => format!("; {n} more were lost"),
     };
-    // Below 0 only by the stamps' own error.
+    // Negative only because of the time stamps' own error.
     let ns = u64::try_from(most).unwrap_or(0);
     Ok(Delay {
         ns: Some(ns),
@@ -78,7 +78,7 @@ fn longest(results: &Results) -> Result<Delay, String> {
 }
 
 impl Delay {
-    /// For people.
+    /// Describes the time for people.
     pub(super) fn sentence(&self) -> String {
         match (self.ns, &self.from) {
             (Some(ns), None) => format!("The gateway itself takes at most {} µs.\n", micros(ns)),

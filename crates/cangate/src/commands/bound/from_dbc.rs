@@ -11,21 +11,22 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 use std::path::Path;
 
-/// No file is longer, bytes.
+/// The maximum length of a file, bytes.
 const MOST: u64 = 64 << 20;
 
-/// A message as the set has it.
+/// The entry of a message in the set.
 #[derive(Default)]
 struct Entry {
-    /// How often it comes, ns; `None` if nothing says it.
+    /// The period, ns; `None` if the file has none.
     period: Option<Nanos>,
-    /// Why it is left out; empty if it is not.
+    /// The reason why it is left out; empty if it is not.
     missing: String,
-    /// What has to be known of it, a comment each.
+    /// Remarks on it, one comment each.
     notes: Vec<String>,
 }
 
-/// The message set of a DBC, as text. What it leaves out is said on standard error, too.
+/// Returns the message set of a DBC, as text. Messages that it leaves out are reported on standard
+/// error, too.
 pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failure> {
     let name = match path == Path::new("-") {
         true => "standard input".to_owned(),
@@ -80,7 +81,7 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
     Ok(set(&name, &bus, rate, &database, &entries))
 }
 
-/// The bit rate that the file says.
+/// Returns the bit rate in the file.
 fn said(database: &Database) -> Result<BitRate, Failure> {
     let nominal = database
         .bitrate
@@ -91,7 +92,7 @@ fn said(database: &Database) -> Result<BitRate, Failure> {
     }
 }
 
-/// What TOML takes as a key without quotation marks.
+/// Removes the characters that a TOML key without quotation marks cannot have.
 fn bare(name: &str) -> String {
     let fits = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
     name.chars().filter(fits).collect()
@@ -139,7 +140,7 @@ fn entries(messages: &[DbcMessage]) -> Vec<Entry> {
     each.collect()
 }
 
-/// How often it comes.
+/// Determines the period of a message.
 fn when(message: &DbcMessage) -> Entry {
     let mut entry = Entry::default();
     let all = [message.cycle, message.fast, message.signal_cycle];
@@ -252,7 +253,7 @@ fn set(name: &str, bus: &str, rate: BitRate, database: &Database, entries: &[Ent
     text
 }
 
-/// The lines of a message in the set.
+/// Returns the lines of a message in the set.
 fn lines(message: &DbcMessage, entry: &Entry, id: &str) -> Vec<String> {
     let mut all = vec![
         "[[messages]]".to_owned(),

@@ -1,4 +1,4 @@
-//! `cangate bound --from-log`: a message set from what was seen.
+//! `cangate bound --from-log`: a message set from the frames of a log.
 
 use super::table::micros;
 use analysis::estimate::{Densest, Estimate, FEWEST, densest, estimate};
@@ -12,10 +12,10 @@ use std::io::Read;
 use std::num::NonZeroU8;
 use std::path::Path;
 
-/// A jitter up to this part of the period counts as a good fit.
+/// The jitter, as a part of the period, up to which a period counts as a good fit.
 const GOOD: f64 = 0.1;
 
-/// What was seen of an ID on an interface.
+/// The frames of an ID on an interface.
 #[derive(Default)]
 struct Seen {
     stamps: Vec<Nanos>,
@@ -25,17 +25,18 @@ struct Seen {
     brs: bool,
 }
 
-/// All that was seen, by interface and ID; frames that a set cannot have; lines that are no frames.
+/// The contents of a log: the frames by interface and ID, the number of frames that a set cannot
+/// have, and the number of lines that are not frames.
 #[derive(Default)]
 struct Log {
     seen: BTreeMap<(String, u32), Seen>,
     left_out: u64,
     bad: u64,
-    /// By the log's own words.
+    /// The number of frames that are missing according to the log itself.
     missing: u64,
 }
 
-/// The message set of a log, as text.
+/// Returns the message set of a log, as text.
 pub(super) fn set_of(path: &Path, rate: BitRate) -> Result<String, Failure> {
     let log = if path == Path::new("-") {
         read(LogReader::new(std::io::stdin(), "standard input"))?
@@ -51,8 +52,8 @@ pub(super) fn set_of(path: &Path, rate: BitRate) -> Result<String, Failure> {
     Ok(set(&log, rate))
 }
 
-/// `[nodes.PORT]` for each port of a gateway whose bus and mailboxes are given; `set` is what they
-/// are added to.
+/// Returns `[nodes.PORT]` for each port of a gateway whose bus and mailboxes are given; `set` is
+/// the set to which they are added.
 pub(super) fn nodes(
     mailboxes: &[(String, String, NonZeroU8)],
     set: &str,
@@ -105,7 +106,7 @@ fn read<R: Read>(mut reader: LogReader<R>) -> Result<Log, Failure> {
 
 impl Seen {
     fn add(&mut self, header: &Header, at: Nanos) {
-        // Stamps that go back are taken for the one before them, as `cangate demo` does.
+        // Time stamps that go back are replaced by the previous one, as `cangate demo` does.
         let at = self.stamps.last().map_or(at, |last| at.max(*last));
         self.stamps.push(at);
         self.len = self.len.max(header.len());
@@ -194,7 +195,7 @@ fn message(text: &mut String, interface: &str, id: CanId, seen: &Seen) {
     let _ = writeln!(text, "len = {}", seen.len);
 }
 
-/// In the longest unit that says it in whole numbers.
+/// Formats a time in the longest unit in which it is a whole number.
 pub(super) fn time(ns: Nanos) -> String {
     match ns {
         _ if ns.is_multiple_of(1_000_000) => format!("{}ms", ns / 1_000_000),
@@ -203,12 +204,12 @@ pub(super) fn time(ns: Nanos) -> String {
     }
 }
 
-/// The jitter as a part of the period.
+/// Returns the jitter as a part of the period.
 fn part(found: &Estimate) -> f64 {
     found.jitter as f64 / found.period as f64
 }
 
-/// How dense frames without a period are, as a comment.
+/// Describes the density of frames without a period, as a comment.
 fn density(curve: &Densest, stamps: &[Nanos]) -> String {
     let mut text = String::new();
     let all = || curve.distances.iter().zip(&curve.from).zip(2..);
@@ -235,7 +236,7 @@ fn density(curve: &Densest, stamps: &[Nanos]) -> String {
     text
 }
 
-/// How well it fits, as a comment.
+/// Describes how well the estimate fits, as a comment.
 fn fit(found: &Estimate) -> String {
     let part = part(found);
     let mut text = format!(

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 #[derive(Serialize)]
 pub(super) struct Report {
-    /// The most time that the gateway takes; absent without a gateway, and where none was given.
+    /// The longest time that the gateway takes; `null` without a gateway, and if none was given.
     gateway_delay_ns: Option<u64>,
-    /// Where a measured one is from, as a sentence.
+    /// The source of a measured time, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     gateway_delay_from: Option<String>,
     buses: Vec<Bus>,
-    /// What no route can send on, in sentences.
+    /// Messages that no route can send on, and the reasons, in sentences.
     left_out: Vec<String>,
 }
 
@@ -22,10 +22,10 @@ struct Bus {
     name: String,
     bitrate: u32,
     data_bitrate: Option<u32>,
-    /// The part of the bus that all messages take together; 1 is all of it.
+    /// The part of the bus's time that all messages take together; 1 is all of it.
     load: f64,
     error_distance_ns: Option<u64>,
-    /// Mean time between errors that come at random.
+    /// The mean time between random errors.
     random_errors_ns: Option<u64>,
     joins_ns: u64,
     nodes: Vec<Node>,
@@ -36,17 +36,17 @@ struct Bus {
 struct Node {
     name: String,
     mailboxes: Option<u8>,
-    /// The longest time in which a mailbox is filled; absent for none.
+    /// The longest time to fill a mailbox; absent if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     refill_ns: Option<u64>,
-    /// So many frames from one time that it takes so long to the next.
+    /// The minimum number of frames from one such refill to the next.
     #[serde(skip_serializing_if = "Option::is_none")]
     refill_every: Option<u32>,
-    /// `priority`, `covered` (mailboxes hold all that can wait) or `queue`.
+    /// `priority`, `covered` (the mailboxes hold all frames that can wait) or `queue`.
     service: &'static str,
-    /// The most frames in it at one time.
+    /// The maximum number of frames in it at one time.
     backlog: Option<u64>,
-    /// How many it can hold; only of a gateway's ports with a queue.
+    /// The number of frames that it can hold; only for a gateway's ports with a queue.
     room: Option<u64>,
     can_overflow: bool,
     /// Absent if none of its messages has an offset.
@@ -56,11 +56,11 @@ struct Node {
 
 #[derive(Serialize)]
 struct Offsets {
-    /// Messages with an offset.
+    /// The number of messages with an offset.
     given: usize,
-    /// Of these, how many were looked at in all phases; the others have any phase.
+    /// The number of these that were analysed in all phases; the others have any phase.
     in_all_phases: usize,
-    /// Whether the node's own frames were, too.
+    /// Whether the node's own frames were analysed in all phases, too.
     own_frames: bool,
 }
 
@@ -69,37 +69,38 @@ struct Message {
     id: String,
     name: String,
     node: String,
-    /// Without the intermission.
+    /// The number of bits without the intermission.
     bits: u32,
     data_phase_bits: u32,
     frame_ns: u64,
-    /// With a list of distances, the mean distance of the densest frames in the long run.
+    /// The period; with a list of distances, the mean distance of the densest frames in the long
+    /// run.
     period_ns: u64,
-    /// The least time that 2, 3 ... frames span; absent for a message with a period.
+    /// The minimum time that 2, 3 ... frames span; absent for a message with a period.
     #[serde(skip_serializing_if = "Option::is_none")]
     distances_ns: Option<Vec<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     offset_ns: Option<u64>,
     deadline_ns: u64,
-    /// Where a gateway has it from; absent for a bus's own message.
+    /// The origin of a message that a gateway sends on; `null` for a bus's own message.
     via: Option<String>,
-    /// Can the deadline be missed?
+    /// Whether the deadline can be missed.
     can_miss: bool,
-    /// How probable it is at most that errors at random make a frame late.
+    /// An upper bound on the probability that random errors make a frame late.
     miss_probability: Option<f64>,
     bound: Option<Parts>,
-    /// Why there is no bound.
+    /// The reason why there is no bound.
     no_bound: Option<String>,
 }
 
-/// The response is `before_ns` and the sum of the parts, less `since_ns`.
+/// The parts of a bound. The response is `before_ns` and the sum of the parts, less `since_ns`.
 #[derive(Serialize)]
 struct Parts {
-    /// From the event to the end of the frame.
+    /// The time from the event to the end of the frame.
     response_ns: u64,
-    /// The least time that it takes on the buses before; what it takes more there is jitter here.
+    /// The minimum time on the buses before; any longer time there is jitter here.
     before_ns: u64,
-    /// From the release to the end of the frame.
+    /// The time from the release to the end of the frame.
     latency_ns: u64,
     jitter_ns: u64,
     blocking_ns: u64,
@@ -110,7 +111,7 @@ struct Parts {
     errors_ns: u64,
     frame_ns: u64,
     since_ns: u64,
-    /// How many frames of the message come before it in the worst case.
+    /// The number of frames of the message that come before it in the worst case.
     instance: u64,
 }
 
@@ -208,7 +209,7 @@ fn parts(bound: &Bound, before: u64) -> Parts {
     }
 }
 
-/// Why there is no bound.
+/// Describes why there is no bound.
 pub(super) fn words(why: NoBound, found: &Found<'_>) -> String {
     match why {
         NoBound::Overload(load) => format!(

@@ -1,4 +1,4 @@
-//! `cangate bound --margin`: how much worse it may become.
+//! `cangate bound --margin`: how much the traffic and the buses may degrade.
 
 use super::routes::Connected;
 use super::{by_bus, can_miss};
@@ -7,23 +7,24 @@ use console::Failure;
 use frame::Nanos;
 use frame::wire::BitRate;
 
-/// Factors are looked for in thousandths, up to this one.
+/// The largest factor of the search, in thousandths.
 const MOST: u64 = 100_000;
 
-/// Errors are looked for from one each ten seconds on, down to one each 100 µs.
+/// The range of the search for errors: from one per ten seconds to one per 100 µs.
 const RAREST: Nanos = 10_000_000_000;
 const DENSEST: Nanos = 100_000;
 
-/// A unit of offsets must have as many nanoseconds to be divided into a shorter one: what is
-/// rounded is then below a thousandth, up to the greatest factor.
+/// The shortest unit of offsets that can be divided into a shorter one, ns: the rounding error is
+/// then below a thousandth, up to the largest factor.
 const SHORTEST_UNIT: Nanos = 100_000;
 
-/// What may change. Each figure was assessed itself: with it, no deadline can be missed and no
-/// queue can overflow.
+/// The margins. Each figure was itself assessed: with it, no deadline can be missed and no queue
+/// can overflow.
 pub(super) struct Margin {
-    /// So many thousandths as often may all messages come; `None` if there is no margin.
+    /// The factor, in thousandths, by which all messages may come more often; `None` if there is no
+    /// margin.
     pub(super) factor: Option<u64>,
-    /// All of it, in sentences that go on after "Margin:".
+    /// All margins, in sentences that continue after "Margin:".
     pub(super) sentences: Vec<String>,
 }
 
@@ -54,7 +55,7 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
         left / 10,
         left % 10
     ));
-    // In steps of a tenth of a millisecond, from rare to dense.
+    // By the number of errors in `RAREST`, from rare to dense.
     let step = RAREST / DENSEST;
     let with_errors = |n: u64| {
         let mut other = connected.clone();
@@ -81,7 +82,7 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
     })
 }
 
-/// The greatest number found from one that holds to the last, by halving.
+/// Returns the largest number found, from the first one (which holds) to the last, by bisection.
 fn most(
     first: u64,
     last: u64,
@@ -99,7 +100,8 @@ fn most(
     Ok(good)
 }
 
-/// With so many thousandths of all bit rates; `None` where there are none so low.
+/// Returns the network with all bit rates reduced to this many thousandths; `None` if there are no
+/// rates that low.
 fn slower(connected: &Connected, thousandths: u64) -> Option<Connected> {
     let mut other = connected.clone();
     let part = |rate: u32| u32::try_from(u64::from(rate) * thousandths / 1000).ok();
@@ -110,7 +112,7 @@ fn slower(connected: &Connected, thousandths: u64) -> Option<Connected> {
             None => None,
         };
         bus.rate = BitRate::new(part(old.nominal())?, data).ok()?;
-        // A bit time, where nothing else was said.
+        // A bit time, unless the set specifies another value.
         if bus.joins == BusSpec::bit(old) {
             bus.joins = BusSpec::bit(bus.rate);
         }
@@ -118,7 +120,7 @@ fn slower(connected: &Connected, thousandths: u64) -> Option<Connected> {
     Some(other)
 }
 
-/// With periods, distances and offsets divided by so many thousandths.
+/// Returns the network with periods, distances and offsets divided by this many thousandths.
 fn faster(connected: &Connected, factor: u64) -> Result<Connected, Failure> {
     let mut other = connected.clone();
     for bus in &mut other.network.buses {
@@ -126,7 +128,8 @@ fn faster(connected: &Connected, factor: u64) -> Result<Connected, Failure> {
         for message in &mut bus.messages {
             let old = message.arrival;
             let unit = units.get(message.node).copied().flatten();
-            // What shares a clock keeps its phases: all its times are as many of a shorter unit.
+            // Messages that share a clock keep their phases: all their times become the same
+            // multiples of a shorter unit.
             let timed = message.offset.zip(unit);
             message.offset = timed.map(|(offset, unit)| shorter(offset, unit, factor));
             message.arrival = match timed {
@@ -142,15 +145,15 @@ fn faster(connected: &Connected, factor: u64) -> Result<Connected, Failure> {
     Ok(other)
 }
 
-/// A multiple of this unit, divided by so many thousandths.
+/// Returns a multiple of this unit, divided by this many thousandths.
 fn shorter(time: Nanos, unit: Nanos, factor: u64) -> Nanos {
     let unit_of_it = u128::from(unit) * 1000 / u128::from(factor);
     let time = unit_of_it * u128::from(time / unit);
     Nanos::try_from(time).unwrap_or(Nanos::MAX)
 }
 
-/// Of what the periods and offsets of a node are multiples, ns; `None` if that is too short to be
-/// divided exactly enough. Its messages then have any phase, which is safe.
+/// Returns the unit of which the periods and offsets of a node are multiples, ns; `None` if it is
+/// too short to be divided exactly enough. Its messages then have any phase, which is safe.
 fn unit(bus: &BusSpec, node: usize) -> Option<Nanos> {
     let timed = bus.messages.iter().filter(|m| m.node == node);
     let times = timed.filter_map(|m| Some([m.offset?, m.arrival.period()]));
@@ -165,7 +168,7 @@ fn gcd(a: Nanos, b: Nanos) -> Nanos {
     }
 }
 
-/// Are all deadlines kept, and do all queues have room?
+/// Returns whether all deadlines are kept and no queue can overflow.
 fn holds(connected: &Connected, lengths: &mut Lengths) -> Result<bool, Failure> {
     let assessed = connected.network.assess(lengths).map_err(Failure::input)?;
     let all = by_bus(connected, &assessed);

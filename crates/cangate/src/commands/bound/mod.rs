@@ -1,4 +1,4 @@
-//! `cangate bound`: how long a frame can take at worst.
+//! `cangate bound`: the longest time that a frame can take.
 
 mod check;
 mod delay;
@@ -30,29 +30,29 @@ use from_dbc_left_out as from_dbc;
 use routes::Connected;
 use std::io::Write;
 
-/// The exit status where a deadline can be missed, or a message has no bound.
+/// The exit status if a deadline can be missed, or a message has no bound.
 const MISSED: u8 = 3;
 
-/// The bit rate of a log or a DBC, if nothing says another one.
+/// The bit rate of a log or a DBC, unless another one is given.
 const DEFAULT_BITRATE: &str = "500k";
 
-/// As many messages are named in an error.
+/// The maximum number of messages that are named in an error.
 const NAMED: usize = 5;
 
-/// A bus and what was found out about it.
+/// A bus and the results of its analysis.
 struct Found<'s> {
     spec: &'s BusSpec,
     compiled: &'s Compiled,
     assessment: &'s Assessment,
-    /// For each message, how long after its event it can be there at the earliest, ns.
+    /// For each message, the earliest time after its event at which it can be on this bus, ns.
     base: &'s [Nanos],
-    /// For each message that a gateway sends on: from where, and by which route.
+    /// For each message that a gateway sends on: its origin and the route.
     via: Vec<Option<String>>,
-    /// For each node that is a gateway's port with a queue, how many frames it can hold.
+    /// For each node that is a gateway's port with a queue, the number of frames that it can hold.
     room: Vec<Option<u64>>,
     /// For each node, whether it is a gateway's port that sends messages on.
     sends_on: Vec<bool>,
-    /// For each message, how probable it is at most that errors at random make a frame late.
+    /// For each message, an upper bound on the probability that random errors make a frame late.
     misses: Vec<Option<f64>>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
                 std::io::stdout().write_all(text.as_bytes())?;
                 return Ok(());
             }
-            // What a gateway would do with this traffic.
+            // The behaviour of a gateway with this traffic.
             let nodes = from_log::nodes(&args.mailboxes, &text)?;
             Source::new(
                 format!("the set of {}", log.display()),
@@ -230,13 +230,14 @@ fn by_bus<'s>(connected: &'s Connected, assessed: &'s NetworkFound) -> Vec<Found
     all
 }
 
-/// The deadlines of a bus's messages, ns.
+/// Returns the deadlines of a bus's messages, ns.
 fn deadlines(spec: &BusSpec) -> Vec<Nanos> {
     spec.messages.iter().map(|m| m.deadline).collect()
 }
 
 impl Found<'_> {
-    /// From the event to the end of frame on this bus, over all buses before it, ns.
+    /// Returns the time from the event to the end of frame on this bus, over all buses before it,
+    /// ns.
     fn response(&self, message: usize) -> Option<Nanos> {
         let bound = self.assessment.messages.get(message)?.bound.ok()?;
         Some(
@@ -246,7 +247,7 @@ impl Found<'_> {
         )
     }
 
-    /// Can the queue of this node overflow?
+    /// Returns whether the queue of this node can overflow.
     fn overflows(&self, node: usize) -> bool {
         let room = self.room.get(node).copied().flatten();
         let most = self
@@ -258,7 +259,7 @@ impl Found<'_> {
     }
 }
 
-/// Can the deadline of this message be missed?
+/// Returns whether the deadline of this message can be missed.
 fn can_miss(found: &Found<'_>, message: usize) -> bool {
     let deadline = found.spec.messages.get(message).map(|m| m.deadline);
     match (found.response(message), deadline) {
@@ -308,7 +309,7 @@ fn missed(all: &[Found<'_>]) -> Result<(), Failure> {
     })
 }
 
-/// A message's ID as candump prints it.
+/// Returns a message's ID as candump prints it.
 fn id(message: &Message) -> String {
     let id = message.shape.header().id();
     if id.is_eff() {
@@ -318,7 +319,7 @@ fn id(message: &Message) -> String {
     }
 }
 
-/// ID and name.
+/// Returns ID and name.
 fn label(message: &Message) -> String {
     let id = id(message);
     match message.name.as_str() {

@@ -1,4 +1,4 @@
-//! `cangate bound --report`: bounds, and beside them what was measured, as a page.
+//! `cangate bound --report`: bounds, with the measurements next to them, as a page.
 
 use super::check::{self, Checked};
 use super::delay::Delay;
@@ -14,7 +14,7 @@ use report::bound::{self, Data, FrameSeen};
 use report::file_name;
 use std::path::{Path, PathBuf};
 
-/// What there is to show.
+/// The data for the page.
 pub(super) struct Shown<'s> {
     pub(super) all: &'s [Found<'s>],
     pub(super) connected: &'s Connected,
@@ -27,7 +27,7 @@ pub(super) struct Shown<'s> {
     pub(super) gateway: Option<&'s Source>,
 }
 
-/// Writes the page into a folder, and gives its name.
+/// Writes the page into a folder, and returns its name.
 pub(super) fn write(dir: &Path, args: &Args, shown: &Shown<'_>) -> Result<PathBuf, Failure> {
     let buses = shown.all.iter().enumerate();
     let mut notes = Vec::new();
@@ -78,8 +78,8 @@ fn first_upper(words: &str) -> String {
     first.into_iter().flatten().chain(letters).collect()
 }
 
-/// The command that makes this page again. File names without their folders: a page is shown to
-/// others.
+/// Returns the command that makes this page again. File names are without their folders: a page is
+/// shown to others.
 fn command(args: &Args) -> String {
     let mut text = String::from("cangate bound");
     let mut file = |option: &str, path: Option<&PathBuf>| {
@@ -178,8 +178,9 @@ fn of_message(place: Place, found: &Found<'_>, shown: &Shown<'_>) -> Option<boun
     })
 }
 
-/// What is over on the next bus as jitter, from `base` on, is the way there: the bound on the bus
-/// before, and the gateway's time (`analysis::Network`).
+/// Returns the parts of a bound for the page. For a message that a gateway sends on, `base` and the
+/// jitter are the time to this bus: the bound on the bus before, and the gateway's time
+/// (`analysis::Network`).
 fn parts(parts: analysis::Parts, base: u64, hop: Option<&Hop>) -> bound::Parts {
     let until_here = base.saturating_add(parts.jitter);
     let gateway = hop.map_or(0, |hop| hop.delay.min(until_here));
@@ -205,7 +206,7 @@ fn seen(seen: &check::Seen) -> bound::Seen {
     let frame = |&(tag, end, latency): &(u64, u64, i64)| FrameSeen { tag, end, latency };
     let limit = i64::try_from(seen.limit).unwrap_or(i64::MAX);
     let latencies = seen.frames.iter().map(|(_, _, latency)| *latency);
-    // The first of several.
+    // The first of several equal ones.
     let worst = seen
         .frames
         .iter()
@@ -229,7 +230,7 @@ fn seen(seen: &check::Seen) -> bound::Seen {
 mod tests {
     use super::*;
 
-    /// However it is divided, it is the bound.
+    /// However the time is divided, the sum is the bound.
     #[test]
     fn the_way_here_is_the_bus_before_and_the_gateway() {
         let found = analysis::Parts {

@@ -1,4 +1,4 @@
-//! Where a gateway file sends the messages of a set.
+//! The messages of a set, followed through a gateway file to other buses.
 
 use super::{id, label};
 use analysis::set::MessageSet;
@@ -11,10 +11,10 @@ use port::embedded::BusSettings;
 use route::{Arrival, Forward, Mode, PayloadPattern, PortId, RouteId, Routes, Sink, Stop, Table};
 use std::num::NonZeroU8;
 
-/// More messages than this are a mistake of the routes.
+/// The maximum number of messages: more are a mistake of the routes.
 const MOST_MESSAGES: usize = 100_000;
 
-/// A set with all that a gateway sends on.
+/// A set with all messages that a gateway sends on.
 #[derive(Clone, Default)]
 pub(super) struct Connected {
     pub(super) network: Network,
@@ -22,11 +22,11 @@ pub(super) struct Connected {
     pub(super) routes: Vec<String>,
     /// Nodes with a queue of a known length.
     pub(super) queues: Vec<Room>,
-    /// What was left out, in sentences.
+    /// Messages that were left out, in sentences.
     pub(super) notes: Vec<String>,
 }
 
-/// How many frames a port of the gateway can hold, in buffers and queue.
+/// The number of frames that a port of the gateway can hold, in buffers and queue.
 #[derive(Clone, Copy)]
 pub(super) struct Room {
     pub(super) bus: usize,
@@ -41,7 +41,7 @@ struct Attached {
     node: usize,
 }
 
-/// A set without a gateway.
+/// Returns a set without a gateway.
 pub(super) fn alone(set: MessageSet) -> Connected {
     Connected {
         network: Network {
@@ -80,7 +80,7 @@ pub(super) fn connect(
     while let Some(place) = waiting.pop() {
         let message = all.network.buses[place.bus].messages[place.message].clone();
         for (port, attached) in (0_u16..).zip(&ports) {
-            // A node does not hear its own frames.
+            // A node does not receive its own frames.
             let Some(attached) = attached.filter(|a| a.bus == place.bus && a.node != message.node)
             else {
                 continue;
@@ -150,7 +150,7 @@ fn attach(all: &mut Connected, spec: &PortSpec) -> Result<Option<Attached>, Fail
     Ok(Some(Attached { bus, node }))
 }
 
-/// Adds a message that is sent on, if the next bus carries it.
+/// Adds a message that is sent on, if the next bus can carry it.
 fn add(
     all: &mut Connected,
     from: Place,
@@ -173,7 +173,7 @@ fn add(
     let new = Message {
         node: to.node,
         shape: sent.shape,
-        // The next bus has it when it has ended on this one, whatever its node's clock says.
+        // It reaches the next bus when it has ended on this one, whatever the clock of its node.
         offset: None,
         ..message.clone()
     };
@@ -218,15 +218,16 @@ struct Sent {
     route: RouteId,
     to: PortId,
     shape: Shape,
-    /// The route changes nothing.
+    /// Whether the route changes nothing.
     unchanged: bool,
 }
 
-/// The routing table, and one that takes all that it may take.
+/// The routing table, and one that takes all frames that the first may take.
 struct Tables<'r> {
     routes: &'r Routes,
     exact: Table,
-    /// Without conditions on payloads, and with each route that matches, whatever is before it.
+    /// The table without conditions on payloads, and with each route that matches, whatever routes
+    /// are before it.
     wide: Table,
 }
 
@@ -239,7 +240,7 @@ impl<'r> Tables<'r> {
         };
         let mut wide = routes.clone();
         for route in &mut wide.routes {
-            // What a limit drops today it may let pass tomorrow.
+            // A frame that a limit drops now may pass later.
             route.limit = None;
             route.matching.payload.clear();
         }
@@ -255,7 +256,7 @@ impl<'r> Tables<'r> {
         })
     }
 
-    /// All copies that can come of frames of this shape.
+    /// Returns all copies that frames of this shape can cause.
     fn follow(&self, shape: &Shape, from: PortId) -> Result<Vec<Sent>, Failure> {
         let frame = shape.example().map_err(Failure::run)?;
         let table = if shape.is_exact() {
@@ -317,7 +318,7 @@ impl Sink for Copies<'_> {
     }
 }
 
-/// What is known of a frame that a route has changed: all of it, if all of it was known before.
+/// Returns the shape of a frame that a route has changed: exact, if it was exact before.
 fn changed(frame: FrameRef<'_>, exact: bool) -> Option<Shape> {
     if exact {
         return Shape::exact(&frame::Frame::from_view(frame)?).ok();

@@ -105,7 +105,7 @@ fn nodes(text: &mut String, found: &Found<'_>) {
     }
 }
 
-/// How a node fills its mailboxes.
+/// Describes how a node fills its mailboxes.
 pub(super) fn filled(refill: Refill) -> String {
     let within = format!("up to {} µs to fill one", micros(refill.time));
     match refill.every {
@@ -114,7 +114,7 @@ pub(super) fn filled(refill: Refill) -> String {
     }
 }
 
-/// What was counted on of a node's offsets.
+/// Describes how a node's offsets were used in the analysis.
 fn clock(offsets: &Offsets) -> String {
     let Offsets { given, used, own } = *offsets;
     let messages = if given == 1 { "message" } else { "messages" };
@@ -134,7 +134,7 @@ fn clock(offsets: &Offsets) -> String {
     text
 }
 
-/// All messages of a bus, the highest priority first.
+/// Returns all messages of a bus, the highest priority first.
 pub(super) fn by_priority(found: &Found<'_>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..found.spec.messages.len()).collect();
     order.sort_by_key(|&i| found.spec.messages.get(i).map(field));
@@ -147,8 +147,8 @@ struct Column {
     cells: Vec<String>,
 }
 
-/// All messages by priority: bounds and what they consist of side by side where they fit, else one
-/// below the other. What no bound has a part of has no column.
+/// Formats all messages by priority: bounds and their parts side by side if they fit, otherwise one
+/// below the other. A part that no bound has gets no column.
 fn messages(found: &Found<'_>) -> String {
     let order = by_priority(found);
     let column = |head: &'static str, cell: &dyn Fn(usize) -> String| Column {
@@ -224,7 +224,7 @@ fn of_columns<'c>(columns: impl Iterator<Item = &'c Column>) -> comfy_table::Tab
     table
 }
 
-/// The time to spare, or that there may be none.
+/// Returns the time to spare, or that there may be none.
 fn slack(found: &Found<'_>, i: usize) -> String {
     let both = found.response(i).zip(found.spec.messages.get(i));
     match both {
@@ -234,7 +234,7 @@ fn slack(found: &Found<'_>, i: usize) -> String {
     }
 }
 
-/// A probability, rounded up.
+/// Formats a probability, rounded up.
 fn late(probability: Option<f64>) -> String {
     match probability {
         None => NOTHING.to_owned(),
@@ -242,7 +242,7 @@ fn late(probability: Option<f64>) -> String {
         Some(p) if p <= analysis::miss::LEAST_PROBABILITY => {
             format!("<{:e}", analysis::miss::LEAST_PROBABILITY)
         }
-        // Half of the last digit.
+        // Adds half of the last digit.
         Some(p) => format!("{:.1e}", p + 0.5 * 10_f64.powf(p.log10().floor() - 1.0)),
     }
 }
@@ -251,12 +251,12 @@ fn field(message: &Message) -> u64 {
     frame::wire::arbitration_key(message.shape.header())
 }
 
-/// What a bound can have parts of, besides the frame itself.
+/// The parts that a bound can have, in addition to the frame itself.
 const PARTS: [&str; 6] = ["jitter", "lower", "ahead", "pauses", "higher", "errors"];
 
 fn parts(bound: &Bound, before: u64) -> [String; PARTS.len()] {
     let p = bound.parts;
-    // What is ahead, less the time since the first of it was released.
+    // The frames ahead, less the time since the first of them was released.
     let ahead = if p.ahead >= p.since {
         dotted(p.ahead - p.since)
     } else {
@@ -272,7 +272,7 @@ fn parts(bound: &Bound, before: u64) -> [String; PARTS.len()] {
     ]
 }
 
-/// What comes by a gateway, and what it takes.
+/// Describes the gateway's time, and the messages that it cannot send on.
 pub(super) fn gateway(delay: &Delay, notes: &[String]) -> String {
     let mut text = delay.sentence();
     text.push_str("Of what it sends on, jitter is all the time until then, from the event on.\n");
@@ -304,10 +304,10 @@ fn no_bounds(text: &mut String, found: &Found<'_>) {
     }
 }
 
-/// What stands for 0.
+/// The symbol for 0.
 const NOTHING: &str = "·";
 
-/// Nanoseconds as µs; a dot for 0.
+/// Formats nanoseconds as µs; a dot for 0.
 fn dotted(ns: u64) -> String {
     if ns == 0 {
         NOTHING.to_owned()
@@ -316,7 +316,7 @@ fn dotted(ns: u64) -> String {
     }
 }
 
-/// Nanoseconds as µs, all digits that are there.
+/// Formats nanoseconds as µs, with all significant digits.
 pub(super) fn micros(ns: u64) -> String {
     let text = format!("{}.{:03}", ns / 1000, ns % 1000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

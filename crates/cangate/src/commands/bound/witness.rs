@@ -1,4 +1,4 @@
-//! `cangate bound --witness`: the worst case, shown.
+//! `cangate bound --witness`: a demonstration of the worst case.
 
 use super::routes::Connected;
 use super::table::micros;
@@ -10,10 +10,10 @@ use frame::{Frame, Nanos};
 use std::io::Write;
 use std::path::Path;
 
-/// The stamp of the first release: a second, so that a log does not begin at nothing.
+/// The time stamp of the first release: one second, so that a log does not start at zero.
 const START: Nanos = 1_000_000_000;
 
-/// What the search may take for a message whose bound no construction reaches, in simulated
+/// The effort of the search for a message whose bound no construction reaches, in simulated
 /// scenarios.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
@@ -21,7 +21,7 @@ pub(super) struct Effort {
     pub(super) seed: u64,
 }
 
-/// What is shown.
+/// The witness to show.
 struct Shown {
     releases: Vec<(Nanos, usize, Frame)>,
     words: String,
@@ -63,7 +63,7 @@ pub(super) fn run(
         built => {
             let searched = searched(connected, assessed, lengths, place, effort)?;
             match built {
-                // Both are witnesses; the nearer one is shown.
+                // Both are witnesses; the one nearer to the bound is shown.
                 Some((shown, left)) if left <= searched.1 => shown,
                 _ => searched.0,
             }
@@ -95,7 +95,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The critical instant, and what it lacks of the bound, ns.
+/// Returns the critical instant, and its difference to the bound, ns.
 fn constructed(
     found: &Found<'_>,
     bus: usize,
@@ -127,7 +127,7 @@ fn constructed(
     Ok(Some((Shown { releases, words }, left)))
 }
 
-/// The worst that a search finds, and what it lacks of the bound, ns.
+/// Returns the worst case that a search finds, and its difference to the bound, ns.
 fn searched(
     connected: &Connected,
     assessed: &NetworkFound,
@@ -193,7 +193,7 @@ fn write_log<'n>(
     written.map_err(|e| Failure::file("write", path, &e))
 }
 
-/// The bus of the message with this ID, or BUS:ID, and its place there.
+/// Finds the bus of the message with this ID, or BUS:ID, and its index there.
 fn find(all: &[Found<'_>], wanted: &str) -> Result<(usize, usize), Failure> {
     let (bus, number) = match wanted.rsplit_once(':') {
         Some((bus, number)) => (Some(bus), number),

@@ -74,8 +74,8 @@ fn failure(error: Error) -> Failure {
     }
 }
 
-/// The command that makes this run again. File names without their folders: a report is shown to
-/// others.
+/// Returns the command that repeats this run. File names are without their folders: a report is
+/// shown to others.
 fn command_line(args: &Demo) -> String {
     let mut text = String::from("cangate demo");
     if let Some(path) = &args.log {

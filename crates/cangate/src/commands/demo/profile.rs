@@ -3,14 +3,15 @@
 use probe::LatencyProfile;
 use std::fmt::Write;
 
-/// The longest bar, characters.
+/// The length of the longest bar, characters.
 const WIDTH: f64 = 48.0;
 
-/// At most so many rows.
+/// The maximum number of rows.
 const ROWS: i64 = 12;
 
-/// For growing latencies, how many frames had that latency or more; bars on a logarithmic scale,
-/// as in the papers' latency profile. Empty without frames.
+/// Draws, for increasing latencies, the number of frames with that latency or more: bars on a
+/// logarithmic scale, as in the papers' latency profile. Returns an empty text if there are no
+/// frames.
 pub(crate) fn bars(profile: &LatencyProfile) -> String {
     let Some(summary) = profile.summary() else {
         return String::new();
@@ -37,7 +38,8 @@ pub(crate) fn bars(profile: &LatencyProfile) -> String {
     }
 }
 
-/// The step between two rows, ns: 1, 2 or 5 times a power of ten of µs, so that [`ROWS`] suffice.
+/// Returns the step between two rows, ns: 1, 2 or 5 times a power of ten of µs, so that [`ROWS`]
+/// suffice.
 fn step(max: i64) -> i64 {
     let mut decade = 1_000;
     loop {

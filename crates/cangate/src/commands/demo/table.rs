@@ -7,7 +7,7 @@ use console::columns::{WIDTH, fitted, width, wrapped};
 use console::table::{number, row, table};
 use std::fmt::Write;
 
-/// The tables as text, at most [`WIDTH`] wide for up to a billion frames of a route.
+/// Renders the tables as text, at most [`WIDTH`] wide for up to a billion frames of a route.
 pub(crate) fn render(summary: &Summary) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}\n", wrapped(&summary.sentence));
@@ -23,14 +23,14 @@ pub(crate) fn render(summary: &Summary) -> String {
     text
 }
 
-/// Why frames of a route did not go out: the head of a column, and how many.
+/// A reason why frames of a route did not go out: the head of the column, and the number.
 type Reason = (&'static str, fn(&RouteLine) -> u64);
 
-/// So many counts of 10 digits fit a line beside a route's name.
+/// The maximum number of columns of 10 digits that fit on a line next to a route's name.
 const MOST_COLUMNS: usize = 5;
 
-/// Frames and latencies of each route: side by side where they fit, else one below the other.
-/// Reasons for which nothing was stopped have no column.
+/// Formats frames and latencies of each route: side by side if they fit, otherwise one below the
+/// other. Reasons for which no frame was stopped have no column.
 fn routes(all: &[RouteLine]) -> String {
     let reasons: [Reason; 7] = [
         ("rule", |r| r.dropped_by_rule),
@@ -61,7 +61,7 @@ fn routes(all: &[RouteLine]) -> String {
     }
     let mut tables = vec![fitted(of_routes(all, &counts, counted), &[0])];
     if width(&tables[0]) > WIDTH {
-        // Large counts in many columns: below one another, too.
+        // Many columns with large numbers are split into tables one below another, too.
         tables = (0..counts.len())
             .step_by(MOST_COLUMNS)
             .map(|first| {
@@ -125,7 +125,7 @@ fn buses(summary: &Summary) -> Table {
     table
 }
 
-/// What else is said, a paragraph each.
+/// Returns the further remarks, a paragraph each.
 fn words(summary: &Summary) -> Vec<String> {
     let mut text = vec![
         "Latency in µs of bus time: end of frame in to end of frame out, less the outgoing frame's \
@@ -192,12 +192,12 @@ fn words(summary: &Summary) -> Vec<String> {
     text
 }
 
-/// Nanoseconds as µs with one decimal.
+/// Formats nanoseconds as µs with one decimal.
 fn micros(ns: i64) -> String {
     decimal(ns as f64 / 1e3, 1)
 }
 
-/// With at most so many decimals, without trailing zeros.
+/// Formats a number with at most `places` decimals, without trailing zeros.
 fn decimal(value: f64, places: usize) -> String {
     let text = format!("{value:.places$}");
     if text.contains('.') {
@@ -245,7 +245,7 @@ mod tests {
         let short = routes(&[route("engine", 1_000)]);
         assert!(widest(&short) <= WIDTH, "{short}");
         assert_eq!(short.matches("route").count(), 1, "one table: {short}");
-        // Nothing was stopped by a rate.
+        // No frame was stopped by a rate limit.
         assert!(!short.contains("rate") && short.contains("full"), "{short}");
         let long =
             "diagnostics of the body and of the brakes, one after the other, for a very long time";
@@ -253,7 +253,7 @@ mod tests {
             for name in ["engine", long, &"x".repeat(120)] {
                 let text = routes(&[route(name, n), route("b", n)]);
                 assert!(widest(&text) <= WIDTH, "{text}");
-                // Nothing is cut.
+                // No name is truncated.
                 let letters = text.chars().filter(|c| *c == 'x').count();
                 assert!(!name.starts_with('x') || letters >= 120, "{text}");
             }

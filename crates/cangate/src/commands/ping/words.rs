@@ -1,4 +1,4 @@
-//! What `cangate ping` prints: the display, the figures, JSON.
+//! The output of `cangate ping`: the display, the statistics, JSON.
 
 use super::{DISPLAY, Outcome};
 use crate::cli::ping::Ping;
@@ -14,7 +14,7 @@ const QUANTILES: [u64; 3] = [500, 990, 999];
 /// The widest bar of a histogram, in characters.
 const BAR: u64 = 40;
 
-/// A line for each master, drawn again and again until all is through; on a terminal only.
+/// Draws a line for each master, repeatedly until all are done; only on a terminal.
 pub(super) fn display(
     args: &Ping,
     masters: &[(usize, Plan)],
@@ -40,7 +40,7 @@ pub(super) fn display(
             }
         }
         drawn = true;
-        // Nobody may be there to read it.
+        // The reader may be gone.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
     if drawn {
@@ -49,7 +49,7 @@ pub(super) fn display(
     }
 }
 
-/// A line as cyclictest's: thread, priority, interval, count, and µs.
+/// Formats a line like that of cyclictest: thread, priority, interval, count, and µs.
 fn line(args: &Ping, thread: usize, plan: &Plan, count: u64, figures: [u64; 4]) -> String {
     let [min, act, avg, max] = figures.map(|ns| format!("{:.1}", ns as f64 / 1e3));
     format!(
@@ -58,7 +58,7 @@ fn line(args: &Ping, thread: usize, plan: &Plan, count: u64, figures: [u64; 4]) 
     )
 }
 
-/// What is sent, in words.
+/// Describes the frames that are sent.
 pub(super) fn what(args: &Ping) -> String {
     let frames = &args.frames;
     let kind = match (frames.fd, frames.brs) {
@@ -77,7 +77,7 @@ pub(super) fn what(args: &Ping) -> String {
     format!("{masters}{} bytes{kind}, {when}", frames.payload)
 }
 
-/// The result for people.
+/// Returns the result for people.
 pub(super) fn text(args: &Ping, outcome: &Outcome) -> String {
     let mut text = String::new();
     let masters = || outcome.played.iter().filter(|one| one.part == Part::Master);
@@ -118,7 +118,7 @@ pub(super) fn text(args: &Ping, outcome: &Outcome) -> String {
     text
 }
 
-/// The table of round trips, and what is left of them without the bus.
+/// Returns the table of round trips, and the remaining time without the bus.
 fn figures(outcome: &Outcome) -> String {
     let mut lines = table(&["µs", "min", "p50", "p99", "p99.9", "max"]);
     let micros = |ns: u64| format!("{:.2}", ns as f64 / 1e3);
@@ -138,7 +138,7 @@ fn figures(outcome: &Outcome) -> String {
     format!("{lines}\n")
 }
 
-/// What became of everything, in one line.
+/// Returns the numbers of all fates, in one line.
 fn fates(one: &Played) -> String {
     let mut parts = match one.part {
         Part::Slave => vec![(one.answered.answered, "answered", true)],
@@ -174,7 +174,7 @@ fn fates(one: &Played) -> String {
     format!("{} {ids}: {}", one.name, parts.join(", "))
 }
 
-/// Bars of round trips.
+/// Draws a histogram of round trips.
 fn histogram(one: &Played, width: u64) -> String {
     let bins = one.trips.histogram(width * 1_000);
     let most = bins
@@ -194,7 +194,7 @@ fn histogram(one: &Played, width: u64) -> String {
     text
 }
 
-/// The result for programs.
+/// Returns the result for programs.
 pub(super) fn json(args: &Ping, outcome: &Outcome) -> Value {
     let quantiles = |one: &Played| {
         let found = one.trips.quantiles(QUANTILES);

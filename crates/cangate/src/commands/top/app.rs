@@ -1,23 +1,23 @@
-//! What the screen shows, and what keys do to it.
+//! The state of the screen, and the effect of keys on it.
 
 use crate::rates::{PortRate, Rate, Rates, RouteRate};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Ordering;
 
-/// The longest filter.
+/// The maximum length of the filter.
 const LONGEST_FILTER: usize = 40;
 
-/// By what rows are sorted. Numbers begin with the highest.
+/// The sort order of the rows. Numbers start with the highest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Sort {
-    /// As in the gateway file.
+    /// The order of the gateway file.
     #[default]
     File,
     Name,
-    /// Received by ports, taken by routes.
+    /// Frames received by ports, taken by routes.
     In,
     Out,
-    /// Errors of ports, frames that routes stopped.
+    /// Errors of ports, and frames that routes stopped.
     Errors,
     Lost,
 }
@@ -50,26 +50,26 @@ impl Sort {
     }
 }
 
-/// Which of the two tables is moved by the arrow keys.
+/// The table that the arrow keys move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Focus {
     Ports,
     Routes,
 }
 
-/// All that the screen shows.
+/// The state that the screen shows.
 pub(super) struct App {
     pub(super) socket: String,
     pub(super) color: bool,
-    /// `None` until the first rates are there.
+    /// The latest rates; `None` until the first ones have come.
     pub(super) rates: Option<Rates>,
     pub(super) sort: Sort,
     pub(super) reverse: bool,
     pub(super) filter: String,
-    /// The keys go into the filter.
+    /// Whether the keys go into the filter.
     pub(super) editing: bool,
     pub(super) paused: bool,
-    /// What the keys do is shown in place of the tables, until the next key.
+    /// Whether the help on the keys is shown in place of the tables, until the next key.
     pub(super) helps: bool,
     pub(super) focus: Focus,
     /// The first row shown, of ports and of routes.
@@ -93,7 +93,7 @@ impl App {
         }
     }
 
-    /// New rates have come. Is there something new to be seen?
+    /// Takes new rates. Returns whether the screen must be redrawn.
     pub(super) fn hear(&mut self, rates: Rates) -> bool {
         if self.paused && self.rates.is_some() {
             return false;
@@ -102,7 +102,7 @@ impl App {
         true
     }
 
-    /// A key was pressed. Is it the end?
+    /// Handles a key. Returns whether the program should end.
     pub(super) fn press(&mut self, key: KeyEvent) -> bool {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return matches!(key.code, KeyCode::Char('c' | 'd'));
@@ -160,7 +160,7 @@ impl App {
         self.first = [0; 2];
     }
 
-    /// The ports that pass the filter, in the order that was asked for.
+    /// Returns the ports that pass the filter, in the selected order.
     pub(super) fn ports(&self) -> Vec<&PortRate> {
         let all = self.rates.iter().flat_map(|rates| &rates.ports);
         let mut all: Vec<_> = all.filter(|row| self.passes(&row.name)).collect();
@@ -178,7 +178,7 @@ impl App {
         all
     }
 
-    /// The routes that pass the filter, in the order that was asked for.
+    /// Returns the routes that pass the filter, in the selected order.
     pub(super) fn routes(&self) -> Vec<&RouteRate> {
         let all = self.rates.iter().flat_map(|rates| &rates.routes);
         let mut all: Vec<_> = all.filter(|row| self.passes(&row.name)).collect();
@@ -201,7 +201,7 @@ impl App {
     }
 }
 
-/// The highest first; what is not known last.
+/// Compares two rates: the highest first, unknown ones last.
 fn highest(a: Rate, b: Rate) -> Ordering {
     let value = |rate: Rate| rate.unwrap_or(-1.0);
     value(b).total_cmp(&value(a))

@@ -20,10 +20,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-/// How long keys are waited for before the screen is looked after.
+/// The time to wait for keys before the screen is checked.
 const TURN: Duration = Duration::from_millis(50);
 
-/// What the gateway said, for the screen.
+/// A message to the screen about the gateway.
 enum News {
     Rates(Box<Rates>),
     Ended,
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Top, color: bool) -> Result<(), Failure> {
     }
     let (tell, news) = sync_channel(1);
     let (path, interval) = (socket.clone(), args.interval);
-    // It ends with the process, or when nobody listens any more.
+    // The thread ends with the process, or when the receiver is dropped.
     std::thread::spawn(move || ask(&path, first, interval, &tell));
     let mut terminal = ratatui::try_init()?;
     let mut app = App::new(socket.display().to_string(), color);
@@ -70,7 +70,7 @@ enum End {
     Gone,
 }
 
-/// Asks the gateway again and again, so that a slow answer holds up no key.
+/// Queries the gateway repeatedly, on its own thread, so that a slow answer does not delay keys.
 fn ask(socket: &Path, mut before: Stats, interval: Duration, tell: &SyncSender<News>) {
     let mut at = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! How the screen looks. It is the same for the same state: there is no clock here.
+//! The drawing of the screen. The same state gives the same screen: there is no clock here.
 
 use super::app::{App, Focus, Sort};
 use crate::rates::{PortRate, Rate, RouteRate, words};
@@ -10,16 +10,16 @@ use ratatui::widgets::{Cell, Paragraph, Row, Table};
 
 /// Width of a column of numbers.
 const NUMBER: u16 = 10;
-/// Width of the state of a port, or of where a route runs.
+/// Width of the column for the state of a port, or for the data path of a route.
 const WORD: u16 = 13;
-/// What a name has at least: on a narrow terminal, columns are left out for it.
+/// Minimum width of a name: on a narrow terminal, columns are left out for it.
 const NAME: u16 = 12;
 
-/// From this width on, the tables stand side by side, each as wide as a usual terminal.
+/// The width from which on the tables are side by side, each as wide as a usual terminal.
 const SIDE_BY_SIDE: u16 = 150;
-/// Columns between them.
+/// Number of character columns between them.
 const GAP: u16 = 4;
-/// Above this height of the room for the tables, each has a line with totals.
+/// The height of the area for the tables above which each table has a line with totals.
 const TOTALS: u16 = 9;
 
 pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
@@ -46,7 +46,7 @@ pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     frame.render_widget(route_table(app, lower.width, totals[1]), lower);
 }
 
-/// Where the tables of ports and of routes stand.
+/// Returns the areas for the tables of ports and of routes.
 fn places(area: Rect, ports: usize, routes: usize) -> (Rect, Rect) {
     if area.width >= SIDE_BY_SIDE {
         let half = Constraint::Fill(1);
@@ -56,7 +56,8 @@ fn places(area: Rect, ports: usize, routes: usize) -> (Rect, Rect) {
     }
     let room = usize::from(area.height.saturating_sub(1));
     let more = if area.height > TOTALS { 2 } else { 1 };
-    // Ports are few: they get what they need, up to half of the room, or all that routes leave.
+    // Ports are few: they get the lines that they need, up to half of the area, or all that routes
+    // leave.
     let for_ports = (ports + more).min((room / 2).max(room.saturating_sub(routes + more)));
     let [upper, _, lower] = Layout::vertical([
         Constraint::Length(u16::try_from(for_ports).unwrap_or(u16::MAX)),
@@ -67,7 +68,7 @@ fn places(area: Rect, ports: usize, routes: usize) -> (Rect, Rect) {
     (upper, lower)
 }
 
-/// What the keys do, in full.
+/// The full help on the keys.
 const HELP: &str = "\
 s         sort by the next column: file, name, in, out, errors and stopped, lost
 r         reverse the order
@@ -82,7 +83,7 @@ RECV, SENT: frames a second. ERRORS: errors of a port. STOPPED: frames that a ro
 took and did not send. LOST: frames that were lost, refused or not received for lack
 of room. WAITING: frames that a port holds now. ? is not known, · is none.";
 
-/// Nobody scrolls past the end.
+/// Limits scrolling to the end of the tables.
 fn keep_in_sight(app: &mut App, tables: [(usize, Rect); 2], totals: [bool; 2]) {
     let each = app.first.iter_mut().zip(tables).zip(totals);
     for ((first, (rows, area)), totals) in each {
@@ -118,7 +119,7 @@ fn summary(app: &App) -> Text<'static> {
     Text::from(vec![title, Line::from(line)])
 }
 
-/// What should not be seen without a look: red where there are colours, else bold.
+/// Returns the style for an alarm: red if there are colours, otherwise bold.
 fn alarm(app: &App, rings: bool) -> Style {
     match (rings, app.color) {
         (false, _) => Style::new(),
@@ -127,8 +128,8 @@ fn alarm(app: &App, rings: bool) -> Style {
     }
 }
 
-/// A table without the columns for which there is no room. `widths`: of all but the first column;
-/// `dispensable`: their places in the order in which they are left out.
+/// Returns a table without the columns that do not fit. `widths`: of all but the first column;
+/// `dispensable`: the indices of columns in the order in which they are left out.
 fn fitted(
     width: u16,
     head: Vec<Cell<'static>>,
@@ -180,14 +181,14 @@ fn fitted(
     }
 }
 
-/// The sum of the rates that are known; not known where none is.
+/// Returns the sum of the known rates; `None` if none is known.
 fn total(rates: impl Iterator<Item = Rate>) -> Rate {
     rates
         .flatten()
         .fold(None, |sum, rate| Some(sum.unwrap_or(0.0) + rate))
 }
 
-/// A head, with the column marked by which rows are sorted.
+/// Returns a head in which the column that sorts the rows is marked.
 fn header(app: &App, names: &[(&'static str, Option<Sort>)], focus: Focus) -> Vec<Cell<'static>> {
     let cells = names.iter().enumerate().map(|(i, (name, sort))| {
         let mut style = Style::new().add_modifier(Modifier::BOLD);
@@ -317,7 +318,7 @@ fn route_table(app: &App, width: u16, totals: bool) -> Table<'static> {
     )
 }
 
-/// What the keys do, as far as it fits.
+/// Returns the short help on the keys, as far as it fits.
 fn keys(app: &App, width: u16) -> Line<'static> {
     if app.editing {
         return Line::from(format!(

@@ -1,10 +1,10 @@
-//! The numbers of ports.
+//! The metrics of ports.
 
 use super::{answers, family, sample};
 use crate::metrics::text::{Family, Kind, Sample};
 use engine::{Fate, FaultCounters, PortCount, PortRow, PortState};
 
-/// A name, what it means, and where its number is.
+/// A name, the meaning, and a function that reads the number.
 type Counter = (&'static str, &'static str, fn(&PortCount) -> u64);
 
 const fn faults(faults: &FaultCounters) -> [(&'static str, u64); 4] {
@@ -16,7 +16,7 @@ const fn faults(faults: &FaultCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// The words of the fates, each with what it means.
+/// Returns the keys of the fates, each with its explanation.
 fn fates_in_words() -> String {
     let each = Fate::ALL.map(|fate| format!("{}: {}", fate.key(), fate.explanation()));
     each.join(" ")

@@ -54,7 +54,7 @@ fn reading(link: Link) -> Reading {
     Ok([link].into_iter().collect())
 }
 
-/// What is told where an interface counted 100 frames before, and `link` now.
+/// Returns the row of an interface that counted 100 frames before, and has the counters `link` now.
 fn told(first: &str, link: Link, snapshot: &Snapshot) -> InterfaceRow {
     let mut interfaces = watched(false);
     interfaces.begin_at(&reading(self::link(1, first, 100)), None);
@@ -68,10 +68,10 @@ fn what_the_interface_had_and_the_socket_did_not_get_was_not_asked_for() {
     let row = told("can", link(1, "can", 700), &counted(256, none, 50));
     assert_eq!((row.received, row.not_asked_for), (Some(600), Some(344)));
     assert_eq!(row.not_asked_for_unknown, None);
-    // A vcan has what this gateway sent on it, too.
+    // A vcan counts the frames that this gateway sent on it, too.
     let row = told("vcan", link(1, "vcan", 750), &counted(256, none, 50));
     assert_eq!(row.not_asked_for, Some(344));
-    // What was lost, unreadable or dropped on purpose was asked for.
+    // Frames that were lost, unreadable or dropped on purpose had been asked for.
     let mut rx = RxCounters {
         overrun: 10,
         malformed: 1,
@@ -81,7 +81,7 @@ fn what_the_interface_had_and_the_socket_did_not_get_was_not_asked_for() {
     rx.faults.duplicated = 2;
     let row = told("can", link(1, "can", 700), &counted(242, rx, 0));
     assert_eq!(row.not_asked_for, Some(344));
-    // Local programs' frames come to the socket and are none of the interface's.
+    // Frames of local programs come to the socket and are not counted by the interface.
     let rx = RxCounters { local: 20, ..none };
     let row = told("can", link(1, "can", 700), &counted(276, rx, 0));
     assert_eq!(row.not_asked_for, Some(344));
@@ -111,7 +111,8 @@ fn what_cannot_be_told_is_named() {
 fn a_port_that_stays_goes_on_counting_and_a_new_one_begins() {
     let mut interfaces = watched(false);
     interfaces.begin_at(&reading(link(1, "can", 100)), None);
-    // Nothing of this name is on the machine that runs the test: only what stays has a base.
+    // The machine that runs the test has no interface of this name: only a port that stays has a
+    // base.
     let mut next = watched(false);
     next.0[0].filtered = false;
     interfaces.replace(next, None);

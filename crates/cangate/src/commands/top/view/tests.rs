@@ -221,7 +221,7 @@ fn before_the_first_rates() {
     assert!(screen(&mut app, 80, 10).contains("measuring"));
 }
 
-/// Whatever the size of the terminal, it is drawn.
+/// The screen is drawn for every size of the terminal.
 #[test]
 fn every_size_is_drawn() {
     for width in (0..30).chain([40, 79, 80, 81, 250]) {
