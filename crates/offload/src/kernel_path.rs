@@ -120,7 +120,8 @@ pub trait Running: AsFd {
     /// As [`KernelPath::start`]; the previous routes stay in place.
     fn reload(&mut self, assignment: Assignment<'_>) -> Result<Report, Error>;
 
-    /// Must be called when the descriptor is readable. Returns `None` if nothing had changed.
+    /// Handles changes of interfaces. Call this when the descriptor is readable. Returns `None` if
+    /// nothing had changed.
     ///
     /// # Errors
     /// Errors of the kernel.

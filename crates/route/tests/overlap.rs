@@ -6,7 +6,7 @@ use cangate_route::*;
 use common::*;
 use std::collections::HashSet;
 
-/// Which routes took a frame, and which pairs of routes sent it to one port.
+/// Returns the routes that took a frame.
 fn taken(events: &[Event]) -> Vec<u32> {
     let taken = events.iter().filter_map(|event| match event {
         Event::Taken(route) => Some(*route),

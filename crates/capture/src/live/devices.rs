@@ -199,7 +199,7 @@ impl Devices {
         }
     }
 
-    /// At the end, reports the losses that no later frame has reported.
+    /// Reports, at the end, the losses that no later frame has reported.
     pub(super) fn tell_rest(&mut self, filling: &mut Filling) {
         for one in &mut self.all {
             let lost = std::mem::take(&mut one.untold) + std::mem::take(&mut one.overruns);

@@ -256,8 +256,8 @@ impl Ring {
         }
     }
 
-    /// Every frame that was let through was read or lost: the difference is the number of lost
-    /// frames.
+    /// Assigns losses to interfaces. Every frame that was let through was read or lost: the
+    /// difference is the number of lost frames.
     fn losses_by_interface(&mut self, filling: &mut Filling) {
         let Some(passed) = &self.passed else { return };
         let counts = &mut filling.counts;

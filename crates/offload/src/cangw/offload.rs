@@ -139,8 +139,8 @@ impl Offload {
         }
     }
 
-    /// Must be called when [`fd`](AsFd::as_fd) is readable: interfaces have appeared, disappeared,
-    /// or changed. Returns `None` if nothing had changed.
+    /// Handles changes of interfaces. Call this when [`fd`](AsFd::as_fd) is readable: interfaces
+    /// have appeared, disappeared, or changed. Returns `None` if nothing had changed.
     ///
     /// # Errors
     /// As [`reconcile`](Self::reconcile).

@@ -105,7 +105,7 @@ pub struct Meant {
 struct Names<'p> {
     /// Ports by name.
     ids: BTreeMap<&'p str, PortId>,
-    /// Returns the ports that an unknown name may refer to.
+    /// Function that returns the ports to which an unknown name may refer.
     meant: &'p dyn Fn(&str) -> Vec<Meant>,
 }
 

@@ -95,8 +95,8 @@ pub struct Need {
     /// The versions since which the stable series have it; the last one applies to all later
     /// versions.
     pub since: &'static [Version],
-    /// Returns the reason why a kernel without it, whose name is the argument, cannot accept the
-    /// rule.
+    /// Function that returns the reason why a kernel without it, whose name is the argument, cannot
+    /// accept the rule.
     pub why: fn(&str) -> String,
 }
 

@@ -199,7 +199,7 @@ impl CanGw for Modify {
         Ok(RulePart::Modification(at as u8))
     }
 
-    /// The result has a payload operand of the rule's full size.
+    /// Returns the form of a rule, with a payload operand of the rule's full size.
     fn for_rule(&self, fd: bool) -> Result<Option<Self>, String> {
         let mut modify = self.clone();
         if !fd {
@@ -253,8 +253,8 @@ impl CanGw for Modify {
         }
     }
 
-    /// The kernel ignores the operand of a part that is not modified. The operand is 0 there, so
-    /// that equal modifications give equal attributes.
+    /// Returns the attribute. The kernel ignores the operand of a part that is not modified. The
+    /// operand is 0 there, so that equal modifications give equal attributes.
     fn to_attribute(&self, fd: bool) -> Option<Attribute> {
         let mut parts = 0;
         for (set, part) in [
