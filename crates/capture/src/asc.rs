@@ -1,10 +1,11 @@
-//! Vector ASC: classic and FD frames; of error frames only that there was one; no XL frames.
+//! Vector ASC: classic and FD frames; of an error frame only the fact that there was one; no XL
+//! frames.
 //!
-//! Times count from the first frame's, down to the millisecond, which is the finest that the line
-//! `date` can say. They have six digits, as CANoe writes them, and nine where there are fractions
-//! of a microsecond. Dates are UTC. The interface `canN` is channel N + 1 where that is free, as
-//! SocketCAN's readers count; a comment names the interface of each channel, so that `logs` finds
-//! it again.
+//! Times count from that of the first frame, rounded down to the millisecond, which is the finest
+//! resolution of the line `date`. They have six digits, as CANoe writes them, and nine if there are
+//! fractions of a microsecond. Dates are UTC. The interface `canN` becomes channel N + 1 if that is
+//! free, as SocketCAN's readers count; a comment names the interface of each channel, so that
+//! `logs` can restore it.
 
 use crate::chunk::{Gap, Record};
 use chrono::{DateTime, Utc};
@@ -12,36 +13,36 @@ use frame::text::Direction;
 use frame::{FrameRef, Kind, Nanos, dlc};
 use std::io::Write as _;
 
-/// Channels that can be told apart: `logs` keeps so many names.
+/// Maximum number of channels that can be distinguished: `logs` keeps this many names.
 pub(crate) const CHANNELS: usize = 255;
 
-/// Of an FD line's flags: FDF (EDL), BRS, ESI.
+/// Bits of an FD line's flags: FDF (EDL), BRS, ESI.
 const FDF: u32 = 0x1000;
 const BRS: u32 = 0x2000;
 const ESI: u32 = 0x4000;
 
-/// Writes lines.
+/// Writer of lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asc {
-    /// Where times count from; nothing before the first frame of a file.
+    /// Origin of the times; `None` before the first frame of a file.
     start: Option<Nanos>,
-    /// Channels by the interfaces' places; 0: none yet.
+    /// Channels by the indexes of the interfaces; 0: none yet.
     channels: Vec<u16>,
     /// The file has no header yet.
     fresh: bool,
 }
 
-/// Where the times of a file count from whose first frame has this stamp.
+/// Returns the origin of the times of a file whose first frame has this stamp.
 pub(crate) const fn start(first: Nanos) -> Nanos {
     if first > i64::MAX as Nanos {
-        // After 2262: no date that readers know. Times count from 1970.
+        // After 2262 there is no date that readers can parse. Times count from 1970.
         return 0;
     }
     first - first % 1_000_000
 }
 
 impl Asc {
-    /// A file begins.
+    /// Starts a file.
     pub(crate) fn begin(&mut self) {
         *self = Self {
             fresh: true,
@@ -59,7 +60,7 @@ impl Asc {
             .unwrap_or_default()
             .format("%a %b %d %H:%M:%S%.3f %Y")
             .to_string();
-        // Into memory, which does not fail; so everywhere here.
+        // Writes into memory do not fail; this applies to all writes in this module.
         let _ = write!(
             out,
             "date {date}\nbase hex  timestamps absolute\ninternal events logged\n\
@@ -68,7 +69,7 @@ impl Asc {
         );
     }
 
-    /// The channel of an interface; a comment says its name when it is new.
+    /// Returns the channel of an interface; writes a comment with its name if it is new.
     fn channel(&mut self, place: u16, name: &str, out: &mut Vec<u8>) -> Option<u16> {
         let at = usize::from(place);
         if at >= self.channels.len() {
@@ -90,7 +91,7 @@ impl Asc {
         Some(channel)
     }
 
-    /// Adds a line; `false` where the bytes are no frame, or one that ASC does not have.
+    /// Adds a line; `false` if the bytes are not a frame, or a frame that ASC cannot express.
     pub(crate) fn frame(&mut self, record: &Record<'_>, name: &str, out: &mut Vec<u8>) -> bool {
         let Some(frame) = record.frame() else {
             return false;
@@ -111,7 +112,7 @@ impl Asc {
         true
     }
 
-    /// Adds a comment, which readers pass over.
+    /// Adds a comment, which readers ignore.
     pub(crate) fn gap(gap: &Gap, name: Option<&str>, out: &mut Vec<u8>) {
         let whose = name.map_or(String::new(), |name| format!(" of {name}"));
         let _ = writeln!(
@@ -122,10 +123,10 @@ impl Asc {
         );
     }
 
-    /// The file ends.
+    /// Ends the file.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
         if self.fresh {
-            // A file without a frame says what it is all the same.
+            // A file without a frame still gets the header that identifies its format.
             self.header(0, out);
         }
         out.extend_from_slice(b"End TriggerBlock\n");
@@ -145,7 +146,7 @@ fn one(frame: &FrameRef<'_>, channel: u16, direction: Option<Direction>, out: &m
     let (header, id) = (frame.header(), frame.header().id());
     let side = match direction {
         Some(Direction::Sent) => "Tx",
-        // There is no third word.
+        // ASC has no third word.
         Some(Direction::Received) | None => "Rx",
     };
     if id.is_err() {
@@ -167,7 +168,7 @@ fn one(frame: &FrameRef<'_>, channel: u16, direction: Option<Direction>, out: &m
             header.len()
         );
         bytes(frame.data(), out);
-        // Duration and length, which nobody has measured; flags, CRC, bit timings.
+        // Duration and length, which were not measured; flags, CRC, bit timings.
         let _ = write!(
             out,
             " {:>8} {:>4} {flags:>8X} {:>8} {:>8} {:>8} {:>8} {:>8}",

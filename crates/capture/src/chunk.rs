@@ -1,11 +1,11 @@
-//! Frames on their way from the reader to the writer.
+//! The container of frames between the reader and the writer.
 
 use frame::text::Direction;
 use frame::{FrameRef, Nanos};
 
-/// Bytes of memory of a full chunk.
+/// Number of bytes of memory of a full chunk.
 pub(crate) const CHUNK: usize = 1 << 18;
-/// Bytes before an entry's own: stamp, length, interface, kind, three unused.
+/// Number of bytes before an entry's own: stamp, length, interface, kind, three unused.
 const HEADER: usize = 16;
 
 const FRAME: u8 = 0;
@@ -16,18 +16,19 @@ const RECEIVED: u8 = 3;
 /// A frame that was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record<'a> {
-    /// Unix time, ns; the controller's own epoch where hardware stamps were asked for.
+    /// Unix time in ns; the controller's own epoch if hardware stamps were requested.
     pub stamp: Nanos,
-    /// Its interface or device, as a place in [`crate::Names`].
+    /// Its interface or device, as an index into [`crate::Names`].
     pub interface: u16,
-    /// Did this machine send it? `None`: nobody asked, or nobody knows.
+    /// Whether this machine sent or received it; `None` if the direction was not requested or is
+    /// unknown.
     pub direction: Option<Direction>,
     /// The kernel's frame structure.
     pub bytes: &'a [u8],
 }
 
 impl<'a> Record<'a> {
-    /// The frame; `None` where the bytes are none.
+    /// Returns the frame; `None` if the bytes are not a frame.
     #[inline]
     #[must_use]
     pub fn frame(&self) -> Option<FrameRef<'a>> {
@@ -35,10 +36,10 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Where frames were lost.
+/// The place where frames were lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Where {
-    /// The kernel's ring was full; the kernel does not say of which interface they were.
+    /// The kernel's ring was full; the kernel does not report to which interface they belonged.
     Ring,
     /// The queue to the writer was full.
     Queue,
@@ -46,12 +47,12 @@ pub enum Where {
     File,
     /// The queue of a character device was full, or its controller's own FIFO.
     Device,
-    /// Before the log was written that is converted now.
+    /// Before the log was written that is now being converted.
     Log,
 }
 
 impl Where {
-    /// In words, for a remark in a file.
+    /// Returns the place in words, for a remark in a file.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -69,15 +70,15 @@ impl Where {
 pub struct Gap {
     /// The last stamp before the loss was noticed.
     pub stamp: Nanos,
-    /// Whose frames they were; `None` where nobody can say.
+    /// The interface of the frames; `None` if it is unknown.
     pub interface: Option<u16>,
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
-    /// Where they were lost.
+    /// The place where they were lost.
     pub at: Where,
 }
 
-/// What stands in a chunk.
+/// An entry of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry<'a> {
     /// A frame.
@@ -86,8 +87,8 @@ pub enum Entry<'a> {
     Gap(Gap),
 }
 
-/// Some frames in their order, one behind the other in memory. It is used again and again, so that
-/// nothing is allocated for a frame.
+/// Some frames in their order, contiguous in memory. A chunk is reused, so that no memory is
+/// allocated for a frame.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Chunk {
     bytes: Vec<u8>,
@@ -95,7 +96,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// An empty one with room for a full one's entries.
+    /// Returns an empty chunk with room for the entries of a full one.
     #[must_use]
     pub fn with_room() -> Self {
         Self {
@@ -104,31 +105,31 @@ impl Chunk {
         }
     }
 
-    /// How many frames are in it.
+    /// Returns the number of frames in it.
     #[must_use]
     pub const fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// Bytes of memory that its entries take.
+    /// Returns the number of bytes of memory that its entries take.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Nothing in it?
+    /// Returns whether it has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Has room for one more frame of any kind?
+    /// Returns whether it has room for one more frame of any kind.
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.bytes.len() + HEADER + linux::can::layout::XL_SIZE <= CHUNK
     }
 
-    /// Forgets all entries; the memory stays.
+    /// Removes all entries; the memory is kept.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.frames = 0;
@@ -177,7 +178,7 @@ impl Chunk {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The entries, in the order in which they were added.
+    /// Returns the entries, in the order in which they were added.
     #[must_use]
     pub fn entries(&self) -> Entries<'_> {
         Entries(&self.bytes)

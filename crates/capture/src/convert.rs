@@ -1,4 +1,4 @@
-//! From a log of any format into a file of another one.
+//! Conversion of a log of any format into a file of another format.
 
 use crate::chunk::{Chunk, Gap, Record, Where};
 use crate::file::{FileError, Rotate};
@@ -12,44 +12,45 @@ use port::log::{BadLines, Format, InterfaceName, LogError, LogReader};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
-/// As many interfaces can be told apart.
+/// Maximum number of interfaces that can be distinguished.
 const MOST_INTERFACES: usize = u16::MAX as usize - 2;
 
-/// A conversion that is to be done.
+/// The settings of a conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Conversion<'a> {
-    /// Where frames are written to.
+    /// The output for the frames.
     pub output: &'a Output,
-    /// End at the first bad line, and at the first frame that cannot be written as it was.
+    /// End at the first bad line, and at the first frame that cannot be written unchanged.
     pub strict: bool,
 }
 
-/// Frames with the same shortfall.
+/// The frames with the same shortfall.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
-    /// The first of them: where it stands in the log, and the frame.
+    /// The first of them: its position in the log, and the frame.
     pub first: String,
 }
 
-/// What a conversion has done.
+/// The result of a conversion.
 #[derive(Clone, Debug)]
 pub struct Converted {
-    /// The format of what was read.
+    /// The format of the log that was read.
     pub from: Format,
-    /// What was written.
+    /// The counts of what was written.
     pub written: Done,
-    /// Parts of the log that are no frames.
+    /// Parts of the log that are not frames.
     pub bad: BadLines,
-    /// Frames that the log's own recorder lost, by its own words. The file says so, too.
+    /// Number of frames that the log's own recorder lost, as the log reports them. The file reports
+    /// them, too.
     pub missing: u64,
-    /// What the format that was written cannot say.
+    /// The losses of information that the output format caused.
     pub shortfalls: BTreeMap<Shortfall, Found>,
 }
 
 impl Converted {
-    /// Frames of the log that are not in the file.
+    /// Returns the number of frames of the log that are not in the file.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         let all = self.shortfalls.iter().filter(|(s, _)| s.is_left_out());
@@ -57,43 +58,45 @@ impl Converted {
     }
 }
 
-/// Why a conversion came to nothing.
+/// The reason why a conversion failed.
 #[derive(thiserror::Error, Debug)]
 pub enum ConvertError {
-    /// The log is none, cannot be read to its end, or has a bad line where there may be none.
+    /// The input is not a log, cannot be read to its end, or has a bad line although none is
+    /// allowed.
     #[error(transparent)]
     Log(LogError),
-    /// The file cannot be begun.
+    /// The file cannot be created.
     #[error(transparent)]
     File(FileError),
-    /// The file cannot be written on.
+    /// Writing the file failed.
     #[error("cannot write {name}: {why}")]
     Write {
         /// Its name.
         name: String,
-        /// Whether whoever read it is gone, and the like.
+        /// The kind of the error, for example that the reader of a pipe has closed it.
         kind: Option<io::ErrorKind>,
-        /// What the system said.
+        /// The system's error.
         why: String,
     },
-    /// A frame that cannot be written as it was, where all must be.
+    /// A frame cannot be written unchanged, although all frames must be.
     #[error("{first}: such frames would be {shortfall}")]
     Shortfall {
-        /// Where it stands, and the frame.
+        /// Its position in the log, and the frame.
         first: String,
-        /// What cannot be said.
+        /// The part of the frame that cannot be written.
         shortfall: Shortfall,
     },
-    /// More interfaces than can be told apart.
+    /// More interfaces than can be distinguished.
     #[error("more than {MOST_INTERFACES} interfaces: is this a log?")]
     Interfaces,
 }
 
-/// Writes the frames of a log into a file. The log's format is found out before the file is made.
-/// What the file's format cannot say of a frame is counted in [`Converted::shortfalls`].
+/// Writes the frames of a log into a file. The log's format is determined before the file is
+/// created. Frames that the file's format cannot express completely are counted in
+/// [`Converted::shortfalls`].
 ///
 /// # Errors
-/// [`ConvertError`]; the file has then what was written before.
+/// [`ConvertError`]; the file then contains what was written before.
 pub fn convert<R: Read>(
     mut reader: LogReader<R>,
     conversion: &Conversion<'_>,
@@ -115,14 +118,14 @@ pub fn convert<R: Read>(
                 break;
             }
             Ok(Some(logged)) => logged,
-            // It is counted by the reader.
+            // The reader counts it.
             Err(LogError::Bad { .. }) if !conversion.strict => continue,
             Err(error) => return Err(ConvertError::Log(error)),
         };
         last = logged.ns;
         missing += losses(&mut reader, &mut places, last, &mut chunk)?;
         let view = frame.view();
-        // The longest frame of all fits.
+        // The buffer is large enough for the longest frame.
         let len = encode(view, &mut bytes).unwrap_or_default();
         let record = Record {
             stamp: logged.ns,
@@ -171,7 +174,8 @@ pub fn convert<R: Read>(
     })
 }
 
-/// What is missing before the next entry, by the log's own words; how many frames.
+/// Adds the losses before the next entry, as the log reports them, and returns the number of
+/// frames.
 fn losses<R: Read>(
     reader: &mut LogReader<R>,
     places: &mut Places,
@@ -201,7 +205,7 @@ fn take(recorder: &mut Recorder, chunk: &mut Chunk, output: &Output) -> Result<(
     check(recorder, output)
 }
 
-/// A conversion has no sense in going on where a recording has.
+/// Returns an error for failures after which a recording would continue, but a conversion must not.
 fn check(recorder: &mut Recorder, output: &Output) -> Result<(), ConvertError> {
     let failed = recorder
         .take_remarks()
@@ -214,7 +218,7 @@ fn check(recorder: &mut Recorder, output: &Output) -> Result<(), ConvertError> {
     let missing: u64 = done.no_frames.iter().chain(&done.lost).sum();
     match failed {
         None if missing == 0 => Ok(()),
-        // No shortfall said so before: what is missing is said all the same.
+        // No shortfall has been found before: the missing frames must be reported anyway.
         None => Err(ConvertError::Write {
             name: output.path.display().to_string(),
             kind: None,
@@ -228,7 +232,7 @@ fn check(recorder: &mut Recorder, output: &Output) -> Result<(), ConvertError> {
     }
 }
 
-/// The places of interfaces in [`Names`].
+/// The indexes of interfaces in [`Names`].
 #[derive(Default)]
 struct Places {
     names: Names,

@@ -1,41 +1,43 @@
-//! What became of every frame.
+//! Counters for the outcome of every frame.
 
 use serde::Serialize;
 
-/// What became of the frames of an interface or a character device.
+/// The outcome of the frames of an interface or a character device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct InterfaceCounts {
-    /// Frames that the kernel or the device's driver handed over.
+    /// Frames that the kernel or the device's driver delivered.
     pub received: u64,
-    /// Of these: bytes of payload.
+    /// Bytes of payload of the received frames.
     pub payload_bytes: u64,
-    /// Besides: frames for which the kernel's ring had no room. `None` where nobody knows of which
-    /// interface they were: they are in [`Counts::lost_ring`] only.
+    /// Frames, in addition to `received`, for which the kernel's ring had no room. `None` if their
+    /// interface is unknown: then they are only in [`Counts::lost_ring`].
     pub lost_ring: Option<u64>,
-    /// Besides: frames for which a character device's queue had no room; and how often its
-    /// controller's own FIFO had none, which is at least one frame each. 0 for interfaces.
+    /// Losses, in addition to `received`, in a character device: frames for which its queue had no
+    /// room, and the number of overruns of its controller's own FIFO, each of which is at least one
+    /// frame. 0 for interfaces.
     pub lost_device: u64,
-    /// Of these: frames for which the queue to the file had no room.
+    /// Received frames for which the queue to the file had no room.
     pub lost_queue: u64,
-    /// Of these: frames that could not be written.
+    /// Received frames that could not be written.
     pub lost_file: u64,
-    /// Of these: what has no CAN frame's form; it is written nowhere.
+    /// Received data that does not have the form of a CAN frame; it is not written to any file.
     pub no_frames: u64,
 }
 
-/// What became of every frame that passed the filter.
+/// The outcome of every frame that passed the filter.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Counts {
-    /// By the interfaces' places in [`crate::Names`].
+    /// By the index of the interface in [`crate::Names`].
     pub interfaces: Vec<InterfaceCounts>,
-    /// Frames for which the kernel's ring had no room. All interfaces together.
+    /// Frames for which the kernel's ring had no room, of all interfaces together.
     pub lost_ring: u64,
-    /// Frames that the kernel announced and that were not in the ring whole; queues of devices that
-    /// cannot be.
+    /// Frames that the kernel announced and that were not complete in the ring, and impossible
+    /// states of the queues of devices.
     pub malformed: u64,
-    /// Frames that the kernel says it put into the ring, as soon as all of it has been read.
+    /// Frames that the kernel reports to have put into the ring, valid as soon as all of it has
+    /// been read.
     pub passed: u64,
-    /// Of the received frames: those of which it was asked who sent them, and nobody knows.
+    /// Received frames whose direction was requested but is unknown.
     pub no_direction: u64,
 }
 
@@ -46,19 +48,20 @@ impl Counts {
             self.interfaces
                 .resize(place + 1, InterfaceCounts::default());
         }
-        // The last one stands for all that are too many; there is at least one.
+        // The last counter is shared by all interfaces beyond the maximum; there is at least one.
         let last = self.interfaces.len() - 1;
         #[expect(clippy::indexing_slicing, reason = "the vector was made long enough")]
         &mut self.interfaces[place.min(last)]
     }
 
-    /// Frames that the kernel handed over.
+    /// Returns the number of frames that the kernel delivered.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.interfaces.iter().map(|i| i.received).sum()
     }
 
-    /// Frames that are missing in the record, wherever they were lost.
+    /// Returns the number of frames that are missing in the record, regardless of the place of the
+    /// loss.
     #[must_use]
     pub fn lost(&self) -> u64 {
         let here = self
@@ -68,7 +71,7 @@ impl Counts {
         here.sum::<u64>() + self.lost_ring + self.malformed
     }
 
-    /// Frames that were recorded; with a trigger, those that were in memory.
+    /// Returns the number of frames that were recorded; with a trigger, those that were in memory.
     #[must_use]
     pub fn recorded(&self) -> u64 {
         let all = self.interfaces.iter();

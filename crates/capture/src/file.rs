@@ -1,4 +1,4 @@
-//! Files that are written, exchanged and never left half.
+//! Output files, which are rotated and never left incomplete.
 
 use crate::form::Output;
 use port::log::OldFiles;
@@ -8,26 +8,27 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// When a record goes on in a new file, and how many old ones are kept.
+/// The conditions under which a record continues in a new file, and the number of old files that
+/// are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rotate {
-    /// A file has about so many bytes, as they are on the disk.
+    /// Approximate maximum size of a file on the disk, in bytes.
     pub size: Option<u64>,
-    /// A file is written for so long.
+    /// Time after which the next file begins.
     pub every: Option<Duration>,
-    /// So many old files are kept, those written last; `None`: all.
+    /// Number of old files that are kept, the most recently written ones; `None`: all.
     pub keep: Option<u32>,
 }
 
-/// A file that cannot be begun.
+/// Error: a file cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}{hint}", path = .path.display())]
 pub struct FileError {
     /// Its name.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     pub source: io::Error,
-    /// What to do.
+    /// The remedy.
     hint: &'static str,
 }
 
@@ -47,23 +48,23 @@ impl FileError {
     }
 }
 
-/// The place that bytes go to.
+/// The destination of the bytes.
 #[derive(Debug)]
 pub(crate) struct Target {
     place: Place,
-    /// Bytes of whole pieces.
+    /// Number of bytes of complete pieces.
     body: u64,
-    /// What stands behind them.
+    /// The bytes after the complete pieces.
     tail: Vec<u8>,
 }
 
 #[derive(Debug)]
 enum Place {
     Stream(io::Stdout),
-    /// A device or a pipe, which has no place to come back to.
+    /// A device or a pipe, in which seeking is impossible.
     Special(File),
     Regular(File, OldFiles),
-    /// A file of its own for each trigger; none at the moment.
+    /// One file for each trigger; `None` while no file is open.
     Numbered(Option<File>, OldFiles),
 }
 
@@ -74,7 +75,7 @@ fn options() -> OpenOptions {
 }
 
 impl Target {
-    /// Begins a record. A file of this name that is there already becomes an old one.
+    /// Begins a record. An existing file of this name becomes an old file.
     pub(crate) fn open(output: &Output, keep: Option<u32>) -> Result<Self, FileError> {
         let path = &output.path;
         let fail = |source| FileError::of(path, source);
@@ -102,12 +103,12 @@ impl Target {
         Ok(Self::at(Place::Regular(file, old)))
     }
 
-    /// A file for each trigger; the first begins later.
+    /// Begins a record with one file for each trigger; the first file begins later.
     pub(crate) fn numbered(output: &Output, keep: Option<u32>) -> Result<Self, FileError> {
         let fail = |source| FileError::of(&output.path, source);
         let old = OldFiles::find(output.path.clone(), &output.ending, keep).map_err(fail)?;
         let (trial, _) = old.next();
-        // Better now than at the first trigger.
+        // An error is better reported now than at the first trigger.
         options()
             .open(&trial)
             .and_then(|_| std::fs::remove_file(&trial))
@@ -123,20 +124,20 @@ impl Target {
         }
     }
 
-    /// A file that has no name of its own.
+    /// Returns a target for a file that has no name of its own.
     #[cfg(test)]
     pub(crate) fn of_file(file: File) -> Self {
         let old = OldFiles::find(PathBuf::from("no-such-record"), "", None).unwrap();
         Self::at(Place::Numbered(Some(file), old))
     }
 
-    /// Bytes in the present file.
+    /// Returns the number of bytes in the present file.
     pub(crate) fn len(&self) -> u64 {
         self.body + self.tail.len() as u64
     }
 
-    /// Is the present file no longer where the record is to be, because another program has removed
-    /// it or moved it away?
+    /// Returns whether the present file is no longer at the path of the record, because another
+    /// program has removed or moved it.
     pub(crate) fn is_gone(&self) -> bool {
         let Place::Regular(file, old) = &self.place else {
             return false;
@@ -149,12 +150,12 @@ impl Target {
         }
     }
 
-    /// Can the record go on in another file?
+    /// Returns whether the record can continue in another file.
     pub(crate) const fn rotates(&self) -> bool {
         matches!(self.place, Place::Regular(..))
     }
 
-    /// Adds a piece, and exchanges what stands at the end. If that fails, the file is as before.
+    /// Adds a piece, and replaces the bytes after it. If that fails, the file stays as before.
     pub(crate) fn put(&mut self, bytes: &[u8], tail: Vec<u8>) -> io::Result<()> {
         let done = match &mut self.place {
             Place::Stream(stdout) => stdout.write_all(bytes).and_then(|()| stdout.flush()),
@@ -165,7 +166,8 @@ impl Target {
                     .write_all_at(bytes, self.body)
                     .and_then(|()| file.write_all_at(&tail, end))
                     .and_then(|()| {
-                        // A footer is hardly ever shorter than the one before it, with its group.
+                        // A footer is hardly ever shorter than the previous one, together with its
+                        // row group.
                         let shorter =
                             end + (tail.len() as u64) < self.body + self.tail.len() as u64;
                         if shorter {
@@ -175,7 +177,7 @@ impl Target {
                         }
                     });
                 if done.is_err() {
-                    // What had been whole stays whole, as far as the disk lets it.
+                    // Restore the complete pieces and their tail, as far as the disk allows it.
                     let _ = file.write_all_at(&self.tail, self.body);
                     let _ = file.set_len(self.body + self.tail.len() as u64);
                 }
@@ -189,7 +191,7 @@ impl Target {
         Ok(())
     }
 
-    /// The present file is complete; the next one begins, empty. Gives the name of the old one.
+    /// Closes the present file and begins the next one, empty. Returns the name of the old file.
     pub(crate) fn exchange(&mut self) -> io::Result<Option<PathBuf>> {
         let old = match &mut self.place {
             Place::Regular(file, old) => {
@@ -207,7 +209,7 @@ impl Target {
         Ok(old)
     }
 
-    /// Empties the present file, of which nothing is of use.
+    /// Empties the present file, which contains nothing useful.
     pub(crate) fn empty(&mut self) -> io::Result<()> {
         self.body = 0;
         self.tail.clear();
@@ -217,7 +219,7 @@ impl Target {
         }
     }
 
-    /// Begins the file of a trigger; gives its name.
+    /// Begins the file of a trigger and returns its name.
     pub(crate) fn begin_numbered(&mut self) -> Result<PathBuf, FileError> {
         let Place::Numbered(present, old) = &mut self.place else {
             return Ok(PathBuf::new());
@@ -251,7 +253,7 @@ mod tests {
         target.put(b"three", Vec::new()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"three");
         drop(target);
-        // A new record keeps what is there.
+        // A new record keeps the existing files.
         let target = Target::open(&output, None).unwrap();
         assert_eq!(target.len(), 0);
         assert_eq!(

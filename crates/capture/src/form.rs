@@ -1,4 +1,4 @@
-//! In which form frames are written, and how a file's name says it.
+//! The file formats for frames, and their selection by a file's name.
 
 use crate::asc::Asc;
 use crate::chunk::{Gap, Record};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// In which form frames are written.
+/// The format in which frames are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// candump's log format, `.log`.
@@ -25,7 +25,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Collected frames are written at least so often.
+    /// Returns the maximum time after which collected frames are written.
     #[must_use]
     pub const fn flush_every(self) -> Duration {
         match self {
@@ -35,40 +35,40 @@ impl Form {
     }
 }
 
-/// Where frames are written to.
+/// The output of a record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Output {
     /// The file; `-` is standard output.
     pub path: PathBuf,
-    /// In which form.
+    /// The format of the file.
     pub form: Form,
-    /// How it is compressed.
+    /// The compression of the file.
     pub packing: Packing,
-    /// candump's log has nine digits behind the point in place of six.
+    /// candump's log has nine digits after the decimal point instead of six.
     pub nanos: bool,
-    /// The end of the name, which stays behind a number.
+    /// The end of the name, which follows the number of a file.
     pub(crate) ending: String,
 }
 
-/// A name that does not say the form, or a form that cannot be.
+/// Error: a name that does not determine the format, or a format that cannot be written.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FormError {
-    /// The name says nothing.
+    /// The name does not determine the format.
     #[error(
         "{0}: the name says no format: end it in .log, .asc, .pcapng or .parquet (.gz or .zst behind \
          the first three compresses), or name the format"
     )]
     Unknown(String),
-    /// Parquet is compressed inside.
+    /// Parquet has its own compression.
     #[error("{0}: Parquet is compressed by itself: leave out {1}")]
     Packed(String, &'static str),
-    /// This program writes no Parquet.
+    /// This program cannot write Parquet.
     #[error(
         "{0}: Parquet is not in this build: this program was built without the feature `parquet`; write \
          log, asc or pcapng"
     )]
     NotBuilt(String),
-    /// Parquet cannot go there.
+    /// Parquet cannot be written to this output.
     #[error(
         "Parquet cannot be written to standard output, which has no place to come back to: name a \
          file, or write log, asc or pcapng"
@@ -77,7 +77,7 @@ pub enum FormError {
 }
 
 impl Output {
-    /// What a name says; `form` wins over its ending.
+    /// Returns the output for a name; `form` takes precedence over its ending.
     ///
     /// # Errors
     /// [`FormError`]
@@ -122,14 +122,14 @@ impl Output {
         Ok(output)
     }
 
-    /// Is it standard output?
+    /// Returns whether it is standard output.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.path == Path::new("-")
     }
 }
 
-/// Frames in one of the forms, as bytes of a file.
+/// A formatter: writes frames in one of the formats, as bytes of a file.
 pub(crate) enum Format {
     Text(Text),
     Asc(Asc),
@@ -147,7 +147,7 @@ impl Format {
         })
     }
 
-    /// A file begins.
+    /// Begins a file.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         match self {
             Self::Text(_) => {}
@@ -157,7 +157,7 @@ impl Format {
         }
     }
 
-    /// Adds a frame; `false` where its bytes are none.
+    /// Adds a frame; `false` if its bytes are not a frame.
     #[inline]
     pub(crate) fn frame(
         &mut self,
@@ -184,7 +184,7 @@ impl Format {
         }
     }
 
-    /// Must what was collected be written?
+    /// Returns whether the collected frames must be written.
     pub(crate) fn is_full(&self, out: &[u8]) -> bool {
         match self {
             Self::Text(_) | Self::Asc(_) | Self::Pcapng(_) => out.len() >= 1 << 18,
@@ -192,7 +192,8 @@ impl Format {
         }
     }
 
-    /// Adds what was collected; gives what stands at the end of the file until the next time.
+    /// Adds the collected frames to `out`; returns the bytes that end the file until the next
+    /// flush.
     pub(crate) fn flush(
         &mut self,
         names: &[Arc<str>],
@@ -204,7 +205,7 @@ impl Format {
         }
     }
 
-    /// The file ends.
+    /// Ends the file.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
         match self {
             Self::Asc(asc) => asc.end(out),
@@ -213,7 +214,7 @@ impl Format {
         }
     }
 
-    /// Can the file go on after a piece of it could not be written?
+    /// Returns whether the file can be continued after a piece of it could not be written.
     pub(crate) const fn goes_on(&self) -> bool {
         !matches!(self, Self::Table(_))
     }

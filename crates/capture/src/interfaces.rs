@@ -1,24 +1,24 @@
-//! Which interfaces and character devices, and which of their frames.
+//! The selection of interfaces and character devices, and of their frames.
 
 use linux::can::Filter;
 use linux::chardev::MOST_FILTERS;
 use linux::packet::Rule;
 use route::{Ids, PortId, RawFilter, Route, Routes, Table};
 
-/// Names that begin with it are character devices.
+/// Names with this prefix are character devices.
 const DEVICES: &str = "/dev/";
 
-/// An interface or a character device that was asked for.
+/// An interface or a character device that the user selected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Its name, or its path below `/dev/`; `None`: every CAN interface, also those that come
-    /// later.
+    /// Its name, or its path below `/dev/`; `None`: every CAN interface, including those that are
+    /// added later.
     pub name: Option<String>,
-    /// Frames that pass any of these; none at all means every frame.
+    /// Filters, of which a frame must pass any one; none at all means every frame.
     pub filters: Vec<Filter>,
 }
 
-/// A text that names no interface or no filter.
+/// Error: a text that is not an interface or a filter.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{text}`: {what}; {hint}")]
 pub struct ChoiceError {
@@ -28,9 +28,9 @@ pub struct ChoiceError {
 }
 
 impl Choice {
-    /// Reads `can0`, `/dev/can0`, or as candump has it `can0,123:7FF,400~700`: filters in
-    /// SocketCAN's raw bits. `any` is every CAN interface. `also` are filters as routes have them,
-    /// which are added.
+    /// Parses `can0`, `/dev/can0`, or, as in candump, `can0,123:7FF,400~700`: filters on
+    /// SocketCAN's raw bits. `any` is every CAN interface. `also` are additional filters in the
+    /// syntax of routes.
     ///
     /// # Errors
     /// [`ChoiceError`]
@@ -99,7 +99,7 @@ impl Choice {
         })
     }
 
-    /// The path, where it is a character device.
+    /// Returns the path, if it is a character device.
     #[must_use]
     pub fn device(&self) -> Option<&str> {
         self.name
@@ -107,7 +107,7 @@ impl Choice {
             .filter(|name| name.starts_with(DEVICES))
     }
 
-    /// What a device's driver is asked for.
+    /// Returns the filters for a device's driver.
     pub(crate) fn raw_filters(&self) -> Vec<RawFilter> {
         if self.filters.is_empty() {
             return vec![RawFilter { id: 0, mask: 0 }];
@@ -119,7 +119,7 @@ impl Choice {
         self.filters.iter().map(raw).collect()
     }
 
-    /// What the kernel is asked for, where the interface has these indices.
+    /// Returns the rule for the kernel, if the interface has these indices.
     pub(crate) fn rule(&self, indices: Vec<u32>) -> Rule {
         Rule {
             interfaces: self.name.is_some().then_some(indices),
@@ -128,7 +128,8 @@ impl Choice {
     }
 }
 
-/// Filters as routes have them (`123`, `200-2FF`, `100:700`, `!123`), as raw sockets have them.
+/// Converts filters in the syntax of routes (`123`, `200-2FF`, `100:700`, `!123`) into those of raw
+/// sockets.
 pub(crate) fn raw_filters(texts: &[&str]) -> Result<Vec<RawFilter>, (String, String)> {
     let mut route = Route::new("filter", vec![PortId(0)], vec![PortId(1)]);
     for text in texts {

@@ -1,4 +1,4 @@
-//! The last seconds in memory, and a file for each trigger.
+//! Keeps the last seconds in memory, and writes a file for each trigger.
 
 use crate::chunk::{Chunk, Entry};
 use crate::recorder::{Recorder, Remark};
@@ -8,29 +8,29 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is kept, and when it is written.
+/// The time and memory that is kept, and the triggers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keep {
-    /// So much time before a trigger is written.
+    /// Time before a trigger that is written.
     pub before: Duration,
-    /// So much time behind it.
+    /// Time after a trigger that is written.
     pub after: Duration,
-    /// Bytes of memory; the oldest frames go first.
+    /// Maximum memory, in bytes; the oldest frames are discarded first.
     pub memory: u64,
-    /// What triggers.
+    /// The triggers.
     pub triggers: Vec<Trigger>,
 }
 
-/// Keeps frames in memory until a trigger comes. A trigger that comes while a file is written
-/// extends this file.
+/// Keeps frames in memory until a trigger occurs. A trigger that occurs while a file is being
+/// written extends this file.
 pub struct Keeper {
     settings: Keep,
     recorder: Recorder,
-    /// The oldest first; the last one is being filled.
+    /// The chunks, oldest first; the last one is being filled.
     kept: VecDeque<Kept>,
     /// The file that is being written.
     open: Option<Open>,
-    /// How far back memory reached at worst, ns, where it was too small.
+    /// The shortest time that the memory covered, in ns, if it was too small.
     short: Option<Nanos>,
 }
 
@@ -43,14 +43,14 @@ struct Kept {
 
 struct Open {
     name: PathBuf,
-    /// The last stamp that belongs into it.
+    /// The last stamp that belongs to the file.
     until: Nanos,
-    /// It ends at this time at the latest, if no frame says so before.
+    /// Time at which the file ends at the latest, if no frame with a later stamp ends it before.
     latest: u64,
 }
 
 impl Keeper {
-    /// Keeps nothing yet. The recorder has a file for each trigger.
+    /// Creates a keeper with empty memory. The recorder has one file for each trigger.
     #[must_use]
     pub const fn new(settings: Keep, recorder: Recorder) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Keeper {
         }
     }
 
-    /// What writes the files.
+    /// Returns the recorder that writes the files.
     pub const fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
     }
@@ -89,14 +89,14 @@ impl Keeper {
         self.tick(now);
     }
 
-    /// SIGUSR1 came, at this Unix time.
+    /// Handles SIGUSR1, received at this Unix time.
     pub fn signal(&mut self, stamp: Nanos, now: u64) {
         if self.settings.triggers.contains(&Trigger::Signal) {
             self.trigger(Trigger::Signal.to_string(), stamp, now);
         }
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     pub fn tick(&mut self, now: u64) {
         if self.open.as_ref().is_some_and(|open| now >= open.latest) {
             self.close();
@@ -106,7 +106,7 @@ impl Keeper {
         }
     }
 
-    /// When something is due, if nothing comes.
+    /// Returns the time of the next action that is due without new frames.
     #[must_use]
     pub fn due(&self) -> Option<u64> {
         let open = self.open.as_ref()?;
@@ -114,7 +114,7 @@ impl Keeper {
         Some(due.min(open.latest))
     }
 
-    /// The end of all; the file that is open ends here.
+    /// Ends the record; an open file ends here.
     pub fn end(&mut self) {
         if self.open.is_some() {
             self.close();
@@ -130,7 +130,7 @@ impl Keeper {
         self.recorder.triggered();
         let after = self.settings.after.as_nanos() as u64;
         let until = stamp.saturating_add(after);
-        // Blocks of the ring and chunks come late.
+        // Blocks of the ring and chunks arrive with a delay.
         let latest = now.saturating_add(after).saturating_add(2_000_000_000);
         if let Some(open) = &mut self.open {
             (open.until, open.latest) = (open.until.max(until), latest);
@@ -192,7 +192,7 @@ impl Keeper {
         }
     }
 
-    /// Makes room for one more chunk; gives one that is free.
+    /// Makes room for one more chunk; returns one that is free.
     fn forget(&mut self) -> Option<Chunk> {
         let newest = self.kept.back()?.newest;
         let before = self.settings.before.as_nanos() as u64;

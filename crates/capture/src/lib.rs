@@ -8,16 +8,16 @@
 //!
 //! The reader copies frames out of the kernel's ring into [`Chunk`]s and never waits for a file.
 //! The queue between the threads is bounded; a chunk that finds no room is dropped, and its frames
-//! are counted by interface. The kernel counts what found no room in the ring, and a device's
-//! driver what found none in its queue. So every frame that passed the filter is in exactly one
-//! place of [`Counts`].
+//! are counted by interface. The kernel counts the frames that found no room in the ring, and a
+//! device's driver those that found no room in its queue. So every frame that passed the filter is
+//! counted in exactly one place of [`Counts`].
 //!
 //! * [`live`]: from interfaces and devices; [`Recorder`]: from chunks into files; [`Keeper`]: the
 //!   last seconds in memory, and a file for each trigger.
 //! * [`convert()`]: from a log of any format into a file.
-//! * [`Form`]: candump's text, Vector ASC, pcapng, Parquet; [`Limits`]: what each cannot say;
-//!   [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it,
-//!   [`FormError::NotBuilt`].
+//! * [`Form`]: candump's text, Vector ASC, pcapng, Parquet; [`Limits`]: the information that each
+//!   cannot express; [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it,
+//!   the result is [`FormError::NotBuilt`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::indexing_slicing))]

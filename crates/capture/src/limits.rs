@@ -1,4 +1,4 @@
-//! What a form of file cannot say of a frame.
+//! The properties of a frame that a file format cannot express.
 
 use crate::asc;
 use crate::chunk::Record;
@@ -6,18 +6,18 @@ use crate::form::{Form, Output};
 use frame::{FrameRef, Kind, Nanos, flags};
 use std::fmt;
 
-/// What a form cannot say of a frame.
+/// A property of a frame that a format cannot express.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Shortfall {
-    /// It has no XL frames.
+    /// The format has no XL frames.
     Xl,
-    /// It has fewer channels than there are interfaces.
+    /// The format has fewer channels than there are interfaces.
     Channel,
-    /// Of an error frame it says only that there was one.
+    /// The format only records that there was an error frame.
     ErrorFrame,
-    /// Bits beside the ID that no frame on a bus has.
+    /// Bits in addition to the ID that no frame on a bus has.
     Bits,
-    /// Every frame must be received or sent, and nobody knows which this one was.
+    /// Every frame must be marked as received or sent, and the direction of this one is unknown.
     Direction,
     /// Times count from the first frame.
     Before,
@@ -25,12 +25,12 @@ pub enum Shortfall {
     Nanoseconds,
     /// Times after 2262.
     Late,
-    /// A user's comment stands with the frame, and none of the formats takes it.
+    /// The frame has a user's comment, which no format stores.
     Comment,
 }
 
 impl Shortfall {
-    /// Is the frame left out? Otherwise it is written, and a part of it is not.
+    /// Returns whether the frame is left out. Otherwise it is written without a part of it.
     #[must_use]
     pub const fn is_left_out(self) -> bool {
         matches!(self, Self::Xl | Self::Channel)
@@ -55,17 +55,17 @@ impl fmt::Display for Shortfall {
     }
 }
 
-/// What a form cannot say, frame by frame in the order of the file.
+/// The shortfalls of a format, frame by frame in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Limits {
     form: Form,
     nanos: bool,
-    /// Where the times of an ASC file count from.
+    /// Origin of the times of an ASC file.
     start: Option<Nanos>,
 }
 
 impl Limits {
-    /// Of this output.
+    /// Returns the limits of this output.
     #[must_use]
     pub const fn of(output: &Output) -> Self {
         Self {
@@ -75,12 +75,12 @@ impl Limits {
         }
     }
 
-    /// What it cannot say of the next frame. Where the frame is left out, that is all.
+    /// Returns the shortfalls of the next frame. If the frame is left out, there is only that one.
     pub fn shortfalls(&mut self, record: &Record<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
         match self.form {
             Form::Text => self.text(record, frame),
             Form::Asc => self.asc(record, frame),
-            // The kernel's own structure, and nanoseconds.
+            // pcapng stores the kernel's own structure, and nanoseconds.
             Form::Pcapng => Vec::new(),
             Form::Parquet => {
                 let late = i64::try_from(record.stamp).is_err();
@@ -107,12 +107,12 @@ impl Limits {
         }
         let start = *self.start.get_or_insert_with(|| asc::start(record.stamp));
         let error = header.id().is_err();
-        // What stands beside these flags.
+        // Flags other than these.
         let others = header.flags() & !(flags::BRS | flags::ESI) != 0;
         let all = [
             (record.stamp < start, Shortfall::Before),
             (error, Shortfall::ErrorFrame),
-            // An error frame's line says nothing of it, and nobody sent it.
+            // The line of an error frame contains nothing of it, and an error frame has no sender.
             (record.direction.is_none() && !error, Shortfall::Direction),
             (!error && (is_strange(frame) || others), Shortfall::Bits),
         ];
@@ -125,7 +125,7 @@ fn is_fd(frame: &FrameRef<'_>) -> bool {
     frame.header().kind() == Kind::Fd
 }
 
-/// Bits of the ID that contradict one another: can-gw can make such frames.
+/// Returns whether bits of the ID contradict one another: can-gw can make such frames.
 fn is_strange(frame: &FrameRef<'_>) -> bool {
     let id = frame.header().id();
     match frame.header().kind() {
@@ -135,7 +135,7 @@ fn is_strange(frame: &FrameRef<'_>) -> bool {
     }
 }
 
-/// A number of more than 11 bits in a frame that is not extended.
+/// Returns whether a frame that is not extended has a number of more than 11 bits.
 fn high_bits(frame: &FrameRef<'_>) -> bool {
     let id = frame.header().id();
     !id.is_eff()

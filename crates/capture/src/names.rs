@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The names of interfaces by their place, in the order in which they were first seen. Names are
-/// added by the reader and looked up by the writer.
+/// The names of interfaces by their index, in the order in which they were first seen. The reader
+/// adds names, and the writer looks them up.
 #[derive(Clone, Debug, Default)]
 pub struct Names(Arc<RwLock<Vec<Arc<str>>>>);
 
 impl Names {
-    /// The place of a name; it is added if it is new.
+    /// Returns the index of a name; adds the name if it is new.
     pub fn place(&self, name: &str) -> u16 {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let place = all.iter().position(|known| &**known == name);
@@ -16,11 +16,12 @@ impl Names {
             all.push(name.into());
             all.len() - 1
         });
-        // A kernel with so many CAN interfaces does not exist; the last place is nobody's.
+        // A kernel with this many CAN interfaces does not exist; the last index belongs to no
+        // interface.
         u16::try_from(place).unwrap_or(u16::MAX - 1)
     }
 
-    /// All names.
+    /// Returns all names.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<str>> {
         self.0
@@ -30,7 +31,7 @@ impl Names {
     }
 }
 
-/// The names that one reader knows; it asks again only for a place that is new.
+/// The names that one thread has cached; it reads the shared list only for an index that is new.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     names: Names,
@@ -45,7 +46,7 @@ impl Known {
         }
     }
 
-    /// The name at a place.
+    /// Returns the name at an index.
     #[inline]
     pub(crate) fn get(&mut self, place: u16) -> &str {
         if usize::from(place) >= self.known.len() {

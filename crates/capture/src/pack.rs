@@ -2,12 +2,12 @@
 
 use std::io::{self, Write as _};
 
-/// How a file is compressed. It is done in pieces that can be unpacked by themselves and stand one
-/// behind the other, as RFC 1952 (gzip) and RFC 8878 (Zstandard) allow: what was written before a
-/// crash can be read.
+/// The compression of a file. The data is compressed in pieces that can be unpacked independently
+/// and are concatenated, as RFC 1952 (gzip) and RFC 8878 (Zstandard) allow: data that was written
+/// before a crash can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Packing {
-    /// Not at all.
+    /// No compression.
     #[default]
     None,
     /// gzip, `.gz`.
@@ -17,7 +17,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// The end of a file's name.
+    /// Returns the end of a file's name.
     #[must_use]
     pub const fn ending(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Packing {
         }
     }
 
-    /// Adds the packed bytes to `out`, as one piece.
+    /// Compresses the bytes and appends them to `out`, as one piece.
     pub(crate) fn pack(self, bytes: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         match self {
             Self::None => out.extend_from_slice(bytes),

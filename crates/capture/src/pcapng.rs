@@ -1,8 +1,8 @@
 //! pcapng (draft-ietf-opsawg-pcapng), with link type 227, LINKTYPE_CAN_SOCKETCAN of tcpdump.org.
 //!
-//! Numbers of the file are in the machine's byte order, which its first block says. In the frames
-//! the ID is big-endian; of an XL frame the priority with the VCID too, but the length and the
-//! acceptance field are little-endian, as libpcap writes them.
+//! Numbers of the file are in the machine's byte order, which the first block indicates. In the
+//! frames the ID is big-endian, and so is the priority with the VCID of an XL frame, but the length
+//! and the acceptance field are little-endian, as libpcap writes them.
 
 use crate::chunk::{Gap, Record};
 use frame::text::Direction;
@@ -33,27 +33,27 @@ const OUTBOUND: u32 = 2;
 /// An interface of the present section.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// Its number in the section, plus one; 0: it is not in it yet.
+    /// Its number in the section, plus one; 0: it is not in the section yet.
     number: u32,
     frames: u64,
     lost: u64,
-    /// Lost since the last frame.
+    /// Frames lost since the last frame.
     gap: u64,
     last: u64,
 }
 
-/// Writes blocks.
+/// Writer of blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pcapng {
     by_place: Vec<Seen>,
     interfaces: u32,
-    /// Lost since the last frame, on nobody knows which interface.
+    /// Frames lost since the last frame, on an unknown interface.
     gap: u64,
     lost: u64,
 }
 
 impl Pcapng {
-    /// A section begins: with a file, or again in it.
+    /// Starts a section: at the beginning of a file, or later in it.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         *self = Self {
             gap: self.gap,
@@ -64,14 +64,14 @@ impl Pcapng {
             word(BYTE_ORDER, out);
             out.extend_from_slice(&1_u16.to_ne_bytes());
             out.extend_from_slice(&0_u16.to_ne_bytes());
-            // The section's length is not known.
+            // The section's length is unknown.
             out.extend_from_slice(&u64::MAX.to_ne_bytes());
             option(SECTION_APPLICATION, program.as_bytes(), out);
             option(0, &[], out);
         });
     }
 
-    /// The interface at a place, and what is known of it; its block is written if it is new.
+    /// Returns the state of the interface at an index; writes its block if it is new.
     #[inline]
     fn seen(&mut self, place: u16, name: &str, out: &mut Vec<u8>) -> &mut Seen {
         let at = usize::from(place);
@@ -97,7 +97,7 @@ impl Pcapng {
         seen
     }
 
-    /// Adds a frame; `false` where the bytes are none.
+    /// Adds a frame; `false` if the bytes are not a frame.
     #[inline]
     pub(crate) fn frame(&mut self, record: &Record<'_>, name: &str, out: &mut Vec<u8>) -> bool {
         let Some(frame) = record.frame() else {
@@ -142,7 +142,7 @@ impl Pcapng {
         true
     }
 
-    /// Remembers a loss; it stands with the next frame, and in the statistics at the end.
+    /// Records a loss; it is written with the next frame, and in the statistics at the end.
     pub(crate) fn gap(&mut self, gap: &Gap, name: Option<&str>, out: &mut Vec<u8>) {
         match (gap.interface, name) {
             (Some(place), Some(name)) => {
@@ -158,9 +158,9 @@ impl Pcapng {
         }
     }
 
-    /// The section ends.
+    /// Ends the section.
     pub(crate) fn end(&mut self, out: &mut Vec<u8>) {
-        // With one interface only, all losses are its own.
+        // If there is only one interface, all losses belong to it.
         let only = self.interfaces == 1;
         let anywhere = std::mem::take(&mut self.lost);
         for seen in self.by_place.iter().filter(|seen| seen.number > 0) {
@@ -181,12 +181,12 @@ impl Pcapng {
     }
 }
 
-/// A loss that belongs to no interface.
+/// Returns the text for a loss that cannot be assigned to an interface.
 fn missing(frames: u64) -> String {
     format!("{frames} frames of any interface are missing: the kernel's ring was full")
 }
 
-/// A block: its type, its length before and behind what is in it.
+/// Writes a block: its type, and its length before and after its content.
 #[inline]
 fn block(kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let begin = out.len();
@@ -212,14 +212,14 @@ fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     pad(value.len(), out);
 }
 
-/// Fills up to whole words.
+/// Pads to whole words.
 #[inline]
 fn pad(len: usize, out: &mut Vec<u8>) {
     let missing = len.next_multiple_of(4) - len;
     out.extend(std::iter::repeat_n(0, missing));
 }
 
-/// The frame as LINKTYPE_CAN_SOCKETCAN has it.
+/// Writes the frame in the form of LINKTYPE_CAN_SOCKETCAN.
 #[inline]
 fn on_the_wire(frame: &FrameRef<'_>, out: &mut Vec<u8>) {
     let header = frame.header();

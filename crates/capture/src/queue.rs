@@ -1,18 +1,18 @@
-//! The way from the reader to the writer.
+//! The queue from the reader to the writer.
 
 use crate::chunk::Chunk;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-/// What the writer gets.
+/// A message to the writer.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// Frames, and the time at which they were handed over, ns of a clock that only goes forward.
+    /// Frames, and the time at which they were handed over, in ns of a monotonic clock.
     Chunk(Chunk, u64),
-    /// SIGUSR1 came, at this Unix time, ns.
+    /// SIGUSR1 was received at this Unix time, in ns.
     Signal(u64),
 }
 
-/// The reader's end: never waits, and allocates no more chunks than the queue is long.
+/// The reader's end: it never waits, and allocates at most as many chunks as the queue is long.
 #[derive(Debug)]
 pub(crate) struct Sender {
     full: SyncSender<Message>,
@@ -28,7 +28,7 @@ pub(crate) struct Inbox {
     pub(crate) empty: SyncSender<Chunk>,
 }
 
-/// A queue of so many chunks.
+/// Creates a queue for `chunks` chunks.
 pub(crate) fn queue(chunks: usize) -> (Sender, Inbox) {
     let (full, inbox) = sync_channel(chunks + 8);
     let (back, empty) = sync_channel(chunks + 8);
@@ -46,7 +46,7 @@ pub(crate) fn queue(chunks: usize) -> (Sender, Inbox) {
 }
 
 impl Sender {
-    /// An empty chunk to be filled; `None` where all are on their way.
+    /// Returns an empty chunk to fill; `None` if all are in use.
     pub(crate) fn chunk(&mut self) -> Option<Chunk> {
         if let Ok(chunk) = self.empty.try_recv() {
             return Some(chunk);
@@ -58,7 +58,7 @@ impl Sender {
         Some(Chunk::with_room())
     }
 
-    /// Hands it over; gives it back where the writer has ended.
+    /// Sends a message; returns it if the queue is full or the writer has ended.
     pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
         match self.full.try_send(message) {
             Ok(()) => Ok(()),

@@ -1,4 +1,4 @@
-//! From chunks into files.
+//! Writing of chunks into files.
 
 use crate::chunk::{Chunk, Entry, Gap, Where};
 use crate::file::{FileError, Rotate, Target};
@@ -8,59 +8,59 @@ use crate::pack::Packing;
 use std::io;
 use std::path::PathBuf;
 
-/// How long the present file is used on where no new one can be begun, ns.
+/// Time for which the present file is kept in use if no new one can be created, in ns.
 const RETRY: u64 = 10_000_000_000;
 
-/// How often it is looked whether the present file is still where the record is to be, ns.
+/// Interval of the checks whether the present file is still at the path of the record, in ns.
 const LOOK: u64 = 1_000_000_000;
 
-/// Something that a user should know about the files.
+/// A message for the user about the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Remark {
-    /// Nothing can be written at the moment; what comes is counted as lost.
+    /// Nothing can be written at the moment; frames that arrive are counted as lost.
     Failing(String),
-    /// It can again.
+    /// Writing works again.
     Working,
-    /// No new file can be begun; the present one is used on.
+    /// No new file can be created; the present one remains in use.
     NotRotated(String),
-    /// Another program has removed the present file or moved it away: the record goes on in a new
-    /// one.
+    /// Another program has removed or moved the present file: the record continues in a new one.
     Gone,
-    /// A trigger has begun a file, or extended the one that is written.
+    /// A trigger has begun a file, or extended the one that is being written.
     Triggered {
-        /// What triggered, in words.
+        /// The trigger, in words.
         by: String,
         /// The file.
         file: PathBuf,
-        /// It had been begun already.
+        /// The file had already been begun.
         extended: bool,
     },
-    /// The memory for the time before a trigger holds less than was asked for, s.
+    /// The memory for the time before a trigger covers less than requested; the time is in s.
     Short(u64),
 }
 
-/// What has been done so far.
+/// The results so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Done {
-    /// Frames that could not be written, by place.
+    /// Frames that could not be written, by the index of the interface.
     pub lost: Vec<u64>,
-    /// Entries whose bytes were no frame, by place.
+    /// Entries whose bytes were not a frame, by the index of the interface.
     pub no_frames: Vec<u64>,
     /// Frames that were written.
     pub frames: u64,
-    /// Bytes of all files that were begun, as they are on the disk: with what stands at a file's
-    /// end, and without what a full disk has not kept.
+    /// Bytes of all files that were begun, in their size on the disk: including the bytes at the
+    /// end of a file, and excluding those that a full disk has not stored.
     pub bytes: u64,
     /// Files that were begun.
     pub files: u64,
-    /// Triggers that have come.
+    /// Triggers that occurred.
     pub triggers: u64,
-    /// Nobody reads any more, or the like: there is no sense in going on.
+    /// The error after which continuing is useless, for example because the reader of a pipe has
+    /// closed it.
     pub ended: Option<io::ErrorKind>,
 }
 
-/// Writes frames into files, in one of the forms. Time is passed in, as ns of a clock that only
-/// goes forward.
+/// Writes frames into files, in one of the formats. The caller passes the time, in ns of a
+/// monotonic clock.
 pub struct Recorder {
     format: Format,
     packing: Packing,
@@ -70,23 +70,23 @@ pub struct Recorder {
     all: Names,
     target: Target,
     stream: bool,
-    /// What was formatted and is not written.
+    /// Formatted bytes that are not yet written.
     out: Vec<u8>,
     packed: Vec<u8>,
-    /// Frames in it, by place.
+    /// Number of frames in `out`, by the index of the interface.
     waiting: Vec<u64>,
-    /// When the first of it came.
+    /// Time at which the first of these frames arrived.
     since: Option<u64>,
-    /// When the present file was begun.
+    /// Time at which the present file was begun.
     begun: u64,
-    /// Frames in the present file.
+    /// Number of frames in the present file.
     in_file: u64,
     retry_at: u64,
-    /// When it is looked again whether the present file is there.
+    /// Time of the next check whether the present file exists.
     look_at: u64,
-    /// Bytes of the files before the present one.
+    /// Number of bytes of the files before the present one.
     earlier: u64,
-    /// The present file can take nothing more.
+    /// The present file cannot take more data.
     needs_new: bool,
     failing: bool,
     remarks: Vec<Remark>,
@@ -94,7 +94,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a record; `numbered`: with a file of its own for each trigger.
+    /// Begins a record. With `numbered`, each trigger gets a file of its own.
     ///
     /// # Errors
     /// [`FileError`]
@@ -142,13 +142,13 @@ impl Recorder {
         Ok(recorder)
     }
 
-    /// What has been done so far.
+    /// Returns the results so far.
     #[must_use]
     pub const fn done(&self) -> &Done {
         &self.done
     }
 
-    /// What a user should know, since the last call of this.
+    /// Returns the messages for the user since the last call.
     pub fn take_remarks(&mut self) -> Vec<Remark> {
         std::mem::take(&mut self.remarks)
     }
@@ -161,7 +161,7 @@ impl Recorder {
         self.done.triggers += 1;
     }
 
-    /// When collected frames must be written at the latest, if there are any.
+    /// Returns the time at which collected frames must be written at the latest, if there are any.
     #[must_use]
     pub fn due(&self) -> Option<u64> {
         self.since.map(|since| since + self.flush_every)
@@ -183,7 +183,7 @@ impl Recorder {
         match entry {
             Entry::Gap(gap) => self.format.gap(gap, &mut self.names, &mut self.out),
             Entry::Frame(record) => {
-                // More than a line or a block with this frame can have.
+                // An upper bound for the size of a line or a block with this frame.
                 let most = 2 * record.bytes.len() as u64 + 128;
                 if self.in_file > 0 && self.too_large(most) && now >= self.retry_at {
                     self.exchange(now);
@@ -202,7 +202,7 @@ impl Recorder {
         }
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     pub fn tick(&mut self, now: u64) {
         if self.due().is_some_and(|due| now >= due) {
             self.flush();
@@ -220,7 +220,7 @@ impl Recorder {
         }
     }
 
-    /// Writes what is left, and the file's end.
+    /// Writes the remaining frames, and the file's end.
     pub fn end(&mut self) {
         self.flush();
         self.format.end(&mut self.out);
@@ -238,11 +238,11 @@ impl Recorder {
         Ok(name)
     }
 
-    /// Is the present file as large as it may be, with so many bytes more?
+    /// Returns whether the present file would exceed its maximum size with `more` bytes more.
     fn too_large(&self, more: u64) -> bool {
         let waiting = match self.packing {
             Packing::None => self.out.len() as u64 + more,
-            // What it will be when it is packed, nobody knows.
+            // The size after compression is unknown.
             Packing::Gzip | Packing::Zstd => 0,
         };
         let size = self.rotate.size.filter(|_| self.target.rotates());
@@ -257,7 +257,7 @@ impl Recorder {
         self.since.get_or_insert(now);
     }
 
-    /// Goes on in a new file; false where that is not possible.
+    /// Continues in a new file; returns false if that is not possible.
     fn exchange(&mut self, now: u64) -> bool {
         if !self.target.rotates() {
             self.retry_at = u64::MAX;
@@ -269,7 +269,7 @@ impl Recorder {
         if let Err(error) = &done {
             self.retry_at = now.saturating_add(RETRY);
             self.remark(Remark::NotRotated(error.to_string()));
-            // The file has its end; what follows is a section of its own.
+            // The file has its end; a section of its own follows.
             if self.format.goes_on() {
                 self.format.begin(&mut self.out);
             }
@@ -281,7 +281,7 @@ impl Recorder {
         true
     }
 
-    /// Writes what was collected; what cannot be written is counted and forgotten.
+    /// Writes the collected frames; those that cannot be written are counted and discarded.
     pub(crate) fn flush(&mut self) {
         self.since = None;
         let done = self.write();
@@ -334,7 +334,8 @@ impl Recorder {
             self.failing = true;
             self.remark(Remark::Failing(error.to_string()));
         }
-        // Whole pieces are in the file, or nothing: it goes on as a new section, or as a new file.
+        // The file contains complete pieces or nothing: continue with a new section, or with a new
+        // file.
         let waiting = std::mem::take(&mut self.waiting);
         self.in_file -= waiting.iter().sum::<u64>().min(self.in_file);
         if self.in_file == 0 && !self.needs_new {
@@ -361,7 +362,7 @@ impl Recorder {
     }
 }
 
-/// The number at a place; the list grows as long as it must be.
+/// Returns the number at an index; extends the list if necessary.
 fn at(list: &mut Vec<u64>, place: u16) -> &mut u64 {
     let place = usize::from(place);
     if list.len() <= place {

@@ -1,7 +1,8 @@
 //! Parquet: a row for each frame.
 //!
-//! Rows are collected and written as row groups. Behind each the footer is written, and the next
-//! row group takes the footer's place: so the file can be read whenever no write is going on.
+//! Rows are collected and written as row groups. The footer is written after each row group, and
+//! the next row group overwrites the footer: so the file can be read whenever no write is in
+//! progress.
 
 use crate::chunk::{Gap, Record};
 use bytes::Bytes;
@@ -38,16 +39,16 @@ const SCHEMA: &str = "message capture {
     required int64 lost_before (INTEGER(64,false));
 }";
 
-/// Rows of a full row group.
+/// Number of rows of a full row group.
 const GROUP: usize = 1 << 16;
-/// Bytes of payload of a full row group.
+/// Number of payload bytes of a full row group.
 const MOST_BYTES: usize = 1 << 22;
 
 /// Collects rows and writes them.
 pub(crate) struct Table {
     writer: SerializedFileWriter<Vec<u8>>,
     rows: Rows,
-    /// Lost since the last frame.
+    /// Frames lost since the last frame.
     gap: u64,
     lost: u64,
     broken: Option<ParquetError>,
@@ -57,9 +58,9 @@ pub(crate) struct Table {
 struct Rows {
     time: Vec<i64>,
     interface: Vec<u16>,
-    /// Of the frames that it is known of.
+    /// The values for frames whose direction is known.
     sent: Vec<bool>,
-    /// 1: it is known, 0: it is not (definition levels).
+    /// 1: the direction is known, 0: it is not (definition levels).
     sent_known: Vec<i16>,
     kind: Vec<Kind>,
     id: Vec<i32>,
@@ -73,7 +74,7 @@ struct Rows {
     sdt: Vec<i32>,
     af: Vec<i32>,
     data: Vec<u8>,
-    /// Where each payload ends in `data`.
+    /// End of each payload in `data`.
     ends: Vec<usize>,
     lost_before: Vec<i64>,
 }
@@ -89,7 +90,7 @@ impl Table {
         })
     }
 
-    /// A file begins: what had been collected and not written is forgotten.
+    /// Starts a file: rows that were collected and not written are discarded.
     pub(crate) fn begin(&mut self) {
         let gap = self.gap;
         match Self::new() {
@@ -98,7 +99,7 @@ impl Table {
         }
     }
 
-    /// Adds a row; `false` where the bytes are no frame.
+    /// Adds a row; `false` if the bytes are not a frame.
     #[inline]
     pub(crate) fn frame(&mut self, record: &Record<'_>) -> bool {
         let Some(frame) = record.frame() else {
@@ -134,12 +135,12 @@ impl Table {
         self.lost += gap.frames;
     }
 
-    /// Is a row group full?
+    /// Returns whether a row group is full.
     pub(crate) fn is_full(&self) -> bool {
         self.rows.time.len() >= GROUP || self.rows.data.len() >= MOST_BYTES
     }
 
-    /// Adds the rows' group to `out`, and gives the footer that stands behind it.
+    /// Adds the rows' group to `out`, and returns the footer that follows it.
     pub(crate) fn flush(
         &mut self,
         names: &[Arc<str>],
@@ -218,7 +219,7 @@ impl Rows {
             .kind
             .iter()
             .filter_map(|kind| kinds.get(*kind as usize));
-        // The payloads are parts of one piece of memory.
+        // The payloads are slices of one buffer.
         let all = Bytes::copy_from_slice(&self.data);
         let begins = std::iter::once(&0).chain(&self.ends);
         let data = begins
@@ -255,7 +256,7 @@ impl Columns<'_> {
         self.write::<T>(values, None)
     }
 
-    /// A column with rows without a value.
+    /// Writes a column in which some rows have no value.
     fn put_known<T: DataType>(
         &mut self,
         values: &[T::T],

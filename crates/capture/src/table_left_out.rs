@@ -1,21 +1,20 @@
-//! What stands in the place of `table` in a build without Parquet: a table that cannot be made.
-//! Such an output is refused before ([`crate::FormError::NotBuilt`]); here nothing is left to go
-//! wrong.
+//! The replacement for `table` in a build without Parquet: a table that cannot be created. Such an
+//! output is refused earlier ([`crate::FormError::NotBuilt`]); no error can occur here.
 
 use crate::chunk::{Gap, Record};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// Why there is no table.
+/// The reason why there is no table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("this program was built without the feature `parquet`")]
 pub(crate) struct ParquetError;
 
-/// A table of frames. There is none in this build.
+/// A table of frames, which cannot exist in this build.
 pub(crate) struct Table(Infallible);
 
 impl Table {
-    /// Makes none.
+    /// Returns an error.
     pub(crate) const fn new() -> Result<Self, ParquetError> {
         Err(ParquetError)
     }

@@ -1,5 +1,5 @@
-//! candump's log format, as `candump -L` writes it: the same bytes as [`frame::text::Line`], made
-//! without `core::fmt`.
+//! candump's log format, as `candump -L` writes it: the same bytes as [`frame::text::Line`],
+//! produced without `core::fmt`.
 
 use crate::chunk::{Gap, Record};
 use frame::text::Direction;
@@ -22,19 +22,19 @@ const HEX: [[u8; 2]; 256] = {
     all
 };
 
-/// Writes lines.
+/// Writer of lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text {
-    /// The second that `head` was made for, plus one; 0: none yet.
+    /// The second for which `head` was made, plus one; 0: none yet.
     second: u64,
     /// `(1398128223.`
     head: Vec<u8>,
-    /// Nine digits of fraction in place of six.
+    /// Nine digits of fraction instead of six.
     nanos: bool,
 }
 
 impl Text {
-    /// With nine digits of fraction, or six.
+    /// Creates a writer with nine digits of fraction, or six.
     pub(crate) fn new(nanos: bool) -> Self {
         Self {
             nanos,
@@ -42,7 +42,7 @@ impl Text {
         }
     }
 
-    /// Adds a line; `false` where the bytes are no frame.
+    /// Adds a line; `false` if the bytes are not a frame.
     #[inline]
     pub(crate) fn frame(&mut self, record: &Record<'_>, name: &str, out: &mut Vec<u8>) -> bool {
         let Some(frame) = record.frame() else {
@@ -62,10 +62,10 @@ impl Text {
         true
     }
 
-    /// Adds a comment, which readers of logs pass over.
+    /// Adds a comment, which readers of logs ignore.
     pub(crate) fn gap(gap: &Gap, name: Option<&str>, out: &mut Vec<u8>) {
         let whose = name.map_or(String::new(), |name| format!(" of {name}"));
-        // Into memory, which does not fail.
+        // Writes into memory do not fail.
         let _ = writeln!(
             out,
             "# {} frames{whose} are missing here: {}",
@@ -114,7 +114,7 @@ fn digit(value: u32, out: &mut Vec<u8>) {
     out.extend(b"0123456789ABCDEF".get(value as usize & 15));
 }
 
-/// The frame in cansend's grammar.
+/// Writes the frame in cansend's grammar.
 #[inline]
 fn one(frame: &FrameRef<'_>, out: &mut Vec<u8>) {
     let header = frame.header();
@@ -162,7 +162,7 @@ fn one(frame: &FrameRef<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Three hex digits.
+/// Writes three hex digits.
 #[inline]
 fn short(id: u32, out: &mut Vec<u8>) {
     digit(id >> 8, out);

@@ -1,4 +1,4 @@
-//! What makes the last seconds worth keeping.
+//! The events that trigger a file.
 
 use crate::chunk::Record;
 use crate::interfaces::raw_filters;
@@ -6,16 +6,16 @@ use frame::CanId;
 use route::RawFilter;
 use std::fmt;
 
-/// Something that triggers a file.
+/// An event that triggers a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trigger {
     /// A data or remote frame.
     Frame {
-        /// As the user wrote it.
+        /// The text as the user wrote it.
         text: String,
-        /// Any of these lets its ID pass.
+        /// Filters for its ID, of which any one must match.
         ids: Vec<RawFilter>,
-        /// How its payload begins: values and masks of its bytes; it may be longer.
+        /// Beginning of its payload: values and masks of its bytes; the payload may be longer.
         payload: Vec<(u8, u8)>,
     },
     /// Any error frame of a controller.
@@ -24,7 +24,7 @@ pub enum Trigger {
     Signal,
 }
 
-/// A text that is no trigger.
+/// Error: a text that is not a trigger.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("trigger `{text}`: {what}; {hint}")]
 pub struct TriggerError {
@@ -44,9 +44,9 @@ impl fmt::Display for Trigger {
 }
 
 impl Trigger {
-    /// Reads triggers that are separated by commas: `error`, `signal`, IDs as routes have them
-    /// (`123`, `200-2FF`, `100:700`, `!123`), each with `#` and the payload's begin behind it,
-    /// where `X` is any digit: `7E8#037FX1`.
+    /// Parses triggers that are separated by commas: `error`, `signal`, and IDs in the syntax of
+    /// routes (`123`, `200-2FF`, `100:700`, `!123`), each optionally followed by `#` and the
+    /// beginning of the payload, where `X` stands for any digit: `7E8#037FX1`.
     ///
     /// # Errors
     /// [`TriggerError`] for the first one that is wrong.
@@ -73,7 +73,7 @@ impl Trigger {
         })
     }
 
-    /// Is this frame one?
+    /// Returns whether this frame is a trigger.
     #[must_use]
     pub fn is(&self, record: &Record<'_>) -> bool {
         let Some(frame) = record.frame() else {

@@ -1,4 +1,5 @@
-//! Frames written in each format and read again: they are the same, or it was said what is not.
+//! Frames are written in each format and read again: they are unchanged, or the change was
+//! reported.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use capture::{Conversion, ConvertError, Form, Output, Shortfall, convert};
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A frame with what a log says of it.
+/// A frame with the information that a log has about it.
 #[derive(Clone, Debug)]
 struct Logged {
     ns: Nanos,
@@ -32,7 +33,7 @@ impl PartialEq for Logged {
     }
 }
 
-/// Reads a file whole, of the format that is named or that it is recognised as; it has no bad line.
+/// Reads a whole file, in the given or the recognised format; it must not have a bad line.
 fn read(path: &Path, named: Option<Format>) -> (Format, Vec<Logged>) {
     let mut reader = LogReader::open(path).unwrap().of(named);
     let format = reader.recognise().unwrap();
@@ -49,8 +50,8 @@ fn read(path: &Path, named: Option<Format>) -> (Format, Vec<Logged>) {
 }
 
 fn pcapng(frames: &[Logged]) -> Vec<u8> {
-    // By the writer itself: what it writes is compared with tshark elsewhere, and here with what
-    // comes back.
+    // Written by the writer itself: its output is compared with tshark elsewhere, and here with the
+    // frames that are read again.
     let names = capture::Names::default();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("in.pcapng");
@@ -73,7 +74,8 @@ fn pcapng(frames: &[Logged]) -> Vec<u8> {
     std::fs::read(&path).unwrap()
 }
 
-/// What a format does to a frame that has this shortfall, as far as a reader sees it again.
+/// Returns the frame after the losses that a format with these shortfalls causes, as a reader sees
+/// it.
 fn lessened(one: &Logged, all: &[Shortfall], first: Nanos) -> Option<Logged> {
     let mut one = one.clone();
     for shortfall in all {
@@ -191,7 +193,8 @@ proptest! {
         let reader = LogReader::new(input.as_slice(), "in");
         let done = convert(reader, &Conversion { output: &output, strict: false }).unwrap();
         prop_assert_eq!((done.from, done.bad.count()), (Format::Pcapng, 0));
-        // What was said to be different, frame by frame, by another way than the one that counted.
+        // The shortfalls, frame by frame, computed in another way than the counts of the
+        // conversion.
         let mut limits = capture::Limits::of(&output);
         let mut counted = BTreeMap::<Shortfall, u64>::new();
         let mut first = None;
@@ -217,7 +220,7 @@ proptest! {
             "asc" => Format::Asc,
             _ => Format::Pcapng,
         };
-        // A log of candump has no head: one without frames is an empty file, of no format.
+        // A log of candump has no header: one without frames is an empty file, of no format.
         let nothing = form == "log" && expected.is_empty();
         let recognised = LogReader::open(&path).unwrap().recognise();
         match &recognised {
@@ -331,7 +334,7 @@ fn what_cannot_be_said_is_counted_with_the_first_frame() {
     if cfg!(feature = "parquet") {
         assert_eq!(all("x.parquet"), (0, vec![]));
     }
-    // Strict: the first of them ends it.
+    // Strict: the first of them ends the conversion.
     let error = run("(3.000000001) can0 124# R\n", "x.log", true).unwrap_err();
     assert!(
         error
@@ -344,8 +347,8 @@ fn what_cannot_be_said_is_counted_with_the_first_frame() {
     ));
 }
 
-/// Flags that contradict one another, as can-gw can make them: pcapng keeps them, text says that it
-/// does not.
+/// Flags that contradict one another, as can-gw can make them: pcapng keeps them, text reports that
+/// it does not.
 #[test]
 fn bits_that_no_frame_has_are_said() {
     let frames: Vec<Logged> = [
@@ -420,7 +423,7 @@ fn what_is_no_log_makes_no_file() {
     assert!(!output.path.exists());
 }
 
-/// What a recording says of its own losses stays in each format, and comes back from it.
+/// The losses that a recording reports are kept in each format, and can be read again.
 #[test]
 fn losses_that_a_log_says_are_kept() {
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -485,7 +488,7 @@ fn losses_that_a_log_says_are_kept() {
         })
         .collect();
     assert_eq!(rows, ["0", "5"]);
-    // A comment that is a user's is counted, because no format takes it.
+    // A user's comment is counted, because no format stores it.
     let (done, _) = converted(&first, "g.pcapng", false).unwrap();
     assert_eq!(done.shortfalls[&Shortfall::Comment].frames, 1);
     assert!(matches!(

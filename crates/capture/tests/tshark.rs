@@ -1,6 +1,6 @@
-//! What Wireshark's program for the command line reads out of the pcapng that is written here.
+//! Checks the pcapng files with tshark, Wireshark's program for the command line.
 //!
-//! XL frames are not among them: tshark 4.0 of Debian 12 does not know them. Their bytes are
+//! XL frames are not included: tshark 4.0 of Debian 12 does not support them. Their bytes are
 //! compared with the link type's description (`pcapng::tests::frames_as_the_link_type_has_them`).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -14,7 +14,7 @@ use std::process::Command;
 
 const NAMES: [&str; 3] = ["can0", "vcan1", "a-longer-name"];
 
-/// What is asked for of each frame, in this order.
+/// The fields that are requested for each frame, in this order.
 const FIELDS: [&str; 25] = [
     "frame.time_epoch",
     "frame.interface_name",
@@ -49,9 +49,9 @@ struct Recorded {
     interface: usize,
     direction: Option<Direction>,
     frame: FrameBuf,
-    /// Of any interface, in the ring.
+    /// Frames of any interface that were lost in the ring.
     lost_before: u64,
-    /// Of its own interface, in the queue.
+    /// Frames of its own interface that were lost in the queue.
     lost_here: u64,
 }
 
@@ -61,7 +61,7 @@ fn frames() -> Vec<Recorded> {
     let mut add = |frame: FrameBuf| {
         let n = all.len();
         all.push(Recorded {
-            // Not in steps of a microsecond, and of more than 32 bits.
+            // Not in steps of a microsecond, and with more than 32 bits.
             stamp: 1_700_000_000_000_000_000 + n as u64 * 987_654_321,
             interface: n % 3,
             direction: [None, Some(Direction::Sent), Some(Direction::Received), None][n % 4],
@@ -146,7 +146,7 @@ fn write(path: &Path, frames: &[Recorded]) {
     assert_eq!(recorder.done().frames, frames.len() as u64);
 }
 
-/// What tshark has to say about it.
+/// Returns the expected fields of tshark.
 fn expected(one: &Recorded) -> Vec<String> {
     let frame = one.frame.view();
     let (header, id) = (frame.header(), frame.header().id());
@@ -173,7 +173,7 @@ fn expected(one: &Recorded) -> Vec<String> {
         when(lost > 0, missing),
         when(one.lost_here > 0, one.lost_here.to_string()),
         when(!error, id.number().to_string()),
-        // What an error frame has in these bits is not read.
+        // tshark does not decode these bits of an error frame.
         when(!error, bit(id.is_eff())),
         when(!error && !fd, bit(header.is_rtr())),
         when(!fd, bit(error)),
@@ -204,7 +204,7 @@ fn wireshark_reads_what_is_written() {
     let frames = frames();
     write(&path, &frames);
     let mut tshark = Command::new("tshark");
-    // AUTOSAR's dissector takes any short frame for its own.
+    // AUTOSAR's dissector would claim any short frame.
     tshark.args(["-n", "--disable-protocol", "autosar-nm"]);
     tshark.args(["-T", "fields", "-E", "separator=|", "-E", "occurrence=f"]);
     tshark.env("LC_ALL", "C").env("HOME", folder.path());

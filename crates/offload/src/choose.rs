@@ -1,26 +1,27 @@
-//! Which data path is best for each route on this machine: BPF, can-gw, or the gateway's own
+//! Selects the best data path for each route on this machine: BPF, can-gw, or the gateway's own
 //! process.
 //!
-//! # What must stay together
-//! Wherever they run, routes mean the same, and frames arrive in the order in which they came. So
-//! two routes go to one data path
+//! # Routes that must stay together
+//! Routes have the same meaning in every data path, and frames keep their order. Therefore two
+//! routes must use one data path
 //!
-//! * if both begin at one port, and the first that matches is the only one
-//!   ([`Mode::First`](route::Mode)), or one of the port's routes drops: then the one decides
-//!   whether the other sees a frame;
-//! * if both begin at one port and lead to one port: the faster path would overtake the slower;
-//! * if one leads to where the other begins, and what is sent there comes in there, too: a virtual
-//!   interface (or one that is not there yet, which might be virtual), or a route with `echo`. Only
-//!   within one data path is it known which frames have passed this gateway already (`max_hops`).
+//! * if both begin at one port, and only the first match counts ([`Mode::First`](route::Mode)) or
+//!   one of the port's routes drops: then one route decides whether the other sees a frame;
+//! * if both begin at one port and lead to one port: the faster path would overtake the slower one;
+//! * if one leads to the port where the other begins, and frames that are sent there also come in
+//!   there: this is so at a virtual interface (or one that does not exist yet, which might be
+//!   virtual), and for a route with `echo`. Only within one data path is it known which frames have
+//!   passed this gateway already (`max_hops`).
 //!
-//! # What means something else there
-//! The kernel sends an error frame as it is, and a controller makes another frame of it. This
-//! process sends none. So a route that takes error frames and leads to a controller stays here. BPF
-//! cannot send into a vcan: a route to an interface that is not there yet does not run by BPF.
+//! # Differences between the data paths
+//! The kernel sends an error frame unchanged, and a controller turns it into a different frame.
+//! This process does not send error frames. So a route that takes error frames and leads to a
+//! controller stays in this process. BPF cannot send into a vcan: a route to an interface that does
+//! not exist yet does not run in BPF.
 //!
 //! Routes from one port that need not stay together can be split: a route that writes a log does
-//! not keep the others out of the kernel. BPF then leaves frames that it takes to the others as
-//! well ([`bpf::Options::tap`]).
+//! not keep the other routes out of the kernel. BPF then also leaves the frames that it takes to
+//! the other data paths ([`bpf::Options::tap`]).
 
 use crate::bpf;
 use crate::data_path::DataPath;
@@ -31,18 +32,18 @@ use route::parts::{sort, sorts};
 use route::{Mode, PortId, Route, RouteId, Routes};
 use std::collections::{HashMap, HashSet};
 
-/// Where a route runs, and why not in a faster data path.
+/// The data path of a route, and the reasons against faster ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Where.
+    /// The data path.
     pub data_path: DataPath,
-    /// For each faster data path, why not there.
+    /// For each faster data path, the reason against it.
     pub because: Vec<(DataPath, String)>,
-    /// No interface that it begins at carries XL frames, so that it can go without them.
+    /// None of the source interfaces carries XL frames, so the route can run without them.
     pub no_xl: bool,
 }
 
-/// For each route, why it cannot run in this data path on this machine.
+/// Returns, for each route, the reason why it cannot run in this data path on this machine.
 #[must_use]
 pub fn objections(
     routes: &Routes,
@@ -56,15 +57,15 @@ pub fn objections(
     }
 }
 
-/// Why routes cannot run in one of the kernel's data paths.
+/// The objections of one of the kernel's data paths to routes.
 struct Candidate {
     path: &'static dyn KernelPath,
-    /// By [`RouteId`].
+    /// The reasons, by [`RouteId`].
     reasons: Vec<Option<String>>,
 }
 
-/// The fastest data path for each route, by [`RouteId`]. `interfaces` are the Linux interfaces of
-/// the ports, by [`PortId`]; `None` for a port that is none.
+/// Returns the fastest data path for each route, by [`RouteId`]. `interfaces` are the Linux
+/// interfaces of the ports, by [`PortId`]; `None` for a port that is not a Linux interface.
 #[must_use]
 pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> Vec<Choice> {
     let groups = groups(routes, interfaces, machine);
@@ -92,7 +93,7 @@ pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &Machine)
     });
     loop {
         let choices = fastest(routes, &groups, &candidates, &no_xl);
-        // What is too much is found only where all of them are together.
+        // Limits on the routes as a whole can be checked only once all routes of a path are known.
         let mut news = false;
         for Candidate { path, reasons } in &mut candidates {
             let (chosen, ids) = part(routes, &choices, path.data_path());
@@ -110,8 +111,8 @@ pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &Machine)
     }
 }
 
-/// For each route the first candidate that has nothing against it, nor against those with which it
-/// must stay.
+/// Returns, for each route, the first candidate without an objection to it or to the routes with
+/// which it must stay.
 fn fastest(
     routes: &Routes,
     groups: &[usize],
@@ -147,7 +148,7 @@ fn fastest(
     each.map(choice).collect()
 }
 
-/// The routes of one data path, in their order, and which of all routes they are.
+/// Returns the routes of one data path, in their order, with their numbers among all routes.
 #[must_use]
 pub fn part(routes: &Routes, choices: &[Choice], data_path: DataPath) -> (Routes, Vec<RouteId>) {
     let without_xl = kernel_path(data_path).is_some_and(KernelPath::without_xl);
@@ -164,8 +165,8 @@ pub fn part(routes: &Routes, choices: &[Choice], data_path: DataPath) -> (Routes
     (part, ids)
 }
 
-/// Do routes of other data paths begin where routes of this one begin? Then they must see the
-/// frames that BPF takes.
+/// Returns whether routes of other data paths begin at a port where routes of this one begin. Then
+/// they must see the frames that BPF takes.
 #[must_use]
 pub fn shares_entrances(routes: &Routes, choices: &[Choice], data_path: DataPath) -> bool {
     let begin = |here: bool| -> HashSet<PortId> {
@@ -178,7 +179,8 @@ pub fn shares_entrances(routes: &Routes, choices: &[Choice], data_path: DataPath
     !begin(true).is_disjoint(&begin(false))
 }
 
-/// can-gw knows no XL frames, and has no rule for a route that takes them.
+/// Returns the route without XL frames if it can run without them: can-gw does not support XL
+/// frames, and has no rule for a route that takes them.
 fn narrowed(route: &Route, no_xl: bool) -> Route {
     let mut route = route.clone();
     let kinds = &mut route.matching.kinds;
@@ -188,8 +190,8 @@ fn narrowed(route: &Route, no_xl: bool) -> Route {
     route
 }
 
-/// Why a route to an interface that is not there yet must not run in a data path that does not
-/// reach every interface.
+/// Returns the reason why a route to an interface that does not exist yet must not run in a data
+/// path that cannot reach every interface.
 fn into_the_unknown(
     path: &dyn KernelPath,
     route: &Route,
@@ -205,7 +207,7 @@ fn into_the_unknown(
     ))
 }
 
-/// Why a route that takes error frames must not run in the kernel.
+/// Returns the reason why a route that takes error frames must not run in the kernel.
 fn error_frames_to_a_controller(
     route: &Route,
     interfaces: &[Option<String>],
@@ -233,7 +235,7 @@ fn begins_without_xl(route: &Route, interfaces: &[Option<String>], machine: &Mac
     })
 }
 
-/// For each group that cannot go to a data path, the first route that keeps it out.
+/// Returns, for each group that cannot use a data path, the first route that prevents it.
 fn kept_out(reasons: &[Option<String>], groups: &[usize]) -> HashMap<usize, usize> {
     let mut found = HashMap::new();
     for (id, (reason, group)) in reasons.iter().zip(groups).enumerate() {
@@ -244,7 +246,7 @@ fn kept_out(reasons: &[Option<String>], groups: &[usize]) -> HashMap<usize, usiz
     found
 }
 
-/// For each route a number that it has in common with those with which it must stay.
+/// Returns a number for each route; routes that must stay together have the same number.
 fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> Vec<usize> {
     let mut sets = Sets::new(routes.routes.len());
     let all = || routes.routes.iter().enumerate();
@@ -272,8 +274,7 @@ fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> 
     }
     let comes_in = |to: PortId| match interfaces.get(usize::from(to.0)) {
         Some(Some(name)) => machine.find(name).is_none_or(bpf::Interface::is_virtual),
-        // Buses and logs of this process are known to it alone, and no other data path begins
-        // there.
+        // Only this process knows its buses and logs; routes of other data paths never begin there.
         _ => false,
     };
     for (id, route) in all() {
@@ -281,7 +282,7 @@ fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> 
             if !route.echo && !comes_in(*to) {
                 continue;
             }
-            // All of them once, however many lead there.
+            // Join each of them once, regardless of how many routes lead there.
             for other in begin.remove(to).unwrap_or_default() {
                 sets.join(id, other);
                 begin.insert(*to, vec![other]);
@@ -303,7 +304,7 @@ impl Sets {
         while let Some(&up) = self.0.get(of)
             && up != of
         {
-            // Half the way for those who come after.
+            // Halve the path for later searches.
             let above = self.0.get(up).copied().unwrap_or(up);
             if let Some(here) = self.0.get_mut(of) {
                 *here = above;

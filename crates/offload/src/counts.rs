@@ -1,9 +1,9 @@
-//! What data paths count.
+//! Counters of the data paths.
 
-/// What was counted of one route, since it was put into the kernel.
+/// The counters of one route, since it was put into the kernel.
 ///
-/// As the gateway in user space counts: each frame that the route took was sent, in as many
-/// copies as it has destinations, or stopped for one reason.
+/// They have the same meaning as those of the gateway in user space: each frame that the route took
+/// was sent, in as many copies as it has destinations, or stopped for one reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RouteCounts {
     /// Frames that the route matched; `None` where the kernel does not count them (can-gw: a
@@ -11,8 +11,8 @@ pub struct RouteCounts {
     pub taken: Option<u64>,
     /// Copies handed to an outgoing interface.
     pub sent: u64,
-    /// Stopped, by reason, in the order of [`route::Stop::ALL`].
+    /// Stopped frames, by reason, in the order of [`route::Stop::ALL`].
     pub stopped: [u64; route::Stop::ALL.len()],
-    /// Copies that the outgoing interface did not take (down, gone, no memory).
+    /// Copies that the outgoing interface did not accept (down, gone, no memory).
     pub failed: u64,
 }

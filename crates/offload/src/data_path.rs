@@ -1,11 +1,11 @@
-//! Where a route can run.
+//! The places where a route can run.
 
 use std::fmt;
 
-/// Where a route can run; the fastest first.
+/// A place where a route can run; the fastest is first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DataPath {
-    /// In the kernel, at the entrance of its interfaces.
+    /// In the kernel, at the ingress of its interfaces.
     Bpf,
     /// In the kernel, as rules of can-gw.
     CanGw,

@@ -1,9 +1,10 @@
-//! Which gateway is it? Its name, and the one process that may act for it.
+//! The identity of a gateway: its name, and the only process that may act for it.
 //!
-//! What is put into the kernel carries a mark of the instance, so that the next process finds what
-//! a crash left. While one runs no other can: whoever acts for an instance holds an abstract Unix
-//! socket of its mark, of which there can be one in a network namespace. The kernel closes it with
-//! the process, however that ends.
+//! Everything that is put into the kernel carries a mark of the instance, so that the next process
+//! finds what a crash left. While one process runs, no other can: a process that acts for an
+//! instance holds an abstract Unix socket named after its mark, and a network namespace can have
+//! only one socket of that name. The kernel closes the socket with the process, in whatever way it
+//! ends.
 
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
@@ -14,10 +15,10 @@ use rustix::net::{
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// The bit that every mark of ours has; `cangw -u` of can-utils has no reason to set it.
+/// The bit that is set in every cangate mark; `cangw -u` of can-utils has no reason to set it.
 const OURS: u16 = 0x8000;
 
-/// A gateway by its name.
+/// A gateway, identified by its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Instance {
     name: String,
@@ -25,7 +26,8 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// The same name gives the same marks, also after a restart and in later versions.
+    /// Creates the instance of a name. The same name gives the same marks, also after a restart and
+    /// in later versions.
     #[must_use]
     pub fn new(name: &str) -> Self {
         // FNV-1a of 32 bits (Fowler, Noll, Vo), folded.
@@ -38,37 +40,39 @@ impl Instance {
         }
     }
 
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The mark of its rule of can-gw with a number.
+    /// Returns the mark of its can-gw rule with this number.
     #[must_use]
     pub const fn uid(&self, number: u16) -> u32 {
         (self.mark as u32) << 16 | number as u32
     }
 
-    /// Is a rule of can-gw with this mark one of ours?
+    /// Returns whether a can-gw rule with this mark belongs to this instance.
     #[must_use]
     pub const fn owns(&self, uid: u32) -> bool {
         uid >> 16 == self.mark as u32
     }
 
-    /// Is a rule of can-gw with this mark a cangate's, whichever it is?
+    /// Returns whether a can-gw rule with this mark belongs to any cangate instance.
     #[must_use]
     pub const fn any_owns(uid: u32) -> bool {
         uid >> 16 & OURS as u32 != 0
     }
 
-    /// Makes sure that no other process acts for it in one `way`, until the result is dropped.
+    /// Makes sure that no other process acts for the instance in one `way`, until the result is
+    /// dropped.
     pub(crate) fn hold(&self, way: &str) -> Result<Hold, Held> {
         Hold::new(&self.held(way))
     }
 
     #[cfg(any(feature = "bpf", test))]
-    /// Does a process act for it in one `way`, and which, as far as it can be known?
+    /// Returns the process that acts for the instance in one `way`, if there is one; the inner
+    /// `None` means that its number is unknown.
     pub(crate) fn holder(&self, way: &str) -> Option<Option<u32>> {
         let name = self.held(way);
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).ok()?;
@@ -84,15 +88,15 @@ impl Instance {
     }
 }
 
-/// A process of another user has taken a name of ours. Any user can do so in the network namespace,
-/// on purpose, too.
+/// A process of another user that has taken a cangate name. Any user in the network namespace can
+/// do so, also on purpose.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignHolder {
-    /// The abstract socket's name, as /proc/net/unix writes it.
+    /// The abstract socket's name, as in /proc/net/unix.
     pub socket: String,
     /// The process.
     pub pid: Option<u32>,
-    /// Its user.
+    /// The user of the process.
     pub user: u32,
 }
 
@@ -109,27 +113,28 @@ impl std::fmt::Display for ForeignHolder {
     }
 }
 
-/// Why something cannot be held.
+/// The reason why something cannot be held.
 #[derive(Debug)]
 pub(crate) enum Held {
-    /// A process of this user or of root has it, or one of which nothing is known.
+    /// A process of this user or of root holds it, or one about which nothing is known.
     By(Option<u32>),
-    /// A process of another user has it, which may be no gateway.
+    /// A process of another user holds it, which may not be a gateway.
     Foreign(ForeignHolder),
     /// The socket failed.
     Failed(Errno),
 }
 
-/// The right to do something that one process at a time may do.
+/// The exclusive right of one process to do something.
 #[derive(Debug)]
 pub(crate) struct Hold(OwnedFd);
 
 impl Hold {
-    /// Takes what a name stands for, in this network namespace.
+    /// Takes a name in this network namespace.
     ///
-    /// A name that is taken and whose socket does not listen is just being given back, or just
-    /// being taken: a program that another thread starts has a copy of every descriptor until it
-    /// begins, and keeps the name for so long. That is waited for.
+    /// A name that is taken but whose socket does not listen is in transition: it is just being
+    /// released or just being taken. A program that another thread starts has a copy of every
+    /// descriptor until its exec, and keeps the name until then. This function waits for the end of
+    /// the transition.
     pub(crate) fn new(name: &str) -> Result<Self, Held> {
         let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).map_err(Held::Failed)?;
         let fd = socket().map_err(Held::Failed)?;
@@ -154,20 +159,20 @@ impl Hold {
 }
 
 impl Drop for Hold {
-    /// Says at once that nobody holds it any more, whoever has a copy of the descriptor.
+    /// Releases the name immediately, even if another process has a copy of the descriptor.
     fn drop(&mut self) {
-        // It can only fail for a socket that is none.
+        // This can fail only if the descriptor is not a socket.
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 }
 
-/// So often a name that changes hands is looked at again, a [`MOMENT`] apart: for a second.
+/// Number of attempts for a name in transition, a [`MOMENT`] apart: they last one second.
 const CHANGES_HANDS: u32 = 1000;
-/// See [`CHANGES_HANDS`].
+/// Time between two attempts; see [`CHANGES_HANDS`].
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// So many can ask who holds something; nobody answers them, and the kernel keeps them all. Those
-/// who come later learn that it is held and not by whom.
+/// Maximum number of processes that can ask for the holder. They are never accepted, and the kernel
+/// keeps them all in the backlog. Later ones learn that the name is held, but not by which process.
 const ASKING: i32 = 1024;
 
 fn socket() -> rustix::io::Result<OwnedFd> {
@@ -175,8 +180,8 @@ fn socket() -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
 }
 
-/// Who listens at a name: the kernel keeps what was so when it began to listen (SO_PEERCRED,
-/// unix(7)).
+/// The process that listens at a name. The kernel reports the state at the time when it began to
+/// listen (SO_PEERCRED, unix(7)).
 struct Holder {
     pid: Option<u32>,
     user: u32,
@@ -195,7 +200,7 @@ impl Holder {
     }
 }
 
-/// The process that listens there.
+/// Returns the process that listens at an address.
 fn holder(address: &SocketAddrUnix) -> rustix::io::Result<Holder> {
     let fd = socket()?;
     connect(&fd, address)?;
@@ -235,7 +240,7 @@ mod tests {
         instance.hold("one").unwrap();
     }
 
-    /// Any user can take the name first, and is named then.
+    /// Any user can take the name first; the error then names that user.
     #[test]
     fn a_holder_of_another_user_is_named() {
         let found = |user| Holder {
@@ -257,7 +262,7 @@ mod tests {
         }
     }
 
-    /// The same by the kernel: root holds it for another user.
+    /// The same with the kernel's report: root holds it for another user.
     #[test]
     fn the_kernel_says_whose_a_holder_is() {
         if !rustix::process::geteuid().is_root() {
@@ -266,7 +271,7 @@ mod tests {
         }
         let instance = Instance::new("taken by another user");
         let held = std::thread::spawn(|| {
-            // Of this thread alone.
+            // This applies to this thread only.
             let user = rustix::process::Uid::from_raw(65534);
             rustix::thread::set_thread_uid(user).unwrap();
             Instance::new("taken by another user").hold("bpf").unwrap()
@@ -287,7 +292,7 @@ mod tests {
         let hold = instance.hold("one").unwrap();
         let copy = hold.0.try_clone().unwrap();
         drop(hold);
-        // Nobody is named who does not hold it any more.
+        // A process that no longer holds the name is not reported.
         assert_eq!(instance.holder("one"), None);
         let later = std::thread::spawn(move || {
             std::thread::sleep(MOMENT * 20);

@@ -1,7 +1,6 @@
-//! What the data paths in the kernel have in common.
+//! The common interface of the data paths in the kernel.
 //!
-//! BPF and can-gw implement [`KernelPath`] each in its own way;
-//! [`KERNEL_PATHS`](crate::KERNEL_PATHS) lists both.
+//! BPF and can-gw each implement [`KernelPath`]; [`KERNEL_PATHS`](crate::KERNEL_PATHS) lists both.
 
 use crate::RouteCounts;
 use crate::bpf::{self, ListedTable, Options};
@@ -13,7 +12,7 @@ use route::Routes;
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 
-/// What a data path in the kernel could not do.
+/// An operation of a data path in the kernel that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// BPF failed.
@@ -22,39 +21,40 @@ pub enum Error {
     /// can-gw failed.
     #[error(transparent)]
     CanGw(#[from] cangw::Error),
-    /// What BPF has of an earlier run stays.
+    /// The BPF program of an earlier run cannot be removed.
     #[error("an earlier run left its BPF program, and it cannot be taken away")]
     BpfStays(#[source] bpf::Error),
-    /// What can-gw has of an earlier run stays.
+    /// The can-gw rules of an earlier run cannot be removed.
     #[error("an earlier run left rules of can-gw, and they cannot be taken away")]
     CanGwStays(#[source] cangw::Error),
 }
 
-/// What is to run in one data path.
+/// The task of one data path.
 #[derive(Clone, Copy, Debug)]
 pub struct Assignment<'a> {
     /// The routes, at least one.
     pub routes: &'a Routes,
-    /// The Linux interfaces of the ports, by [`route::PortId`]; `None` for a port that is none.
+    /// The Linux interfaces of the ports, by [`route::PortId`]; `None` for a port that is not a
+    /// Linux interface.
     pub interfaces: &'a [Option<String>],
-    /// How BPF is to work; can-gw has no options.
+    /// The options of BPF; can-gw has none.
     pub options: &'a Options,
-    /// At the end all is to stay in place, for the next start.
+    /// At the end everything stays in place, for the next start.
     pub persist: bool,
 }
 
-/// What was done.
+/// The result of a start or a change.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// In words, if there is something to say.
+    /// The result in words, if there is something to report.
     pub words: Option<String>,
-    /// Interfaces that are not there or are none of CAN; the routes with them wait.
+    /// Interfaces that do not exist or are not CAN interfaces; the routes with them wait.
     pub missing: BTreeSet<String>,
-    /// Rules or programs that somebody else had taken away, and that are back.
+    /// Number of rules or programs that another program had removed, and that were restored.
     pub restored: usize,
 }
 
-/// What there is in a data path, whoever put it there.
+/// The contents of a data path, of every origin.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Listing {
     /// Tables of BPF.
@@ -65,10 +65,10 @@ pub enum Listing {
 
 /// A data path in the kernel.
 pub trait KernelPath: Sync {
-    /// Which one it is.
+    /// Returns which data path this is.
     fn data_path(&self) -> DataPath;
 
-    /// For each route, why it cannot run here on this machine.
+    /// Returns, for each route, the reason why it cannot run here on this machine.
     fn objections(
         &self,
         routes: &Routes,
@@ -76,73 +76,74 @@ pub trait KernelPath: Sync {
         machine: &Machine,
     ) -> Vec<Option<String>>;
 
-    /// XL frames are unknown here, so that a route must do without them, which it can where none
-    /// come.
+    /// Returns whether this path does not support XL frames, so that a route must run without them;
+    /// this is possible where none come in.
     fn without_xl(&self) -> bool;
 
-    /// Frames reach somebody at the other side of a vcan, too. An interface that is not there yet
-    /// can be one.
+    /// Returns whether frames that are sent into a vcan reach a receiver there. An interface that
+    /// does not exist yet can be a vcan.
     fn reaches_vcan(&self) -> bool;
 
-    /// Takes away what an earlier process of an instance left, by a crash or on purpose; says what
-    /// was done, if there was something to do.
+    /// Removes what an earlier process of an instance left, after a crash or on purpose. Returns a
+    /// description if there was something to remove.
     ///
     /// # Errors
-    /// A process runs it; what the kernel says.
+    /// A process runs the instance; errors of the kernel.
     fn remove_leftovers(&self, instance: &Instance) -> Result<Option<String>, Error>;
 
-    /// Puts routes there. What an earlier process of the instance left there is taken over
-    /// (adopted) without a gap. An interface that is not there is no error: its routes come with
-    /// it.
+    /// Puts routes into the kernel. What an earlier process of the instance left there is taken
+    /// over (adopted) without a gap. A missing interface is not an error: its routes start when it
+    /// appears.
     ///
     /// # Errors
-    /// Another process runs this instance; routes that cannot be expressed; what this kernel lacks;
-    /// what it says. Then nothing was changed.
+    /// Another process runs this instance; routes that cannot be expressed; features that this
+    /// kernel lacks; errors of the kernel. In each case nothing was changed.
     fn start(
         &self,
         instance: &Instance,
         assignment: Assignment<'_>,
     ) -> Result<(Box<dyn Running>, Report), Error>;
 
-    /// All that is there, of whichever cangate.
+    /// Lists everything that is there, of all cangate instances.
     ///
     /// # Errors
-    /// No permission to look; what the kernel says.
+    /// No permission to list; errors of the kernel.
     fn list(&self) -> Result<Listing, Error>;
 }
 
-/// The routes of one gateway in a data path of the kernel. They go when it is dropped. Its
+/// The routes of one gateway in a data path of the kernel. They are removed when it is dropped. Its
 /// descriptor is readable when interfaces have changed.
 pub trait Running: AsFd {
-    /// Exchanges the routes; counters go on by their names.
+    /// Replaces the routes. Counters continue for routes with the same names.
     ///
     /// # Errors
-    /// As [`KernelPath::start`]; the routes before go on.
+    /// As [`KernelPath::start`]; the previous routes stay in place.
     fn reload(&mut self, assignment: Assignment<'_>) -> Result<Report, Error>;
 
-    /// Call this when the descriptor is readable. Nothing if there was no news.
+    /// Handles changes of interfaces. Call this when the descriptor is readable. Returns `None` if
+    /// nothing had changed.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Errors of the kernel.
     fn links_changed(&mut self) -> Result<Option<Report>, Error>;
 
-    /// Looks whether all is there that should be, and puts back what somebody else took away
-    /// (`cangw -F`, `tc qdisc del`, an unloaded module): the kernel does not say when that happens.
-    /// Nothing if nothing had changed.
+    /// Checks that everything is in place, and restores what another program removed (`cangw -F`,
+    /// `tc qdisc del`, an unloaded module): the kernel does not notify when that happens. Returns
+    /// `None` if nothing had changed.
     ///
     /// # Errors
-    /// What the kernel says; what is missing stays so.
+    /// Errors of the kernel; what is missing stays missing.
     fn look_after(&mut self) -> Result<Option<Report>, Error>;
 
-    /// What each route counted since the start, by [`route::RouteId`].
+    /// Returns the counters of each route since the start, by [`route::RouteId`].
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Errors of the kernel.
     fn counts(&mut self) -> Result<Vec<RouteCounts>, Error>;
 
-    /// Leaves all in place, to be taken over by the next start of the same instance.
+    /// Leaves everything in place, for the next start of the same instance to take over.
     ///
     /// # Errors
-    /// What the kernel says; then the routes are taken away.
+    /// Errors of the kernel; then the routes are removed.
     fn persist(self: Box<Self>) -> Result<(), Error>;
 }

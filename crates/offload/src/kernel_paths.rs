@@ -7,7 +7,7 @@ use crate::{bpf, cangw};
 /// All data paths in the kernel, the fastest first.
 pub static KERNEL_PATHS: [&dyn KernelPath; 2] = [&bpf::Bpf, &cangw::CanGw];
 
-/// The data path in the kernel, if it is one.
+/// Returns the data path in the kernel, if `data_path` is one.
 #[must_use]
 pub fn kernel_path(data_path: DataPath) -> Option<&'static dyn KernelPath> {
     let mut all = KERNEL_PATHS.into_iter();

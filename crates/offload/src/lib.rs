@@ -1,17 +1,18 @@
-//! The routing table, put into the kernel.
+//! The routing table in the kernel.
 //!
 //! * [`cangw`]: routes as rules of can-gw (`net/can/gw.c`), over netlink.
-//! * [`bpf`]: the table as a BPF program at the entrance of every interface (tcx, or clsact on
+//! * [`bpf`]: the table as a BPF program at the ingress of every interface (tcx, or clsact on
 //!   kernels before 6.6), with its routes in maps.
 //!
-//! [`KERNEL_PATHS`] are both, behind one trait; [`choose`] says which is best for which route.
+//! [`KERNEL_PATHS`] contains both, behind one trait; [`choose`] selects the best one for each
+//! route.
 //!
-//! BPF is the feature `bpf`: without it, [`bpf::left_out`] says so, and every route has that
-//! objection to it. can-gw needs nothing but netlink and is always there.
+//! BPF is the feature `bpf`. Without it, [`bpf::left_out`] returns the reason, and BPF has that
+//! objection to every route. can-gw needs only netlink and is always included.
 //!
-//! Both say by name which routes they cannot express, before anything is changed in the kernel;
-//! both change only what is theirs, count in 64 bits, and go from one table to the next without
-//! a moment in which a frame meets half of it.
+//! Both name the routes that they cannot express before anything is changed in the kernel. Both
+//! change only what belongs to their instance, count in 64 bits, and switch from one table to the
+//! next so that no frame ever meets half of a table.
 
 pub mod bpf;
 pub mod cangw;

@@ -1,21 +1,21 @@
-//! What a machine offers to data paths.
+//! The features of a machine that the data paths use.
 
 use crate::{bpf, cangw};
 
-/// What there is on a machine.
+/// The interfaces and kernel features of a machine.
 #[derive(Debug)]
 pub struct Machine {
     /// Its CAN interfaces.
     pub interfaces: Vec<bpf::Interface>,
-    /// Can BPF be had? If not, why.
+    /// Whether BPF is available; the reason if it is not.
     pub bpf: Result<(), bpf::Missing>,
-    /// Can can-gw be had, and what does it do? If not, why.
+    /// The limits of can-gw if it is available; the reason if it is not.
     pub can_gw: Result<cangw::Limits, cangw::Error>,
 }
 
 impl Machine {
-    /// This machine, as far as it shows itself to this process. Loads can-gw where it is missing
-    /// and this process is allowed to.
+    /// Examines this machine, as far as this process has access. Loads can-gw if it is missing and
+    /// this process has the permission.
     #[must_use]
     pub fn look() -> Self {
         let can_gw = || {
@@ -25,7 +25,7 @@ impl Machine {
         };
         let interfaces = bpf::interfaces().unwrap_or_default();
         Self {
-            // BPF itself does without AF_CAN, but there is no CAN interface for it.
+            // BPF itself does not need AF_CAN, but without AF_CAN there is no CAN interface for it.
             bpf: if interfaces.is_empty() && !linux::can::is_in_kernel() {
                 Err(bpf::Missing::Can)
             } else {
@@ -36,7 +36,7 @@ impl Machine {
         }
     }
 
-    /// Its CAN interface with this name.
+    /// Returns its CAN interface with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&bpf::Interface> {
         self.interfaces.iter().find(|there| there.name == name)

@@ -1,9 +1,9 @@
-//! Sets of frames by bits: what searches over routes tell apart.
+//! Sets of frames, described by bits: the unit in which searches over routes distinguish frames.
 
 use alloc::vec::Vec;
 
-/// Frames whose bits under the mask are the value's. The bits are SocketCAN's 32 bits of the ID; a
-/// search can have bits of its own above them.
+/// Frames whose bits under the mask equal those of the value. The bits are SocketCAN's 32 bits of
+/// the ID; a search can have bits of its own above them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Block {
     pub(crate) mask: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Returns the frames of both, if there are any.
+    /// Returns the frames that are in both blocks, if there are any.
     pub(crate) fn and(self, other: Self) -> Option<Self> {
         let differs = (self.value ^ other.value) & self.mask & other.mask;
         (differs == 0).then_some(Self {
@@ -20,7 +20,7 @@ impl Block {
         })
     }
 
-    /// Adds its frames without those of the other.
+    /// Adds to `rest` the frames of this block that are not in the other.
     pub(crate) fn without(self, other: Self, rest: &mut Vec<Self>) {
         if self.and(other).is_none() {
             rest.push(self);
@@ -40,7 +40,7 @@ impl Block {
         }
     }
 
-    /// Returns whether it has all frames of the other.
+    /// Returns whether this block contains all frames of the other.
     pub(crate) fn covers(self, other: Self) -> bool {
         self.mask & !other.mask == 0 && (self.value ^ other.value) & self.mask == 0
     }

@@ -1,4 +1,5 @@
-//! Finds what has no meaning before anything runs, so that a decision needs no checks.
+//! Checks routes for parts that have no meaning before a table is used, so that a decision needs no
+//! checks.
 
 use crate::{
     Action, CompileError, IdSet, KindSet, Route, RouteId, Routes, match_key::sort, match_key::sorts,
@@ -10,18 +11,18 @@ use alloc::{
 };
 use frame::{CanId, Kind, dlc};
 
-/// Most routes in a table.
+/// Maximum number of routes in a table.
 const ROUTES: usize = 1 << 24;
-/// Most ID filters, each counted for every port of its route. A filter becomes at most 64
-/// entries in each of three indexes of a port, so entries count in 32 bits.
+/// Maximum number of ID filters, each counted for every port of its route. A filter becomes at most
+/// 64 entries in each of three indexes of a port, so the number of entries fits into 32 bits.
 const FILTERS: usize = 1 << 25;
-/// Most buckets for single IDs of one route, and of a whole table.
+/// Maximum number of buckets for single IDs: of one route, and of a whole table.
 const BUCKETS: u32 = 1 << 16;
 const ALL_BUCKETS: u64 = 1 << 22;
 /// can-gw's bounds for `max_hops` (`CGW_MIN_HOPS`, `CGW_MAX_HOPS`).
 const HOPS: core::ops::RangeInclusive<u8> = 1..=6;
 
-/// Everything that is wrong with the routes.
+/// Returns all mistakes in the routes.
 pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
     let mut errors = Vec::new();
     let mut whole = |what: String| {
@@ -84,7 +85,7 @@ pub(crate) fn check(routes: &Routes, ports: usize) -> Vec<CompileError> {
     errors
 }
 
-/// Counts are kept in 16 bits.
+/// Checks that the counts fit into the 16 bits in which the table keeps them.
 fn check_counts(route: &Route, say: &mut impl FnMut(String)) {
     let counts = [
         ("destinations", route.to.len()),
@@ -199,14 +200,14 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
     }
 }
 
-/// What becomes of frames that a route changes to such as no bus has.
+/// The frames of a route that its changes make impossible, so that no bus can carry them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Impossible {
-    /// It takes FD frames and makes them remote: it stops them.
+    /// The route takes FD frames and makes them remote: it stops them.
     pub(crate) fd: bool,
-    /// It takes XL frames and gives them a flag of the ID: it stops them.
+    /// The route takes XL frames and gives them a flag of the ID: it stops them.
     pub(crate) xl: bool,
-    /// It takes other frames.
+    /// The route takes frames to which neither applies.
     pub(crate) others: bool,
 }
 
@@ -226,7 +227,7 @@ impl Impossible {
     }
 }
 
-/// A route all of whose frames are stopped because of what it makes of them.
+/// Reports a route that stops all of its frames, because its changes make them impossible.
 fn check_makes(route: &Route, say: &mut impl FnMut(String)) {
     let Impossible { fd, xl, others } = Impossible::of(route);
     if others {
@@ -276,7 +277,7 @@ fn check_limits(route: &Route, max_hops: u8, say: &mut impl FnMut(String)) {
     }
 }
 
-/// The longest payload among the kinds; none set means all.
+/// Returns the longest payload among the kinds; if none is set, all count.
 const fn longest(kinds: KindSet) -> usize {
     match (kinds.classic, kinds.fd, kinds.xl) {
         (true, false, false) => Kind::Classic.max_len(),

@@ -1,17 +1,18 @@
-//! What goes into a decision and what comes out.
+//! Input and output of a decision.
 
 use crate::{Mode, PortId, RouteId};
 use core::fmt;
 use frame::{FrameRef, Nanos};
 
-/// Where and when a frame came in.
+/// Port, time and hop count of a frame that came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// The port that it came from.
+    /// The port at which it came in.
     pub from: PortId,
-    /// The time, for rate limits. Any epoch, the same for all frames of one [`crate::Memory`].
+    /// The time, for rate limits. The epoch is arbitrary, but the same for all frames of one
+    /// [`crate::Memory`].
     pub now: Nanos,
-    /// How many gateways the frame has passed before this one.
+    /// Number of gateways that the frame has passed before this one.
     pub hops: u8,
 }
 
@@ -20,36 +21,37 @@ pub struct Arrival {
 pub struct Forward<'a> {
     /// The route that sends it.
     pub route: RouteId,
-    /// Where it goes.
+    /// The destination port.
     pub to: PortId,
-    /// The frame; the very one that came in where the route changes nothing.
+    /// The frame. If the route changes nothing, this is the received frame itself.
     pub frame: FrameRef<'a>,
-    /// How many gateways it has passed, this one included.
+    /// Number of gateways that the frame has passed, including this one.
     pub hops: u8,
 }
 
-/// Why a route that took a frame did not send it.
+/// The reason why a route that took a frame did not send it.
 ///
-/// This is the one list of these reasons: counters, JSON, tables and documents take their keys and
+/// This is the only list of these reasons: counters, JSON, tables and documents take their keys and
 /// words from here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Stop {
-    /// The route drops what it takes.
+    /// The route drops every frame that it takes.
     DropRule = 0,
-    /// More frames came than its limit allows.
+    /// The frame exceeded the route's rate limit.
     RateLimit = 1,
     /// The frame has passed as many gateways as it may (can-gw counts it as "deleted").
     HopLimit = 2,
-    /// Changed to a length that its kind cannot have (can-gw counts it as "deleted").
+    /// The route changed the frame to a length that its kind cannot have (can-gw counts it as
+    /// "deleted").
     TooLong = 3,
-    /// Changed to an ID or a flag of the ID that it cannot have: a number beyond its format, an FD
-    /// frame that is remote, an XL frame with an EFF ID.
+    /// The route changed the frame to an ID or a flag of the ID that it cannot have: a number
+    /// beyond its format, an FD frame that is remote, an XL frame with an EFF ID.
     IdRange = 4,
 }
 
 impl Stop {
-    /// All of them, for counters. Each stands at its own number.
+    /// All reasons, for counters. The index of each is its number.
     pub const ALL: [Self; 5] = [
         Self::DropRule,
         Self::RateLimit,
@@ -58,7 +60,7 @@ impl Stop {
         Self::IdRange,
     ];
 
-    /// Its key in JSON. It never changes: programs read it.
+    /// Returns the key in JSON. It never changes, because programs read it.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -70,7 +72,7 @@ impl Stop {
         }
     }
 
-    /// A short phrase for people: a column, a line of a list.
+    /// Returns a short phrase for people: the heading of a column, a line of a list.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -82,7 +84,7 @@ impl Stop {
         }
     }
 
-    /// What it means, in one sentence.
+    /// Returns the meaning in one sentence.
     #[must_use]
     pub const fn explanation(self) -> &'static str {
         match self {
@@ -110,13 +112,13 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Takes what a decision says.
+/// Receiver of the results of a decision.
 pub trait Sink {
-    /// A route took the frame: exactly once for each route that matched, before anything else
-    /// about it.
+    /// Called exactly once for each route that took the frame, before any other call for this
+    /// route.
     fn taken(&mut self, route: RouteId);
-    /// The route ended it here; no copy of this route follows.
+    /// Called when the route does not send the frame; no copy from this route follows.
     fn stopped(&mut self, route: RouteId, why: Stop);
-    /// One copy for one destination.
+    /// Called for each copy, with its destination.
     fn forward(&mut self, copy: Forward<'_>);
 }

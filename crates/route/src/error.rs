@@ -1,17 +1,17 @@
-//! Why routes cannot be compiled.
+//! The reasons why routes cannot be compiled.
 
 use crate::RouteId;
 use alloc::string::String;
 use core::fmt;
 
-/// Something in the routes that has no meaning, and what to do about it.
+/// A part of the routes that has no meaning, and its remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CompileError {
-    /// The route, or `None` where the table as a whole is meant.
+    /// The route, or `None` if the error concerns the table as a whole.
     pub route: Option<RouteId>,
-    /// The route's name; empty where the table is meant.
+    /// The route's name; empty if the error concerns the table.
     pub name: String,
-    /// What is wrong and what to do, one sentence.
+    /// The mistake and its remedy, in one sentence.
     pub what: String,
 }
 

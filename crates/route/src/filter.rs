@@ -1,8 +1,8 @@
-//! ID filters in one common form: `(raw & mask) == value`, any of a list.
+//! ID filters in one common form: `(raw & mask) == value`, of which any one of a list must match.
 //!
-//! Ranges become aligned blocks, inverted filters the blocks around them, error filters one
-//! entry for each bit. Known bits of the class (EFF, error) leave the mask, so that filters that
-//! differ only there share a group.
+//! Ranges become aligned blocks, inverted filters become the blocks around them, and error filters
+//! become one entry for each bit. Bits that the class already determines (EFF, error) are removed
+//! from the mask, so that filters which differ only there share a group.
 
 use crate::{IdFilter, IdSet, match_key::Class};
 use frame::CanId;
@@ -11,8 +11,8 @@ const EFF: u32 = CanId::EFF_FLAG;
 const RTR: u32 = CanId::RTR_FLAG;
 const ERR: u32 = CanId::ERR_FLAG;
 
-/// The kernel's reading of an ID and mask (`net/can/af_can.c`, `can_rcv_list_find`): an SFF
-/// filter that asks for the format compares no number bits above 11.
+/// Returns the mask as the kernel interprets it together with the ID (`net/can/af_can.c`,
+/// `can_rcv_list_find`): an SFF filter that asks for the format compares no number bits above 11.
 pub(crate) const fn kernel_mask(id: u32, mask: u32) -> u32 {
     if mask & EFF != 0 && id & EFF == 0 {
         mask & (CanId::SFF_MASK | EFF | RTR)
@@ -21,8 +21,8 @@ pub(crate) const fn kernel_mask(id: u32, mask: u32) -> u32 {
     }
 }
 
-/// Calls `each(mask, value)` for every block of IDs that the filter means among frames of this
-/// class. The blocks of one filter do not overlap, but for error filters.
+/// Calls `each(mask, value)` for every block of IDs that the filter matches among frames of this
+/// class. The blocks of one filter do not overlap, except those of error filters.
 pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) {
     match filter.set {
         IdSet::Range { eff, first, last } => {
@@ -34,8 +34,8 @@ pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) 
             if first > last || last > max || (class != Class::Err && (class == Class::Eff) != eff) {
                 return;
             }
-            // Non-error SFF frames can carry stray bits above 11, which are no part of the
-            // number. An error frame's number has 29 bits in either format.
+            // Non-error SFF frames can carry stray bits above 11, which are not part of the number.
+            // An error frame's number has 29 bits in either format.
             let (high, flag) = match (class, eff) {
                 (Class::Err, true) => (EFF, EFF),
                 (Class::Err, false) => (EFF | (CanId::EFF_MASK & !max), 0),
@@ -54,8 +54,8 @@ pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) 
             }
         }
         IdSet::Masked { mask, .. } if mask & ERR != 0 => {
-            // An error filter: any of the mask's bits. Checked at compile time not to be
-            // inverted.
+            // An error filter matches if any of the mask's bits is set. The check at compile time
+            // has made sure that it is not inverted.
             if class == Class::Err {
                 for bit in (0..29).map(|n| 1_u32 << n).filter(|bit| mask & bit != 0) {
                     each(bit, bit);
@@ -70,7 +70,7 @@ pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) 
                 Class::Eff => (EFF | ERR, EFF),
                 Class::Err => (ERR, ERR),
             };
-            // Bits that the class has already decided.
+            // Compare the bits that the class already determines.
             let agrees = (value ^ fixed) & mask & known == 0;
             let open = mask & !known;
             match (filter.inverted, agrees) {
@@ -78,8 +78,8 @@ pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) 
                 (false, false) => {}
                 (true, false) => each(0, 0),
                 (true, true) => {
-                    // All bits above some bit equal and that bit different: disjoint, together
-                    // everything but the value.
+                    // One block for each bit: all bits above it equal, that bit different. The
+                    // blocks are disjoint, and together they are everything except the value.
                     let mut above = 0;
                     for bit in (0..32)
                         .rev()
@@ -95,8 +95,9 @@ pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) 
     }
 }
 
-/// Cuts `first..=last` into the fewest blocks of `2^n` numbers that start at a multiple of their
-/// size; `each` gets the start and the size minus one. At most `2 * bits - 2` blocks.
+/// Splits `first..=last` into the fewest blocks of `2^n` numbers that start at a multiple of their
+/// size. Calls `each` with the start and the size minus one of each block. There are at most `2 *
+/// bits - 2` blocks.
 fn aligned(first: u32, last: u32, each: &mut impl FnMut(u32, u32)) {
     let mut low = u64::from(first);
     let end = u64::from(last) + 1;

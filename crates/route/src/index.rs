@@ -1,34 +1,35 @@
-//! The matching index of one port and one class of frames: which routes name this ID.
+//! The matching index of one port and one class of frames: it finds the routes that match an ID.
 //!
-//! All filters are entries `(raw & mask) == value`. Entries with the same mask form a group, and
-//! a group is one open-addressed hash table over `value`, so a look-up costs one probe for each
-//! *different* mask however many routes there are. A group whose values differ in the low eleven
-//! bits (SFF identifiers) and that is not sparse takes those bits as its hash: the plain
-//! 2048-entry table, without collisions.
+//! All filters are entries `(raw & mask) == value`. Entries with the same mask form a group, and a
+//! group is one open-addressed hash table over `value`. A look-up therefore costs one probe for
+//! each *different* mask, regardless of the number of routes. A group whose values differ in the
+//! low eleven bits (SFF identifiers) and that is not sparse uses those bits as its hash: this is
+//! the plain 2048-entry table, without collisions.
 //!
-//! Where there are several groups, one bit for each eighth of a slot says first whether the group
-//! can know the ID at all. That takes no branch, so that a frame's way through the groups is the
-//! same for all IDs, and those bits stay in near caches where the slots do not.
+//! Where there are several groups, a bitmap with eight bits for each slot shows first whether the
+//! group can contain the ID at all. This test has no branch, so that the path of a frame through
+//! the groups is the same for all IDs; and the bitmap stays in the near caches where the slots do
+//! not.
 //!
-//! Size: an entry takes at most eight slots of 9 bytes (bits included) in its group, mostly two
-//! to four, and 12 bytes in the lists where several routes name the same value.
+//! Size: an entry takes at most eight slots of 9 bytes (bitmap included) in its group, mostly two
+//! to four, and 12 bytes in the lists where several routes have the same value.
 
 use alloc::vec::Vec;
 
-/// No route: an empty slot.
+/// No route: marks an empty slot.
 const NONE: u32 = u32::MAX;
-/// Set in [`Slot::routes`] where the rest is an index into [`Index::lists`].
+/// Flag in [`Slot::routes`]: the remaining bits are an index into [`Index::lists`].
 const MANY: u32 = 1 << 31;
-/// Longest run of slots that a look-up may have to walk before a group's table is made again
-/// with another multiplier or more room.
+/// Longest run of slots that a look-up may have to walk. If it would be longer, the group's table
+/// is built again with another multiplier or more room.
 const PROBES: usize = 8;
-/// Most values of a group that gets more room than it needs.
+/// Maximum number of values of a group that gets more room than it needs.
 const SMALL: usize = 1024;
 /// Multipliers for the hash, tried in turn; odd, with well-spread bits.
 const MULTIPLIERS: [u32; 4] = [0x9E37_79B1, 0x85EB_CA77, 0xC2B2_AE3D, 0x27D4_EB2F];
 
-/// A list of routes that is being walked, in ascending order: the next one, and those after it
-/// in [`Index::rest`].
+/// Position in a list of routes that is traversed in ascending order: the next route, and the range
+/// of those after it in [`Index::rest`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     head: u32,
@@ -36,12 +37,12 @@ pub(crate) struct Cursor {
     end: u32,
 }
 
-/// Eight bytes, because the slots of a large table are what does not fit into the caches.
+/// Eight bytes, because the slots are the part of a large table that does not fit into the caches.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// In an empty slot a number that no `raw & mask` can be.
+    /// The value; in an empty slot, a number that no `raw & mask` can be.
     value: u32,
-    /// The route; with [`MANY`] a list; or [`NONE`].
+    /// The route; or, with [`MANY`], a list of routes; or [`NONE`].
     routes: u32,
 }
 
@@ -50,23 +51,23 @@ struct Group {
     mask: u32,
     multiplier: u32,
     shift: u32,
-    /// Where this group's slots begin. Behind the last one that the hash can name follow as many
-    /// as the longest run of probes needs, and an empty one.
+    /// Start of this group's slots. After the last slot that the hash can address there are as many
+    /// more as the longest run of probes needs, and an empty one.
     base: u32,
 }
 
-/// The bits of a group: may it know a value?
+/// The bitmap of a group: it shows whether the group may contain a value.
 #[derive(Clone, Copy, Debug)]
 struct Bits {
     mask: u32,
     multiplier: u32,
     shift: u32,
-    /// Where this group's words begin.
+    /// Start of this group's words.
     base: u32,
 }
 
 impl Bits {
-    /// Word and bit for a value.
+    /// Returns the word and the bit for a value.
     #[inline]
     fn place(&self, raw: u32) -> (usize, u32) {
         let at = (raw & self.mask).wrapping_mul(self.multiplier) >> self.shift;
@@ -80,10 +81,10 @@ impl Group {
         (value.wrapping_mul(self.multiplier) >> self.shift) as usize
     }
 
-    /// The slots with `lists` in them, or `None` where a run of probes is longer than `longest`.
+    /// Returns the slots filled with `lists`, or `None` if a run of probes would exceed `longest`.
     fn fill(&self, lists: &[Slot], longest: usize) -> Option<Vec<Slot>> {
         let empty = Slot {
-            // The mask never has all bits: those that the class has decided are not in it.
+            // The mask never has all bits set: those that the class determines are not in it.
             value: !self.mask,
             routes: NONE,
         };
@@ -107,23 +108,23 @@ impl Group {
     }
 }
 
-/// Which routes name an ID, for one port and one class.
+/// The routes that match an ID, for one port and one class.
 #[derive(Debug)]
 pub(crate) struct Index {
-    /// Routes that name every ID.
+    /// Routes that match every ID.
     always: u32,
     groups: Vec<Group>,
-    /// As many as groups; none where there is only one.
+    /// One bitmap for each group; empty if there is only one group.
     bits: Vec<Bits>,
     words: Vec<u64>,
     slots: Vec<Slot>,
-    /// Parts of `rest`.
+    /// Ranges of `rest`.
     lists: Vec<(u32, u32)>,
     rest: Vec<u32>,
 }
 
 impl Index {
-    /// `entries` are (mask, value, route); no mask has all bits set.
+    /// Builds the index. `entries` are (mask, value, route); no mask has all bits set.
     pub(crate) fn build(mut entries: Vec<(u32, u32, u32)>) -> Self {
         entries.sort_unstable();
         entries.dedup();
@@ -174,7 +175,7 @@ impl Index {
         (self.lists.len() as u32 - 1) | MANY
     }
 
-    /// How many lists of routes a frame can meet at most.
+    /// Returns the maximum number of lists of routes that a frame can match.
     pub(crate) fn lists(&self) -> usize {
         self.groups.len() + 1
     }
@@ -195,9 +196,9 @@ impl Index {
             self.groups.push(direct);
             return;
         }
-        // Small groups get more room: an ID that lies beside its place costs a mispredicted
-        // branch, which there is most of the whole. Large ones are at most half full, and get
-        // twice the room where no multiplier spreads their values well.
+        // Small groups get more room: an ID that is not in its home slot costs a mispredicted
+        // branch, which is most of the cost of a look-up. Large groups are at most half full, and
+        // get twice the room where no multiplier spreads their values well.
         let room = if lists.len() <= SMALL { 4 } else { 2 };
         let bits = |room: usize| {
             (lists.len() * room)
@@ -222,9 +223,9 @@ impl Index {
         }
     }
 
-    /// Bits for the slots of a group, which end at `end`.
+    /// Builds the bitmap for the slots of a group, which end at `end`.
     fn add_bits(&mut self, group: &Group, end: usize) {
-        // Eight bits for a slot.
+        // Eight bits for each slot.
         let shift = group.shift.saturating_sub(3).max(1);
         let bits = Bits {
             mask: group.mask,
@@ -245,7 +246,7 @@ impl Index {
         self.bits.push(bits);
     }
 
-    /// What the group knows about this ID: a slot's routes, or [`NONE`].
+    /// Returns the group's entry for this ID: a slot's routes, or [`NONE`].
     #[inline]
     fn find(&self, group: &Group, raw: u32) -> u32 {
         let value = raw & group.mask;
@@ -288,8 +289,9 @@ impl Index {
         }
     }
 
-    /// The only route that names this ID, where that can be said at a glance: what most frames of
-    /// most tables meet. `Err`: [`Index::routes`] knows.
+    /// Returns the only route that matches this ID, or `None` for no route. This covers the case
+    /// that most frames of most tables meet: at most one list to look at. `Err`: the caller must
+    /// use [`Index::routes`].
     #[inline]
     pub(crate) fn only(&self, raw: u32) -> Result<Option<u32>, ()> {
         let found = match &self.groups[..] {
@@ -304,8 +306,8 @@ impl Index {
         }
     }
 
-    /// Calls `each` with every route that names this ID, in ascending order, each once, until it
-    /// says `false`. `scratch` must have room for [`Index::lists`] cursors.
+    /// Calls `each` with every route that matches this ID, in ascending order and each once, until
+    /// `each` returns `false`. `scratch` must have room for [`Index::lists`] cursors.
     pub(crate) fn routes(
         &self,
         raw: u32,
@@ -363,7 +365,7 @@ impl Index {
         }
     }
 
-    /// Walks several lists together.
+    /// Merges several lists in ascending order.
     fn merge(&self, cursors: &mut [Cursor], mut each: impl FnMut(u32) -> bool) {
         let mut previous = NONE;
         while let Some(lowest) = cursors.iter_mut().min_by_key(|cursor| cursor.head) {

@@ -1,4 +1,4 @@
-//! Which frames a port must receive so that its routes can work.
+//! The frames that a port must receive so that its routes can work.
 
 use crate::{
     IdFilter, IdSet, Match,
@@ -8,25 +8,26 @@ use crate::{
 use alloc::vec::Vec;
 use frame::CanId;
 
-/// A raw socket's filter (`struct can_filter`): a frame passes where
-/// `(its SocketCAN ID & mask) == (id & mask)`, flags included.
+/// A raw socket's filter (`struct can_filter`): a frame passes if `(its SocketCAN ID & mask) == (id
+/// & mask)`, flags included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RawFilter {
-    /// `can_id` with flag bits. [`RawFilter::INVERTED`] turns the filter round.
+    /// `can_id` with flag bits. [`RawFilter::INVERTED`] inverts the filter.
     pub id: u32,
     /// Mask with flag bits; never the error flag.
     pub mask: u32,
 }
 
 impl RawFilter {
-    /// `CAN_INV_FILTER` of `uapi/linux/can.h`: set in `id`, frames pass that do *not* agree.
+    /// `CAN_INV_FILTER` of `uapi/linux/can.h`: if it is set in `id`, frames pass that do *not*
+    /// match.
     pub const INVERTED: u32 = 0x2000_0000;
 
     /// Passes everything.
     const ALL: Self = Self { id: 0, mask: 0 };
 
-    /// Does a frame with SocketCAN's 32 bits `raw` pass, as the kernel decides it
-    /// (`can_rcv_list_find`, `can_rcv_filter`)? Not for error frames.
+    /// Returns whether a frame with SocketCAN's 32 bits `raw` passes by the kernel's rules
+    /// (`can_rcv_list_find`, `can_rcv_filter`). Not for error frames.
     #[must_use]
     pub const fn passes(self, raw: u32) -> bool {
         let mask = kernel_mask(self.id, self.mask);
@@ -35,29 +36,30 @@ impl RawFilter {
     }
 }
 
-/// Which IDs.
+/// The IDs that are needed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ids {
     /// No data or remote frame at all.
     Nothing,
     /// Every ID.
     Everything,
-    /// IDs that pass any of these. [`crate::Table::interest`] gives them sorted. There may be
-    /// more than a socket can hold (512), and whoever cannot hold them all takes everything.
+    /// IDs that pass any of these filters. [`crate::Table::interest`] returns them sorted. There
+    /// may be more than a socket can hold (512); a caller that cannot hold them all should receive
+    /// everything.
     Filters(Vec<RawFilter>),
 }
 
-/// Which frames are of use to whoever receives from a port: what it must receive so that every
-/// route can work.
+/// The frames that a receiver at a port needs: those that it must receive so that every route can
+/// work.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interest {
-    /// Which IDs, of data and remote frames.
+    /// The IDs of data and remote frames.
     pub ids: Ids,
-    /// FD frames too.
+    /// FD frames are needed, too.
     pub fd: bool,
-    /// XL frames too.
+    /// XL frames are needed, too.
     pub xl: bool,
-    /// Error frames of the controller too.
+    /// Error frames of the controller are needed, too.
     pub error_frames: bool,
 }
 
@@ -74,7 +76,7 @@ impl Default for Interest {
 }
 
 impl Interest {
-    /// No frame is of use.
+    /// Returns an interest in no frames.
     pub(crate) const fn nothing() -> Self {
         Self {
             ids: Ids::Nothing,
@@ -85,7 +87,7 @@ impl Interest {
     }
 }
 
-/// The interest of routes, each with the [`sort`]s that it takes.
+/// Returns the interest of routes, each with the [`sort`]s that it takes.
 pub(crate) fn of<'a>(routes: impl Iterator<Item = (&'a Match, u8)>) -> Interest {
     let mut interest = Interest::nothing();
     let mut filters = Vec::new();
@@ -129,13 +131,13 @@ fn add(filter: &IdFilter, sorts: u8, filters: &mut Vec<RawFilter>) {
                 });
             }
         }
-        // Error frames do not pass filters but a mask of their own.
+        // ID filters do not apply to error frames; those have a mask of their own.
         IdSet::Masked { mask, .. } if mask & CanId::ERR_FLAG != 0 => {}
         IdSet::Masked { id, mask } => {
             let mask = kernel_mask(id, mask);
             let id = id & mask;
-            // The kernel compares all 32 bits of an XL frame's priority field, the virtual
-            // network's number among them; here only the priority counts.
+            // The kernel compares all 32 bits of an XL frame's priority field, including the
+            // virtual network's number; here only the priority counts.
             let stray = mask & CanId::EFF_MASK & !CanId::SFF_MASK;
             if sorts & sort::XL != 0 && stray != 0 {
                 filters.push(match (filter.inverted, id & stray == 0) {
@@ -165,8 +167,8 @@ const fn inverted(id: u32, mask: u32) -> RawFilter {
     }
 }
 
-/// Adds the RTR flag where a route takes classic frames only, and only remote ones or only
-/// others. An FD frame's RTR flag means nothing.
+/// Adds the RTR flag if a route takes only classic frames, and among them only remote ones or only
+/// others. The RTR flag of an FD frame has no meaning.
 fn narrow(filter: RawFilter, sorts: u8) -> RawFilter {
     let rtr = CanId::RTR_FLAG;
     let wanted = match sorts & !sort::ANY_ERR {
@@ -175,7 +177,8 @@ fn narrow(filter: RawFilter, sorts: u8) -> RawFilter {
         _ => return filter,
     };
     if filter.mask & rtr != 0 {
-        // It says so already, or contradicts, and then passes nothing that is of use.
+        // The filter already has this condition, or it contradicts it and then passes no useful
+        // frame.
         return filter;
     }
     RawFilter {

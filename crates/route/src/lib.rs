@@ -1,11 +1,11 @@
 //! Routes, the compiled routing table and its decisions; no I/O, no clock.
 //!
-//! A [`Routes`] value says what is wanted; [`Table::compile`] checks it and gives an immutable
-//! [`Table`] that decides about frames, and a [`Memory`] for what it has to remember between
-//! them (rate limits).
+//! A [`Routes`] value describes the desired routes. [`Table::compile`] checks it and returns an
+//! immutable [`Table`], which decides about frames; [`Table::memory`] returns a [`Memory`] for the
+//! state between frames (rate limits).
 //!
-//! The meaning starts from can-gw's (`net/can/gw.c`): what can-gw can express comes out byte for
-//! byte the same.
+//! The semantics are based on can-gw's (`net/can/gw.c`): for everything that can-gw can express,
+//! the output is byte for byte the same.
 #![no_std]
 #![forbid(unsafe_code)]
 

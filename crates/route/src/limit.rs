@@ -1,8 +1,8 @@
 //! Rate limits: token buckets as a virtual schedule (GCRA, ITU-T I.371), in integers.
 //!
-//! A bucket is one number, the time at which it will be full again. Times are counted in units
-//! of 1/`frames` ns, so that the interval between frames, `per / frames`, is a whole number and
-//! nothing drifts, however long it runs.
+//! A bucket is one number, the time at which it will be full again. Times are counted in units of
+//! 1/`frames` ns, so that the interval between frames, `per / frames`, is a whole number and no
+//! drift accumulates, even over a long time.
 
 use crate::RateLimit;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ pub(crate) struct Limit {
     frames: u32,
     per: Nanos,
     burst: u32,
-    /// Buckets for single IDs, 0 for one bucket for all.
+    /// Number of buckets for single IDs; 0 for one bucket for all IDs.
     pub(crate) per_id: u32,
 }
 
@@ -32,18 +32,20 @@ impl Limit {
     }
 }
 
-/// When the bucket is full again, in units of 1/`frames` ns. Zero: full from the start.
+/// The time at which the bucket is full again, in units of 1/`frames` ns. Zero: full from the
+/// start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Bucket(u128);
 
 impl Bucket {
-    /// Takes a frame at `now` if the limit allows one.
+    /// Takes a frame at `now` if the limit allows one, and returns whether it did.
     fn take(&mut self, limit: &Limit, now: Nanos) -> bool {
         // Below 2^96 each: u64 times u32.
         let now = u128::from(now) * u128::from(limit.frames);
         let per = u128::from(limit.per);
         let depth = per * u128::from(limit.burst);
-        // Later than that only after the clock was set back: the bucket is empty then, no worse.
+        // A later time than that occurs only after the clock was set back: the bucket then counts
+        // as empty, but not as more than empty.
         let full = self.0.min(now + depth).max(now);
         let after = full + per;
         let allowed = after <= now + depth;
@@ -55,9 +57,9 @@ impl Bucket {
 /// The buckets of one route.
 #[derive(Clone, Debug)]
 pub(crate) struct Buckets {
-    /// The route's, or the one that IDs without their own share.
+    /// The route's bucket, or the one that is shared by IDs without a bucket of their own.
     shared: Bucket,
-    /// Open-addressed by ID, at most half full; empty without `per_id`.
+    /// Hash table by ID with open addressing, at most half full; empty without `per_id`.
     slots: Vec<Option<(u32, Bucket)>>,
     free: u32,
 }
@@ -75,7 +77,7 @@ impl Buckets {
         }
     }
 
-    /// May a frame with this ID pass at `now`?
+    /// Returns whether a frame with this ID may pass at `now`, and takes it from the bucket.
     pub(crate) fn take(&mut self, limit: &Limit, id: CanId, now: Nanos) -> bool {
         self.of(key(id)).take(limit, now)
     }
@@ -86,7 +88,7 @@ impl Buckets {
         }
         let last = self.slots.len() - 1;
         let mut at = (id.wrapping_mul(0x9E37_79B1) >> 7) as usize & last;
-        // Half of the slots stay empty, so this ends.
+        // Half of the slots stay empty, so this loop ends.
         while let Some(Some((of, _))) = self.slots.get(at) {
             if *of == id {
                 break;
@@ -104,7 +106,7 @@ impl Buckets {
     }
 }
 
-/// One key for each identifier: a remote frame shares its data frame's bucket.
+/// Returns one key for each identifier: a remote frame shares its data frame's bucket.
 fn key(id: CanId) -> u32 {
     (id.raw() & (CanId::EFF_FLAG | CanId::ERR_FLAG)) | id.number()
 }

@@ -1,9 +1,9 @@
-//! A frame as matching sees it.
+//! The parts of a frame that matching uses.
 
 use crate::{Route, Tri};
 use frame::{CanId, FrameRef, Kind};
 
-/// Which index of a port a frame is looked up in.
+/// The index of a port in which a frame is looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// SFF identifier, XL priority.
@@ -15,11 +15,11 @@ pub enum Class {
 }
 
 impl Class {
-    /// All of them, in the order of their numbers.
+    /// All classes, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Sff, Self::Eff, Self::Err];
 }
 
-/// Sorts of frame that conditions on kind, RTR and error tell apart; one bit each.
+/// Sorts of frame that conditions on kind, RTR and error distinguish; one bit for each.
 pub mod sort {
     use super::{CanId, Kind};
 
@@ -38,13 +38,13 @@ pub mod sort {
     /// An XL frame.
     pub const XL: u8 = 64;
 
-    /// All of classic frames.
+    /// All sorts of classic frames.
     pub const ANY_CLASSIC: u8 = CLASSIC | CLASSIC_RTR | CLASSIC_ERR | CLASSIC_ERR_RTR;
-    /// All of FD frames.
+    /// All sorts of FD frames.
     pub const ANY_FD: u8 = FD | FD_ERR;
-    /// All with the RTR flag.
+    /// All sorts with the RTR flag.
     pub const ANY_RTR: u8 = CLASSIC_RTR | CLASSIC_ERR_RTR;
-    /// All error frames.
+    /// All sorts of error frames.
     pub const ANY_ERR: u8 = CLASSIC_ERR | CLASSIC_ERR_RTR | FD_ERR;
 
     pub(super) const fn of(kind: Kind, id: CanId) -> u8 {
@@ -56,7 +56,7 @@ pub mod sort {
     }
 }
 
-/// The sorts of frame that a route takes.
+/// Returns the sorts of frame that a route takes.
 #[must_use]
 pub fn sorts(route: &Route) -> u8 {
     let matching = &route.matching;
@@ -82,10 +82,10 @@ pub fn sorts(route: &Route) -> u8 {
     sorts
 }
 
-/// The parts of a frame that matching looks at.
+/// The parts of a frame that matching uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatchKey<'a> {
-    /// SocketCAN's 32 bits; of an XL frame only the 11 bits of its priority.
+    /// SocketCAN's 32 bits; for an XL frame only the 11 bits of its priority.
     pub(crate) raw: u32,
     pub(crate) class: Class,
     /// One bit of [`sort`].

@@ -1,23 +1,24 @@
-//! Which frames a route takes.
+//! The conditions that determine which frames a route takes.
 
 use alloc::vec::Vec;
 
-/// Which frames a route takes: all parts must agree.
+/// The conditions that determine which frames a route takes: all parts must match.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Match {
-    /// Any of these must hold; none at all means every ID.
+    /// ID filters, of which any one must match; an empty list matches every ID.
     pub ids: Vec<IdFilter>,
-    /// Kinds of frame; none set means the default, classic and FD and XL.
+    /// Kinds of frame; if none is set, the default applies: classic, FD and XL.
     pub kinds: KindSet,
     /// Remote frames: only, none, or either.
     pub rtr: Tri,
     /// Error frames of the controller: only, none, or either. The default is none, as for a
     /// raw socket without an error mask and for can-gw.
     pub err: Tri,
-    /// All of these must hold. A frame that is too short for one does not match.
+    /// Payload patterns, all of which must match. A frame that is too short for a pattern does not
+    /// match.
     pub payload: Vec<PayloadPattern>,
-    /// Payload length from and to, both included.
+    /// Minimum and maximum payload length, both included.
     pub len: Option<(u16, u16)>,
 }
 
@@ -35,14 +36,14 @@ impl Default for Match {
     }
 }
 
-/// One way of naming IDs.
+/// One filter for IDs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct IdFilter {
-    /// The IDs that are named.
+    /// The IDs of the filter.
     pub set: IdSet,
-    /// The others are meant, of the same frame format for [`IdSet::Range`]. Not possible with a
-    /// mask that holds the error flag.
+    /// The filter matches the other IDs, for [`IdSet::Range`] those of the same frame format. Not
+    /// possible with a mask that holds the error flag.
     pub inverted: bool,
 }
 
@@ -50,10 +51,10 @@ pub struct IdFilter {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum IdSet {
-    /// Numbers from `first` to `last`, both included, of one frame format. A single ID has
-    /// `first == last`. RTR and error flags do not matter here; an error frame has the format
-    /// that its EFF flag says, and one whose number is above the format's maximum is neither in
-    /// a range nor among a range's others.
+    /// Numbers from `first` to `last`, both included, of one frame format. A single ID has `first
+    /// == last`. The RTR and error flags do not matter here. An error frame has the format that its
+    /// EFF flag indicates; if its number is above the format's maximum, it matches neither a range
+    /// nor an inverted range.
     Range {
         /// EFF, else SFF.
         eff: bool,
@@ -62,13 +63,13 @@ pub enum IdSet {
         /// Highest number.
         last: u32,
     },
-    /// `(frame & mask) == (id & mask)` on SocketCAN's raw 32 bits, flags included: can-gw's
-    /// and the raw socket's filter. An XL frame is matched by its priority, as an SFF ID.
+    /// `(frame & mask) == (id & mask)` on SocketCAN's raw 32 bits, flags included: the filter of
+    /// can-gw and of the raw socket. An XL frame is matched by its priority, as an SFF ID.
     ///
     /// Two rules come from the kernel (`net/can/af_can.c`, `can_rcv_list_find`): a mask with the
-    /// EFF flag beside an ID without it looks at no number bits above 11; and a mask with the
-    /// error flag (2000_0000) takes error frames only, those that have any of the mask's other
-    /// bits. Such a filter needs [`Match::err`] to let error frames in.
+    /// EFF flag, together with an ID without it, compares no number bits above 11; and a mask with
+    /// the error flag (2000_0000) matches only error frames, namely those that have any of the
+    /// mask's other bits. Such a filter needs [`Match::err`] to let error frames in.
     Masked {
         /// `can_id` with flag bits.
         id: u32,
@@ -103,7 +104,7 @@ impl Default for KindSet {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Tri {
-    /// Either (for error frames the default is [`Tri::No`]; the configuration says so).
+    /// Either (for error frames the default is [`Tri::No`], which the configuration sets).
     #[default]
     Either,
     /// Only those.
@@ -112,7 +113,7 @@ pub enum Tri {
     No,
 }
 
-/// Bytes that must stand in the payload.
+/// Bytes that the payload must contain at a position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PayloadPattern {
@@ -120,6 +121,6 @@ pub struct PayloadPattern {
     pub at: u16,
     /// The bytes.
     pub value: Vec<u8>,
-    /// Which bits of them matter; as long as `value`.
+    /// The bits of them that matter; has the length of `value`.
     pub mask: Vec<u8>,
 }

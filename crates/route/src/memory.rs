@@ -1,16 +1,16 @@
-//! What a table has to remember between frames, and its working space.
+//! The state that a table keeps between frames, and its working space.
 
 use crate::{index::Cursor, limit::Buckets};
 use alloc::{boxed::Box, vec::Vec};
 use frame::{FrameBuf, Nanos};
 
-/// How far the clock may go back and still be taken for frames of several ports that came out
-/// of order. Beyond, the clock was set.
+/// Maximum backward step of the clock that is explained by frames of several ports which arrive out
+/// of order. A larger step means that the clock was set.
 const DISORDER: Nanos = 1_000_000_000;
 
-/// What a table has to remember between frames: how far its rate limits are used up, and
-/// working space. Made by [`crate::Table::memory`], all at once; nothing is allocated after
-/// that. One for each thread that decides.
+/// The state that a table keeps between frames: the usage of its rate limits, and working space.
+/// [`crate::Table::memory`] creates it and allocates everything at once; there is no allocation
+/// after that. Each thread that decides has its own.
 #[derive(Clone, Debug)]
 pub struct Memory {
     pub(crate) buckets: Vec<Buckets>,
@@ -29,7 +29,7 @@ impl Memory {
         }
     }
 
-    /// Parts that are needed at the same time.
+    /// Returns the parts that are needed at the same time.
     pub(crate) fn parts(&mut self) -> (&mut Vec<Cursor>, Work<'_>) {
         let work = Work {
             buckets: &mut self.buckets,
@@ -40,7 +40,7 @@ impl Memory {
     }
 }
 
-/// What is needed when a route has been found.
+/// The parts that are needed after a route has been found.
 pub(crate) struct Work<'a> {
     pub(crate) buckets: &'a mut [Buckets],
     pub(crate) frame: &'a mut FrameBuf,
@@ -48,8 +48,8 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The time for rate limits: small steps back count as no time at all, so that they give
-    /// no frames away; a large one is a new time.
+    /// Returns the time for rate limits. Small backward steps count as zero time, so that they do
+    /// not allow extra frames; after a large one, time continues from the new value.
     pub(crate) fn advance(&mut self, now: Nanos) -> Nanos {
         if now > *self.clock || *self.clock - now > DISORDER {
             *self.clock = now;

@@ -1,4 +1,4 @@
-//! The numbers by which ports and routes are known, and how routes are searched.
+//! The numbers that identify ports and routes, and the mode of the search.
 
 /// A port, as an index into the configuration's list of ports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -9,12 +9,12 @@ pub struct PortId(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RouteId(pub u32);
 
-/// How many routes a frame may take.
+/// Number of routes that a frame may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Mode {
-    /// Every route that matches gets its copy, in the order of the file: can-gw's way. A route
-    /// that drops ends the search.
+    /// Every route that matches gets its copy, in the order of the file, as in can-gw. A route that
+    /// drops ends the search.
     #[default]
     All,
     /// Only the first route that matches.

@@ -1,7 +1,7 @@
-//! What a table is made of, for those who put it elsewhere: into the kernel as BPF.
+//! The parts of a table, for crates that put it elsewhere: into the kernel as BPF.
 //!
-//! A frame is of one [`Class`] by its ID and of one sort by its kind and flags. A route names IDs
-//! by blocks `(raw & mask) == value` in each class, and takes some [`sort`]s.
+//! A frame has one [`Class`], by its ID, and one sort, by its kind and flags. A route matches IDs
+//! by blocks `(raw & mask) == value` in each class, and takes certain [`sort`]s.
 
 pub use crate::filter::blocks;
 pub use crate::match_key::{Class, sort, sorts};

@@ -1,4 +1,4 @@
-//! What a user asks for: the routes as they stand in `gateway.toml`, resolved but not compiled.
+//! The routes that a user requests: those of `gateway.toml`, resolved but not compiled.
 
 use crate::matching::Match;
 use crate::number::{Mode, PortId};
@@ -6,21 +6,21 @@ use crate::operations::Action;
 use alloc::{string::String, vec::Vec};
 use frame::Nanos;
 
-/// All routes and how they are searched.
+/// All routes and the mode of their search.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Routes {
-    /// How many routes a frame may take.
+    /// Number of routes that a frame may take.
     pub mode: Mode,
-    /// A frame that has passed this many gateways is dropped (can-gw's module parameter
-    /// `max_hops`); 1 to 6, can-gw's default is 1.
+    /// Number of gateways after which a frame is dropped (can-gw's module parameter `max_hops`); 1
+    /// to 6, can-gw's default is 1.
     pub max_hops: u8,
     /// The routes in the order in which they are tried.
     pub routes: Vec<Route>,
 }
 
 impl Default for Routes {
-    /// No routes, every match taken, can-gw's default of one hop.
+    /// No routes, mode [`Mode::All`], can-gw's default of one hop.
     fn default() -> Self {
         Self {
             mode: Mode::default(),
@@ -30,26 +30,26 @@ impl Default for Routes {
     }
 }
 
-/// From which ports, matching what, changed how, to which ports.
+/// A route: source ports, conditions, changes and destination ports.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Route {
     /// Its name, unique in the file; counters and messages use it.
     pub name: String,
-    /// Where frames come from.
+    /// The ports where frames come in.
     pub from: Vec<PortId>,
-    /// Where they go; empty for a route that drops.
+    /// The ports to which frames are sent; empty for a route that drops.
     pub to: Vec<PortId>,
-    /// Which frames it takes.
+    /// The conditions on the frames that it takes.
     pub matching: Match,
-    /// What is done to them, in this order. can-gw's order is AND, OR, XOR, SET, CRC8, XOR
+    /// The changes of the frames, in this order. can-gw's order is AND, OR, XOR, SET, CRC8, XOR
     /// checksum.
     pub actions: Vec<Action>,
-    /// Takes the frame and sends it nowhere.
+    /// The route takes the frame and sends it nowhere.
     pub drop: bool,
-    /// At most so many frames; those above are dropped and counted.
+    /// The rate limit; frames that exceed it are dropped and counted.
     pub limit: Option<RateLimit>,
-    /// can-gw's `limit_hops`: the frame may pass at most so many gateways from here.
+    /// can-gw's `limit_hops`: the maximum number of gateways that the frame may pass from here on.
     pub hop_limit: Option<u8>,
     /// A frame may go back to the port that it came from (can-gw's `-i`).
     pub allow_same_port: bool,
@@ -60,8 +60,8 @@ pub struct Route {
 }
 
 impl Route {
-    /// A route that takes every frame but error frames and changes nothing; its fields say the
-    /// rest.
+    /// Returns a route that takes every frame except error frames and changes nothing; the caller
+    /// can set its fields.
     #[must_use]
     pub fn new(name: impl Into<String>, from: Vec<PortId>, to: Vec<PortId>) -> Self {
         Self {
@@ -84,13 +84,14 @@ impl Route {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RateLimit {
-    /// Frames in `per`.
+    /// Number of frames in `per`.
     pub frames: u32,
-    /// The time in which they are allowed, ns.
+    /// The time in which that number of frames is allowed, in ns.
     pub per: Nanos,
-    /// How many may come at once after a pause; at least 1.
+    /// Number of frames that may come at once after a pause; at least 1.
     pub burst: u32,
-    /// A bucket for each ID instead of one for the route. At most `max_ids` are kept; IDs above
-    /// that share one bucket, so that memory stays bounded.
+    /// With a value, each ID has a bucket, instead of one bucket for the route. The value is the
+    /// maximum number of such buckets (`max_ids`); further IDs share one bucket, so that memory
+    /// stays bounded.
     pub per_id: Option<u32>,
 }

@@ -13,30 +13,30 @@ use crate::{
 use alloc::vec::Vec;
 use frame::FrameRef;
 
-/// Part of one of the table's lists.
+/// Returns a part of one of the table's lists.
 fn part<T>(list: &[T], start: u32, count: u16) -> &[T] {
     let start = start as usize;
     list.get(start..start + usize::from(count)).unwrap_or(&[])
 }
 
-/// A route, compiled: what a decision needs at first. Half a cache line, never across two: the
-/// routes of a large table are in no near cache.
+/// A compiled route: the fields that a decision needs first. Half a cache line, never across two:
+/// the routes of a large table are not in the near caches.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Compiled {
-    /// Bits of [`sort`] that it takes.
+    /// Bits of [`sort`] of the frames that it takes.
     sorts: u8,
-    /// Bits of [`Compiled::DROP`] and so on.
+    /// Bits of [`Compiled::DROP`] and the constants after it.
     flags: u8,
-    /// can-gw's `limit_hops`, 0 for none.
+    /// can-gw's `limit_hops`; 0 for none.
     hop_limit: u8,
     patterns: u16,
     ops: u16,
     destinations: u16,
-    /// The only one where `destinations` is 1, else 0.
+    /// The only destination if `destinations` is 1, else 0.
     to: PortId,
     len: (u16, u16),
-    /// Index into [`Table::limits`] and [`Memory`]'s buckets, `u32::MAX` for none.
+    /// Index into [`Table::limits`] and [`Memory`]'s buckets; `u32::MAX` for none.
     limit: u32,
     first_pattern: u32,
     first_op: u32,
@@ -46,21 +46,21 @@ struct Compiled {
 const _: () = assert!(size_of::<Compiled>() == 32);
 
 impl Compiled {
-    /// Takes frames and sends them nowhere.
+    /// The route takes frames and sends them nowhere.
     const DROP: u8 = 1;
-    /// May send a frame back to where it came from.
+    /// The route may send a frame back to the port where it came in.
     const SAME_PORT: u8 = 2;
     /// No action touches the payload, so it need not be copied.
     const HEADER_ONLY: u8 = 4;
-    /// Sends each frame of its sorts as it is to one other port: no pattern, no limit of length,
-    /// rate or hops, no action.
+    /// The route sends each frame of its sorts unchanged to one other port: no pattern, no limit of
+    /// length, rate or hops, no action.
     const PLAIN: u8 = 8;
 
     const fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
-    /// Is it [`Compiled::PLAIN`]?
+    /// Returns whether the route is [`Compiled::PLAIN`].
     fn is_plain(&self) -> bool {
         !self.is(Self::DROP | Self::SAME_PORT)
             && (self.patterns, self.ops, self.destinations) == (0, 0, 1)
@@ -69,18 +69,19 @@ impl Compiled {
     }
 }
 
-/// A routing table: compiled, immutable, shared among threads.
+/// A routing table: compiled, immutable, shared between threads.
 ///
-/// Matching costs one look-up for each *different* mask among the ID filters of the port that
-/// the frame came from (single SFF IDs together are one mask, so are single EFF IDs; a range
-/// adds at most as many masks as it needs aligned blocks of different size), and then work only
-/// for routes that name this ID, however many routes there are. Those are tried one after the
-/// other, so routes that differ only in payload or length cost as many tests.
+/// Matching costs one look-up for each *different* mask among the ID filters of the port where the
+/// frame came in. (All single SFF IDs together are one mask, and so are all single EFF IDs; a range
+/// adds at most one mask for each different size of the aligned blocks that it needs.) Further work
+/// is needed only for the routes that match this ID, regardless of the total number of routes.
+/// These are tried one after the other, so that N routes which differ only in payload or length
+/// cost N tests.
 ///
-/// Memory is proportional to the sum over all routes of ID filters times source ports. A single
-/// ID or a mask takes mostly 20 to 40 bytes and at most 100 for each format that it means; a
-/// range or an inverted filter up to 64 times that. How many IDs a filter covers does not
-/// matter.
+/// Memory is proportional to the sum over all routes of ID filters times source ports. A single ID
+/// or a mask mostly takes 20 to 40 bytes, and at most 100, for each format that it applies to; a
+/// range or an inverted filter takes up to 64 times that. The number of IDs that a filter covers
+/// does not matter.
 #[derive(Debug)]
 pub struct Table {
     first: bool,
@@ -95,7 +96,7 @@ pub struct Table {
 
 #[derive(Debug)]
 struct Port {
-    /// One for each [`Class`].
+    /// One index for each [`Class`].
     indexes: [Index; 3],
     interest: Interest,
 }
@@ -104,7 +105,7 @@ impl Table {
     /// Checks and compiles routes for a gateway with `ports` ports.
     ///
     /// # Errors
-    /// Everything that has no meaning, at once, in the order of the routes.
+    /// All parts of the routes that have no meaning, at once, in the order of the routes.
     pub fn compile(routes: &Routes, ports: usize) -> Result<Self, Vec<CompileError>> {
         let errors = check::check(routes, ports);
         if !errors.is_empty() {
@@ -161,7 +162,7 @@ impl Table {
             }
         };
         let ops: Vec<_> = route.actions.iter().map(Action::compile).collect();
-        // The counts were checked to fit.
+        // The check has made sure that the counts fit.
         let mut compiled = Compiled {
             sorts: sorts(route),
             flags: [
@@ -196,8 +197,8 @@ impl Table {
         }
     }
 
-    /// What a table has to remember between frames, fresh: all rate limits unused. Everything
-    /// is allocated here and nothing later.
+    /// Returns a new memory for this table: all rate limits are unused. Everything is allocated
+    /// here; there is no allocation later.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let lists = self.ports.iter().flat_map(|port| &port.indexes);
@@ -207,15 +208,15 @@ impl Table {
         )
     }
 
-    /// Number of routes.
+    /// Returns the number of routes.
     #[must_use]
     pub fn routes(&self) -> usize {
         self.routes.len()
     }
 
-    /// What a port must receive so that every route can work: for kernel filters. It never
-    /// leaves out a frame that a route could take, and asks for others only where a filter
-    /// cannot tell (payload, length, kinds).
+    /// Returns the frames that a port must receive so that every route can work, for kernel
+    /// filters. It never leaves out a frame that a route could take. It includes other frames only
+    /// where a filter cannot distinguish them (payload, length, kinds).
     #[must_use]
     pub fn interest(&self, port: PortId) -> Interest {
         self.ports
@@ -223,8 +224,8 @@ impl Table {
             .map_or_else(Interest::nothing, |port| port.interest.clone())
     }
 
-    /// Says where a frame goes. Allocates nothing. `memory` must be this table's; with another
-    /// table's, rate limits are those of other routes.
+    /// Decides where a frame goes and reports it to `sink`. Allocates nothing. `memory` must be
+    /// this table's; with the memory of another table, the rate limits are those of other routes.
     #[inline]
     pub fn decide(
         &self,
@@ -250,7 +251,8 @@ impl Table {
         }
     }
 
-    /// What each of the routes does that name a frame's ID. Apart, as [`Table::take`] is.
+    /// Runs each of the routes that match a frame's ID. A function of its own, for the reason given
+    /// at [`Table::take`].
     #[inline(never)]
     fn decide_each(
         &self,
@@ -267,7 +269,7 @@ impl Table {
         });
     }
 
-    /// What the only route does that names a frame's ID.
+    /// Runs the only route that matches a frame's ID.
     #[inline]
     fn decide_one(
         &self,
@@ -295,8 +297,8 @@ impl Table {
         }
     }
 
-    /// What a route does that names the frame's ID. False where no other one is asked after it.
-    /// Apart, so that plain routes, which need none of it, keep their few instructions.
+    /// Runs a route that matches the frame's ID. Returns false if no other route must be tried
+    /// after it. Not inlined, so that the path of plain routes, which need none of it, stays short.
     #[inline(never)]
     fn take(
         &self,
@@ -330,7 +332,7 @@ impl Table {
         }
     }
 
-    /// Everything but the ID, which the index has looked at.
+    /// Returns whether all conditions but the ID match; the index has checked the ID.
     #[inline]
     fn agrees(&self, route: &Compiled, key: &MatchKey<'_>, from: PortId) -> bool {
         route.sorts & key.sort != 0
@@ -347,7 +349,7 @@ impl Table {
                 || self.destinations(route).iter().any(|to| *to != from))
     }
 
-    /// What a route does with a frame that it took.
+    /// Sends a frame that the route took, or returns the reason why it was stopped.
     #[inline]
     fn send(
         &self,
@@ -364,7 +366,8 @@ impl Table {
         if arrival.hops >= self.max_hops {
             return Err(Stop::HopLimit);
         }
-        // Only the first gateway on a frame's way can shorten it (`can_can_gw_rcv`).
+        // Only the first gateway on a frame's path can reduce its number of hops
+        // (`can_can_gw_rcv`).
         let hops = if arrival.hops == 0 && route.hop_limit != 0 {
             self.max_hops
                 .saturating_sub(route.hop_limit)
@@ -403,12 +406,12 @@ impl Table {
     }
 }
 
-/// The index of one port for one class, over (number, route, sorts).
+/// Builds the index of one port for one class from (number, route, sorts).
 fn build_index<'a>(routes: impl Iterator<Item = (u32, &'a Route, u8)>, class: Class) -> Index {
     let of_class = match class {
         Class::Err => sort::ANY_ERR,
         Class::Sff => !sort::ANY_ERR,
-        // There is no XL frame with an EFF ID.
+        // An XL frame cannot have an EFF ID.
         Class::Eff => !(sort::ANY_ERR | sort::XL),
     };
     let mut entries = Vec::new();

@@ -1,7 +1,7 @@
-//! Decisions allocate nothing, and a table's memory follows its input.
+//! Decisions allocate nothing, and a table's memory depends on the size of its input.
 //!
-//! The only test binary with a counting allocator, so that others do not disturb the counts; its
-//! tests count for their own thread only.
+//! The only test binary with a counting allocator, so that other tests do not disturb the counts;
+//! its tests count only for their own thread.
 // SAFETY of this file: the allocator hands every call on to `System` unchanged and touches only
 // thread-local counters, which neither allocate (const-initialised, no destructor) nor panic.
 #![allow(unsafe_code, clippy::unwrap_used)]
@@ -103,14 +103,14 @@ fn a_decision_allocates_nothing() {
         assert_eq!(CALLS.get(), before, "{routes:?}");
     }
     assert!(numbers.taken > 5000 && numbers.forwarded > 5000);
-    // The counter counts, or the above proves nothing.
+    // The counter must work, or the check above proves nothing.
     let before = CALLS.get();
     drop(std::hint::black_box(vec![1_u8; 10]));
     assert_eq!(CALLS.get(), before + 2);
 }
 
-/// Bytes that a table for these filters keeps and needs at most while it is made, each for one
-/// route and port.
+/// Returns the bytes that a table for these filters keeps, and the maximum that it needs while it
+/// is made, each for one route and port.
 fn bytes_per_route(filter: impl Fn(u32) -> IdFilter, count: u32) -> (i64, i64) {
     let routes = Routes {
         routes: (0..count)
@@ -126,7 +126,7 @@ fn bytes_per_route(filter: impl Fn(u32) -> IdFilter, count: u32) -> (i64, i64) {
     PEAK.set(before);
     let table = Table::compile(&routes, 2).unwrap();
     let (held, peak) = (HELD.get() - before, PEAK.get() - before);
-    // It is a table that works.
+    // The table works.
     let mut memory = table.memory();
     let frame = common::Owned::new(frame::Kind::Classic, 0x400, &[]);
     let taken = decide(&table, &mut memory, common::arrival(0), &frame)
@@ -138,7 +138,7 @@ fn bytes_per_route(filter: impl Fn(u32) -> IdFilter, count: u32) -> (i64, i64) {
     (held / i64::from(count), peak / i64::from(count))
 }
 
-/// What it is, the nth filter, entries for each.
+/// Description, the nth filter, number of entries for each.
 type Case = (&'static str, Box<dyn Fn(u32) -> IdFilter>, i64);
 
 #[test]
@@ -172,7 +172,8 @@ fn memory_follows_the_number_of_filters_not_what_they_cover() {
             64,
         ),
     ];
-    // A group for each filter: the case in which a decision costs as much as there are routes.
+    // A group for each filter: the case in which the cost of a decision grows with the number of
+    // routes.
     let odd = |n: u32| n.wrapping_mul(0x9E37_79B1) & 0x1FFF_FFFF;
     cases.push((
         "masks, each another",

@@ -1,4 +1,4 @@
-//! Overlaps of routes against what the routing table decides about random frames.
+//! Overlaps of routes are compared with the routing table's decisions about random frames.
 
 mod common;
 
@@ -6,7 +6,7 @@ use cangate_route::*;
 use common::*;
 use std::collections::HashSet;
 
-/// Which routes took a frame, and which pairs of routes sent it to one port.
+/// Returns the routes that took a frame.
 fn taken(events: &[Event]) -> Vec<u32> {
     let taken = events.iter().filter_map(|event| match event {
         Event::Taken(route) => Some(*route),
@@ -101,7 +101,7 @@ fn the_frame_that_is_named_is_sent_twice() {
             route.hop_limit = None;
             route.matching.payload.clear();
             route.matching.len = None;
-            // Classic data frames only, so that the ID says all.
+            // Classic data frames only, so that the ID determines everything.
             route.matching.kinds = KindSet {
                 classic: true,
                 fd: false,

@@ -34,7 +34,7 @@ fn keeper(dir: &Path, before: u64, after: u64, memory: u64, triggers: &str) -> K
     Keeper::new(settings, recorder)
 }
 
-/// The stamps of a file's frames.
+/// Returns the stamps of a file's frames.
 fn stamps(path: &Path) -> Vec<u64> {
     let mut buf = frame::FrameBuf::new();
     let text = fs::read_to_string(path).unwrap();

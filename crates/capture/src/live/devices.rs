@@ -1,4 +1,4 @@
-//! The character devices that are recorded: they come and go, and their queues are short.
+//! The character devices that are recorded: they appear and disappear, and their queues are short.
 
 use super::filling::Filling;
 use super::settings::LiveError;
@@ -18,25 +18,25 @@ use std::time::Duration;
 #[cfg(test)]
 mod tests;
 
-/// From one look for a device that is gone to the next.
+/// Interval of the attempts to open a device that is gone.
 const PAUSE: Duration = Duration::from_millis(200);
 /// All classes of error frames (`CAN_ERR_MASK`).
 const ERRORS: u32 = 0x1FFF_FFFF;
 
-/// Opens a device of this path.
+/// Function that opens the device of a path.
 pub(super) type Open = Box<dyn Fn(&str) -> Result<Box<dyn Line>, OpenError>>;
 
-/// The real ones.
+/// Returns the function that opens real devices.
 pub(super) fn open() -> Open {
     Box::new(|path| Ok(Box::new(Device::open(path)?)))
 }
 
-/// All devices that were asked for.
+/// All devices that the user selected.
 pub(super) struct Devices {
     all: Vec<One>,
     open: Open,
     errors: u32,
-    /// Tell received frames from sent ones.
+    /// Whether received frames are distinguished from sent ones.
     direction: bool,
     remarks: Vec<String>,
 }
@@ -46,14 +46,14 @@ struct One {
     place: u16,
     filters: Vec<RawFilter>,
     at: Option<Opened>,
-    /// When a device that is gone is looked for again, since the start.
+    /// Time of the next attempt to open a device that is gone, since the start.
     look_at: Duration,
-    /// Lost frames that no frame after them has told yet: in the queue, and in the controller.
+    /// Lost frames that no later frame has reported yet: in the queue, and in the controller.
     untold: u64,
     overruns: u64,
 }
 
-/// A device that is there.
+/// A device that is open.
 struct Opened {
     line: Box<dyn Line>,
     queue: ReceiveQueue,
@@ -61,7 +61,7 @@ struct Opened {
 }
 
 impl Opened {
-    /// With filters; what was in the queue before them is left out.
+    /// Opens a device and sets the filters; frames that were in the queue before are discarded.
     fn new(open: &Open, path: &str, filters: &[RawFilter], errors: u32) -> Result<Self, OpenError> {
         let line = open(path)?;
         line.set_filters(filters, errors)
@@ -113,10 +113,10 @@ impl Devices {
         })
     }
 
-    /// From now on frames are taken.
+    /// Starts taking frames.
     pub(super) fn start(&mut self, filling: &mut Filling) {
         for one in &mut self.all {
-            // Of these it is always known whose they are.
+            // The interface of lost frames is always known for devices.
             filling.counts.at(one.place).lost_ring = Some(0);
             if let Some(opened) = &mut one.at {
                 opened.queue = ReceiveQueue::from_now(&*opened.line);
@@ -128,20 +128,20 @@ impl Devices {
         std::mem::take(&mut self.remarks)
     }
 
-    /// What to wait for.
+    /// Adds the descriptors to wait for.
     pub(super) fn add_to(&self, poll: &mut Poll) {
         for opened in self.all.iter().filter_map(|one| one.at.as_ref()) {
             poll.add_fd(opened.line.fd(), true, false);
         }
     }
 
-    /// When a device that is gone is looked for, since the start.
+    /// Returns the time of the next attempt to open a device that is gone, since the start.
     pub(super) fn deadline(&self) -> Option<Duration> {
         let gone = self.all.iter().filter(|one| one.at.is_none());
         gone.map(|one| one.look_at).min()
     }
 
-    /// Takes what is in the queues.
+    /// Takes the frames in the queues.
     pub(super) fn take(&mut self, filling: &mut Filling, waiting: &mut Waiting) {
         if self.all.is_empty() {
             return;
@@ -152,13 +152,13 @@ impl Devices {
         }
     }
 
-    /// Looks who has gone, come back, stopped or started.
+    /// Checks which devices have disappeared, come back, stopped or started.
     pub(super) fn look(&mut self, filling: &mut Filling, waiting: &mut Waiting) {
         let now = filling.elapsed();
         for one in &mut self.all {
             let Some(opened) = &mut one.at else {
                 if now >= one.look_at {
-                    // The driver may have put it there only now.
+                    // The driver may have created it only now.
                     one.at = Opened::new(&self.open, &one.path, &one.filters, self.errors).ok();
                     one.look_at = now + PAUSE;
                     if one.at.is_some() {
@@ -169,7 +169,7 @@ impl Devices {
             };
             let stopped = State::of(first(opened.line.get(at::STATE))) == State::Stopped;
             if stopped && !opened.line.is_there() {
-                // It puts nothing into the queue any more.
+                // The driver puts nothing into the queue any more.
                 one.take(now, self.direction, filling, waiting);
                 (one.at, one.look_at) = (None, now + PAUSE);
                 self.remarks.push(format!(
@@ -192,14 +192,14 @@ impl Devices {
         }
     }
 
-    /// Takes no frames any more.
+    /// Stops taking frames.
     pub(super) fn end(&mut self) {
         for one in &mut self.all {
             one.at = None;
         }
     }
 
-    /// What was lost and stands before no frame, at the end.
+    /// Reports, at the end, the losses that no later frame has reported.
     pub(super) fn tell_rest(&mut self, filling: &mut Filling) {
         for one in &mut self.all {
             let lost = std::mem::take(&mut one.untold) + std::mem::take(&mut one.overruns);
@@ -226,7 +226,8 @@ impl One {
             counts.malformed += 1;
             0
         });
-        // After the number of frames: of all that these tell, the driver has counted it before.
+        // Read after the number of frames: the driver has counted a loss before the frames that
+        // report it.
         let lost = queue.take_lost(&**line);
         self.untold += u64::from(lost.queue);
         self.overruns += u64::from(lost.controller);

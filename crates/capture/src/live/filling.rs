@@ -1,4 +1,4 @@
-//! Frames into chunks, and chunks into the queue.
+//! Puts frames into chunks, and chunks into the queue.
 
 use super::waiting::Held;
 use crate::chunk::{Chunk, Gap, Record, Where};
@@ -13,12 +13,12 @@ pub(super) struct Filling {
     pub(super) counts: Counts,
     sender: Option<Sender>,
     chunk: Option<Chunk>,
-    /// Lost since the last chunk that got through, by place.
+    /// Frames lost since the last chunk that was sent, by the index of the interface.
     missing: Vec<u64>,
     any_missing: bool,
     /// The stamp of the last frame.
     last: Nanos,
-    /// Frames that may still come; the others came after the end.
+    /// Number of frames that may still come; further ones came after the end.
     left: u64,
     start: Instant,
 }
@@ -37,22 +37,22 @@ impl Filling {
         }
     }
 
-    /// From now on there is a queue.
+    /// Sets the queue to the writer.
     pub(super) fn start(&mut self, sender: Sender) {
         self.sender = Some(sender);
     }
 
-    /// How long it has been recorded.
+    /// Returns the time since the start of the recording.
     pub(super) fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// Have as many frames come as were asked for?
+    /// Returns whether the requested number of frames has come.
     pub(super) const fn is_full(&self) -> bool {
         self.left == 0
     }
 
-    /// Tells the writer of SIGUSR1; false where the queue is full.
+    /// Notifies the writer of SIGUSR1; returns false if the queue is full.
     pub(super) fn signal(&self, stamp: Nanos) -> bool {
         let Some(sender) = &self.sender else {
             return true;
@@ -67,7 +67,7 @@ impl Filling {
             return;
         }
         if record.bytes.len() > XL_SIZE {
-            // No CAN frame is so long; a chunk has no room for it.
+            // No CAN frame has this length; a chunk has no room for it.
             self.counts.malformed += 1;
             return;
         }
@@ -75,7 +75,8 @@ impl Filling {
         self.last = record.stamp;
         let counts = self.counts.at(record.interface);
         counts.received += 1;
-        // Error and remote frames have payload bytes that are none of the bus; nobody bills them.
+        // Error and remote frames have payload bytes that are not transmitted on the bus; they are
+        // counted nevertheless.
         counts.payload_bytes += u64::from(payload(record.bytes));
         if self.chunk.as_ref().is_none_or(|chunk| !chunk.has_room()) && !self.next_chunk() {
             self.counts.at(record.interface).lost_queue += 1;
@@ -87,7 +88,7 @@ impl Filling {
         }
     }
 
-    /// Takes a frame that has waited, and what is missing before it.
+    /// Takes a frame that has waited, and the loss before it.
     pub(super) fn take_held(&mut self, held: &Held) {
         if held.lost > 0 {
             self.gap(Some(held.interface), held.lost, Where::Device);
@@ -95,7 +96,7 @@ impl Filling {
         self.take(&held.record());
     }
 
-    /// An empty chunk in place of the full one; false where there is none.
+    /// Replaces the full chunk by an empty one; returns false if there is none.
     #[cold]
     fn next_chunk(&mut self) -> bool {
         self.hand_over();
@@ -127,7 +128,7 @@ impl Filling {
         self.any_missing = true;
     }
 
-    /// Frames are missing before the next one.
+    /// Records that frames are missing before the next one.
     pub(super) fn gap(&mut self, interface: Option<u16>, frames: u64, at: Where) {
         if self.chunk.is_none() {
             self.chunk = self.sender.as_mut().and_then(Sender::chunk);
@@ -142,7 +143,7 @@ impl Filling {
         }
     }
 
-    /// Sends what has been filled to the writer.
+    /// Sends the filled chunk to the writer.
     pub(super) fn hand_over(&mut self) {
         let (Some(sender), Some(chunk)) = (&self.sender, self.chunk.take()) else {
             return;
@@ -153,7 +154,7 @@ impl Filling {
         }
         let now = self.start.elapsed().as_nanos() as u64;
         if let Err(Message::Chunk(chunk, _)) = sender.send(Message::Chunk(chunk, now)) {
-            // The writer has ended before its time.
+            // The writer has ended prematurely.
             for entry in chunk.entries() {
                 if let crate::Entry::Frame(record) = entry {
                     self.counts.at(record.interface).lost_queue += 1;
@@ -163,7 +164,7 @@ impl Filling {
     }
 }
 
-/// Bytes of payload, as the frame's header says.
+/// Returns the number of payload bytes according to the frame's header.
 #[inline]
 fn payload(bytes: &[u8]) -> u16 {
     match bytes {

@@ -1,4 +1,4 @@
-//! From interfaces and character devices into files.
+//! Recording of interfaces and character devices into files.
 
 mod devices;
 mod filling;
@@ -22,14 +22,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 use writer::{Sink, Writer};
 
-/// How often [`record`] says how far it is.
+/// Interval of the progress reports of [`record`].
 const EACH: Duration = Duration::from_secs(1);
 
-/// Records until it is told to end, by `control` or by the settings. `each_second` is called so
-/// often, and at the end.
+/// Records until `control` or the settings end the recording. `each_second` is called once a
+/// second, and at the end.
 ///
 /// # Errors
-/// [`LiveError`] before the first frame; what goes wrong later is counted and said.
+/// [`LiveError`] before the first frame; later errors are counted and reported.
 pub fn record(
     settings: &Settings,
     control: &Control,
@@ -81,7 +81,7 @@ pub fn record(
         reader.step(next.saturating_sub(start.elapsed()));
     };
     reader.end(ended);
-    // The writer ends when nobody can send to it any more.
+    // The writer ends when the sender of its queue is dropped.
     let (counts, remarks) = reader.close();
     let fine = writer.join().is_ok();
     let mut counts = counts;

@@ -1,4 +1,4 @@
-//! The reader's side: out of the kernel's ring and out of devices' queues into chunks.
+//! The reader: moves frames out of the kernel's ring and out of devices' queues into chunks.
 
 use super::devices::{Devices, open};
 use super::filling::Filling;
@@ -12,14 +12,14 @@ use crate::queue::Sender;
 use linux::Poll;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What the kernel needs to hand over a block whose time is over.
+/// Margin for the kernel to hand over a block after its timeout.
 const MARGIN: Duration = Duration::from_millis(50);
-/// Devices alone: what one round of reading takes.
+/// Duration of one round of reading, if only devices are recorded.
 const ROUND: Duration = Duration::from_millis(5);
 
 /// Reads frames and never waits for a file.
 pub(super) struct Reader {
-    /// Of the interfaces, if there are any among what is recorded.
+    /// The ring of the interfaces, if interfaces are recorded.
     ring: Option<Ring>,
     devices: Devices,
     waiting: Waiting,
@@ -30,14 +30,14 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Has everything ready; no frame is taken yet.
+    /// Prepares everything; no frame is taken yet.
     pub(super) fn open(
         settings: &Settings,
         names: Names,
         start: Instant,
     ) -> Result<Self, LiveError> {
         for name in settings.choices.iter().filter_map(|c| c.name.as_ref()) {
-            // In the order in which they were asked for.
+            // In the order in which the user named them.
             names.place(name);
         }
         let Settings {
@@ -71,7 +71,7 @@ impl Reader {
         })
     }
 
-    /// From now on frames are taken.
+    /// Starts taking frames.
     pub(super) fn start(&mut self, sender: Sender) -> Result<(), LiveError> {
         self.filling.start(sender);
         if let Some(ring) = &self.ring {
@@ -85,7 +85,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Is everything there that was asked for?
+    /// Returns whether the requested number of frames or the duration is reached.
     pub(super) fn is_done(&self) -> bool {
         let over = |until| self.filling.elapsed() >= until;
         self.filling.is_full() || self.until.is_some_and(over)
@@ -104,7 +104,7 @@ impl Reader {
         all
     }
 
-    /// Waits, at most so long, and takes what is there.
+    /// Waits for at most `most`, and takes the frames that are available.
     pub(super) fn step(&mut self, most: Duration) {
         let now = self.filling.elapsed();
         let due = [self.until, self.devices.deadline(), self.waiting.deadline()];
@@ -115,7 +115,7 @@ impl Reader {
             ring.add_to(&mut self.poll);
         }
         self.devices.add_to(&mut self.poll);
-        // A whole millisecond more, so that nobody comes back too early again and again.
+        // One additional millisecond, so that the wait does not end too early again and again.
         let waited = self.poll.wait(Some(most + Duration::from_millis(1)));
         if let Err(error) = waited {
             self.remarks.push(format!("waiting for frames: {error}"));
@@ -135,7 +135,7 @@ impl Reader {
         self.devices.look(&mut self.filling, &mut self.waiting);
     }
 
-    /// Takes all that is there.
+    /// Takes all available frames.
     fn drain(&mut self) {
         let Self {
             ring,
@@ -158,7 +158,7 @@ impl Reader {
         }
     }
 
-    /// SIGUSR1 came.
+    /// Handles SIGUSR1.
     pub(super) fn signal(&mut self) {
         self.drain();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -169,7 +169,7 @@ impl Reader {
         }
     }
 
-    /// Takes no new frames, and what is in the ring and in the queues.
+    /// Stops taking new frames, and takes those in the ring and in the queues.
     pub(super) fn end(&mut self, whole: bool) {
         let Self {
             ring,
@@ -179,7 +179,7 @@ impl Reader {
             ..
         } = self;
         devices.take(filling, waiting);
-        // What comes from now on is not recorded, and if it is lost, not counted.
+        // Frames that arrive from now on are not recorded; if they are lost, they are not counted.
         devices.end();
         if let Some(ring) = ring {
             ring.close();
@@ -198,7 +198,7 @@ impl Reader {
         }
     }
 
-    /// Gives up the queue, so that the writer ends.
+    /// Drops the queue, so that the writer ends.
     pub(super) fn close(mut self) -> (Counts, Vec<String>) {
         let remarks = self.take_remarks();
         (self.filling.counts, remarks)

@@ -13,22 +13,24 @@ use linux::packet::{BlockRing, Passed, Program, SentRing};
 use linux::{Errno, Poll};
 use std::time::{Duration, Instant};
 
-/// Interfaces with a number above this one are not counted by themselves.
+/// Interfaces with an index above this one are not counted separately.
 const MOST_INDEX: usize = 1 << 12;
 
-/// Bytes that a classic frame takes in the ring: as many sent ones can wait as frames are in it.
+/// Size of a classic frame in the ring, in bytes: the maximum number of waiting sent frames is the
+/// number of frames in the ring.
 const SLOT: usize = 112;
 
-/// The ring, and what belongs to it.
+/// The ring, and the state that belongs to it.
 pub(super) struct Ring {
     ring: BlockRing,
     watch: Watch,
-    /// What the kernel let through, by interface; `None` where it does not count that.
+    /// The counters of the frames that the kernel let through, by interface; `None` if the kernel
+    /// does not count them.
     passed: Option<Passed>,
-    /// What this machine sent, if somebody wants to know.
+    /// The frames that this machine sent, if the direction was requested.
     sent: Option<Sent>,
     timeout: Duration,
-    /// Do its stamps come from the clock of character devices' stamps?
+    /// Whether its stamps come from the same clock as the stamps of character devices.
     by_stamp: bool,
     read: Read,
     remarks: Vec<String>,
@@ -38,14 +40,14 @@ pub(super) struct Ring {
 #[derive(Default)]
 struct Read {
     all: u64,
-    /// Announced, and not there whole.
+    /// Frames that were announced, but not complete.
     torn: u64,
-    /// By the number of their interface.
+    /// By the index of their interface.
     by_interface: Vec<u64>,
 }
 
 impl Ring {
-    /// Has everything ready; no frame is taken yet.
+    /// Prepares everything; no frame is taken yet.
     pub(super) fn open(
         choices: &[Choice],
         settings: &Settings,
@@ -55,7 +57,7 @@ impl Ring {
         let program = watch.program()?;
         let ring = BlockRing::new(&settings.ring)?;
         let passed = Passed::new().ok();
-        // Where the kernel takes no such program, losses are counted for all interfaces together.
+        // If the kernel rejects this program, losses are counted for all interfaces together.
         let passed = passed.filter(|passed| ring.set_counting_filter(&program, passed).is_ok());
         if passed.is_none() {
             ring.set_filter(&program)
@@ -85,7 +87,7 @@ impl Ring {
         })
     }
 
-    /// From now on frames are taken. The ring of sent frames last: see [`SentRing`].
+    /// Starts taking frames. The ring of sent frames is attached last: see [`SentRing`].
     pub(super) fn attach(&self) -> Result<(), Errno> {
         let interface = self.watch.attachment();
         self.ring.attach(interface)?;
@@ -110,18 +112,18 @@ impl Ring {
         all
     }
 
-    /// What to wait for: two descriptors.
+    /// Adds the descriptors to wait for: two.
     pub(super) fn add_to(&self, poll: &mut Poll) {
         poll.add_fd(self.ring.fd(), true, false);
         poll.add_fd(self.watch.fd(), true, false);
     }
 
-    /// That its interface is down or away, the watch says; here it only has to be cleared.
+    /// Clears the error of the socket. The watch already reports that an interface is down or gone.
     pub(super) fn clear_error(&self) {
         let _ = self.ring.take_error();
     }
 
-    /// Interfaces have come, gone or changed.
+    /// Handles changes of interfaces: they have appeared, disappeared or changed.
     pub(super) fn changed(&mut self) {
         if !self.watch.changed() {
             return;
@@ -136,12 +138,13 @@ impl Ring {
         if let Err(error) = done {
             self.remarks.push(error.to_string());
         }
-        // An interface that is gone cannot be attached to; it is tried again when it is back.
+        // Attaching to an interface that is gone fails; it is tried again when the interface is
+        // back.
         let _ = self.attach();
     }
 
-    /// Takes all blocks that the kernel has handed over, and what waits for them. The queues of
-    /// devices are short: they are emptied between two blocks.
+    /// Takes all blocks that the kernel has handed over, and the waiting frames that precede them.
+    /// The queues of devices are short: they are emptied between two blocks.
     pub(super) fn drain(
         &mut self,
         filling: &mut Filling,
@@ -194,7 +197,7 @@ impl Ring {
         }
     }
 
-    /// Asks the kernel what it has dropped.
+    /// Reads the kernel's counters of dropped frames.
     pub(super) fn statistics(&mut self, filling: &mut Filling) {
         match self.ring.take_statistics() {
             Ok(said) => {
@@ -211,14 +214,15 @@ impl Ring {
         }
     }
 
-    /// Lets no new frames in.
+    /// Closes the filter for new frames.
     pub(super) fn close(&mut self) {
         if let Err(errno) = self.ring.set_filter(&Program::nothing()) {
             self.remarks.push(format!("ending: {errno}"));
         }
     }
 
-    /// Takes what is in the ring: the block that is being filled is handed over after its time.
+    /// Takes the rest of the ring: the kernel hands over the block that is being filled after its
+    /// timeout.
     pub(super) fn drain_all(
         &mut self,
         filling: &mut Filling,
@@ -238,7 +242,8 @@ impl Ring {
         }
     }
 
-    /// Compares what was read with what the kernel says, when all has been read.
+    /// Compares the number of frames that were read with the kernel's counters, after all have been
+    /// read.
     pub(super) fn check(&mut self, filling: &mut Filling) {
         let (read, passed) = (self.read.all + self.read.torn, filling.counts.passed);
         if read == passed {
@@ -251,7 +256,8 @@ impl Ring {
         }
     }
 
-    /// Everything that was let through was read or lost: the difference is what was lost.
+    /// Assigns losses to interfaces. Every frame that was let through was read or lost: the
+    /// difference is the number of lost frames.
     fn losses_by_interface(&mut self, filling: &mut Filling) {
         let Some(passed) = &self.passed else { return };
         let counts = &mut filling.counts;
@@ -267,7 +273,7 @@ impl Ring {
                 }
             }
         }
-        // An interface with a higher number may have lost some.
+        // An interface with a higher index may have lost some frames.
         if lost.iter().map(|(_, frames)| frames).sum::<u64>() != counts.lost_ring {
             return;
         }
@@ -285,7 +291,7 @@ impl Ring {
 }
 
 impl Read {
-    /// A frame of this interface was read.
+    /// Counts a frame of this interface that was read.
     #[inline]
     fn count(&mut self, interface: u32) {
         self.all += 1;

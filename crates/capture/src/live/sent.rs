@@ -1,20 +1,20 @@
-//! Which frames this machine sent.
+//! Finds out which frames this machine sent.
 //!
-//! A ring beside the recorded one has the echoes only ([`SentRing`]). Each of its frames is in the
-//! recorded ring too, a moment later, or found no room there. So a frame is an echo if the same
-//! bytes of the same interface wait here with a stamp that is not later than its own; it takes the
-//! first of them.
+//! In addition to the recorded ring there is a ring that contains only the echoes ([`SentRing`]).
+//! Each of its frames also arrives in the recorded ring, a moment later, or found no room there. So
+//! a frame is an echo if the same bytes of the same interface wait here with a stamp that is not
+//! later than its own; it takes the first of them.
 
 use frame::Nanos;
 use frame::text::Direction;
 use linux::packet::{SENT_BYTES, SentRing};
 use std::collections::VecDeque;
 
-/// A clock that was set differs by more than this; a frame whose stamp is so much later than that
-/// of one that waits came after it for certain.
+/// Maximum difference of stamps, in ns. If the difference is larger, either the clock was set, or
+/// the frame certainly came after the one that waits.
 const FAR: Nanos = 1_000_000_000;
 
-/// A sent frame: what the other ring has to have for it.
+/// A sent frame: the part of it that is compared with the other ring.
 #[derive(Clone, Copy, Debug)]
 struct Echo {
     stamp: Nanos,
@@ -22,16 +22,16 @@ struct Echo {
     bytes: [u8; SENT_BYTES],
 }
 
-/// Sent frames that were not found in the recorded ring yet.
+/// Sent frames that have not been found in the recorded ring yet.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// Number of the interface, and its frames in the order in which they came.
+    /// Index of the interface, and its frames in the order in which they came.
     interfaces: Vec<(u32, VecDeque<Echo>)>,
-    /// Frames of an interface that are kept at most.
+    /// Maximum number of frames that are kept for an interface.
     most: usize,
     /// Sent frames may be missing here.
     unsure: bool,
-    /// Frames that were told to be received or sent, and nobody knows.
+    /// Number of frames whose direction was requested but is unknown.
     pub(super) unknown: u64,
 }
 
@@ -46,7 +46,7 @@ impl Waiting {
         &mut self.interfaces[at].1
     }
 
-    /// An echo came.
+    /// Adds an echo.
     fn add(&mut self, interface: u32, stamp: Nanos, bytes: &[u8]) {
         let mut echo = Echo {
             stamp,
@@ -65,7 +65,7 @@ impl Waiting {
         }
     }
 
-    /// Who sent this frame of the recorded ring?
+    /// Returns the direction of this frame of the recorded ring.
     fn direction(&mut self, interface: u32, stamp: Nanos, bytes: &[u8]) -> Option<Direction> {
         let start = bytes.get(..SENT_BYTES).unwrap_or(bytes);
         let queue = self.of(interface);
@@ -90,7 +90,7 @@ impl Waiting {
     }
 }
 
-/// The ring of echoes, and what was taken from it.
+/// The ring of echoes, and the frames that were taken from it.
 pub(super) struct Sent {
     pub(super) ring: SentRing,
     pub(super) waiting: Waiting,
@@ -107,20 +107,22 @@ impl Sent {
         }
     }
 
-    /// Takes what is there; to be done before each block of the recorded ring.
+    /// Takes the available echoes; must be called before each block of the recorded ring.
     pub(super) fn take(&mut self) {
         let Self { ring, waiting } = self;
         ring.take(&mut |interface, slot| waiting.add(interface, slot.stamp, slot.bytes));
-        // Where the kernel does not say, it is not sure either.
+        // If the kernel does not answer, echoes may be missing, too.
         waiting.unsure |= ring.take_dropped() != Ok(0);
     }
 
-    /// The recorded ring is empty: all echoes that were dropped so far were of frames before this.
+    /// Notes that the recorded ring is empty: all echoes that were dropped so far belonged to
+    /// earlier frames.
     pub(super) const fn is_level(&mut self) {
         self.waiting.unsure = false;
     }
 
-    /// Who sent this frame of the recorded ring? `None`: it is not known, and counted.
+    /// Returns the direction of this frame of the recorded ring. `None`: it is unknown, which is
+    /// counted.
     pub(super) fn direction(
         &mut self,
         interface: u32,
@@ -144,8 +146,8 @@ mod tests {
     }
 
     proptest! {
-        /// Frames of two interfaces, of few different contents, so that sent and received ones are
-        /// equal; some of them find no room in the recorded ring; echoes are taken in pieces.
+        /// Frames of two interfaces with few different contents, so that sent and received ones are
+        /// equal. Some of them find no room in the recorded ring, and echoes are taken in pieces.
         #[test]
         fn every_recorded_frame_has_its_own_direction(
             frames in prop::collection::vec(
@@ -161,7 +163,7 @@ mod tests {
             let mut lost: Vec<(u32, [u8; 72], u64)> = Vec::new();
             for (number, (interface, sent, bytes, stamp, room)) in all.iter().enumerate() {
                 if number >= read {
-                    // The ring of echoes is ahead by as much as a block has.
+                    // The ring of echoes is ahead by the size of a block.
                     for (interface, _, bytes, stamp, _) in
                         all.iter().skip(read).take(piece).filter(|f| f.1)
                     {
@@ -177,7 +179,8 @@ mod tests {
                     continue;
                 }
                 let said = waiting.direction(*interface, *stamp, bytes);
-                // Only the echo of a frame that was lost can be taken for an equal one after it.
+                // Only the echo of a frame that was lost can be assigned to an equal frame after
+                // it.
                 let mistaken = lost.iter().any(|l| l.0 == *interface && l.1 == *bytes);
                 if *sent || !mistaken {
                     let right = if *sent { Direction::Sent } else { Direction::Received };
@@ -207,7 +210,7 @@ mod tests {
             waiting.add(3, late, &[2; 16]);
         }
         assert_eq!(waiting.of(3).len(), 2);
-        // Shorter ones are no begin of longer ones.
+        // A shorter frame does not match the beginning of a longer one.
         waiting.add(4, late, &[5; 16]);
         assert_eq!(
             waiting.direction(4, late, &[5; 17]),

@@ -1,4 +1,4 @@
-//! What to record, and what came of it.
+//! The settings and the results of a recording.
 
 use crate::counts::Counts;
 use crate::file::{FileError, Rotate};
@@ -14,37 +14,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What to record.
+/// The settings of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// Which interfaces, devices and frames.
+    /// The interfaces, the devices and their filters.
     pub choices: Vec<Choice>,
-    /// Error frames of the controllers too.
+    /// Error frames of the controllers are recorded, too.
     pub error_frames: bool,
-    /// Tell received frames from sent ones.
+    /// Received frames are distinguished from sent ones.
     pub direction: bool,
     /// The kernel's ring.
     pub ring: RingOptions,
-    /// Chunks of 256 KiB that may be on their way to the writer.
+    /// Maximum number of chunks of 256 KiB in the queue to the writer.
     pub queue: usize,
-    /// Where to, and in which form.
+    /// The output file and its format.
     pub output: Output,
-    /// When a new file begins.
+    /// The conditions under which a new file begins.
     pub rotate: Rotate,
-    /// Only the time around triggers is written.
+    /// If set, only the time around triggers is written.
     pub keep: Option<Keep>,
-    /// End after so many frames.
+    /// Number of frames after which the recording ends.
     pub frames: Option<u64>,
-    /// End after so long.
+    /// Time after which the recording ends.
     pub duration: Option<Duration>,
 }
 
-/// How signals reach a recording.
+/// The flags by which signal handlers control a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
-    /// Set to end.
+    /// Set to end the recording.
     pub stop: Arc<AtomicBool>,
-    /// Set to trigger.
+    /// Set to trigger a file.
     pub trigger: Arc<AtomicBool>,
 }
 
@@ -58,38 +58,38 @@ impl Control {
     }
 }
 
-/// How far a recording is.
+/// The progress of a recording.
 #[derive(Debug)]
 pub struct Progress<'a> {
-    /// Since its start.
+    /// Time since its start.
     pub elapsed: Duration,
-    /// What became of every frame.
+    /// The outcome of every frame.
     pub counts: &'a Counts,
-    /// What was written.
+    /// The counts of what was written.
     pub written: Done,
-    /// What a user should know, since the last time.
+    /// Messages for the user, since the last report.
     pub remarks: Vec<String>,
     /// The interfaces and devices.
     pub names: &'a Names,
 }
 
-/// What came of a recording.
+/// The result of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// How long it took.
+    /// The duration of the recording.
     pub elapsed: Duration,
-    /// What became of every frame.
+    /// The outcome of every frame.
     pub counts: Counts,
-    /// What was written.
+    /// The counts of what was written.
     pub written: Done,
-    /// The interfaces and devices by their places.
+    /// The interfaces and devices by their index.
     pub names: Vec<Arc<str>>,
 }
 
-/// Why nothing can be recorded.
+/// The reason why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
-    /// The kernel gives no ring.
+    /// The kernel provides no ring.
     #[error(transparent)]
     Ring(#[from] RingError),
     /// The interfaces cannot be listed.
@@ -100,33 +100,33 @@ pub enum LiveError {
     NoInterface {
         /// Its name.
         name: String,
-        /// Those that are there, in words.
+        /// The existing ones, in words.
         there: String,
     },
     /// A character device cannot be opened.
     #[error(transparent)]
     Device(#[from] OpenError),
-    /// The filters are too many.
+    /// The filter program is too long.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// The kernel refuses something.
+    /// The kernel refuses an operation.
     #[error("{step}: {errno}")]
     Refused {
-        /// What was tried.
+        /// The operation.
         step: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         errno: Errno,
     },
-    /// Who sent a frame cannot be told.
+    /// The direction of frames cannot be determined.
     #[error(
         "cannot tell received frames from sent ones ({0}): it needs CAP_BPF beside CAP_NET_RAW (run as \
          root), or leave out --direction"
     )]
     NoDirection(Errno),
-    /// The file cannot be begun.
+    /// The file cannot be created.
     #[error(transparent)]
     File(#[from] FileError),
-    /// There is no thread for the writer.
+    /// The writer's thread cannot be started.
     #[error("cannot start the writer's thread: {0}")]
     Thread(std::io::Error),
     /// The writer's thread panicked.
@@ -134,7 +134,7 @@ pub enum LiveError {
     Writer,
 }
 
-/// A remark in words.
+/// Returns a remark in words.
 pub(super) fn words(remark: &Remark) -> String {
     match remark {
         Remark::Failing(why) => format!(

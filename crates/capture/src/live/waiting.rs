@@ -1,8 +1,8 @@
 //! Frames of character devices that wait for those of interfaces.
 //!
-//! A device's frames are here at once; those of interfaces come with their block, a quarter of a
-//! second later. So the former wait until the latter have come, and both go into the file in the
-//! order of their stamps.
+//! A device's frames are available immediately; those of interfaces come with their block, a
+//! quarter of a second later. So the former wait until the latter have come, and both are written
+//! into the file in the order of their stamps.
 
 use crate::chunk::Record;
 use frame::Nanos;
@@ -11,24 +11,24 @@ use linux::can::layout::FD_SIZE;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How long frames are gathered until they go into the file together: a chunk for each would be too
-/// many.
+/// Time for which frames are gathered before they are passed on together: one chunk for each would
+/// be too many.
 const PACE: Duration = Duration::from_millis(100);
-/// As many frames may wait.
+/// Maximum number of frames that may wait.
 const MOST: usize = 1 << 16;
 
 /// A frame that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Held {
-    /// When it was taken, since the start.
+    /// Time at which it was taken, since the start.
     pub(super) came: Duration,
     pub(super) stamp: Nanos,
-    /// Its device, as a place in the names.
+    /// Its device, as an index into the names.
     pub(super) interface: u16,
     pub(super) direction: Option<Direction>,
-    /// Frames that are missing just before it.
+    /// Number of frames that are missing just before it.
     pub(super) lost: u64,
-    /// Of the bytes, so many are the frame's.
+    /// Number of `bytes` that belong to the frame.
     pub(super) len: usize,
     pub(super) bytes: [u8; FD_SIZE],
 }
@@ -44,11 +44,11 @@ impl Held {
     }
 }
 
-/// What waits, in the order of the stamps; the frames of one device stay in theirs.
+/// The waiting frames, in the order of the stamps; the frames of one device keep their order.
 #[derive(Debug)]
 pub(super) struct Waiting {
     frames: VecDeque<Held>,
-    /// So long a frame may be overtaken by one with an earlier stamp.
+    /// Time during which a frame can be preceded by a later one with an earlier stamp.
     hold: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Waiting {
         }
     }
 
-    /// A frame came.
+    /// Adds a frame.
     pub(super) fn push(&mut self, new: Held) {
         let earlier = |held: &Held| held.stamp <= new.stamp || held.interface == new.interface;
         let behind = self.frames.iter().rev().position(earlier);
@@ -68,14 +68,14 @@ impl Waiting {
         self.frames.insert(at, new);
     }
 
-    /// The next one, if it comes before a frame of an interface with this stamp.
+    /// Returns the next frame, if it precedes a frame of an interface with this stamp.
     #[inline]
     pub(super) fn before(&mut self, stamp: Nanos) -> Option<Held> {
         self.frames.front().filter(|held| held.stamp <= stamp)?;
         self.frames.pop_front()
     }
 
-    /// Gives all that nothing can overtake any more, where it is time for that.
+    /// Passes on all frames that no later frame can precede, if it is time for that.
     pub(super) fn release(&mut self, now: Duration, take: &mut dyn FnMut(&Held)) {
         if self.deadline().is_none_or(|due| now < due) && self.frames.len() < MOST {
             return;
@@ -89,13 +89,13 @@ impl Waiting {
         }
     }
 
-    /// Gives everything.
+    /// Passes on all frames.
     pub(super) fn release_all(&mut self, take: &mut dyn FnMut(&Held)) {
         self.frames.iter().for_each(take);
         self.frames.clear();
     }
 
-    /// When [`release`](Self::release) is due.
+    /// Returns the time at which [`release`](Self::release) is due.
     pub(super) fn deadline(&self) -> Option<Duration> {
         Some(self.frames.front()?.came + self.hold + PACE)
     }
@@ -164,8 +164,8 @@ mod tests {
     }
 
     proptest! {
-        /// Devices and a ring that lags behind them: all frames come out, once, in the order of
-        /// their stamps.
+        /// Devices and a ring that lags behind them: every frame comes out once, in the order of
+        /// the stamps.
         #[test]
         fn the_order_is_that_of_the_stamps(
             frames in prop::collection::vec((0_u16..4, 1_u64..40), 1..300), lag in 1_usize..30,

@@ -1,4 +1,4 @@
-//! The interfaces that are recorded: they come, go and change their indices.
+//! The interfaces that are recorded: they appear, disappear and change their indices.
 
 use super::settings::LiveError;
 use crate::interfaces::Choice;
@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd as _, RawFd};
 /// Indices above this one are looked up one by one.
 const MOST_INDEX: usize = 1 << 16;
 
-/// How an interface was when it was last looked at.
+/// The state of an interface when it was last checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Gone,
@@ -18,17 +18,17 @@ enum State {
     Up,
 }
 
-/// Which interface has which index and name.
+/// The mapping of the interfaces' indices to their names.
 pub(super) struct Watch {
     choices: Vec<Choice>,
     error_frames: bool,
     names: Names,
     events: Events,
-    /// As they were when something last changed.
+    /// The interfaces at the time of the last change.
     links: Links,
     /// Index and state of each choice that has a name.
     states: Vec<(u32, State)>,
-    /// Places by index; `u16::MAX`: not known yet.
+    /// Indexes into the names, by the index of the interface; `u16::MAX`: not known yet.
     places: Vec<u16>,
     remarks: Vec<String>,
 }
@@ -40,7 +40,7 @@ impl Watch {
         error_frames: bool,
         names: Names,
     ) -> Result<Self, LiveError> {
-        // First: what changes from now on is told.
+        // Opened first, so that all changes from now on are reported.
         let events = Events::open()?;
         let links = Links::now()?;
         for choice in choices {
@@ -51,7 +51,7 @@ impl Watch {
                     there: there(&links),
                 });
             }
-            // In the order in which they were asked for.
+            // In the order in which the user named them.
             names.place(name);
         }
         let mut watch = Self {
@@ -72,13 +72,13 @@ impl Watch {
         self.events.fd().as_raw_fd()
     }
 
-    /// What the kernel is to let through.
+    /// Returns the filter for the kernel.
     pub(super) fn program(&self) -> Result<Program, LiveError> {
         let rule = |(choice, (index, state)): (&Choice, &(u32, State))| -> Rule {
             let there = *state != State::Gone;
             choice.rule(there.then_some(*index).into_iter().collect())
         };
-        // Many interfaces without filters are one rule.
+        // Several interfaces without filters are one rule.
         let mut rules: Vec<Rule> = Vec::new();
         for rule in self.choices.iter().zip(&self.states).map(rule) {
             match rules.last_mut() {
@@ -94,7 +94,7 @@ impl Watch {
         Ok(Program::new(&rules, self.error_frames)?)
     }
 
-    /// The interface to attach to: the only one, or 0 for all.
+    /// Returns the interface to attach to: the only one, or 0 for all.
     pub(super) fn attachment(&self) -> u32 {
         match (self.choices.as_slice(), self.states.as_slice()) {
             ([Choice { name: Some(_), .. }], [(index, _)]) => *index,
@@ -102,7 +102,7 @@ impl Watch {
         }
     }
 
-    /// Takes what was told; true where the filter must be made anew.
+    /// Processes the kernel's notifications; returns true if the filter must be built again.
     pub(super) fn changed(&mut self) -> bool {
         if !self.events.drain() {
             return false;
@@ -123,7 +123,7 @@ impl Watch {
 
     fn look(&mut self, links: Links) -> bool {
         let mut changed = false;
-        // An index may have another name now.
+        // An index may belong to another name now.
         self.places.clear();
         for (choice, state) in self.choices.iter().zip(&mut self.states) {
             let Some(name) = &choice.name else { continue };
@@ -152,7 +152,7 @@ impl Watch {
         changed
     }
 
-    /// The place of the interface with an index.
+    /// Returns the index into the names for the interface with an index.
     #[inline]
     pub(super) fn place(&mut self, index: u32) -> u16 {
         match self.places.get(index as usize) {
@@ -163,7 +163,7 @@ impl Watch {
 
     fn find(&mut self, index: u32) -> u16 {
         if self.links.at(index).is_none() {
-            // It is new, or gone already: then its number has to do.
+            // It is new, or gone already: in the latter case its index serves as its name.
             self.links = Links::now().unwrap_or_default();
         }
         let name = self.links.name(index);
@@ -181,7 +181,7 @@ impl Watch {
     }
 }
 
-/// The CAN interfaces of this machine, in words.
+/// Returns the CAN interfaces of this machine, in words.
 fn there(links: &Links) -> String {
     let all: Vec<&str> = links.all_can().map(|link| link.name.as_str()).collect();
     if all.is_empty() {

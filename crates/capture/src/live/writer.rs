@@ -11,13 +11,13 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Where chunks go.
+/// The destination of chunks.
 pub(super) enum Sink {
     Always(Box<Recorder>),
     Triggered(Box<Keeper>),
 }
 
-/// What the writer says, for whoever asks.
+/// The state of the writer that other threads can read.
 #[derive(Debug, Default)]
 pub(super) struct Shared(Mutex<State>);
 
@@ -44,7 +44,7 @@ impl Shared {
         std::mem::take(&mut self.lock().remarks)
     }
 
-    /// What could not be written stands in the counts, too.
+    /// Adds the frames that could not be written to the counts.
     pub(super) fn add_to(&self, counts: &mut Counts) {
         let state = self.lock();
         for (place, frames) in state.done.lost.iter().enumerate() {
@@ -56,7 +56,7 @@ impl Shared {
     }
 }
 
-/// Takes chunks out of the queue until nobody can send any more.
+/// Takes chunks out of the queue until the sender is dropped.
 pub(super) struct Writer {
     sink: Sink,
     inbox: Inbox,
@@ -81,7 +81,7 @@ impl Writer {
                 Sink::Triggered(keeper) => keeper.due(),
             };
             let message = match due {
-                // Nothing waits: nobody wakes up for nothing.
+                // No data is waiting to be written: block without a timeout.
                 None => self.inbox.full.recv().map_err(RecvTimeoutError::from),
                 Some(due) => {
                     let time = due.saturating_sub(self.now());
@@ -124,7 +124,7 @@ impl Writer {
             Sink::Triggered(keeper) => keeper.take(&chunk, now),
         }
         chunk.clear();
-        // The reader may have ended; then nobody needs it.
+        // If the reader has ended, the chunk is not needed any more.
         let _ = self.inbox.empty.try_send(chunk);
     }
 

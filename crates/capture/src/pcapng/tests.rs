@@ -1,10 +1,10 @@
-//! Read back by a small reader of its own, which knows only the format's description.
+//! Reads the files with a small independent reader that implements only the format's description.
 
 use super::*;
 use crate::chunk::Where;
 use linux::can::layout::encode;
 
-/// A block: its type and what is in it.
+/// Returns the blocks, each with its type and its content.
 fn blocks(mut bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -137,7 +137,7 @@ fn losses_stand_with_the_next_frame_and_in_the_statistics() {
         [(2, INBOUND.to_ne_bytes().to_vec()), (4, number(7))]
     );
     let statistics: Vec<_> = found.iter().filter(|b| b.0 == STATISTICS).collect();
-    // can1 was said first, because its loss was.
+    // can1 was written first, because its loss was.
     let counted = |n: usize| options(&statistics[n].1[12..]);
     assert_eq!(counted(0)[..2], [(4, number(1)), (7, number(0))]);
     assert_eq!(counted(1)[..2], [(4, number(8)), (7, number(7))]);

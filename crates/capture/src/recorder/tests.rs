@@ -25,7 +25,7 @@ fn names() -> Names {
     names
 }
 
-/// The numbers of the frames in a log.
+/// Returns the numbers of the frames in a log.
 fn numbers(path: &Path) -> Vec<u32> {
     let mut buf = frame::FrameBuf::new();
     let text = fs::read(path).unwrap();
@@ -80,8 +80,8 @@ proptest! {
     }
 }
 
-/// The number of bytes is that of the files, with their ends, in each form; also of a file that
-/// another program has taken away.
+/// The number of bytes is that of the files, including their ends, in each format; also for a file
+/// that another program has removed.
 #[test]
 fn bytes_are_those_of_the_files_and_one_that_was_taken_away_is_begun_anew() {
     for ending in ["log", "asc", "pcapng", "pcapng.gz", "parquet"] {
@@ -109,7 +109,7 @@ fn bytes_are_those_of_the_files_and_one_that_was_taken_away_is_begun_anew() {
     }
 }
 
-/// A disk that is full and has room again: what is said to be written is what is there.
+/// A disk that is full and has room again: the reported number of bytes is that of the file.
 #[test]
 fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
     use std::os::fd::AsRawFd as _;
@@ -139,7 +139,7 @@ fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
     let line = "(0000000000.000000) can0 123#00000000\n".len() as u64;
     assert_eq!(lines(4), (4 * line, 0));
     assert_eq!(lines(30), (4 * line, 30));
-    // What follows is the note about these, and the line.
+    // The rest of the file is the note about these frames, and the line.
     let (bytes, lost) = lines(1);
     assert!(
         bytes > 5 * line && bytes <= 1000 && lost == 30,

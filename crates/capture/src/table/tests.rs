@@ -1,4 +1,4 @@
-//! Read back by the crate that others read with.
+//! Reads the files with the crate that other programs use for reading.
 
 use super::*;
 use crate::chunk::Where;

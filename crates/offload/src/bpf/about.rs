@@ -1,39 +1,39 @@
-//! What a table in the kernel says about itself, for whoever finds it there.
+//! The description that a table in the kernel carries, for a process that finds it there.
 
 use super::error::whole;
 use super::{Error, PortCounts};
 use crate::RouteCounts;
 use aya::maps::{Array, Map};
 
-/// Words of one value of the map.
+/// Number of words in one value of the map.
 const PAGE: usize = 512;
 type Page = [u64; PAGE];
-/// The first word; another layout gets another one.
+/// The first word; a different layout has a different one.
 const MAGIC: u64 = u64::from_le_bytes(*b"cangate1");
 const PERSISTED: u64 = 1;
 const ROUTE: usize = 3 + route::Stop::ALL.len();
 const PORT: usize = 4;
 
-/// What is in the map `about`.
+/// The contents of the map `about`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct About {
-    /// Whose it is.
+    /// The name of the instance to which the table belongs.
     pub(super) instance: String,
-    /// It was left there on purpose.
+    /// The table was left there on purpose.
     pub(super) persisted: bool,
-    /// By number.
+    /// The names of the routes, by number.
     pub(super) routes: Vec<String>,
-    /// The interfaces of the ports, by number; empty where there is none.
+    /// The interfaces of the ports, by number; empty for a port without one.
     pub(super) ports: Vec<String>,
     /// Interfaces, by index, that had no clsact before.
     pub(super) clsact: Vec<u32>,
-    /// What former tables counted of the same routes and ports.
+    /// The counts of former tables for the same routes and ports.
     pub(super) counted: Vec<RouteCounts>,
     pub(super) port_counted: Vec<PortCounts>,
 }
 
 impl About {
-    /// How many values the map must have. It does not depend on what was counted.
+    /// Returns the number of values that the map must have. It does not depend on the counts.
     pub(super) fn pages(&self) -> u32 {
         self.words().len().div_ceil(PAGE) as u32
     }
@@ -103,7 +103,7 @@ impl About {
         })
     }
 
-    /// Writes it into the map.
+    /// Writes the description into the map.
     pub(super) fn write(&self, map: &mut Map) -> Result<(), Error> {
         let mut array: Array<_, Page> = Array::try_from(map).map_err(|error| wrong(&error))?;
         for (number, words) in self.words().chunks(PAGE).enumerate() {
@@ -118,7 +118,7 @@ impl About {
         Ok(())
     }
 
-    /// Reads it; `None` for what another version wrote.
+    /// Reads the description; returns `None` if another version wrote it.
     pub(super) fn read(map: &Map) -> Result<Option<Self>, Error> {
         let array: Array<_, Page> = Array::try_from(map).map_err(|error| wrong(&error))?;
         let mut words = Vec::new();

@@ -1,8 +1,8 @@
-//! A program at the entrance of an interface: a tcx link where the kernel has it (6.6), a filter
-//! of clsact before.
+//! The program at the ingress of an interface: a tcx link where the kernel supports it (since 6.6),
+//! or else a filter of clsact.
 //!
-//! Nothing of others is touched: a tcx link is ours alone, and a filter has our priority and
-//! handle.
+//! Objects of other programs are not touched: a tcx link belongs to cangate alone, and cangate's
+//! filter has a priority and handle of its own.
 
 use super::error::whole;
 use super::generation::{Generation, ROOM, Room};
@@ -19,39 +19,39 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-/// How the program hangs at the entrance.
+/// The way in which the program is attached.
 enum Hook {
-    /// It is not there.
+    /// It is not attached.
     None,
     Tcx(SchedClassifierLink),
     Filter,
 }
 
-/// The entrance of one interface, claimed. Dropping gives the claim up and nothing else; see
+/// The ingress of one interface, claimed. Dropping it releases the claim and does nothing else; see
 /// [`leave`](Self::leave).
 pub(super) struct Entrance {
     pub(super) interface: Link,
     hook: Hook,
-    /// Where the link was pinned.
+    /// The file where the link is pinned.
     pin: Option<PathBuf>,
-    /// The interface had no clsact before us.
+    /// The interface had no clsact before cangate.
     pub(super) clsact: bool,
-    /// We have put it there.
+    /// Cangate has added clsact.
     pub(super) made_clsact: bool,
-    /// A table of this process has been there.
+    /// A table of this process has been attached.
     entered: bool,
-    /// Our program that makes room is there.
+    /// Cangate's XDP program that makes headroom is attached.
     pub(super) room: bool,
-    /// Its number in the kernel.
+    /// The kernel's number of the XDP program.
     room_number: u32,
-    /// Whose the program was that was found there.
+    /// The owner of the program that was found there.
     pub(super) owner: Owner,
-    /// Nobody else routes here while this is held.
+    /// While this is held, no other cangate routes here.
     _claim: Hold,
 }
 
 impl Entrance {
-    /// Claims an interface and finds out what is there already; changes nothing.
+    /// Claims an interface and finds out what is attached already; changes nothing.
     pub(super) fn claim(
         netlink: &mut Netlink,
         interface: &Link,
@@ -122,7 +122,7 @@ impl Entrance {
         Ok(entrance)
     }
 
-    /// Makes room in frames that come from local programs (`cangate_room` in gateway.bpf.c).
+    /// Makes headroom in frames that come from local programs (`cangate_room` in gateway.bpf.c).
     pub(super) fn make_room(
         &mut self,
         netlink: &mut Netlink,
@@ -155,8 +155,8 @@ impl Entrance {
         })
     }
 
-    /// Puts a table at the entrance, in one step in place of the one before. False where the
-    /// interface has just gone.
+    /// Attaches a table, in one step if it replaces another. Returns false if the interface has
+    /// just disappeared.
     pub(super) fn enter(
         &mut self,
         netlink: &mut Netlink,
@@ -182,7 +182,7 @@ impl Entrance {
                     self.hook = Hook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
                     return Ok(true);
                 }
-                // Its interface has gone, and perhaps come back.
+                // The link's interface was removed, and perhaps exists again.
                 Err(error) if errno(&error) == Some(Errno::NOLINK) => self.forget_pin(),
                 Err(error) => return Err(self.wrong(&error)),
             },
@@ -194,7 +194,7 @@ impl Entrance {
                 };
                 match refusal.errno {
                     Errno::NODEV => return Ok(false),
-                    // Somebody took it away, with clsact perhaps.
+                    // Another program removed it, perhaps together with clsact.
                     Errno::NOENT | Errno::INVAL => {}
                     _ => return Err(self.refused(&refusal)),
                 }
@@ -204,7 +204,7 @@ impl Entrance {
         self.put_anew(netlink, generation, options)
     }
 
-    /// Puts a table where there is none of ours.
+    /// Attaches a table where cangate has none.
     fn put_anew(
         &mut self,
         netlink: &mut Netlink,
@@ -221,7 +221,7 @@ impl Entrance {
                     self.hook = Hook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
                     return Ok(true);
                 }
-                // Before 6.6 there is no such link.
+                // Kernels before 6.6 do not have such links.
                 Err(error) if errno(&error) == Some(Errno::INVAL) => {}
                 Err(error) if errno(&error) == Some(Errno::NODEV) => return Ok(false),
                 Err(error) if errno(&error) == Some(Errno::PERM) => {
@@ -257,18 +257,20 @@ impl Entrance {
         Ok(true)
     }
 
-    /// There is nothing but what this process has put there.
+    /// Returns whether nothing else is attached here than what this process has attached, or
+    /// leftovers without an owner.
     pub(super) fn is_ours_alone(&self) -> bool {
         self.owner == Owner::Nobody || self.entered
     }
 
-    /// Only room was left there.
+    /// Returns whether no table is attached; the program for headroom may be left.
     pub(super) fn is_idle(&self) -> bool {
         matches!(self.hook, Hook::None)
     }
 
-    /// Is our program still there? Others may have taken a filter away; either goes when the
-    /// interface visits another network namespace.
+    /// Returns whether cangate's program is still attached. Other programs may have removed a
+    /// filter; both kinds are removed when the interface moves to another network namespace and
+    /// back.
     pub(super) fn is_there(&self, netlink: &mut Netlink) -> Result<bool, Error> {
         let index = self.interface.index;
         match self.hook {
@@ -277,7 +279,7 @@ impl Entrance {
                 let name = &self.interface.name;
                 let there = SchedClassifier::query_tcx(name, TcAttachType::Ingress);
                 let ours = |info: &ProgramInfo| info.name_as_str() == Some(tc::NAME);
-                // Only those with CAP_SYS_ADMIN are told.
+                // The kernel answers only with CAP_SYS_ADMIN.
                 Ok(there.map_or(true, |(_, programs)| programs.iter().any(ours)))
             }
             Hook::Filter => {
@@ -287,7 +289,8 @@ impl Entrance {
         }
     }
 
-    /// Takes everything away that is ours; what refuses to go, or has gone, is left.
+    /// Removes everything that belongs to cangate. Errors are ignored: what cannot be removed, or
+    /// is gone already, is left.
     pub(super) fn leave(mut self, netlink: &mut Netlink) {
         let _ = self.take_away(netlink);
     }
@@ -307,7 +310,7 @@ impl Entrance {
         }
         if self.room {
             let there = Links::read(netlink)?.at(index).map_or(0, |link| link.xdp);
-            // Its name would need CAP_SYS_ADMIN.
+            // A check of its name would need CAP_SYS_ADMIN.
             if there == self.room_number {
                 tc::set_xdp(netlink, index, None)?;
             }
@@ -316,7 +319,7 @@ impl Entrance {
         Ok(())
     }
 
-    /// Lets it stay when this process ends.
+    /// Keeps the table in place after the end of this process.
     pub(super) fn persist(&mut self) -> Result<(), Error> {
         if let Hook::Tcx(link) = std::mem::replace(&mut self.hook, Hook::None) {
             let link = FdLink::try_from(link).map_err(|e| self.wrong(&e))?;
@@ -327,10 +330,10 @@ impl Entrance {
         Ok(())
     }
 
-    /// From now on the link goes with this process.
+    /// Removes the pin, so that the link ends with this process.
     pub(super) fn forget_pin(&mut self) {
         if let Some(path) = self.pin.take() {
-            // Where it cannot be removed the next start finds it.
+            // If it cannot be removed, the next start finds it.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -350,10 +353,11 @@ impl Entrance {
     }
 }
 
-/// Takes clsact away that we made, unless others use it by now.
+/// Removes the clsact that cangate has added, unless other programs use it by now.
 ///
-/// While it comes and goes, the kernel takes the interface's transmit queues out of service for a
-/// moment (`qdisc_graft`), and what is sent there is lost: so it stays as long as the process.
+/// While clsact is added or removed, the kernel takes the interface's transmit queues out of
+/// service for a moment (`qdisc_graft`), and frames that are sent at that moment are lost.
+/// Therefore it stays as long as the process.
 pub(super) fn remove_clsact(netlink: &mut Netlink, index: u32) -> Result<(), Error> {
     if tc::has_clsact(netlink, index)?
         && tc::filters(netlink, index, tc::INGRESS)?.is_empty()
@@ -364,7 +368,7 @@ pub(super) fn remove_clsact(netlink: &mut Netlink, index: u32) -> Result<(), Err
     Ok(())
 }
 
-/// What the kernel said in the end.
+/// Returns the kernel's error code at the end of a chain of causes.
 pub(super) fn errno(error: &ProgramError) -> Option<Errno> {
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(cause) = next {

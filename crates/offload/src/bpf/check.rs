@@ -1,4 +1,4 @@
-//! What BPF cannot do, by the name of the route.
+//! The routes that BPF cannot express, with the reasons.
 
 use super::Interface;
 use super::compile::{PortInterface, compile, program, sorts};
@@ -15,9 +15,9 @@ pub struct Inexpressible {
     pub route: RouteId,
     /// Its name.
     pub name: String,
-    /// The port that it is about, where it is about one that is no CAN interface.
+    /// The port that is concerned, if it is one that is not a CAN interface.
     pub port: Option<PortId>,
-    /// Why, and what to do about it.
+    /// The reason and its remedy.
     pub why: String,
 }
 
@@ -27,10 +27,10 @@ impl fmt::Display for Inexpressible {
     }
 }
 
-/// Every route that BPF cannot express, with the reason. `interfaces` are the ports' interfaces, by
-/// [`PortId`], `None` for a port that is none; `there` are those that this machine has: what can be
-/// said of one only when it is there is left unsaid until then. The routes must have a meaning
-/// ([`route::Table::compile`]).
+/// Returns every route that BPF cannot express, with the reason. `interfaces` are the ports'
+/// interfaces, by [`PortId`]; `None` for a port that is not a Linux interface. `there` are those
+/// that this machine has: a check that depends on an interface is skipped until the interface
+/// exists. The routes must have a meaning ([`route::Table::compile`]).
 #[must_use]
 pub fn survey(
     routes: &Routes,
@@ -67,7 +67,7 @@ fn about_route(route: RouteId, about: &Route, port: Option<PortId>, why: String)
     }
 }
 
-/// Routes of ports that are no CAN interfaces.
+/// Returns the routes with ports that are not CAN interfaces.
 fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<Inexpressible> {
     let is_none = |port: &&PortId| !matches!(interfaces.get(usize::from(port.0)), Some(Some(_)));
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<Inexpressible>
     found
 }
 
-/// Why this route, whatever the others are.
+/// Returns the reasons against this route that do not depend on the other routes.
 fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
     let interface = |port: &PortId| ports.get(usize::from(port.0)).copied().flatten();
     let mut why = Vec::new();
@@ -148,7 +148,8 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
     why
 }
 
-/// The first route with which a frame can meet more than the program's loops reach.
+/// Returns the first route with which a frame can match more routes than the program's loops can
+/// process.
 fn one_too_many(routes: &Routes, ports: usize) -> Option<Inexpressible> {
     let fits = |count: usize| {
         let some = Routes {

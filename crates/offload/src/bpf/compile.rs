@@ -1,4 +1,4 @@
-//! Routes become what lies in the maps.
+//! Compiles routes into the contents of the maps.
 
 use super::index::{Index, Reach};
 use super::layout::{
@@ -12,18 +12,18 @@ use route::parts::{self, sort};
 use route::{Action, PayloadPattern, PortId, RateLimit, Routes};
 use std::collections::HashMap;
 
-/// What a port is at the moment.
+/// The current state of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PortInterface {
-    /// Its interface's number, 0 while there is none.
+    /// The index of its interface; 0 while there is none.
     pub(crate) ifindex: u32,
-    /// Takes FD frames.
+    /// It accepts FD frames.
     pub(crate) fd: bool,
-    /// Frames of local programs can be sent on from here (see `cangate_room` in gateway.bpf.c).
+    /// Frames of local programs can be forwarded from here (see `cangate_room` in gateway.bpf.c).
     pub(crate) roomy: bool,
 }
 
-/// A table, ready to be put into maps.
+/// A table in the form that is written into maps.
 #[derive(Default)]
 pub(crate) struct Image {
     pub(crate) ports: Vec<Port>,
@@ -41,7 +41,7 @@ pub(crate) struct Image {
     pub(crate) limits: Vec<Limit>,
     /// Buckets for single IDs, of all limits together.
     pub(crate) ids: u32,
-    /// What each port's frames can meet, by class.
+    /// The lists that the frames of each port can match, by class.
     pub(crate) reach: Vec<[Reach; 3]>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> Image {
     image
 }
 
-/// What is known of IDs whose upper three bits are these.
+/// Returns the class for IDs whose upper three bits are `flags`.
 fn of_flags(of: &[Class; 3], flags: usize) -> Class {
     let (eff, rtr, err) = (flags >> 2 & 1, flags >> 1 & 1, flags & 1);
     let class = match (eff, err) {
@@ -94,8 +94,8 @@ fn of_flags(of: &[Class; 3], flags: usize) -> Class {
     }
 }
 
-/// The limits of routes that have the same name and the same limit in both tables, by their
-/// numbers.
+/// Returns the numbers of the limits, in both tables, of routes that have the same name and the
+/// same limit in both.
 pub(crate) fn same_limits(former: &Routes, next: &Routes) -> Vec<(u32, u32)> {
     let limited = |routes: &Routes| -> HashMap<String, (u32, RateLimit)> {
         let limits = routes.routes.iter();
@@ -114,7 +114,7 @@ pub(crate) fn same_limits(former: &Routes, next: &Routes) -> Vec<(u32, u32)> {
     .collect()
 }
 
-/// What the index of one port and class is made of: (mask, value, route).
+/// Returns the entries of the index of one port and class: (mask, value, route).
 fn entries(routes: &Routes, port: PortId, class: parts::Class) -> Vec<(u32, u32, u32)> {
     let of_class = match class {
         parts::Class::Err => sort::ANY_ERR,
@@ -139,15 +139,15 @@ fn entries(routes: &Routes, port: PortId, class: parts::Class) -> Vec<(u32, u32,
     entries
 }
 
-/// The sorts of frame that a route takes, without XL, which is never routed here.
+/// Returns the sorts of frame that a route takes, without XL, which BPF never routes.
 pub(crate) fn sorts(route: &route::Route) -> u8 {
     parts::sorts(route) & !sort::XL
 }
 
-/// What BPF has to do for a route's actions.
+/// Returns the program for a route's actions.
 ///
 /// # Errors
-/// Why it cannot do one of them.
+/// The reason why BPF cannot do one of them.
 pub(crate) fn program(actions: &[Action]) -> Result<Program, String> {
     let mut program = Program::default();
     for action in actions {
@@ -166,8 +166,8 @@ impl Image {
             }
             Err(Never) => (0, NONE),
         };
-        // `check` has refused what BPF cannot do. A frame that such a route takes must not go on
-        // as if nothing were to be done to it.
+        // `check` has refused the actions that BPF cannot do. A frame that such a route takes must
+        // not be forwarded as if there were no actions.
         let (sorts, program) = match program(&route.actions) {
             Ok(program) => (sorts, program),
             Err(_) => (0, Program::default()),
@@ -202,7 +202,7 @@ impl Image {
             [only] => only,
             _ => 0,
         };
-        // What the program's short way can do.
+        // Conditions of the program's short path.
         let short = if only & !TO_FD != 0
             && !(route.drop || route.echo)
             && (pattern, limit, route.hop_limit) == (NONE, NONE, None)
@@ -228,12 +228,12 @@ impl Image {
                 .sum(),
             hop_limit: route.hop_limit.unwrap_or(0),
             ops: ops.len() as u8,
-            // No frame that comes here is longer than 64.
+            // Frames that come here have at most 64 bytes.
             len: [byte(from), byte(to_len)],
             short_sorts: match short {
                 None => 0,
                 Some(_) if route.actions.is_empty() => sorts,
-                // An RTR frame has no data to change, whatever it says about their length.
+                // An RTR frame has no data to change, whatever its length field contains.
                 Some(_) => sorts & !sort::ANY_RTR,
             },
             changes,
@@ -251,7 +251,7 @@ impl Image {
         self.ops.extend(ops);
     }
 
-    /// Puts each port where the program's look-up by interface finds it.
+    /// Puts each port at the position where the program's look-up by interface finds it.
     fn place_ports(&mut self, ports: &[Port]) {
         let mut bits = 1;
         let mut multiplier = 0x9E37_79B1_u32;
@@ -274,7 +274,8 @@ impl Image {
                 self.port_mask = mask;
                 return;
             }
-            // A few hundred multipliers for each size: dozens of ports end at twice their room.
+            // A few hundred multipliers for each size: for dozens of ports, the table ends at twice
+            // the minimum size.
             multiplier = multiplier.wrapping_mul(0x9E37_79B1) | 1;
             if multiplier.is_multiple_of(256) || multiplier & 0xFF == 1 {
                 bits = (bits + 1).min(16);
@@ -291,11 +292,11 @@ fn destination(to: PortId, interfaces: &[PortInterface]) -> u32 {
     interface.ifindex | if interface.fd { TO_FD } else { 0 }
 }
 
-/// Patterns that no frame can have.
+/// Error: patterns that no frame can match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Never;
 
-/// All patterns of a route in one.
+/// Merges all patterns of a route into one.
 fn pattern(patterns: &[PayloadPattern]) -> Result<Option<Pattern>, Never> {
     if patterns.is_empty() {
         return Ok(None);

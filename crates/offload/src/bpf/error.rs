@@ -1,4 +1,4 @@
-//! What goes wrong between a table and the kernel.
+//! Errors between a table and the kernel.
 
 #[cfg(feature = "bpf")]
 pub(crate) use crate::with_causes as whole;
@@ -16,7 +16,7 @@ pub enum Error {
     /// Routes that have no meaning.
     #[error("{}", list(.0))]
     Compile(Vec<route::CompileError>),
-    /// Routes that this program cannot do; one line for each.
+    /// Routes that this program cannot execute; one line for each.
     #[error("{}", list(.0))]
     Inexpressible(Vec<super::Inexpressible>),
     /// The kernel refused the program.
@@ -27,18 +27,18 @@ pub enum Error {
     Map {
         /// Its name.
         map: &'static str,
-        /// What the kernel says.
+        /// The kernel's error.
         why: String,
     },
-    /// The program could not be put at an interface's entrance.
+    /// The program could not be attached at an interface's ingress.
     #[error("{interface}: BPF cannot be put at its entrance: {why}")]
     Attach {
         /// The interface.
         interface: String,
-        /// What the kernel says.
+        /// The kernel's error.
         why: String,
     },
-    /// Another cangate routes there.
+    /// Another cangate routes at the interface.
     #[error(
         "{interface}: another cangate{} has its BPF program there: stop that one, or take the \
          interface out of one of the two configurations",
@@ -67,7 +67,7 @@ pub enum Error {
          the two another name", .pid.map_or("another process".to_owned(), |p| format!("process {p}"))
     )]
     Busy {
-        /// The instance that was to be started.
+        /// The instance that should be started.
         instance: String,
         /// The process that runs it.
         pid: Option<u32>,
@@ -78,23 +78,23 @@ pub enum Error {
     /// A socket failed.
     #[error("a socket of the kernel failed: {doing}")]
     Socket {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// Why.
+        /// The kernel's error.
         #[source]
         source: linux::netlink::Refusal,
     },
-    /// The kernel's answer makes no sense.
+    /// The kernel's answer is malformed.
     #[error("what the kernel said cannot be read")]
     Answer(#[source] linux::netlink::Malformed),
-    /// What was left in place cannot be found, pinned or removed.
+    /// A table that was left in place cannot be found, pinned or removed.
     #[error("{}: {what}", .path.display())]
     Pin {
         /// The file in the BPF file system.
         path: PathBuf,
-        /// What could not be done, and what to do about it.
+        /// The operation that failed, and the remedy.
         what: String,
-        /// What the system says.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -109,14 +109,14 @@ impl From<NetlinkError> for Error {
     }
 }
 
-/// What this kernel, or this process, lacks for BPF on CAN.
+/// A feature or permission that this kernel, or this process, lacks for BPF on CAN.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Missing {
-    /// `bpf(2)` does not know what is needed.
+    /// `bpf(2)` does not support what is needed.
     Bpf(String),
-    /// Neither root nor `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
+    /// The process is neither root nor has `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
     Permission,
-    /// No place for the program: neither tcx nor clsact.
+    /// There is no hook for the program: neither tcx nor clsact.
     Entrance(String),
     /// The kernel has no CAN.
     Can,

@@ -11,11 +11,11 @@ use aya::programs::{SchedClassifier, Xdp};
 use route::{Mode, Routes};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// What the loader tells the program once for all.
+/// The constants of the program, set when it is loaded.
 pub(crate) struct Settings {
-    /// Of this gateway, in the marks of the frames that it sends.
+    /// The mark of this gateway in the frames that it sends.
     pub(crate) mark: u32,
-    /// `bpf_check_mtu` is there.
+    /// The kernel has `bpf_check_mtu`.
     pub(crate) check_mtu: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Generation {
 }
 
 impl Generation {
-    /// Loads the program and fills all of its maps; nothing runs yet.
+    /// Loads the program and fills all of its maps; it is not attached yet.
     pub(crate) fn load(
         image: &Image,
         routes: &Routes,
@@ -75,7 +75,8 @@ impl Generation {
         maps::write(&ebpf, "groups", &image.groups)?;
         maps::write(&ebpf, "slots", &image.slots)?;
         maps::write(&ebpf, "rest", &image.rest)?;
-        // A copy for somebody else, or one hop too many: nothing for the short way.
+        // If a frame needs a copy for another receiver, or no hop is allowed, the short path is
+        // unusable.
         let long = options.tap || options.exact || routes.max_hops == 0;
         if long {
             let mut routes = image.routes.clone();
@@ -90,7 +91,7 @@ impl Generation {
         maps::write(&ebpf, "patterns", &image.patterns)?;
         maps::write(&ebpf, "ops", &image.ops)?;
         maps::write(&ebpf, "sums", &image.sums)?;
-        // Also XOR checksums look a table up.
+        // XOR checksums also look up a table, so the map must not be empty.
         let tables = [super::layout::CrcTable([0; 256])];
         if image.crc_tables.is_empty() {
             maps::write(&ebpf, "crc_tables", &tables)?;
@@ -115,30 +116,30 @@ impl Generation {
         Ok(generation)
     }
 
-    /// The program at an interface's entrance.
+    /// Returns the program for an interface's ingress.
     pub(crate) fn program(&mut self) -> Result<&mut SchedClassifier, Error> {
         program(&mut self.ebpf)
     }
 
-    /// What it says about itself.
+    /// Returns the table's description.
     pub(super) fn about(&self) -> &About {
         &self.about
     }
 
-    /// Says something else about itself.
+    /// Replaces the table's description.
     pub(super) fn tell(&mut self, about: About) -> Result<(), Error> {
         about.write(&mut self.about_map)?;
         self.about = about;
         Ok(())
     }
 
-    /// Rate limits go on from where those of the same routes are in the former table. What passes
-    /// from here until the tables are exchanged does not count.
+    /// Lets rate limits continue from the state of the same routes in the former table. Frames that
+    /// pass between this call and the exchange of the tables are not counted.
     pub(super) fn inherit(&mut self, former: &Self, pairs: &[(u32, u32)]) -> Result<(), Error> {
         maps::inherit_limits(&former.ebpf, &mut self.ebpf, pairs)
     }
 
-    /// For tests: the time that rate limits see.
+    /// For tests: sets the time that rate limits see.
     pub(crate) fn set_clock(&self, now: u64) -> Result<(), Error> {
         maps::write(&self.ebpf, "test_clock", &[now])
     }
@@ -157,7 +158,7 @@ fn take(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, Error> {
     })
 }
 
-/// The program that makes room in virtual interfaces (`cangate_room` in gateway.bpf.c).
+/// The XDP program that makes headroom in virtual interfaces (`cangate_room` in gateway.bpf.c).
 pub(super) struct Room {
     ebpf: Ebpf,
 }
@@ -167,7 +168,7 @@ pub(super) const ROOM: &str = "cangate_room";
 
 impl Room {
     pub(super) fn load() -> Result<Self, Error> {
-        // It uses no maps: they go at once.
+        // It uses no maps: they are freed immediately.
         let mut ebpf = loader::load(&[], &[], &[])?;
         let program: &mut Xdp = ebpf
             .program_mut(ROOM)
@@ -177,7 +178,7 @@ impl Room {
         Ok(Self { ebpf })
     }
 
-    /// The kernel's number of it; 0 where it does not say.
+    /// Returns the kernel's number of the program; 0 if the kernel does not report it.
     pub(super) fn number(&self) -> u32 {
         let program = self.ebpf.program(ROOM);
         let info = program.and_then(|program| program.info().ok());

@@ -1,5 +1,5 @@
-//! Which routes name an ID: groups by mask, slots by value, lists of routes; as `route`'s own
-//! index, laid out for the program's `find()`.
+//! The index of the routes that match an ID: groups by mask, slots by value, lists of routes. It
+//! works as the index of `route`, in the layout of the program's `find()`.
 
 use super::layout::{Class, DIRECT, GROUPS, Group, NONE, PROBES, Slot};
 use std::collections::HashMap;
@@ -21,25 +21,25 @@ const MULTIPLIERS: [u32; 8] = [
 pub(crate) struct Index {
     pub(crate) groups: Vec<Group>,
     pub(crate) slots: Vec<Slot>,
-    /// Lists, each ended by [`NONE`]; the first word is no list.
+    /// Lists, each terminated by [`NONE`]; the first word does not belong to a list.
     pub(crate) rest: Vec<u64>,
-    /// Lists that are there already: routes with the same IDs share theirs.
+    /// Lists that exist already: routes with the same IDs share a list.
     known: HashMap<Vec<u32>, u32>,
 }
 
-/// How long the lists are that a frame can meet.
+/// The lengths of the lists that a frame can match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Reach {
     /// The longest list.
     pub(crate) longest: usize,
-    /// How many routes a frame can meet in several lists at most; 0 where there is one list.
+    /// Maximum number of routes that a frame can match in several lists; 0 if there is one list.
     pub(crate) merged: usize,
-    /// Different masks.
+    /// Number of different masks.
     pub(crate) masks: usize,
 }
 
 impl Reach {
-    /// Does the program's loop reach all of them?
+    /// Returns whether the program's loops can process all of them.
     pub(crate) fn fits(&self) -> bool {
         self.longest < super::layout::CANDIDATES
             && self.merged < super::layout::MERGED
@@ -116,7 +116,7 @@ impl Index {
     }
 }
 
-/// Puts a group's slots behind those that are there.
+/// Appends a group's slots to the existing ones.
 fn group_of(mask: u32, lists: &[Slot], slots: &mut Vec<Slot>) -> Group {
     let base = slots.len() as u32;
     let group = |multiplier: u32, bits: u32| Group {
@@ -137,8 +137,8 @@ fn group_of(mask: u32, lists: &[Slot], slots: &mut Vec<Slot>) -> Group {
         .next_power_of_two()
         .trailing_zeros()
         .max(1);
-    // Ever more room until no look-up has to walk too far. With 2^31 slots it would be each
-    // value's own; eight multipliers a step end this long before.
+    // Increases the size until no look-up has to walk too far. With 2^31 slots, each value would
+    // have a slot of its own; with eight multipliers for each size, the search ends long before.
     for bits in start..=31 {
         for multiplier in MULTIPLIERS {
             let group = group(multiplier, bits);
@@ -151,7 +151,7 @@ fn group_of(mask: u32, lists: &[Slot], slots: &mut Vec<Slot>) -> Group {
     direct
 }
 
-/// The slots with `lists` in them, or `None` where a look-up would walk more than `longest`.
+/// Returns the slots filled with `lists`, or `None` if a look-up would walk more than `longest`.
 fn fill(group: &Group, lists: &[Slot], longest: usize) -> Option<Vec<Slot>> {
     let mut slots = vec![Slot::default(); (1 << (32 - group.shift)) + longest];
     for list in lists {

@@ -1,17 +1,17 @@
-//! What CAN interfaces are to BPF.
+//! The properties of CAN interfaces that matter to BPF.
 
 use super::Error;
 use linux::link::{Link, Links};
 
-/// Frames that BPF puts into it vanish: vcan gives back only what it is told to echo
-/// (`PACKET_LOOPBACK`), and a frame that BPF redirects is none of these, even with
-/// `modprobe vcan echo=1`.
+/// Returns whether frames that BPF sends into the interface are lost. vcan returns only frames that
+/// are marked for an echo (`PACKET_LOOPBACK`), and a frame that BPF redirects is not marked, even
+/// with `modprobe vcan echo=1`.
 #[cfg(feature = "bpf")]
 pub(super) fn swallows(link: &Link) -> bool {
     link.kind == "vcan"
 }
 
-/// For tests: all are taken for virtual ones of CAN.
+/// For tests: returns all interfaces as virtual CAN interfaces.
 #[cfg(feature = "bpf")]
 pub(super) fn pretend(links: Links) -> Links {
     let virtual_can = |link: Link| Link {
@@ -22,10 +22,10 @@ pub(super) fn pretend(links: Links) -> Links {
     links.into_iter().map(virtual_can).collect()
 }
 
-/// All CAN interfaces of this network namespace.
+/// Returns all CAN interfaces of this network namespace.
 ///
 /// # Errors
-/// What the kernel says.
+/// Errors of the kernel.
 pub fn interfaces() -> Result<Vec<Link>, Error> {
     Ok(Links::now()?.all_can().cloned().collect())
 }

@@ -1,4 +1,4 @@
-//! What this kernel can do.
+//! The features of this kernel.
 
 use super::{Missing, tc};
 use aya::programs::{ProgramType, SchedClassifier, TcAttachType};
@@ -7,24 +7,24 @@ use linux::netlink::Netlink;
 use rustix::thread::CapabilitySet;
 use std::sync::OnceLock;
 
-/// What differs among kernels that can route by BPF at all.
+/// The differences between the kernels that can route by BPF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Features {
-    /// `bpf_check_mtu` (5.12): asks at every FD frame whether its destination carries FD. Before,
-    /// what it was when the table was made counts.
+    /// `bpf_check_mtu` (5.12): checks for every FD frame whether its destination carries FD.
+    /// Without it, the state at the time when the table was made counts.
     pub check_mtu: bool,
-    /// Frames have private headroom (before 7.0): those of local programs need more of it than
-    /// they have, see [`super::PortCounts::local`].
+    /// Frames have private headroom (before 7.0): frames of local programs then need more of it
+    /// than they have, see [`super::PortCounts::local`].
     pub private_headroom: bool,
 }
 
-/// What this kernel can do.
+/// Returns the features of this kernel.
 ///
 /// # Errors
-/// What it lacks, and what to do about it.
+/// The missing feature and its remedy.
 pub fn features() -> Result<Features, Missing> {
-    // The verifier lets only those compute where a frame lies that may also look at the kernel's
-    // own (CAP_PERFMON); what it says else nobody understands.
+    // The verifier allows pointer arithmetic on a frame's position only for processes that may also
+    // read kernel memory (CAP_PERFMON); its own error message would be incomprehensible.
     let enough = [
         CapabilitySet::SYS_ADMIN,
         CapabilitySet::BPF | CapabilitySet::PERFMON,
@@ -56,7 +56,8 @@ pub fn features() -> Result<Features, Missing> {
     })
 }
 
-/// Is there a place for programs? Where the kernel does not tell, the start will.
+/// Returns whether the kernel has a hook for programs. If the kernel does not answer, the start
+/// will find out.
 fn has_entrances() -> bool {
     let tcx = SchedClassifier::query_tcx("lo", TcAttachType::Ingress);
     tcx.is_ok()
@@ -65,11 +66,11 @@ fn has_entrances() -> bool {
             .unwrap_or(true)
 }
 
-/// Since 7.0 what belongs to a frame lies in an extension of its skb. Its name is in the kernel's
-/// own description of its types; without that we take the kernel for an older one, which costs
-/// virtual interfaces some time and nothing else.
+/// Returns whether frames have private headroom. Since 7.0 the data of a CAN frame are in an
+/// extension of its skb. The name of the extension is in the kernel's BTF; without BTF we assume an
+/// older kernel, which costs virtual interfaces some time and has no other effect.
 fn private_headroom() -> bool {
-    // Megabytes to read, and never another answer.
+    // The file has megabytes, and the answer never changes.
     static KNOWN: OnceLock<bool> = OnceLock::new();
     *KNOWN.get_or_init(|| {
         std::fs::read("/sys/kernel/btf/vmlinux").map_or(true, |types| {

@@ -1,6 +1,6 @@
-//! The table as it lies in maps: the same layouts as `crates/offload/bpf/table.h`.
+//! The layout of the table in the maps: the same as in `crates/offload/bpf/table.h`.
 //!
-//! Each size is checked here, and the loader compares it with the size that the object says.
+//! Each size is checked here, and the loader compares it with the size in the object.
 
 // Names and numbers are explained in table.h.
 #![allow(missing_docs)]
@@ -13,12 +13,12 @@ pub(crate) const MERGED: usize = 32;
 pub(crate) const DESTINATIONS: usize = 8;
 pub(crate) const OPS: usize = 4;
 
-/// A list that is one route.
+/// Flag: the list consists of one route.
 pub(crate) const DIRECT: u32 = 1 << 31;
 /// No route, no pattern, no limit.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A destination that carries FD frames.
+/// Flag: the destination carries FD frames.
 pub(crate) const TO_FD: u32 = 1 << 31;
 
 pub(crate) const PORT_ROOMY: u32 = 1;
@@ -38,10 +38,10 @@ pub(crate) const OP_COPY: u32 = 3;
 pub(crate) const OP_CRC8: u32 = 4;
 pub(crate) const OP_XOR: u32 = 5;
 
-/// What may be written into a map and read from one byte by byte.
+/// A type that may be written into a map and read from one byte by byte.
 ///
 /// # Safety
-/// No padding, and every bit pattern is a value.
+/// The type has no padding, and every bit pattern is a valid value.
 #[allow(unsafe_code)]
 pub(crate) unsafe trait Plain: Copy {}
 
@@ -121,7 +121,7 @@ pub(crate) struct Pattern {
     pub(crate) pad: u32,
 }
 
-/// `body` is one of the unions' parts.
+/// `body` holds one of the members of the union.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Op {
@@ -188,6 +188,6 @@ plain! {
     PortCount: 32,
 }
 
-/// The compiler and `kernel.h` agree on what a byte of a word is only on these machines.
+/// The compiler and `kernel.h` agree on the position of a byte in a word only on these machines.
 #[cfg(target_endian = "big")]
 compile_error!("the BPF object is built for little-endian machines");

@@ -1,4 +1,4 @@
-//! What tables count: in their maps while they are there, by name afterwards.
+//! The counts of tables: in their maps while the tables exist, by name afterwards.
 
 use super::layout::{PortCount, RouteCount};
 use super::{Error, PortCounts, maps};
@@ -6,18 +6,18 @@ use crate::RouteCounts;
 use aya::maps::Map;
 use std::collections::BTreeMap;
 
-/// The counters of one table, which outlive its program.
+/// The counters of one table. They outlive its program.
 pub(super) struct Ledger {
     /// The routes, by number.
     pub(super) routes: Vec<String>,
-    /// The ports' interfaces, by number; empty where there is none.
+    /// The ports' interfaces, by number; empty for a port without one.
     pub(super) ports: Vec<String>,
     pub(super) route_counts: Map,
     pub(super) port_counts: Map,
 }
 
 impl Ledger {
-    /// What each route has counted.
+    /// Returns the counts of each route.
     fn of_routes(&self) -> Result<Vec<RouteCounts>, Error> {
         let sums = maps::sums(
             &self.route_counts,
@@ -41,7 +41,7 @@ impl Ledger {
         Ok(sums.into_iter().map(counts).collect())
     }
 
-    /// What each port has counted.
+    /// Returns the counts of each port.
     fn of_ports(&self) -> Result<Vec<PortCounts>, Error> {
         let sums = maps::sums(
             &self.port_counts,
@@ -64,7 +64,7 @@ impl Ledger {
     }
 }
 
-/// What was counted, by the names of routes and interfaces.
+/// The counts, by the names of routes and interfaces.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     routes: BTreeMap<String, RouteCounts>,
@@ -72,14 +72,14 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Adds what a table has counted so far.
+    /// Adds the counts of a table so far.
     pub(super) fn add(&mut self, ledger: &Ledger) -> Result<(), Error> {
         let (routes, ports) = (ledger.of_routes()?, ledger.of_ports()?);
         self.add_all(&ledger.routes, &routes, &ledger.ports, &ports);
         Ok(())
     }
 
-    /// Adds what was counted of each.
+    /// Adds the counts of routes and ports.
     pub(super) fn add_all(
         &mut self,
         routes: &[String],
@@ -105,7 +105,7 @@ impl Totals {
         }
     }
 
-    /// Of these routes.
+    /// Returns the counts of these routes.
     pub(super) fn routes(&self, names: &[String]) -> Vec<RouteCounts> {
         let none = RouteCounts {
             taken: Some(0),
@@ -115,7 +115,7 @@ impl Totals {
         names.iter().map(of).collect()
     }
 
-    /// Of these interfaces.
+    /// Returns the counts of these interfaces.
     pub(super) fn ports(&self, names: &[String]) -> Vec<PortCounts> {
         let of = |name| self.ports.get(name).copied().unwrap_or_default();
         names.iter().map(of).collect()

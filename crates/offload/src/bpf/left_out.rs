@@ -1,8 +1,8 @@
-//! What stands in the place of BPF in a build without the feature `bpf`: the same names as far as
-//! others use them, and a data path against which every route has the same objection.
+//! The replacement for BPF in a build without the feature `bpf`: the same names as far as other
+//! modules use them, and a data path that has the same objection to every route.
 //!
-//! What a gateway of another build left in the kernel (`--persist`, or a crash where clsact was
-//! used) stays: whose it is stands in its maps, and only BPF reads those.
+//! Tables that a gateway of another build left in the kernel (`--persist`, or a crash with clsact
+//! in use) stay there: the owner is stored in their maps, and only the BPF code reads those.
 
 use super::{Error, Interface, Missing};
 use crate::RouteCounts;
@@ -14,13 +14,13 @@ use route::{PortId, RouteId, Routes};
 use std::convert::Infallible;
 use std::fmt;
 
-/// Why this build has no BPF; `None` where it has.
+/// Returns the reason why this build has no BPF; `None` in builds that have it.
 #[must_use]
 pub fn left_out() -> Option<String> {
     Some(Missing::NotBuilt.to_string())
 }
 
-/// What this kernel can do: nothing, as far as this build knows.
+/// Returns the features of this kernel: this build knows none.
 ///
 /// # Errors
 /// [`Missing::NotBuilt`], always.
@@ -35,9 +35,9 @@ pub struct Inexpressible {
     pub route: RouteId,
     /// Its name.
     pub name: String,
-    /// None: it is about no port.
+    /// Always `None`: no port is concerned.
     pub port: Option<PortId>,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Inexpressible {
     }
 }
 
-/// Every route, with the reason that this build has no BPF.
+/// Returns every route, with the reason that this build has no BPF.
 #[must_use]
 pub fn survey(routes: &Routes, _: &[Option<String>], _: &[Interface]) -> Vec<Inexpressible> {
     let each = (0..).map(RouteId).zip(&routes.routes);
@@ -65,28 +65,28 @@ pub fn survey(routes: &Routes, _: &[Option<String>], _: &[Interface]) -> Vec<Ine
 pub struct ListedTable {
     /// The number of its program.
     pub program: u32,
-    /// The interfaces at whose entrances it is.
+    /// The interfaces at whose ingress it is attached.
     pub interfaces: Vec<String>,
-    /// What can be read of it.
+    /// The readable part of the table.
     pub table: Option<TableInfo>,
 }
 
-/// What a table says about itself.
+/// The description that a table carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableInfo {
     /// The gateway's name: its control socket.
     pub instance: String,
-    /// It was left there on purpose.
+    /// The table was left there on purpose.
     pub persisted: bool,
-    /// A process looks after it.
+    /// A process manages it.
     pub runs: bool,
-    /// Which process.
+    /// The number of that process.
     pub process: Option<u32>,
-    /// Its routes by name, with what was counted.
+    /// Its routes by name, with their counts.
     pub routes: Vec<(String, RouteCounts)>,
 }
 
-/// The data path through BPF, on which nothing can run.
+/// The data path through BPF, in which nothing can run.
 #[derive(Clone, Copy, Debug)]
 pub struct Bpf;
 

@@ -1,4 +1,4 @@
-//! What an earlier process left in the kernel: found by the program's number.
+//! The tables that an earlier process left in the kernel; they are found by the program's number.
 
 use super::about::About;
 use super::ledger::Ledger;
@@ -7,29 +7,30 @@ use aya::maps::{Map, MapData, MapInfo};
 use aya::programs::{ProgramInfo, loaded_programs};
 use std::collections::BTreeMap;
 
-/// A table that somebody left.
+/// A table that was left in the kernel.
 pub(super) struct Leftover {
     pub(super) about: About,
     pub(super) ledger: Ledger,
 }
 
-/// Whose the program at an entrance is.
+/// The owner of the program at an ingress.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Owner {
-    /// There is none, or nobody's: its process has crashed, or it cannot be read.
+    /// There is no program, or it has no owner: its process has crashed, or the table cannot be
+    /// read.
     Nobody,
-    /// An earlier process's of this instance.
+    /// An earlier process of this instance.
     Ours,
-    /// Another instance's, which has left it there on purpose.
+    /// Another instance, which has left the program there on purpose.
     Other(String),
 }
 
-/// Tables that were found, by their programs' numbers; `None` for what cannot be read.
+/// Tables that were found, by their programs' numbers; `None` for a table that cannot be read.
 #[derive(Default)]
 pub(super) struct Leftovers(BTreeMap<u32, Option<Leftover>>);
 
 impl Leftovers {
-    /// Whose is this program?
+    /// Returns the owner of this program.
     pub(super) fn owner(&mut self, program: u32, instance: &Instance) -> Owner {
         match self.about(program) {
             Some(about) if about.instance == instance.name() => Owner::Ours,
@@ -38,31 +39,31 @@ impl Leftovers {
         }
     }
 
-    /// What a program's table says about itself.
+    /// Returns the description of a program's table.
     pub(super) fn about(&mut self, program: u32) -> Option<&About> {
         let left = self.0.entry(program).or_insert_with(|| find(program));
         left.as_ref().map(|left| &left.about)
     }
 
-    /// Those of an instance.
+    /// Returns the tables of an instance.
     pub(super) fn of(self, instance: &Instance) -> impl Iterator<Item = Leftover> {
         let leftovers = self.0.into_values().flatten();
         leftovers.filter(move |left| left.about.instance == instance.name())
     }
 }
 
-/// The program with a number. Only those with CAP_SYS_ADMIN are told.
+/// Returns the program with a number. The kernel answers only with CAP_SYS_ADMIN.
 fn program(number: u32) -> Option<ProgramInfo> {
     let mut all = loaded_programs().filter_map(Result::ok);
     all.find(|info| info.id() == number)
 }
 
-/// Is it the program with this name?
+/// Returns whether the program with this number has this name.
 pub(super) fn is_called(number: u32, name: &str) -> bool {
     number != 0 && program(number).is_some_and(|info| info.name_as_str() == Some(name))
 }
 
-/// The table of the program with a number.
+/// Returns the table of the program with a number.
 pub(super) fn find(number: u32) -> Option<Leftover> {
     let mut maps = BTreeMap::new();
     for id in program(number)?.map_ids().ok()?? {

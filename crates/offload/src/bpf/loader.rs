@@ -1,4 +1,4 @@
-//! The object that goes into the kernel, and what it is told once for all.
+//! The object that is loaded into the kernel, and the constants that are set in it.
 
 use super::Error;
 use super::error::whole;
@@ -12,16 +12,16 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 static OBJECT: &[u8] =
     aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/gateway.bpf.o"));
 
-/// One for all tables: a new loader reads the kernel's own types, megabytes of them, before it can
-/// be told that no relocation asks for them.
+/// One loader for all tables: a new loader reads the kernel's BTF, which has megabytes, before it
+/// can be configured not to do so; no relocation needs it.
 static LOADER: LazyLock<Mutex<EbpfLoader<'static>>> = LazyLock::new(|| {
     let mut loader = EbpfLoader::new();
     loader.btf(None);
     Mutex::new(loader)
 });
 
-/// A number that stays as long as the loader, which borrows what it is told. There are few: they
-/// change with the interfaces that there are, not with the routes.
+/// Returns a reference to a number that lives as long as the loader, which borrows its settings.
+/// There are few numbers: they depend on the interfaces, not on the routes.
 fn lasting(number: u32) -> &'static u32 {
     static KNOWN: Mutex<BTreeSet<&'static u32>> = Mutex::new(BTreeSet::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -33,7 +33,7 @@ fn lasting(number: u32) -> &'static u32 {
     lasting
 }
 
-/// Makes the object's maps in these sizes, and its programs ready to be looked through.
+/// Creates the object's maps in these sizes, and prepares its programs for verification.
 pub(super) fn load(
     flags: &[(&'static str, bool)],
     numbers: &[(&'static str, u32)],
@@ -55,12 +55,13 @@ pub(super) fn load(
         .map_err(|error| Error::Load(whole(&error)))
 }
 
-/// How often a program is given to the kernel: libbpf's number (`PROG_LOAD_ATTEMPTS`, bpf.c).
+/// Maximum number of attempts to load a program: the same as in libbpf (`PROG_LOAD_ATTEMPTS`,
+/// bpf.c).
 const ATTEMPTS: u32 = 5;
 
-/// Gives a program to the kernel, and gives it again where a signal came meanwhile: the verifier
-/// then stops with `EAGAIN` (`signal_pending` in `do_check`, kernel/bpf/verifier.c), and nothing is
-/// wrong with the program. A signal for each attempt is the caller's to hear of.
+/// Loads a program into the kernel, and tries again if a signal arrived meanwhile: the verifier
+/// then stops with `EAGAIN` (`signal_pending` in `do_check`, kernel/bpf/verifier.c), although the
+/// program is correct. If a signal interrupts each attempt, the caller gets the error.
 pub(super) fn verify(
     mut load: impl FnMut() -> Result<(), ProgramError>,
 ) -> Result<(), ProgramError> {

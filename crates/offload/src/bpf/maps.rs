@@ -1,4 +1,4 @@
-//! Filling and reading maps.
+//! Writing and reading of maps.
 
 use super::Error;
 use super::error::whole;
@@ -31,7 +31,7 @@ fn data<'a>(ebpf: &'a Ebpf, name: &'static str) -> Result<&'a MapData, Error> {
     }
 }
 
-/// A map's memory.
+/// The memory of a map, mapped into this process.
 struct Mapped {
     at: *mut std::ffi::c_void,
     len: usize,
@@ -40,7 +40,8 @@ struct Mapped {
 impl Mapped {
     fn new(map: &MapData, name: &'static str, len: usize) -> Result<Self, Error> {
         use rustix::mm::{MapFlags, ProtFlags, mmap};
-        // SAFETY: a new mapping at a place that the kernel chooses aliases nothing of Rust's.
+        // SAFETY: a new mapping at an address that the kernel chooses does not alias memory of
+        // Rust.
         #[allow(unsafe_code)]
         let at = unsafe {
             mmap(
@@ -61,7 +62,8 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        // SAFETY: exactly what `mmap` gave; nobody else has a pointer into it.
+        // SAFETY: these are the address and length of the mapping that `mmap` returned, and no
+        // other pointer into it exists.
         #[allow(unsafe_code)]
         let _ = unsafe { rustix::mm::munmap(self.at, self.len) };
     }
@@ -100,7 +102,7 @@ pub(crate) fn write<T: Plain>(ebpf: &Ebpf, name: &'static str, values: &[T]) -> 
     Ok(())
 }
 
-/// Writes rate limits, which have locks and can therefore not be mapped.
+/// Writes rate limits. They contain locks, so that their map cannot be mapped into memory.
 pub(crate) fn write_limits(ebpf: &mut Ebpf, limits: &[Limit]) -> Result<(), Error> {
     let name = "limits";
     let map = ebpf
@@ -116,13 +118,14 @@ pub(crate) fn write_limits(ebpf: &mut Ebpf, limits: &[Limit]) -> Result<(), Erro
     Ok(())
 }
 
-/// The value is copied under its lock.
+/// Flag: the kernel copies the value under its lock.
 const BPF_F_LOCK: u64 = 4;
 /// `struct id_key` and `struct bucket`.
 type IdKey = [u32; 2];
 type Bucket = [u64; 3];
 
-/// Rate limits go on from where those of another table are: pairs of their numbers there and here.
+/// Copies the state of rate limits from another table. `pairs` are the numbers of a limit there and
+/// here.
 pub(crate) fn inherit_limits(
     from: &Ebpf,
     to: &mut Ebpf,
@@ -166,7 +169,7 @@ pub(crate) fn inherit_limits(
     Ok(())
 }
 
-/// The sums over all processors.
+/// Returns the sums over all processors.
 pub(crate) fn sums<T: aya::Pod + Default>(
     map: &Map,
     name: &'static str,

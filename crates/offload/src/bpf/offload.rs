@@ -1,4 +1,4 @@
-//! A gateway's routes in BPF programs, kept there as they should be.
+//! A gateway's routes in BPF programs, kept in place.
 
 use super::attach::{Entrance, remove_clsact};
 use super::compile::{PortInterface, compile, same_limits};
@@ -16,56 +16,56 @@ use route::{Routes, Table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// How many tables that were taken out of service are still asked for what they counted: a frame
-/// that was in one of them when it was exchanged is counted a moment later.
+/// Number of tables that were taken out of service and whose counters are still read: a frame that
+/// was in one of them during the exchange is counted a moment later.
 const RETIRED: usize = 2;
 
-/// What was done.
+/// The result of a start or a change.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// Interfaces that frames come from and that run the table.
+    /// Number of interfaces that run the table: those where frames come in.
     pub entrances: usize,
-    /// An earlier process of this instance had left its table there; it was replaced without a
-    /// gap, and its counters go on.
+    /// An earlier process of this instance had left its table there. It was replaced without a gap,
+    /// and its counters continue.
     pub adopted: bool,
-    /// Interfaces that are not there or are none of CAN; the routes with them wait.
+    /// Interfaces that do not exist or are not CAN interfaces; the routes with them wait.
     pub missing: BTreeSet<String>,
 }
 
-/// The routes of one gateway as BPF programs. They go when it is dropped.
+/// The routes of one gateway as BPF programs. They are removed when it is dropped.
 pub struct Offload {
     netlink: Netlink,
     events: Events,
     instance: Instance,
     options: Options,
-    /// Those of the table that runs.
+    /// The options of the table that is in use.
     in_force: Options,
     settings: Settings,
     features: Features,
     wanted: Wanted,
-    /// What the table was made for.
+    /// The state of the ports for which the table was made.
     ports: Vec<PortInterface>,
     entrances: BTreeMap<u32, Entrance>,
-    /// Interfaces to which we have given clsact.
+    /// Interfaces to which this gateway has added clsact.
     clsact: BTreeSet<u32>,
     room: Option<Room>,
     current: Option<Generation>,
     retired: Vec<Ledger>,
     totals: Totals,
     stays: bool,
-    // Last: given up after the programs are gone.
+    // The last field, so that it is released after the programs are gone.
     _hold: Hold,
 }
 
 impl Offload {
     /// Puts the routes into the kernel. `interfaces` are the Linux interfaces of the ports, by
-    /// [`route::PortId`]; `None` for a port that is no CAN interface. An interface that is not
-    /// there is no error: its routes come with it.
+    /// [`route::PortId`]; `None` for a port that is not a CAN interface. A missing interface is not
+    /// an error: its routes start when it appears.
     ///
     /// # Errors
     /// Another process runs this instance or routes at one of the interfaces; routes without
-    /// meaning or that BPF cannot express; what this kernel lacks; what it says. Then nothing was
-    /// changed.
+    /// meaning or that BPF cannot express; features that this kernel lacks; errors of the kernel.
+    /// In each case nothing was changed.
     pub fn start(
         instance: &Instance,
         routes: &Routes,
@@ -80,7 +80,7 @@ impl Offload {
         };
         let mut offload = Self {
             netlink: Netlink::open()?,
-            // Before the first look at the interfaces, so that no change is missed.
+            // Opened before the first look at the interfaces, so that no change is missed.
             events: Events::open()?,
             instance: instance.clone(),
             in_force: options.clone(),
@@ -108,17 +108,17 @@ impl Offload {
         Ok((offload, outcome))
     }
 
-    /// How the next table is to work, from the next [`reload`](Self::reload) on.
+    /// Sets the options of the next table, from the next [`reload`](Self::reload) on.
     pub fn set_options(&mut self, options: Options) {
         self.options = options;
     }
 
-    /// Takes another table in place of this one: each frame is routed by the one or by the other.
-    /// Counters are kept by the names of routes and interfaces. The same table again is looked
-    /// after ([`reconcile`](Self::reconcile)), and not loaded again.
+    /// Replaces the table: each frame is routed by either the old or the new one. Counters are kept
+    /// by the names of routes and interfaces. If the table is the same, it is only checked
+    /// ([`reconcile`](Self::reconcile)), not loaded again.
     ///
     /// # Errors
-    /// As [`start`](Self::start); the table before goes on.
+    /// As [`start`](Self::start); the previous table stays in use.
     pub fn reload(
         &mut self,
         routes: &Routes,
@@ -135,8 +135,8 @@ impl Offload {
         self.exchange(wanted, &links)
     }
 
-    /// Call this when [`fd`](AsFd::as_fd) is readable: interfaces have come, gone, or changed.
-    /// Nothing if there was no news.
+    /// Handles changes of interfaces. Call this when [`fd`](AsFd::as_fd) is readable: interfaces
+    /// have appeared, disappeared, or changed. Returns `None` if nothing had changed.
     ///
     /// # Errors
     /// As [`reconcile`](Self::reconcile).
@@ -148,9 +148,9 @@ impl Offload {
         }
     }
 
-    /// Makes the interfaces' entrances what they should be: programs that others took away
-    /// (`tc qdisc del`) come back, too. The kernel does not say when that happens, so call it now
-    /// and then; where nothing is missing it only looks.
+    /// Restores the programs at the interfaces' ingress, including those that other programs
+    /// removed (`tc qdisc del`). The kernel does not notify when that happens, so it should be
+    /// called from time to time. If nothing is missing, it changes nothing.
     ///
     /// # Errors
     /// As [`reload`](Self::reload).
@@ -163,10 +163,11 @@ impl Offload {
         self.exchange(self.wanted.clone(), &links)
     }
 
-    /// At how many interfaces our program should be, and is not any more.
+    /// Returns the number of interfaces where cangate's program should be attached and no longer
+    /// is.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Errors of the kernel.
     pub fn taken_away(&mut self) -> Result<usize, Error> {
         let mut gone = 0;
         for entrance in self.entrances.values() {
@@ -220,8 +221,8 @@ impl Offload {
         links.iter().map(place).collect()
     }
 
-    /// Everything that can fail comes before the first interface runs the new table. What can
-    /// still fail then is undone.
+    /// Switches to another table. Almost everything that can fail is done before the first
+    /// interface runs the new table. If a later step fails, it is undone.
     fn exchange(&mut self, wanted: Wanted, links: &Links) -> Result<Outcome, Error> {
         Table::compile(&wanted.routes, wanted.interfaces.len()).map_err(Error::Compile)?;
         let mut found = wanted.find(links);
@@ -253,7 +254,7 @@ impl Offload {
             self.give_back(fresh);
             return Err(error);
         }
-        // From here on the new table runs everywhere.
+        // From here on the new table is in use everywhere.
         let adopted = fresh.values().any(|fresh| fresh.owner == Owner::Ours);
         self.entrances.extend(fresh);
         let made = self.entrances.values().filter(|there| there.made_clsact);
@@ -324,7 +325,8 @@ impl Offload {
         Generation::load(&image, &wanted.routes, about, options, settings)
     }
 
-    /// One interface after the other runs the new table; if one refuses, all run the former again.
+    /// Attaches the new table to one interface after the other; if one refuses, all get the former
+    /// table again.
     fn enter(
         &mut self,
         next: &mut Generation,
@@ -340,7 +342,7 @@ impl Offload {
             let Some(entrance) = entrance else { continue };
             match entrance.enter(&mut self.netlink, next, &self.options) {
                 Ok(true) => {}
-                // An event says so, too.
+                // There is an event for this, too.
                 Ok(false) => drop(found.missing.insert(link.name.clone())),
                 Err(error) => {
                     refused = Some(error);
@@ -351,15 +353,15 @@ impl Offload {
         let Some(error) = refused else { return Ok(()) };
         if let Some(current) = &mut self.current {
             for entrance in self.entrances.values_mut() {
-                // The first error says what happened.
+                // The first error is the relevant one.
                 let _ = entrance.enter(&mut self.netlink, current, &self.options);
             }
         }
         Err(error)
     }
 
-    /// Interfaces that are not to be used after all. What was found there stays, unless the new
-    /// table has taken its place.
+    /// Releases interfaces that will not be used after all. What was found there stays, unless the
+    /// new table has replaced it.
     fn give_back(&mut self, fresh: BTreeMap<u32, Entrance>) {
         for entrance in fresh.into_values() {
             if entrance.is_ours_alone() {
@@ -372,7 +374,7 @@ impl Offload {
         }
     }
 
-    /// What former tables counted is kept.
+    /// Keeps the counts of former tables.
     fn retire(&mut self, former: Option<Generation>, leftovers: Leftovers) -> Result<(), Error> {
         for left in leftovers.of(&self.instance) {
             let about = &left.about;
@@ -393,7 +395,7 @@ impl Offload {
         self.tell(false)
     }
 
-    /// Writes into the table what former ones counted, for the next process.
+    /// Writes the counts of former tables into the current one, for the next process.
     fn tell(&mut self, persisted: bool) -> Result<(), Error> {
         let mut totals = self.totals.clone();
         for ledger in &self.retired {
@@ -409,11 +411,11 @@ impl Offload {
         Ok(())
     }
 
-    /// What was counted: of each route, by [`route::RouteId`], and of each port. Routes and
-    /// interfaces are known again by their names, also if they were away in between.
+    /// Returns the counts of each route, by [`route::RouteId`], and of each port. Routes and
+    /// interfaces are identified by their names, even if they were absent for a time.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Errors of the kernel.
     pub fn counts(&mut self) -> Result<Counts, Error> {
         let mut totals = self.totals.clone();
         let current = self.current.as_ref().map(|current| &current.ledger);
@@ -427,10 +429,10 @@ impl Offload {
         })
     }
 
-    /// Leaves the programs in place, to be taken over by the next start of the same instance.
+    /// Leaves the programs in place, for the next start of the same instance to take over.
     ///
     /// # Errors
-    /// As [`can_persist`](super::can_persist); then they are taken away.
+    /// As [`can_persist`](super::can_persist); then they are removed.
     pub fn persist(mut self) -> Result<(), Error> {
         pin::can_persist()?;
         self.tell(true)?;
@@ -441,10 +443,10 @@ impl Offload {
         Ok(())
     }
 
-    /// For tests: the time that rate limits see, with [`Options::test_clock`].
+    /// For tests: sets the time that rate limits see, with `test.clock` in the [`Options`].
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Errors of the kernel.
     #[doc(hidden)]
     pub fn set_clock(&self, now: u64) -> Result<(), Error> {
         match &self.current {
@@ -455,7 +457,7 @@ impl Offload {
 }
 
 impl AsFd for Offload {
-    /// Readable when interfaces have changed.
+    /// Returns the descriptor that is readable when interfaces have changed.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.fd()
     }
@@ -474,10 +476,10 @@ impl Drop for Offload {
     }
 }
 
-/// A mark of this gateway alone: its low byte counts the gateways that a frame has passed.
+/// Returns a mark for this gateway alone: its low byte counts the gateways that a frame has passed.
 fn mark() -> u32 {
     use std::hash::{BuildHasher, Hasher, RandomState};
-    // Random keys from the system.
+    // The system provides the random keys.
     let random = RandomState::new().build_hasher().finish();
     (random as u32 & !0xFF) | 0x8000_0000
 }

@@ -1,9 +1,9 @@
-//! A route's instructions as they lie in maps.
+//! Encoding of a route's instructions for the maps.
 
 use super::layout::{CrcTable, OP_COPY, OP_CRC8, OP_MAP, OP_MODIFY, OP_OFFSET, OP_XOR, Op};
 use route::bpf::{ByteMask, Indices, Instruction, Masks, OneMore};
 
-/// Writes one of the parts of an operation's union.
+/// Writer of a member of an operation's union.
 #[derive(Default)]
 struct Body(Vec<u8>);
 
@@ -33,7 +33,7 @@ impl Body {
     }
 }
 
-/// An instruction. A checksum's table that is not among `tables` is added.
+/// Encodes an instruction. A checksum's table that is not among `tables` is added.
 pub(crate) fn op(instruction: &Instruction, tables: &mut Vec<CrcTable>) -> Op {
     let mut body = Body::default();
     match instruction {

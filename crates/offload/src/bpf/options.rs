@@ -1,15 +1,15 @@
-//! How a table in BPF is to work.
+//! Options of a table in BPF.
 
-/// How the table is to work.
+/// Options of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// Local programs on the incoming interface see frames that a route takes, too. Costs a copy
-    /// of each.
+    /// Local programs on the incoming interface also see the frames that a route takes. Costs a
+    /// copy of each.
     pub tap: bool,
-    /// Every copy's fate is asked for, so that [`RouteCounts::failed`](crate::RouteCounts::failed)
-    /// has also those that a full queue or an interface that is down refused. Costs a copy of each
-    /// frame; without it they are among the interface's own counters only (`tc -s qdisc`, `ip -s
-    /// link`).
+    /// The result of sending every copy is checked, so that
+    /// [`RouteCounts::failed`](crate::RouteCounts::failed) includes copies that were refused by a
+    /// full queue or an interface that is down. Costs a copy of each frame. Without it they appear
+    /// only in the interface's own counters (`tc -s qdisc`, `ip -s link`).
     pub exact: bool,
     /// For tests.
     #[doc(hidden)]
@@ -20,11 +20,11 @@ pub struct Options {
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TestOptions {
-    /// Rate limits see the time that [`Offload::set_clock`](super::Offload::set_clock) says.
+    /// Rate limits use the time set by [`Offload::set_clock`](super::Offload::set_clock).
     pub clock: bool,
-    /// clsact also where there is tcx.
+    /// clsact is used even where there is tcx.
     pub clsact: bool,
-    /// Interfaces of any kind are taken for virtual ones of CAN: for what comes and goes, where
-    /// there is no CAN.
+    /// Interfaces of any kind are treated as virtual CAN interfaces: for tests of interfaces that
+    /// appear and disappear, on kernels without CAN.
     pub any_interface: bool,
 }

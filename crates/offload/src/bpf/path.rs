@@ -59,7 +59,7 @@ impl KernelPath for Bpf {
         assignment: Assignment<'_>,
     ) -> Result<(Box<dyn Running>, Report), kernel_path::Error> {
         if assignment.persist {
-            // So that nobody learns it at the end.
+            // Checked now, so that the failure is not discovered only at the end.
             can_persist()?;
         }
         let Assignment {

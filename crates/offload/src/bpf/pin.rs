@@ -7,25 +7,25 @@ use rustix::mount::{MountFlags, mount};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where systemd, tc and bpftool mount it, too.
+/// The mount point that systemd, tc and bpftool use, too.
 const BPFFS: &str = "/sys/fs/bpf";
 const FOLDER: &str = "/sys/fs/bpf/cangate";
 /// `BPF_FS_MAGIC`
 const MAGIC: u64 = 0xcafe_4a11;
 
-/// The place of the link at an interface's entrance. An interface's index is its network
-/// namespace's.
+/// Returns the path of the pin for the link at an interface's ingress. An interface's index is
+/// valid only within its network namespace.
 pub(super) fn path(interface: u32) -> PathBuf {
     Path::new(FOLDER).join(format!("{}-{interface}", namespace()))
 }
 
-/// The number of this network namespace.
+/// Returns the number of this network namespace.
 fn namespace() -> u64 {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/thread-self/ns/net").map_or(0, |data| data.ino())
 }
 
-/// The indexes of interfaces that have a link pinned, of this network namespace.
+/// Returns the indexes of the interfaces that have a pinned link, in this network namespace.
 pub(super) fn all() -> Vec<(u32, PathBuf)> {
     let prefix = format!("{}-", namespace());
     let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();
@@ -38,18 +38,18 @@ pub(super) fn all() -> Vec<(u32, PathBuf)> {
         .collect()
 }
 
-/// A link that was left there, and the number of its program.
+/// Opens a pinned link, and returns it with the number of its program.
 pub(super) fn open(path: &Path) -> Option<(SchedClassifierLink, u32)> {
     let link = FdLink::from(PinnedLink::from_pin(path).ok()?);
     let program = link.info().ok()?.program_id();
     Some((link.try_into().ok()?, program))
 }
 
-/// Can programs be left in place ([`Offload::persist`](super::Offload::persist))? Sees to it that
-/// there is a BPF file system, and a folder in it.
+/// Checks whether programs can be left in place ([`Offload::persist`](super::Offload::persist)).
+/// Makes sure that there is a BPF file system, and a folder in it.
 ///
 /// # Errors
-/// No BPF file system, and it cannot be mounted.
+/// There is no BPF file system, and it cannot be mounted.
 pub fn can_persist() -> Result<(), Error> {
     let is_bpffs =
         || rustix::fs::statfs(BPFFS).is_ok_and(|there| there.f_type as u64 & 0xFFFF_FFFF == MAGIC);

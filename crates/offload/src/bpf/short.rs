@@ -1,10 +1,10 @@
-//! Instructions as the program does them to classic frames on its short way: two words of masks and
-//! at most one checksum, each whatever the frame is.
+//! Instructions in the form of the program's short path for classic frames: two words of masks and
+//! at most one checksum, all independent of the frame.
 
 use super::layout::Sum;
 use route::bpf::{ByteMask, Indices, Instruction, Masks, OneMore};
 
-/// What is done to a frame's two words: its header, and its data.
+/// The changes of a frame's two words: its header, and its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Short {
     pub(crate) and: [u64; 2],
@@ -13,7 +13,8 @@ pub(crate) struct Short {
     pub(crate) sum: Option<u16>,
 }
 
-/// `None` where the instructions are more than that. A checksum that is not among `sums` is added.
+/// Returns the short form; `None` if the instructions need more than that. A checksum that is not
+/// among `sums` is added.
 pub(crate) fn short(instructions: &[Instruction], sums: &mut Vec<Sum>) -> Option<Short> {
     let (masks, sum) = match instructions {
         [] => (&Masks::NONE, None),
@@ -45,7 +46,8 @@ pub(crate) fn short(instructions: &[Instruction], sums: &mut Vec<Sum>) -> Option
     })
 }
 
-/// `None` where it is no checksum, or depends on more than the bytes in their places.
+/// Returns the checksum; `None` if the instruction is not a checksum, or depends on more than the
+/// bytes at their positions.
 fn checksum(instruction: &Instruction) -> Option<Sum> {
     match instruction {
         Instruction::Crc8 {
@@ -61,7 +63,7 @@ fn checksum(instruction: &Instruction) -> Option<Sum> {
                 OneMore::Byte(byte) => Some(*byte),
                 OneMore::OfSixteen(_) | OneMore::OfId => return None,
             };
-            // A table that is none of a CRC.
+            // The table is not that of a CRC.
             if !is_linear(table) {
                 return None;
             }
@@ -91,7 +93,7 @@ fn number(wanted: Sum, sums: &mut Vec<Sum>) -> Option<u16> {
     Some(number)
 }
 
-/// Where a checksum's bytes are, and where it goes; all in the first eight.
+/// The positions of a checksum's bytes and of its result; all are in the first eight bytes.
 struct Bytes {
     bytes: Vec<usize>,
     result: usize,
@@ -104,7 +106,7 @@ impl Bytes {
     }
 }
 
-/// `None` where it depends on the frame's length.
+/// Returns the positions; `None` if they depend on the frame's length.
 fn places(at: Indices) -> Option<Bytes> {
     let place = |index: i16| usize::try_from(index).ok().filter(|at| *at < 8);
     let (from, to, result) = (place(at.from)?, place(at.to)?, place(at.result)?);
@@ -116,7 +118,7 @@ fn places(at: Indices) -> Option<Bytes> {
     Some(Bytes { bytes, result })
 }
 
-/// Is the entry of `a ^ b` that of `a` ^ that of `b`?
+/// Returns whether the entry of `a ^ b` always is the entry of `a` ^ that of `b`.
 fn is_linear(table: &[u8; 256]) -> bool {
     (0..=255_u8).zip(table).all(|(index, entry)| {
         let bits = (0..8).filter(|bit| index >> bit & 1 != 0);
@@ -157,7 +159,7 @@ mod tests {
         short(program.instructions(), sums)
     }
 
-    /// As `summed()` of gateway.bpf.c.
+    /// The same function as `summed()` of gateway.bpf.c.
     fn summed(sum: &Sum, data: u64) -> u64 {
         let bytes = data.to_le_bytes();
         let tables = sum.table.iter().zip(bytes);

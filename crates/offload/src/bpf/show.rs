@@ -1,4 +1,4 @@
-//! What cangates have put at the entrances of interfaces, for people.
+//! A list of the tables of all cangate instances at the ingress of interfaces, for people.
 
 use super::attach::errno;
 use super::ledger::Totals;
@@ -12,37 +12,37 @@ use linux::netlink::Netlink;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 
-/// A table in the kernel, of whichever cangate.
+/// A table in the kernel, of any cangate instance.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedTable {
     /// The number of its program (`bpftool prog show id …`).
     pub program: u32,
-    /// The interfaces at whose entrances it is.
+    /// The interfaces at whose ingress it is attached.
     pub interfaces: Vec<String>,
-    /// What can be read of it; nothing where this process may not (`CAP_SYS_ADMIN`), or where
-    /// another version of cangate wrote it.
+    /// The readable part of the table; `None` if this process has no permission (`CAP_SYS_ADMIN`),
+    /// or if another version of cangate wrote it.
     pub table: Option<TableInfo>,
 }
 
-/// What a table says about itself.
+/// The description that a table carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TableInfo {
     /// The gateway's name: its control socket.
     pub instance: String,
-    /// It was left there on purpose.
+    /// The table was left there on purpose.
     pub persisted: bool,
-    /// A process looks after it; else it was left, or its process has died.
+    /// A process manages it; otherwise it was left, or its process has died.
     pub runs: bool,
-    /// Which process, as far as it can be known.
+    /// The number of that process, if it can be found.
     pub process: Option<u32>,
-    /// Its routes by name, with what was counted since the gateway was started first.
+    /// Its routes by name, with their counts since the first start of the gateway.
     pub routes: Vec<(String, RouteCounts)>,
 }
 
-/// All tables of cangates in this network namespace, by their programs' numbers.
+/// Returns all tables of cangate instances in this network namespace, by their programs' numbers.
 ///
 /// # Errors
-/// No permission to look; what the kernel says.
+/// No permission to list; errors of the kernel.
 pub fn show() -> Result<Vec<ListedTable>, Error> {
     let mut netlink = Netlink::open()?;
     let links = Links::read(&mut netlink)?;
@@ -66,7 +66,7 @@ pub fn show() -> Result<Vec<ListedTable>, Error> {
     Ok(all)
 }
 
-/// The number of the program of ours at an entrance.
+/// Returns the number of cangate's program at an ingress.
 fn at(netlink: &mut Netlink, link: &Link) -> Result<Option<u32>, Error> {
     match SchedClassifier::query_tcx(&link.name, TcAttachType::Ingress) {
         Ok((_, programs)) => {

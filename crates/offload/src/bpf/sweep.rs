@@ -1,4 +1,4 @@
-//! What earlier processes left, and how it goes.
+//! Removal of what earlier processes left.
 
 use super::attach::{Entrance, remove_clsact};
 use super::leftovers::{Leftovers, Owner};
@@ -23,10 +23,11 @@ pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
     })
 }
 
-/// Takes away what an instance left in place, by a crash or on purpose; at how many interfaces.
+/// Removes what an instance left in place, after a crash or on purpose. Returns the number of
+/// interfaces concerned.
 ///
 /// # Errors
-/// A process runs it; what the kernel says.
+/// A process runs the instance; errors of the kernel.
 pub fn remove(instance: &Instance) -> Result<usize, Error> {
     let _hold = hold(instance)?;
     let mut netlink = Netlink::open()?;
@@ -38,8 +39,8 @@ pub fn remove(instance: &Instance) -> Result<usize, Error> {
     Ok(count)
 }
 
-/// Takes away what earlier processes of an instance left elsewhere: at how many interfaces, and
-/// which ones have clsact from them.
+/// Removes what earlier processes of an instance left at other interfaces. Returns the number of
+/// interfaces, and those that have clsact from these processes.
 pub(super) fn sweep(
     netlink: &mut Netlink,
     instance: &Instance,
@@ -48,14 +49,14 @@ pub(super) fn sweep(
 ) -> (usize, Vec<u32>) {
     for (index, path) in pin::all() {
         if links.at(index).is_none() {
-            // Its interface has gone, and it does nothing any more.
+            // Its interface no longer exists, and it has no effect any more.
             let _ = std::fs::remove_file(path);
         }
     }
     let mut leftovers = Leftovers::default();
     let mut count = 0;
     for link in links.all_can().filter(|link| !keep.contains(&link.index)) {
-        // What cannot be claimed is somebody's.
+        // An interface that cannot be claimed belongs to another process.
         if let Ok(entrance) = Entrance::claim(netlink, link, instance, &mut leftovers)
             && (entrance.owner == Owner::Ours || entrance.is_idle())
         {

@@ -33,7 +33,7 @@ const XDP_FLAGS_SKB_MODE: u32 = 2;
 /// `TC_H_CLSACT`, which is also `TC_H_INGRESS`, and its handle.
 const CLSACT: u32 = 0xFFFF_FFF1;
 const CLSACT_HANDLE: u32 = 0xFFFF_0000;
-/// Where filters for frames that come in hang, and those for frames that go out.
+/// The parents of filters for frames that come in, and of those for frames that go out.
 pub(super) const INGRESS: u32 = 0xFFFF_FFF2;
 pub(super) const EGRESS: u32 = 0xFFFF_FFF3;
 /// The interface that every network namespace has (`LOOPBACK_IFINDEX`).
@@ -42,13 +42,14 @@ const LOOPBACK: u32 = 1;
 const TCMSG: usize = 20;
 const ETH_P_ALL: u16 = 3;
 
-/// Where among the filters of clsact we stand; lower is earlier. tc's own choice starts at 49152.
+/// The priority of cangate's filter among those of clsact; lower is earlier. tc's own choice starts
+/// at 49152.
 const PRIORITY: u16 = 0x0CA6;
 const HANDLE: u32 = 1;
-/// What our filter says that it is.
+/// The name that cangate's filter carries.
 pub(super) const NAME: &str = "cangate";
 
-/// A filter as it is listed.
+/// A filter from the kernel's list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Filter {
     pub(super) priority: u16,
@@ -62,12 +63,12 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// It stands where ours stands.
+    /// Returns whether it has the priority and handle of cangate's filter.
     pub(super) fn in_our_place(&self) -> bool {
         self.priority == PRIORITY && self.handle == HANDLE
     }
 
-    /// It is one of ours.
+    /// Returns whether it is cangate's filter.
     pub(super) fn is_ours(&self) -> bool {
         self.in_our_place() && self.kind == "bpf" && self.name == NAME
     }
@@ -85,7 +86,7 @@ fn string(text: &str) -> Vec<u8> {
     text.bytes().chain([0]).collect()
 }
 
-/// Does the interface have a clsact or ingress queueing discipline?
+/// Returns whether the interface has a clsact or ingress queueing discipline.
 pub(super) fn has_clsact(netlink: &mut Netlink, interface: u32) -> Result<bool, Error> {
     let listed = netlink.list(RTM_GETQDISC, tcmsg(interface, 0, 0, 0))?;
     Ok(listed.unwrap_or_default().iter().any(|(_, body)| {
@@ -101,9 +102,10 @@ pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option
     netlink.change(RTM_NEWQDISC, CREATE | EXCLUSIVE, body)
 }
 
-/// Does this kernel know clsact, or can it load it? Asked for one that cannot be (a shared block
-/// has no number 0), which the kernel sees after it has looked for clsact and before it makes
-/// anything (`qdisc_create`, `qdisc_block_indexes_set` in `net/sched/sch_api.c`).
+/// Returns whether this kernel has clsact, or can load it. The request is one that cannot succeed
+/// (a shared block cannot have number 0). The kernel detects that after it has looked for clsact
+/// and before it creates anything (`qdisc_create`, `qdisc_block_indexes_set` in
+/// `net/sched/sch_api.c`).
 pub(super) fn knows_clsact(netlink: &mut Netlink) -> Result<bool, Error> {
     let mut body = tcmsg(LOOPBACK, CLSACT_HANDLE, CLSACT, 0);
     attribute(&mut body, TCA_KIND, &string("clsact"));
@@ -112,7 +114,7 @@ pub(super) fn knows_clsact(netlink: &mut Netlink) -> Result<bool, Error> {
     Ok(refused.is_none_or(|refusal| refusal.errno != Errno::NOENT))
 }
 
-/// Takes clsact away, with all of its filters.
+/// Removes clsact, with all of its filters.
 pub(super) fn remove_clsact(
     netlink: &mut Netlink,
     interface: u32,
@@ -120,7 +122,7 @@ pub(super) fn remove_clsact(
     netlink.change(RTM_DELQDISC, 0, tcmsg(interface, CLSACT_HANDLE, CLSACT, 0))
 }
 
-/// The filters at [`INGRESS`] or [`EGRESS`]; none where there is no clsact.
+/// Returns the filters at [`INGRESS`] or [`EGRESS`]; none if there is no clsact.
 pub(super) fn filters(
     netlink: &mut Netlink,
     interface: u32,
@@ -136,7 +138,7 @@ pub(super) fn filters(
             found.push(filter(&body, rest));
         }
     }
-    // Each priority has an entry of its own, without a handle.
+    // Each priority also has an entry of its own, without a handle.
     found.retain(|filter| filter.handle != 0);
     Ok(found)
 }
@@ -162,7 +164,7 @@ fn filter(body: &[u8], rest: &[u8]) -> Filter {
             _ => {}
         }
     }
-    // Numbers in options mean something else to others.
+    // Options of other kinds of filter use these numbers with another meaning.
     if filter.kind != "bpf" {
         (filter.name, filter.program) = (String::new(), 0);
     }
@@ -174,7 +176,7 @@ fn ours(interface: u32) -> Vec<u8> {
     tcmsg(interface, HANDLE, INGRESS, info)
 }
 
-/// Puts our filter there, or, where it is, another program into it between two frames.
+/// Adds cangate's filter or, if it exists, replaces its program between two frames.
 pub(super) fn put_filter(
     netlink: &mut Netlink,
     interface: u32,
@@ -196,7 +198,7 @@ pub(super) fn put_filter(
     netlink.change(RTM_NEWTFILTER, exclusive, body)
 }
 
-/// Takes our filter away.
+/// Removes cangate's filter.
 pub(super) fn remove_filter(
     netlink: &mut Netlink,
     interface: u32,
@@ -204,7 +206,7 @@ pub(super) fn remove_filter(
     netlink.change(RTM_DELTFILTER, 0, ours(interface))
 }
 
-/// Puts an XDP program of the kernel's generic kind where there is none, or takes it away.
+/// Attaches an XDP program in the kernel's generic mode where there is none, or removes it.
 pub(super) fn set_xdp(
     netlink: &mut Netlink,
     interface: u32,

@@ -1,4 +1,4 @@
-//! What is to run, and what of it can.
+//! The routes and interfaces that should be in use, and the part that exists.
 
 use super::about::About;
 use crate::instance::Instance;
@@ -6,24 +6,24 @@ use linux::link::{Link, Links};
 use route::{PortId, Routes};
 use std::collections::BTreeSet;
 
-/// What is to run.
+/// The routes and interfaces that should be in use.
 #[derive(Clone, PartialEq, Default)]
 pub(super) struct Wanted {
     pub(super) routes: Routes,
     pub(super) interfaces: Vec<Option<String>>,
 }
 
-/// What there is to run it.
+/// The existing interfaces of the routes.
 pub(super) struct Resolved {
-    /// The ports' interfaces, as far as they are there.
+    /// The ports' interfaces, as far as they exist.
     pub(super) links: Vec<Option<Link>>,
-    /// Those that frames come from.
+    /// The interfaces where frames come in.
     pub(super) entrances: Vec<Link>,
     pub(super) missing: BTreeSet<String>,
 }
 
 impl Wanted {
-    /// The ports that routes have something to do with.
+    /// Returns the ports that routes use.
     fn used(&self) -> BTreeSet<PortId> {
         let routes = self.routes.routes.iter();
         routes
@@ -60,7 +60,7 @@ impl Wanted {
         }
     }
 
-    /// As it stands in the maps: who finds the table there must know it.
+    /// Returns the description for the maps: a process that finds the table there needs it.
     pub(super) fn about(&self, instance: &Instance) -> About {
         let routes = self.routes.routes.iter();
         let ports = self.interfaces.iter();

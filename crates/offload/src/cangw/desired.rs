@@ -1,4 +1,4 @@
-//! What can-gw is to do, checked before anything is changed.
+//! The jobs that can-gw should have, checked before anything is changed.
 
 use super::error::Error;
 use super::mark::MOST;
@@ -14,16 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Desired {
     /// The routes' names, by [`route::RouteId`].
     pub(super) names: Vec<String>,
-    /// Each with the place of its route in `names`.
+    /// The rules, each with the index of its route in `names`.
     pub(super) rules: Vec<(usize, Rule)>,
 }
 
-/// For each route, why can-gw of this kernel cannot run it. For those who put each route where it
-/// runs best; [`Offload`](super::Offload) takes all routes or none.
+/// Returns, for each route, the reason why this kernel's can-gw cannot run it. This is for callers
+/// that run each route where it runs best; [`Offload`](super::Offload) accepts all routes or none.
 ///
-/// What concerns the routes as a whole (`max_hops`, `match = "first"`) is a reason for each.
-/// `there` are the interfaces that this machine has: what can be said of one only when it is there
-/// is left unsaid until then.
+/// A reason that concerns the routes as a whole (`max_hops`, `match = "first"`) is returned for
+/// each route. `there` are the interfaces that this machine has: a check that depends on an
+/// interface is skipped until the interface exists.
 #[must_use]
 pub fn survey(
     routes: &Routes,
@@ -61,7 +61,7 @@ fn name(routes: &Routes, id: route::RouteId) -> String {
     route.map(|route| route.name.clone()).unwrap_or_default()
 }
 
-/// More hops than the module allows cannot be had.
+/// Checks the number of hops: it cannot exceed the module's parameter.
 fn hops(routes: &Routes, limits: &Limits) -> Result<(), Error> {
     match limits.max_hops {
         Some(module) if routes.max_hops > module => Err(Error::MaxHops {
@@ -72,8 +72,9 @@ fn hops(routes: &Routes, limits: &Limits) -> Result<(), Error> {
     }
 }
 
-/// Routes whose echo other routes take, which they do only in can-gw: a port does not receive what
-/// it sends. With one hop can-gw does not do it either.
+/// Finds routes whose echo would be taken by other rules. This happens only in can-gw: a port of a
+/// gateway does not receive the frames that it sends. With one hop it does not happen in can-gw
+/// either.
 fn chains(
     routes: &Routes,
     interfaces: &[Option<String>],
@@ -113,22 +114,23 @@ fn chains(
     found
 }
 
-/// Frames reach somebody on this interface only by an echo: a vcan has nobody at its other end,
-/// whether it was loaded with `echo=1` or not (`vcan_tx` in drivers/net/can/vcan.c).
+/// Returns whether receivers on this interface get frames only by an echo: a vcan has no other end,
+/// regardless of whether it was loaded with `echo=1` (`vcan_tx` in drivers/net/can/vcan.c).
 fn must_echo(link: &Link) -> bool {
     link.kind == "vcan"
 }
 
-/// The job of a rule between these interfaces, which sends what the route promises.
+/// Returns the job of a rule between these interfaces, with the flags that the semantics of routes
+/// require.
 fn job(rule: &Rule, source: &Link, destination: &Link) -> Job {
     let mut job = Job::of(rule, source.index, destination.index);
     if must_echo(destination) {
         job.flags |= ECHO;
     }
-    // Without it can-gw drops, and does not count, a frame whose *first* interface has the
-    // destination's number (`can_can_gw_rcv`). That can be an interface of another network
+    // Without this flag can-gw drops a frame, without counting it, if the frame's *first* interface
+    // has the destination's index (`can_can_gw_rcv`). That can be an interface of another network
     // namespace, from which a vxcan has brought the frame. A rule from an interface back to itself
-    // has it only where the route allows that.
+    // has the flag only if the route allows that.
     if source.index != destination.index {
         job.flags |= SAME_PORT;
     }
@@ -136,7 +138,7 @@ fn job(rule: &Rule, source: &Link, destination: &Link) -> Job {
 }
 
 impl Desired {
-    /// The rules of all routes.
+    /// Builds the rules of all routes.
     pub(super) fn new(
         routes: &Routes,
         interfaces: &[Option<String>],
@@ -162,7 +164,7 @@ impl Desired {
             });
             return Err(Error::Inexpressible(all.collect()));
         }
-        // Where the module allows more, each rule says how many hops there may be.
+        // If the module allows more hops, each rule specifies the number of hops.
         let lower = limits
             .max_hops
             .is_none_or(|module| routes.max_hops < module);
@@ -183,15 +185,15 @@ impl Desired {
         })
     }
 
-    /// The name of the route of a rule.
+    /// Returns the name of the route to which a rule belongs.
     pub(super) fn route(&self, place: usize) -> &str {
         let rule = self.rules.get(place);
         let name = rule.and_then(|(route, _)| self.names.get(*route));
         name.map_or("", String::as_str)
     }
 
-    /// The jobs of those rules whose interfaces are there, each with the place of its rule, and
-    /// the interfaces that are not.
+    /// Returns the jobs of the rules whose interfaces exist, each with the index of its rule, and
+    /// the interfaces that do not exist.
     pub(super) fn resolve(&self, links: &Links) -> (Vec<(usize, Job)>, BTreeSet<String>) {
         let (mut jobs, mut missing) = (Vec::new(), BTreeSet::new());
         for (place, (_, rule)) in self.rules.iter().enumerate() {

@@ -1,14 +1,14 @@
-//! What can go wrong, in words that say what to do.
+//! Errors of can-gw, with messages that name the remedy.
 
 use super::wire::Malformed;
 use linux::netlink::{Error as NetlinkError, Refusal};
 use route::cangw::Inexpressible;
 use std::fmt;
 
-/// Why can-gw does not do what it was asked to.
+/// The reason why can-gw does not carry out a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// can-gw is not loaded and could not be
+    /// can-gw is not loaded and could not be loaded
     #[error(
         "this kernel has no can-gw at work: load it with `modprobe can-gw` (a kernel without the \
          module needs CONFIG_CAN_GW, or its package of extra modules)"
@@ -26,7 +26,7 @@ pub enum Error {
          of the two another name", .pid.map_or("another process".to_owned(), |p| format!("process {p}"))
     )]
     Busy {
-        /// The name of the instance that was to be started.
+        /// The name of the instance that should be started.
         instance: String,
         /// The process that holds it.
         pid: Option<u32>,
@@ -44,7 +44,7 @@ pub enum Error {
          kernel's command line), or `max_hops = {module}` in the gateway's file"
     )]
     MaxHops {
-        /// What the routes ask for.
+        /// The number of hops that the routes need.
         wanted: u8,
         /// The module's parameter.
         module: u8,
@@ -57,27 +57,27 @@ pub enum Error {
     Refused {
         /// The route; empty where it is not known.
         route: String,
-        /// The rule, in cangw's words.
+        /// The rule, in cangw's syntax.
         rule: String,
-        /// What is wrong with it.
+        /// The reason.
         why: Why,
-        /// The kernel's word for it.
+        /// The kernel's error.
         #[source]
         source: Refusal,
     },
     /// netlink failed
     #[error("the netlink socket of can-gw failed: {doing}")]
     Socket {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// Why.
+        /// The kernel's error.
         #[source]
         source: Refusal,
     },
-    /// the kernel's answer makes no sense
+    /// the kernel's answer is malformed
     #[error("what the kernel said about can-gw's rules cannot be read")]
     Answer(#[from] Malformed),
-    /// the list changed all the time
+    /// the list changed each time that it was read
     #[error("the list of can-gw's rules changed each time it was read: something else changes it")]
     Restless,
 }
@@ -91,12 +91,12 @@ impl From<NetlinkError> for Error {
     }
 }
 
-/// Why the kernel refused a rule.
+/// The reason why the kernel refused a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// An interface is not there (any more), or is none of CAN.
+    /// An interface does not exist (any more), or is not a CAN interface.
     Interface,
-    /// It was taken away by somebody else.
+    /// Another program has removed the rule.
     Gone,
     /// More hops than the module allows.
     Hops(u8),

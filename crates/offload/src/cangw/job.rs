@@ -1,15 +1,15 @@
-//! From rules to jobs of the kernel and back.
+//! Conversion of rules to jobs of the kernel and back.
 
 use super::wire::{ECHO, FD, Job, SAME_PORT, STAMP};
 use frame::CanId;
 use route::cangw::{Attribute, Rule};
 use route::{Action, IdFilter, IdSet, Modification, ModifyOp};
 
-/// Behind a mark in an operand, so that no operand of others is taken for one.
+/// Follows a mark in an operand, so that an operand of another program is not mistaken for a mark.
 const MAGIC: [u8; 4] = *b"cang";
 
 impl Job {
-    /// The job of a rule between two interfaces, without a mark.
+    /// Returns the job of a rule between two interfaces, without a mark.
     #[must_use]
     pub fn of(rule: &Rule, source: u32, destination: u32) -> Self {
         let mut flags = 0;
@@ -40,7 +40,7 @@ impl Job {
         job
     }
 
-    /// Adds an attribute that says what is changed, in place of one of the same kind.
+    /// Adds an attribute that specifies a change; it replaces one of the same kind.
     pub fn put(&mut self, attribute: Attribute) {
         let order = |kind| Action::attributes().position(|known| known == kind);
         let new = order(attribute.kind);
@@ -53,19 +53,19 @@ impl Job {
         }
     }
 
-    /// Its modifications, also those that work on nothing.
+    /// Returns its modifications, including those that work on nothing.
     pub(super) fn modifications(&self) -> impl Iterator<Item = Modification> {
         self.changes.iter().filter_map(Modification::of)
     }
 
-    /// The same job with a mark by which it is known again.
+    /// Returns the same job with a mark by which it can be recognized.
     ///
     /// The kernel keeps `CGW_MOD_UID` only in a job that has a modification (`cgw_parse_attr`, 5.10
-    /// to 7.3), and a job that has one copies each frame where it would only refer to it. So a job
-    /// without one carries its mark in the operand of a modification that the kernel keeps and
-    /// lists, but does not carry out, because of the parts of a frame it names none that such
-    /// frames have (see [`Limits::hidden_marks`](super::Limits)). Where a kernel refuses that, the
-    /// job gets a modification that changes nothing: OR of the ID with 0.
+    /// to 7.3), and a job that has one copies each frame where otherwise it would only reference
+    /// it. So a job without a modification carries its mark in the operand of a modification that
+    /// the kernel keeps and lists, but does not carry out: the modification names only a part that
+    /// the frames of the job do not have (see [`Limits::hidden_marks`](super::Limits)). If a kernel
+    /// refuses that, the job gets a modification that changes nothing: OR of the ID with 0.
     #[must_use]
     pub fn marked(mut self, mark: u32, hidden: bool) -> Self {
         if self.modifies() {
@@ -92,7 +92,7 @@ impl Job {
         self
     }
 
-    /// Its mark, wherever it carries it; 0 for none.
+    /// Returns its mark, in either form; 0 for none.
     #[must_use]
     pub fn mark(&self) -> u32 {
         match (self.uid, self.operand_mark()) {
@@ -101,7 +101,7 @@ impl Job {
         }
     }
 
-    /// The same job without a mark and what only carries it.
+    /// Returns the same job without its mark and without the modification that only carries it.
     #[must_use]
     pub fn unmarked(mut self) -> Self {
         if self.operand_mark().is_some() {
@@ -112,7 +112,7 @@ impl Job {
         self
     }
 
-    /// The mark in an operand that serves nothing else.
+    /// Returns the mark in an operand that has no other purpose.
     fn operand_mark(&self) -> Option<u32> {
         let mut all = self.modifications();
         let or = all.next().filter(|first| first.op == ModifyOp::Or)?;
@@ -125,8 +125,8 @@ impl Job {
         marks.then_some(u32::from_be_bytes(*mark))
     }
 
-    /// A part that the job's frames do not have: classic ones have no FD flags, and nothing is
-    /// named by the uppermost bit.
+    /// Returns a part that the job's frames do not have: classic frames have no FD flags, and the
+    /// uppermost bit does not stand for any part.
     fn part_of_mark(&self) -> u8 {
         if self.is_fd() {
             0x80
@@ -139,13 +139,14 @@ impl Job {
         self.flags & FD != 0
     }
 
-    /// It has a modification that the kernel carries out.
+    /// Returns whether it has a modification that the kernel carries out.
     pub(super) fn modifies(&self) -> bool {
         let parts = Modification::parts_of(self.is_fd());
         self.modifications().any(|m| m.parts & parts != 0)
     }
 
-    /// The rule, with the interfaces' names; without its mark and what only carries it.
+    /// Returns the rule, with the interfaces' names; without its mark and the modification that
+    /// only carries it.
     #[must_use]
     pub fn rule(&self, source: String, destination: String) -> Rule {
         let (id, mask) = self.filter;
@@ -176,12 +177,12 @@ impl Job {
     }
 }
 
-/// cangw's `CAN_INV_FILTER` is the error flag of the ID.
+/// Returns the filter as ID and mask. cangw's `CAN_INV_FILTER` is the error flag of the ID.
 fn raw_filter(filter: &IdFilter) -> (u32, u32) {
     match filter.set {
         IdSet::Masked { id, mask } if filter.inverted => (id | CanId::ERR_FLAG, mask),
         IdSet::Masked { id, mask } => (id & !CanId::ERR_FLAG, mask),
-        // `route::cangw` gives masks only.
+        // `route::cangw` returns only masks.
         IdSet::Range { .. } => (0, 0),
     }
 }

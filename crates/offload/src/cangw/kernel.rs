@@ -12,25 +12,25 @@ use route::cangw::Rule;
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
 
-/// The module's parameter.
+/// File with the module's parameter.
 const MAX_HOPS: &str = "/sys/module/can_gw/parameters/max_hops";
 /// `CGW_MAX_HOPS`
 const MOST_HOPS: u8 = 6;
 
-/// A way to talk with can-gw. Reading needs no permission, changing needs `CAP_NET_ADMIN`.
+/// A connection to can-gw. Reading needs no permission, changing needs `CAP_NET_ADMIN`.
 pub struct Kernel {
     netlink: Netlink,
     limits: Limits,
 }
 
-/// What is to be done to the list of jobs.
+/// A change of the list of jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// Put in front of the others; a job with this mark gets new modifications and checksums
-    /// instead, if it has the same interfaces and filter.
+    /// Adds the job in front of the others. If there is a job with this mark and the same
+    /// interfaces and filter, that job gets new modifications and checksums instead.
     Add(Job),
-    /// Take away the first one like this. Two jobs with the same `CGW_MOD_UID` are alike if they
-    /// differ in modifications only.
+    /// Removes the first job that equals this one. For the kernel, two jobs with the same
+    /// `CGW_MOD_UID` are equal if they differ only in modifications.
     Delete(Job),
 }
 
@@ -43,7 +43,7 @@ impl Request {
 }
 
 impl Kernel {
-    /// Opens a netlink socket; whether there is can-gw, [`ready`](Self::ready) finds out.
+    /// Opens a netlink socket; [`ready`](Self::ready) finds out whether there is can-gw.
     ///
     /// # Errors
     /// [`Error::Socket`]
@@ -58,8 +58,8 @@ impl Kernel {
         })
     }
 
-    /// Is can-gw there, and may we change its rules? Where it is missing, the kernel is asked to
-    /// load it.
+    /// Checks whether can-gw is available and this process may change its rules. If it is missing,
+    /// the kernel is asked to load it.
     ///
     /// # Errors
     /// [`Error::NoModule`], [`Error::NoPermission`], [`Error::Socket`]
@@ -78,10 +78,11 @@ impl Kernel {
         Ok(())
     }
 
-    /// The kernel loads a module of the name of an interface that it does not know, for those
-    /// with `CAP_SYS_MODULE` (`dev_load` of net/core/dev_ioctl.c): so no program has to be run.
+    /// Loads can-gw. For processes with `CAP_SYS_MODULE`, the kernel loads a module with the name
+    /// of an unknown interface (`dev_load` of net/core/dev_ioctl.c), so that no program has to be
+    /// run.
     fn load(&mut self) -> Result<(), Error> {
-        // There is no such interface afterwards either.
+        // There is no such interface after the load either.
         let _ = name_to_index(&self.netlink, "can-gw");
         if self.probe(&Job::default())? == Errno::OPNOTSUPP {
             return Err(Error::NoModule);
@@ -94,12 +95,12 @@ impl Kernel {
         let (answers, _) = netlink::ask_all(&mut self.netlink, vec![request], false)?;
         let answer = answers.into_iter().next().flatten();
         let answer = answer.map(|refusal| refusal.errno);
-        // The request cannot succeed: it names no interfaces.
+        // The request cannot succeed, because it names no interfaces.
         Ok(answer.unwrap_or(Errno::NODEV))
     }
 
-    /// Where `/sys` does not say it, can-gw does: it refuses a job with more hops for that before
-    /// it looks at anything else.
+    /// Finds the limit of hops from can-gw if `/sys` does not contain it: can-gw refuses a job with
+    /// more hops before it checks anything else.
     fn find_max_hops(&mut self) -> Result<u8, Error> {
         for hops in 2..=MOST_HOPS {
             let job = Job {
@@ -113,14 +114,14 @@ impl Kernel {
         Ok(MOST_HOPS)
     }
 
-    /// What this kernel's can-gw can do. `max_hops` is known after [`ready`](Self::ready) at the
-    /// latest.
+    /// Returns the features and limits of this kernel's can-gw. `max_hops` is known after
+    /// [`ready`](Self::ready) at the latest.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// The interfaces there are.
+    /// Returns the existing interfaces.
     ///
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]
@@ -128,8 +129,8 @@ impl Kernel {
         Ok(Links::read(&mut self.netlink)?)
     }
 
-    /// All jobs, whoever made them, the one that is tried first in front. Without can-gw there are
-    /// none.
+    /// Returns all jobs, of every origin, in the order in which they are tried. Without can-gw the
+    /// list is empty.
     ///
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]; [`Error::Restless`] if they change all the time.
@@ -137,17 +138,18 @@ impl Kernel {
         netlink::list_jobs(&mut self.netlink)
     }
 
-    /// Carries out requests in their order; the kernel's answer to each. One that is refused does
-    /// not keep the following ones from being carried out.
+    /// Carries out requests in their order, and returns the kernel's answer to each. If one is
+    /// refused, the following ones are still carried out.
     ///
     /// # Errors
-    /// [`Error::Socket`], [`Error::Answer`]; then nobody knows which were carried out.
+    /// [`Error::Socket`], [`Error::Answer`]; then it is unknown which requests were carried out.
     pub fn carry_out(&mut self, requests: &[Request]) -> Result<Vec<Option<Refusal>>, Error> {
         Ok(self.look_and_carry_out(requests, false)?.0)
     }
 
-    /// With `look`, the kernel lists its jobs right before it changes them, so that next to no
-    /// frame is counted in between. A job that goes may be missing in a long list.
+    /// Carries out requests. With `look`, the kernel lists its jobs right before it changes them,
+    /// so that almost no frame is counted in between. In a long list, a job that is removed may be
+    /// missing.
     pub(super) fn look_and_carry_out(
         &mut self,
         requests: &[Request],
@@ -156,7 +158,8 @@ impl Kernel {
         if !look || self.limits.updates_in_place() {
             return self.ask_all(requests, look);
         }
-        // Kernels that wait at each removal count meanwhile for those that are still to go.
+        // Kernels that wait at each removal continue to count meanwhile for the jobs that are still
+        // to go, so each removal is a call of its own.
         let (mut answers, mut seen) = (Vec::new(), Vec::new());
         for request in requests {
             let goes = matches!(request, Request::Delete(_));
@@ -191,12 +194,12 @@ impl Kernel {
         }
     }
 
-    /// A job as a rule, with interfaces by number.
+    /// Returns a job as a rule, with interfaces by number.
     fn rule_of(&self, job: &Job) -> Rule {
         job.rule(format!("#{}", job.source), format!("#{}", job.destination))
     }
 
-    /// The kernel's error in words.
+    /// Explains the kernel's error in words.
     pub(super) fn explain(
         &self,
         request: &Request,
@@ -205,7 +208,7 @@ impl Kernel {
         source: Refusal,
     ) -> Error {
         let job = request.job();
-        // The module may have been loaded anew since.
+        // The module may have been loaded again since then.
         let most = max_hops().or(self.limits.max_hops);
         let why = match (source.errno, request) {
             (Errno::PERM, _) => return Error::NoPermission,
@@ -231,8 +234,8 @@ impl Kernel {
         }
     }
 
-    /// Takes away all rules of an instance; how many there were. For what a crash left behind and
-    /// no gateway is to take over.
+    /// Removes all rules of an instance, and returns their number. This is for rules that a crash
+    /// left behind and that no gateway will take over.
     ///
     /// # Errors
     /// [`Error::Busy`] if a process uses them; those of [`list`](Self::list) and of
@@ -242,14 +245,14 @@ impl Kernel {
         self.delete_held(instance)
     }
 
-    /// As [`delete_ours`](Self::delete_ours), for whoever holds the instance.
+    /// As [`delete_ours`](Self::delete_ours), for a caller that holds the instance.
     pub(super) fn delete_held(&mut self, instance: &Instance) -> Result<usize, Error> {
         let ours = self.list()?.into_iter().map(|listed| listed.job);
         let ours = ours.filter(|job| instance.owns(job.mark()));
         let requests: Vec<_> = ours.map(Request::Delete).collect();
         let answers = self.carry_out(&requests)?;
         for (request, answer) in requests.iter().zip(answers) {
-            // EINVAL: it went with its interface in this moment.
+            // EINVAL: the job was removed with its interface at this moment.
             if let Some(refusal) = answer.filter(|refusal| refusal.errno != Errno::INVAL) {
                 return Err(self.explain(request, "", &self.rule_of(request.job()), refusal));
             }
@@ -258,7 +261,7 @@ impl Kernel {
     }
 }
 
-/// What the module says in `/sys`.
+/// Returns the value that the module reports in `/sys`.
 fn max_hops() -> Option<u8> {
     let text = std::fs::read_to_string(MAX_HOPS).ok()?;
     text.trim().parse().ok()

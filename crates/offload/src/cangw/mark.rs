@@ -1,16 +1,18 @@
-//! Whose rule is it? A rule carries 32 bits for whoever made it
-//! ([`Job::marked`](super::Job::marked) says where: `CGW_MOD_UID`, or an operand). Ours hold the
-//! name of the [`Instance`], hashed, in the upper half and the rule's number in the lower one. The
-//! uppermost bit is always set, because people who type `cangw -u` choose small numbers.
+//! Marks that identify the owner of a rule. A rule carries 32 bits for its creator
+//! ([`Job::marked`](super::Job::marked) documents the place: `CGW_MOD_UID`, or an operand). In
+//! cangate's marks, the upper half contains the hash of the [`Instance`]'s name and the lower half
+//! the rule's number. The uppermost bit is always set, because people who type `cangw -u` choose
+//! small numbers.
 //!
-//! A mark that two instances shared by accident (1 in 32768 for two names) would let one take away
-//! what the other left behind. While both run that cannot happen: whoever uses a mark holds it.
+//! If two instances had the same mark by accident (1 in 32768 for two names), one could remove
+//! rules that the other left behind. While both run this cannot happen, because a process that uses
+//! a mark holds it.
 
 use super::error::Error;
 use crate::instance::{Held, Hold, Instance};
 use std::collections::BTreeSet;
 
-/// The most rules that one instance can have: marks have 16 bits for their number.
+/// Maximum number of rules of one instance: marks have 16 bits for the number.
 pub const MOST: usize = u16::MAX as usize;
 
 /// Makes sure that no other process uses the marks, until the result is dropped.
@@ -28,20 +30,20 @@ pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
     })
 }
 
-/// Gives out numbers that no rule has. A number that was given back is used again only after all
-/// others, so that old and new rules are not mixed up.
+/// Assigns numbers that no rule has. A number that was released is used again only after all
+/// others, so that old and new rules are not confused.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     last: u16,
 }
 
 impl Numbers {
-    /// The next mark that is not among those that are taken.
+    /// Returns the next mark that is not taken.
     pub(super) fn next(&mut self, instance: &Instance, taken: &BTreeSet<u32>) -> Option<u32> {
         for _ in 0..=u16::MAX {
             self.last = self.last.wrapping_add(1);
             let uid = instance.uid(self.last);
-            // Number 0 stays free: counting begins behind it.
+            // Number 0 stays unused: `last` is 0 before the first number.
             if self.last != 0 && !taken.contains(&uid) {
                 return Some(uid);
             }
@@ -49,7 +51,7 @@ impl Numbers {
         None
     }
 
-    /// Begins behind what is there.
+    /// Starts after the numbers of existing rules.
     pub(super) fn after(&mut self, uids: impl Iterator<Item = u32>) {
         if self.last == 0 {
             self.last = uids.map(|uid| uid as u16).max().unwrap_or(0);

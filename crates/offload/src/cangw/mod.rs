@@ -1,25 +1,25 @@
 //! Routes as rules of can-gw (`net/can/gw.c`), over netlink.
 //!
-//! * [`Offload`] keeps a gateway's routes in the kernel as they should be: start, reload,
-//!   interfaces that come and go, counters, the end.
-//! * [`survey`] says for each route whether can-gw of the running kernel can have it.
-//! * [`Kernel`] is the way to can-gw that both use; [`wire`] are its messages.
+//! * [`Offload`] keeps a gateway's routes in place in the kernel: it handles the start, reloads,
+//!   interfaces that appear and disappear, counters, and the end.
+//! * [`survey`] returns, for each route, whether can-gw of the running kernel can run it.
+//! * [`Kernel`] is the connection to can-gw that both use; [`wire`] contains its messages.
 //!
-//! # Whose rules
-//! Each rule of ours carries a mark that says of which [`Instance`] it is and which of its rules:
-//! `CGW_MOD_UID`, or, as the kernel forgets that in a rule that modifies nothing, a modification
-//! that the kernel keeps and does not carry out ([`Job::marked`]). `cangw -L` shows the latter as
-//! `-m OR::000.0.` and the mark. Rules without a mark, or with another one, are never touched.
+//! # Ownership of rules
+//! Each rule of cangate carries a mark with its [`Instance`] and its number: `CGW_MOD_UID` or,
+//! because the kernel drops that in a rule that modifies nothing, a modification that the kernel
+//! keeps but does not carry out ([`Job::marked`]). `cangw -L` shows the latter as `-m OR::000.0.`
+//! and the mark. Rules without a mark, or with another one, are never touched.
 //!
-//! # What can-gw cannot do
-//! It has no way to exchange rules as one; [`Offload`] says what that means.
+//! # Limits of can-gw
+//! can-gw cannot exchange several rules atomically; [`Offload`] describes the consequences.
 //!
-//! # What jobs have beside their routes
-//! * `CGW_FLAGS_CAN_IIF_TX_OK` between two interfaces: without it can-gw drops, and does not count,
-//!   a frame whose first interface has the destination's number, even one of another network
-//!   namespace.
-//! * `CGW_FLAGS_CAN_ECHO` into a vcan, where frames reach nobody otherwise. Rules that begin there
-//!   see these frames, and count them as stopped by the hop limit.
+//! # Flags that jobs have in addition to their routes
+//! * `CGW_FLAGS_CAN_IIF_TX_OK` between two interfaces: without it can-gw drops a frame, without
+//!   counting it, if the frame's first interface has the destination's index, even if that
+//!   interface is in another network namespace.
+//! * `CGW_FLAGS_CAN_ECHO` into a vcan, where frames reach no receiver otherwise. Rules that begin
+//!   there see these frames, and count them as stopped by the hop limit.
 
 mod desired;
 mod error;

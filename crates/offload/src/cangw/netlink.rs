@@ -6,19 +6,19 @@ use linux::netlink::{Netlink, Refusal, Request};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 
-/// What goes out in one call. The answers to it must fit into the socket's receive buffer (208 KiB
-/// where nobody changed it): an answer that says no repeats the request, and each takes up to
-/// 2.3 KiB of it.
+/// Number of requests in one call. The answers must fit into the socket's receive buffer (208 KiB
+/// by default): an answer with an error repeats the request, and each takes up to 2.3 KiB of the
+/// buffer.
 const BATCH: usize = 64;
 
-/// How often the list is read again because it was changed meanwhile.
+/// Number of times that the list is read again because it was changed during the reading.
 const TRIES: usize = 50;
 
-/// Asks for several things in as few calls as possible, so that there is as little time as
-/// possible between them; an answer for each.
+/// Sends several requests in as few calls as possible, so that there is as little time as possible
+/// between them, and returns an answer for each.
 ///
-/// With `look`, the kernel first lists its jobs in each of these calls. Of a long list that is
-/// only the first part at once; the others come after the changes.
+/// With `look`, the kernel first lists its jobs in each of these calls. Of a long list only the
+/// first part is made before the changes; the other parts follow after them.
 pub(super) fn ask_all(
     netlink: &mut Netlink,
     requests: Vec<Request>,
@@ -39,17 +39,17 @@ pub(super) fn ask_all(
             }
             Ok::<_, Error>(())
         })?;
-        // Why the list ended does not matter: looking is extra.
+        // The reason for the end of the list does not matter: the look is optional.
         answers.extend(ends.into_iter().skip(first).map(|end| end.error));
     }
     Ok((answers, seen))
 }
 
-/// All jobs, the one that is tried first in front.
+/// Returns all jobs, in the order in which they are tried.
 ///
-/// The kernel hands out a long list in parts and finds the next part by counting, so a job that
-/// comes or goes in between shifts it, and it does not say so. A list in several parts is therefore
-/// read until the same jobs came twice.
+/// The kernel returns a long list in parts and finds the next part by counting, so a job that is
+/// added or removed in between shifts it, and the kernel does not report that. A list in several
+/// parts is therefore read until two successive readings contain the same jobs.
 pub(super) fn list_jobs(netlink: &mut Netlink) -> Result<Vec<Listed>, Error> {
     let mut before: Option<Vec<Listed>> = None;
     for _ in 0..=TRIES {
@@ -65,7 +65,7 @@ pub(super) fn list_jobs(netlink: &mut Netlink) -> Result<Vec<Listed>, Error> {
     Err(Error::Restless)
 }
 
-/// The list as it comes, and whether it came in one part.
+/// Reads the list once, and returns whether it came in one part.
 fn read_jobs(netlink: &mut Netlink) -> Result<(Vec<Listed>, bool), Error> {
     let (mut list, mut parts) = (Vec::new(), BTreeSet::new());
     let ends = netlink.ask(&[wire::list_request()], |_, part, message| {
@@ -78,7 +78,7 @@ fn read_jobs(netlink: &mut Netlink) -> Result<(Vec<Listed>, bool), Error> {
     let end = ends.into_iter().next().unwrap_or_default();
     match end.error {
         None => Ok((list, parts.len() <= 1 && !end.interrupted)),
-        // rtnetlink knows no routes at all, or none of CAN.
+        // rtnetlink does not support routes at all, or not those of CAN.
         Some(refusal) if refusal.errno == Errno::OPNOTSUPP => Ok((Vec::new(), true)),
         Some(source) => Err(Error::Socket {
             doing: "listing the rules",

@@ -1,4 +1,4 @@
-//! A gateway's routes in can-gw, kept there as they should be.
+//! A gateway's routes in can-gw, kept in place.
 
 use super::desired::Desired;
 use super::error::Error;
@@ -16,54 +16,54 @@ use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// What was done to the kernel's list.
+/// The changes of the kernel's list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// Rules that were there and were not touched.
+    /// Number of rules that existed and were not touched.
     pub unchanged: usize,
-    /// Rules that got new modifications without a gap.
+    /// Number of rules that got new modifications without a gap.
     pub updated: usize,
-    /// Rules that are new.
+    /// Number of new rules.
     pub added: usize,
-    /// Rules that were taken away.
+    /// Number of rules that were removed.
     pub removed: usize,
-    /// Rules among those unchanged or updated that an earlier process had left.
+    /// Number of unchanged or updated rules that an earlier process had left.
     pub adopted: usize,
-    /// Interfaces that are not there or are none of CAN; the rules with them wait.
+    /// Interfaces that do not exist or are not CAN interfaces; the rules with them wait.
     pub missing: BTreeSet<String>,
 }
 
-/// The routes of one gateway as rules of can-gw. The rules go when it is dropped; after a crash
-/// they stay, and the next start of the same [`Instance`] takes over those that it wants and
+/// The routes of one gateway as rules of can-gw. The rules are removed when it is dropped. After a
+/// crash they stay, and the next start of the same [`Instance`] takes over those that it needs and
 /// removes the others.
 ///
-/// # What changes cost
-/// A rule that stays is not touched: it goes on forwarding and counting. Where only modifications
-/// or checksums differ, of a rule that has some before and after, the kernel exchanges them between
-/// two frames (kernels from 5.10.238, 5.15.183, 6.1.139, 6.6.91, 6.12.29, 6.14.7, 6.15 on; with
-/// others, which carry out modifications while they overwrite them, the rule is replaced). A rule
-/// that is replaced is taken away before the new one comes, so no frame is sent twice; frames that
-/// come in between are not forwarded by it. Both requests go to the kernel in one call, up to 64
-/// of them; the gap is as long as the kernel takes for the group of rules that a frame could meet
-/// together. For one rule the whole call took 0.13 ms among 100 rules and 0.14 ms among 1000, and
-/// never more than 0.3 ms (Linux 5.10 to 7.3, virtual time of the lab). Kernels before 5.18,
-/// without the backport that 5.10.238 and 5.15.183 have, wait for an RCU grace period at each
-/// removal where there is more than one processor:
-/// there it is milliseconds, and all frames in them.
+/// # Cost of changes
+/// A rule that stays is not touched: it continues to forward and to count. If a rule has
+/// modifications or checksums before and after, and only these differ, the kernel exchanges them
+/// between two frames (kernels from 5.10.238, 5.15.183, 6.1.139, 6.6.91, 6.12.29, 6.14.7, 6.15 on;
+/// with others, which carry out modifications while they overwrite them, the rule is replaced). A
+/// rule that is replaced is removed before the new one is added, so no frame is sent twice; frames
+/// that come in between are not forwarded by it. Both requests go to the kernel in one call, which
+/// holds up to 64 requests; the gap is the time that the kernel takes for the group of rules that a
+/// frame could match together. For one rule the whole call took 0.13 ms among 100 rules and 0.14 ms
+/// among 1000, and never more than 0.3 ms (Linux 5.10 to 7.3, virtual time of the lab). Kernels
+/// before 5.18, without the backport that 5.10.238 and 5.15.183 have, wait for an RCU grace period
+/// at each removal if there is more than one processor: the gap is then several milliseconds, and
+/// all frames in that time are not forwarded.
 ///
-/// # What is counted
-/// can-gw counts in 32 bits for each rule; here they are added up in 64 for each route, as long as
-/// [`counts`](Self::counts) is called before a rule has counted 2^31 frames: at the highest frame
-/// rate of CAN once a day is more than enough. The kernel does not say what a rule counted that it
-/// takes away, so it is asked right before, in the same call: frames in between, if any, are
-/// missing. (Of more rules than fit into one part of the kernel's list, some hundred, those that
-/// are tried last are asked a little earlier.) What a rule counted since the last look is lost when
-/// its interface vanishes.
+/// # Counters
+/// can-gw counts in 32 bits for each rule; here the counts are added up in 64 bits for each route,
+/// provided that [`counts`](Self::counts) is called before a rule has counted 2^31 frames: at the
+/// highest frame rate of CAN, once a day is more than enough. When the kernel removes a rule, it
+/// does not report the rule's counters. They are therefore read right before, in the same call:
+/// frames in between, if any, are missing. (If there are more rules than fit into one part of the
+/// kernel's list, some hundred, those that are tried last are read a little earlier.) The counts of
+/// a rule since the last reading are lost when its interface disappears.
 ///
 /// # Interfaces
-/// Rules go by name. An interface that is renamed is another one: its rules go, and those of an
-/// interface that gets a wanted name come. Poll [`fd`](AsFd::as_fd) and call
-/// [`links_changed`](Self::links_changed).
+/// Rules refer to interfaces by name. An interface that is renamed is a different one: its rules
+/// are removed, and those of an interface that gets a wanted name are added. The caller must poll
+/// [`fd`](AsFd::as_fd) and call [`links_changed`](Self::links_changed).
 pub struct Offload {
     kernel: Kernel,
     events: Events,
@@ -73,19 +73,19 @@ pub struct Offload {
     live: BTreeMap<u32, Live>,
     totals: BTreeMap<String, Total>,
     stays: bool,
-    // Last: given up after the rules are gone.
+    // The last field, so that it is released after the rules are gone.
     _hold: Hold,
 }
 
 impl Offload {
     /// Puts the rules of the routes into the kernel. `interfaces` are the Linux interfaces of the
-    /// ports, by [`route::PortId`]. An interface that is not there is no error: its rules come
-    /// with it.
+    /// ports, by [`route::PortId`]. A missing interface is not an error: its rules are added when
+    /// it appears.
     ///
     /// # Errors
     /// If another process runs this instance, can-gw is missing, permission is missing, or the
     /// routes cannot be expressed: then nothing was changed. [`Error::Refused`] if the kernel
-    /// refuses a rule: then the rules are taken away again.
+    /// refuses a rule: then the rules are removed again.
     pub fn start(
         instance: &Instance,
         routes: &Routes,
@@ -95,7 +95,7 @@ impl Offload {
         kernel.ready()?;
         let desired = desired(&mut kernel, routes, interfaces)?;
         let mut offload = Self {
-            // Before the first look at the interfaces, so that no change is missed.
+            // Opened before the first look at the interfaces, so that no change is missed.
             events: Events::open()?,
             _hold: hold(instance)?,
             instance: instance.clone(),
@@ -110,17 +110,17 @@ impl Offload {
         Ok((offload, outcome))
     }
 
-    /// Exchanges the routes. Routes are known again by their names; the counters of those that
-    /// stay go on.
+    /// Replaces the routes. Routes are identified by their names; the counters of those that stay
+    /// continue.
     ///
     /// # Errors
-    /// As [`start`](Self::start). After [`Error::Refused`] the former routes are put back.
+    /// As [`start`](Self::start). After [`Error::Refused`] the former routes are restored.
     pub fn reload(
         &mut self,
         routes: &Routes,
         interfaces: &[Option<String>],
     ) -> Result<Outcome, Error> {
-        // The module may have been loaded anew since.
+        // The module may have been loaded again since then.
         self.kernel.ready()?;
         let desired = desired(&mut self.kernel, routes, interfaces)?;
         let former = std::mem::replace(&mut self.desired, desired);
@@ -132,15 +132,15 @@ impl Offload {
             }
             Err(error) => {
                 self.desired = former;
-                // The first error says what happened.
+                // The first error is the relevant one.
                 let _ = self.reconcile();
                 Err(error)
             }
         }
     }
 
-    /// Call this when [`fd`](AsFd::as_fd) is readable: interfaces have come, gone, or changed.
-    /// Nothing if there was no news.
+    /// Handles changes of interfaces. Call this when [`fd`](AsFd::as_fd) is readable: interfaces
+    /// have appeared, disappeared, or changed. Returns `None` if nothing had changed.
     ///
     /// # Errors
     /// As [`reconcile`](Self::reconcile).
@@ -152,12 +152,12 @@ impl Offload {
         }
     }
 
-    /// Makes the kernel's list what it should be: rules that others took away (`cangw -F`) come
-    /// back, too. The kernel does not say when that happens, so call it now and then; where
-    /// nothing is missing it only looks.
+    /// Restores the kernel's list, including rules that other programs removed (`cangw -F`). The
+    /// kernel does not notify when that happens, so it should be called from time to time. If
+    /// nothing is missing, it changes nothing.
     ///
     /// # Errors
-    /// [`Error::Refused`] for the first rule that the kernel refuses; the others are there.
+    /// [`Error::Refused`] for the first rule that the kernel refuses; the other rules are in place.
     pub fn reconcile(&mut self) -> Result<Outcome, Error> {
         let links = self.kernel.links()?;
         let (jobs, missing) = self.desired.resolve(&links);
@@ -220,7 +220,7 @@ impl Offload {
         self.carry_out(&plan.changes, &requests, &jobs, &links, former, outcome)
     }
 
-    /// Carries out what was planned; the first refusal is the result.
+    /// Carries out the planned changes; the first refusal is returned.
     fn carry_out(
         &mut self,
         changes: &[Change],
@@ -233,7 +233,7 @@ impl Offload {
         let goes = |change: &Change| matches!(change, Change::Delete { .. });
         let look = changes.iter().any(goes);
         let (answers, seen) = self.kernel.look_and_carry_out(requests, look)?;
-        // What those counted that went.
+        // Add the counts of the rules that were removed.
         former.retain(|uid, _| !self.live.contains_key(uid));
         add_up(&seen, &mut former, &mut self.totals);
         let mut refused = None;
@@ -251,14 +251,15 @@ impl Offload {
             let place = wanted.and_then(|i| jobs.get(i)).map(|(place, _)| *place);
             let rule = place.and_then(|place| self.desired.rules.get(place));
             match (*change, refusal.errno) {
-                // It went with its interface, or somebody took it away: gone is gone.
+                // The rule was removed with its interface or by another program: it is gone in any
+                // case.
                 (Change::Delete { .. }, Errno::INVAL) => continue,
-                // It is still there, and goes on counting.
+                // The rule is still there, and continues to count.
                 (Change::Delete { .. }, _) => {
                     let known = former.remove(&job.mark());
                     self.live.extend(known.map(|known| (job.mark(), known)));
                 }
-                // An interface has just gone. An event says so, too.
+                // An interface has just disappeared. There is an event for this, too.
                 (_, Errno::NODEV) => {
                     self.live.remove(&job.mark());
                     for index in [job.source, job.destination] {
@@ -267,7 +268,7 @@ impl Offload {
                     continue;
                 }
                 (Change::Add { .. }, _) => drop(self.live.remove(&job.mark())),
-                // It is as it was.
+                // The rule is unchanged.
                 (Change::Update { .. }, _) => {}
             }
             let shown = || job.rule(links.name(job.source), links.name(job.destination));
@@ -279,15 +280,15 @@ impl Offload {
         refused.map_or(Ok(outcome), Err)
     }
 
-    /// Reads the list, and adds what was counted since the last time to the routes' totals.
+    /// Reads the list, and adds the counts since the last reading to the routes' totals.
     fn harvest(&mut self) -> Result<Vec<Listed>, Error> {
         let list = self.kernel.list()?;
         add_up(&list, &mut self.live, &mut self.totals);
         Ok(list)
     }
 
-    /// What each route counted, by [`route::RouteId`]. What can-gw calls "deleted" is
-    /// [`TooLong`](route::Stop::TooLong) for a rule that changes lengths, else
+    /// Returns the counts of each route, by [`route::RouteId`]. can-gw's "deleted" counts as
+    /// [`TooLong`](route::Stop::TooLong) for a rule that changes lengths, else as
     /// [`HopLimit`](route::Stop::HopLimit).
     ///
     /// # Errors
@@ -299,7 +300,7 @@ impl Offload {
         Ok(names.map(|name| counts(total(name))).collect())
     }
 
-    /// The rules that others made, as they are tried.
+    /// Returns the rules of other programs and instances, in the order in which they are tried.
     ///
     /// # Errors
     /// As [`Kernel::list`].
@@ -309,13 +310,12 @@ impl Offload {
         Ok(all)
     }
 
-    /// Leaves the rules in the kernel, to be taken over by the next start.
+    /// Leaves the rules in the kernel, for the next start to take over.
     pub fn persist(mut self) {
         self.stays = true;
     }
 
-    /// Takes the rules away; how many there were. Dropping does the same and keeps errors to
-    /// itself.
+    /// Removes the rules, and returns their number. Dropping does the same, but ignores errors.
     ///
     /// # Errors
     /// As [`Kernel::delete_ours`].
@@ -335,7 +335,7 @@ fn desired(
 }
 
 impl AsFd for Offload {
-    /// Readable when interfaces have changed.
+    /// Returns the descriptor that is readable when interfaces have changed.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.fd()
     }
@@ -344,7 +344,7 @@ impl AsFd for Offload {
 impl Drop for Offload {
     fn drop(&mut self) {
         if !self.stays {
-            // Nobody is left to tell.
+            // There is no caller to report an error to.
             let _ = self.kernel.delete_held(&self.instance);
         }
     }

@@ -106,7 +106,8 @@ impl Running for Offload {
     }
 
     fn look_after(&mut self) -> Result<Option<Report>, kernel_path::Error> {
-        // Rules that come with their interface are no news of others.
+        // Handled first: rules that are added with their interface were not removed by another
+        // program.
         if let Some(report) = Running::links_changed(self)? {
             return Ok(Some(report));
         }

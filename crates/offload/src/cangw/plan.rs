@@ -1,56 +1,56 @@
-//! From the jobs that are there to those that are wanted, with the least changes.
+//! Finds the smallest set of changes from the existing jobs to the wanted ones.
 //!
-//! What is there and stays is not touched. can-gw puts a new job in front of the others, so a job
-//! that must be tried before a new one is new as well. That matters only where the order can be
-//! seen: two jobs of one source for the same kind of frames, to the same destination, in the same
-//! list of filters (`net/can/af_can.c`), that take a frame both.
+//! A job that exists and stays is not touched. can-gw puts a new job in front of the others, so a
+//! job that must be tried before a new one must be new as well. That matters only where the order
+//! has a visible effect: two jobs of one source for the same kind of frames, to the same
+//! destination, in the same list of filters (`net/can/af_can.c`), that both take a frame.
 //!
-//! can-gw cannot exchange jobs. So that no frame is sent by an old job and by the new one that
-//! replaces it, old ones go before new ones come, and a frame that arrives in between is not sent.
-//! To keep that time short, changes that no frame can see together are made one group after the
-//! other.
+//! can-gw cannot exchange jobs. So that no frame is sent both by an old job and by the new one that
+//! replaces it, old jobs are removed before new ones are added, and a frame that arrives in between
+//! is not sent. To keep that time short, changes that affect the same frames form a group, and the
+//! groups are carried out one after the other.
 
 use super::wire::{FD, Job};
 use frame::CanId;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-/// One change. Numbers are places in the list of what is wanted and of what is there.
+/// One change. Numbers are indexes into the lists of wanted and of existing jobs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
-    /// Take away what is there.
+    /// Removes an existing job.
     Delete {
-        /// What is there.
+        /// The existing job.
         there: usize,
     },
-    /// Give what is there other modifications.
+    /// Gives an existing job other modifications.
     Update {
-        /// What is wanted.
+        /// The wanted job.
         wanted: usize,
-        /// What is there.
+        /// The existing job.
         there: usize,
     },
-    /// Put in front what is wanted.
+    /// Adds a wanted job in front of the others.
     Add {
-        /// What is wanted.
+        /// The wanted job.
         wanted: usize,
     },
 }
 
-/// What to do.
+/// The changes that are needed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Plan {
-    /// What is there for each that is wanted, if it stays as it is.
+    /// For each wanted job the existing one, if it stays as it is.
     pub(super) stays: Vec<Option<usize>>,
     /// The changes, in this order.
     pub(super) changes: Vec<Change>,
 }
 
-/// `wanted` and `there` stand in the order in which they are tried; marks have only those that are
-/// there.
+/// Plans the changes. `wanted` and `there` are in the order in which they are tried; only the
+/// existing jobs have marks.
 pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
     let unmarked = |job: &Job| job.clone().unmarked();
     let mut stays = pair(wanted, there, unmarked, &mut HashSet::new());
-    // A job whose `CGW_MOD_UID` the kernel knows can have other modifications without a gap.
+    // A job whose `CGW_MOD_UID` is known to the kernel can get other modifications without a gap.
     let known = there.iter().enumerate().filter(|(_, job)| job.uid != 0);
     let known: HashSet<usize> = known.map(|(i, _)| i).collect();
     let mut used: HashSet<usize> = stays.iter().flatten().copied().collect();
@@ -91,7 +91,7 @@ pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
             changes.push(Change::Update { wanted, there });
         }
     }
-    // The one that is tried last comes first.
+    // The job that is tried last is added first.
     for (i, (stay, update)) in stays.iter().zip(&updates).enumerate().rev() {
         if stay.is_none() && update.is_none() {
             changes.push(Change::Add { wanted: i });
@@ -103,7 +103,8 @@ pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
     }
 }
 
-/// For each that is wanted one that is there and has the same key, each at most once.
+/// Pairs each wanted job with an existing one that has the same key. Each existing job is used at
+/// most once.
 fn pair(
     wanted: &[Job],
     there: &[Job],
@@ -124,8 +125,8 @@ fn pair(
         .collect()
 }
 
-/// Makes new what would be tried too late: it stands before something new, or behind something
-/// that it is to stand before.
+/// Marks jobs as new that would be tried too late: those that precede a new job, or are now behind
+/// a job that they must precede.
 fn keep_order(wanted: &[Job], stays: &mut [Option<usize>], updates: &mut [Option<usize>]) {
     let mut lanes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (i, job) in wanted.iter().enumerate() {
@@ -182,13 +183,13 @@ enum List {
     All,
     Masks,
     Inverted,
-    /// A table or a hash: one ID.
+    /// A table or a hash: filters for one ID.
     One(u32),
 }
 
 const FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG;
 
-/// ID and mask as the kernel works with them, and whether the others are meant.
+/// Returns ID and mask as the kernel uses them, and whether the filter is inverted.
 fn filter((id, mask): (u32, u32)) -> (u32, u32, bool) {
     let mut mask = mask;
     if mask & CanId::EFF_FLAG != 0 && id & CanId::EFF_FLAG == 0 {
@@ -216,7 +217,7 @@ fn list_of(raw: (u32, u32)) -> List {
     }
 }
 
-/// Can a frame pass both filters? In doubt, yes.
+/// Returns whether a frame can pass both filters; true if in doubt.
 fn meet(a: (u32, u32), b: (u32, u32)) -> bool {
     let errors = |raw: (u32, u32)| raw.1 & CanId::ERR_FLAG != 0;
     if errors(a) || errors(b) {
@@ -226,10 +227,10 @@ fn meet(a: (u32, u32), b: (u32, u32)) -> bool {
     a_inverted || b_inverted || (a ^ b) & a_mask & b_mask == 0
 }
 
-/// Puts changes that a frame can see together beside each other, in the order in which they stand.
+/// Puts changes that can affect the same frame next to each other, and keeps their order.
 fn grouped(changes: Vec<Change>, wanted: &[Job], there: &[Job]) -> Vec<Change> {
-    /// Above so many, those of one source are one group: finding groups would take longer than
-    /// what it saves.
+    /// Above this number of changes, all changes of one source are one group: finding groups would
+    /// take longer than it saves.
     const MOST: usize = 4096;
     let adds = |change: &Change| matches!(change, Change::Add { .. });
     if changes.iter().all(adds) || !changes.iter().any(adds) {
@@ -270,12 +271,12 @@ fn grouped(changes: Vec<Change>, wanted: &[Job], there: &[Job]) -> Vec<Change> {
     for (i, change) in changes.into_iter().enumerate() {
         sorted.push((groups.of(i), change));
     }
-    // Stable: within a group what goes stays before what comes.
+    // A stable sort: within a group, removals stay before additions.
     sorted.sort_by_key(|(group, _)| *group);
     sorted.into_iter().map(|(_, change)| change).collect()
 }
 
-/// Sets of numbers that are joined: each knows a smaller one of its set, or is the smallest.
+/// Disjoint sets of numbers: each number refers to a smaller one of its set, or is the smallest.
 struct Groups(Vec<usize>);
 
 impl Groups {
@@ -288,7 +289,7 @@ impl Groups {
         while let Some(&next) = self.0.get(root).filter(|next| **next != root) {
             root = next;
         }
-        // The way is shorter next time.
+        // Shortens the path for the next search.
         if let Some(place) = self.0.get_mut(i) {
             *place = root;
         }

@@ -1,4 +1,4 @@
-//! The kernel's list for people.
+//! A list of the kernel's rules, for people.
 
 use super::error::Error;
 use super::kernel::Kernel;
@@ -8,16 +8,16 @@ use route::cangw::Rule;
 /// A rule of the kernel's list.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ListedRule {
-    /// The rule; interfaces that have just gone are named by their number.
+    /// The rule; interfaces that have just disappeared are named by their number.
     pub rule: Rule,
-    /// Its mark (`CGW_MOD_UID`), if it has one; [`Instance::owns`](super::Instance::owns) says
-    /// whose it is.
+    /// Its mark (`CGW_MOD_UID`), if it has one; [`Instance::owns`](super::Instance::owns) returns
+    /// whether it belongs to an instance.
     pub mark: Option<u32>,
     /// Its counters.
     pub counters: Counters,
 }
 
-/// All rules, whoever made them, as they are tried. Needs no permission.
+/// Returns all rules, of every origin, in the order in which they are tried. Needs no permission.
 ///
 /// # Errors
 /// As [`Kernel::list`].

@@ -1,27 +1,27 @@
-//! From the kernel's 32-bit counters of rules to 64-bit counters of routes.
+//! Conversion of the kernel's 32-bit counters of rules into 64-bit counters of routes.
 
 use super::wire::{Counters, FD, Job, Listed};
 use crate::RouteCounts;
 use route::{Modification, Stop};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A rule of ours that is in the kernel.
+/// A rule of this instance that is in the kernel.
 #[derive(Debug)]
 pub(super) struct Live {
     /// Its route's name.
     route: String,
-    /// It changes lengths.
+    /// The rule changes lengths.
     lengthens: bool,
-    /// Its counters when they were added up last.
+    /// Its counters when they were last added up.
     last: Counters,
 }
 
-/// Handed on, not taken, deleted for hops, deleted for length.
+/// Frames that were handed on, not accepted, deleted for hops, and deleted for length.
 pub(super) type Total = [u64; 4];
 
 impl Live {
-    /// A rule of a route; its counters go on from where they are known, else from 0: what an
-    /// earlier process left has not been added up.
+    /// Returns a rule of a route. Its counters continue from the known state, else from 0: those
+    /// that an earlier process left have not been added up.
     pub(super) fn new(route: &str, job: &Job, known: Option<&Self>) -> Self {
         Self {
             route: route.to_owned(),
@@ -33,10 +33,10 @@ impl Live {
     }
 }
 
-/// Adds what rules counted since the last time to their routes' totals.
+/// Adds the counts of rules since the last time to the totals of their routes.
 ///
-/// A route has a rule for each destination, and a frame that is deleted is so by each of them: the
-/// first one speaks for all.
+/// A route has a rule for each destination, and a deleted frame is deleted by each of them, so only
+/// the first rule counts for deletions.
 pub(super) fn add_up(
     list: &[Listed],
     live: &mut BTreeMap<u32, Live>,
@@ -64,14 +64,15 @@ pub(super) fn add_up(
     }
 }
 
-/// What came to a counter that wraps. It cannot have counted 2^31 frames since the last look; where
-/// it seems so, it began anew, because somebody took the rule away and it was put back.
+/// Returns the increase of a counter that wraps. It cannot have counted 2^31 frames since the last
+/// reading. If it seems so, the counter started again, because another program removed the rule and
+/// it was restored.
 fn counted(now: u32, last: u32) -> u32 {
     let more = now.wrapping_sub(last);
     if more < 1 << 31 { more } else { now }
 }
 
-/// A route's total in the terms of all data paths.
+/// Returns a route's total in the form that is common to all data paths.
 pub(super) fn counts([sent, failed, hops, long]: Total) -> RouteCounts {
     RouteCounts {
         taken: None,
@@ -151,7 +152,7 @@ mod tests {
         add_up(&listed, &mut live, &mut totals);
         assert_eq!(totals["a"], [4, 2, 5, 0]);
         assert_eq!(totals["b"], [2, 1, 5, 0]);
-        // Where the first has gone with its interface, the next one speaks, from here on.
+        // If the first rule was removed with its interface, the next one counts from here on.
         let mut rest = listed[1..].to_vec();
         rest[0].counters.deleted = 6;
         add_up(&rest, &mut live, &mut totals);

@@ -1,10 +1,10 @@
-//! What can-gw of the running kernel cannot do, or does wrong.
+//! The missing features and the bugs of the running kernel's can-gw.
 
 use route::cangw::Rule;
 pub use route::cangw::Version;
 
-/// 511e64e13d8c "can: gw: fix RCU/BH usage in cgw_create_job()": before it, a job's modifications
-/// were overwritten while another CPU was carrying them out.
+/// 511e64e13d8c "can: gw: fix RCU/BH usage in cgw_create_job()": before this commit, a job's
+/// modifications were overwritten while another CPU was carrying them out.
 const UPDATE: &[Version] = &[
     Version(5, 10, 238),
     Version(5, 15, 183),
@@ -15,27 +15,27 @@ const UPDATE: &[Version] = &[
     Version(6, 15, 0),
 ];
 
-/// What depends on the kernel: its version, and the module's parameter.
+/// The properties that depend on the kernel: its version, and the module's parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Its version, if it can be told.
+    /// Its version, if it is known.
     pub version: Option<Version>,
-    /// can-gw's `max_hops`, if it can be told.
+    /// can-gw's `max_hops`, if it is known.
     pub max_hops: Option<u8>,
-    /// A rule that modifies nothing can carry a mark at no cost: can-gw takes, keeps and lists a
-    /// modification that names no part of a frame that it knows. That holds from 5.10 to 7.3.
+    /// A rule that modifies nothing can carry a mark at no cost: can-gw accepts, keeps and lists a
+    /// modification that names no part of a frame that it knows. This applies from 5.10 to 7.3.
     pub hidden_marks: bool,
 }
 
 impl Limits {
-    /// Modifications of a job can be replaced while frames pass: each frame sees the old ones or
-    /// the new ones.
+    /// Returns whether the modifications of a job can be replaced while frames pass, so that each
+    /// frame sees the old ones or the new ones.
     #[must_use]
     pub fn updates_in_place(&self) -> bool {
         self.version.is_some_and(|version| version.has(UPDATE))
     }
 
-    /// Why this kernel cannot be given a rule that can-gw has.
+    /// Returns the reason why this kernel cannot accept a rule that can-gw has.
     #[must_use]
     pub fn refusal(&self, rule: &Rule) -> Option<String> {
         let kernel = self
@@ -61,7 +61,7 @@ impl Limits {
     }
 }
 
-/// The version of the running kernel.
+/// Returns the version of the running kernel.
 #[must_use]
 pub(super) fn running() -> Option<Version> {
     let uname = rustix::system::uname();
@@ -73,15 +73,16 @@ pub(super) fn running() -> Option<Version> {
     )
 }
 
-/// Distributions write 0 for the third number in the release (`6.1.0-50-amd64`), and say
-/// elsewhere what it is: Debian in the version (`… Debian 6.1.176-1 (2026-07-02)`), Ubuntu in
-/// `/proc/version_signature` (`Ubuntu 5.15.0-91.101-generic 5.15.131`).
+/// Parses the version. Distributions write 0 for the third number in the release
+/// (`6.1.0-50-amd64`), and put the real number elsewhere: Debian into the version (`… Debian
+/// 6.1.176-1 (2026-07-02)`), Ubuntu into `/proc/version_signature` (`Ubuntu 5.15.0-91.101-generic
+/// 5.15.131`).
 fn parse(release: &str, version: &str, ubuntu: &str) -> Option<Version> {
     let base = numbers(release)?;
     let debian = version.split_once("Debian ").map(|(_, rest)| rest);
     let ubuntu = ubuntu.split_whitespace().nth(2);
     let precise = debian.or(ubuntu).and_then(numbers);
-    // What speaks of another series is not about this kernel.
+    // A number of another series does not describe this kernel.
     Some(
         precise
             .filter(|p| (p.0, p.1) == (base.0, base.1))
@@ -89,7 +90,7 @@ fn parse(release: &str, version: &str, ubuntu: &str) -> Option<Version> {
     )
 }
 
-/// `6.1.176-1` or `7.3`
+/// Parses `6.1.176-1` or `7.3`.
 fn numbers(text: &str) -> Option<Version> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let mut parts = text.get(..end.unwrap_or(text.len()))?.split('.');
@@ -147,8 +148,8 @@ mod tests {
         assert!(Version(6, 15, 0).has(UPDATE));
     }
 
-    /// CVE-2026-31570: where the index is negative, kernels without the fix read and write before
-    /// the frame, in memory of others. The three numbers of a version decide, series by series.
+    /// CVE-2026-31570: if the index is negative, kernels without the fix read and write before the
+    /// frame, in foreign memory. The three numbers of a version decide, separately for each series.
     #[test]
     fn crc8_from_the_frames_end_is_refused_up_to_the_fix() {
         let negative = [crc8(-1, 1, 2), crc8(0, -1, 2), crc8(0, 1, -1)];
@@ -173,7 +174,7 @@ mod tests {
                 assert_eq!(limits(before).refusal(&crc8(0, 1, 2)), None);
             }
         }
-        // Series that ended without it, and all that came after it.
+        // Series that ended without the fix, and all later ones.
         for version in [Version(5, 4, 999), Version(6, 5, 99), Version(6, 17, 13)] {
             assert!(refused(version, &negative[0]).is_some(), "{version}");
         }

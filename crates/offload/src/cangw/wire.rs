@@ -1,4 +1,5 @@
-//! Jobs of can-gw as they cross the netlink socket (`uapi/linux/can/gw.h`, rtnetlink of `PF_CAN`).
+//! Jobs of can-gw in the format of the netlink socket (`uapi/linux/can/gw.h`, rtnetlink of
+//! `PF_CAN`).
 
 pub use linux::netlink::Malformed;
 use linux::netlink::{Message, Request, attribute, attributes};
@@ -7,7 +8,7 @@ use route::cangw::Attribute;
 
 /// `AF_CAN`, the family of `struct rtcanmsg`.
 const AF_CAN: u8 = 29;
-/// `CGW_TYPE_CAN_CAN`, the only kind of job there is.
+/// `CGW_TYPE_CAN_CAN`, the only kind of job.
 const CAN_TO_CAN: u8 = 1;
 
 pub(super) const RTM_NEWROUTE: u16 = 24;
@@ -21,12 +22,12 @@ const RTCANMSG: usize = 4;
 pub const ECHO: u16 = 1;
 /// Frames keep their time stamp (`CGW_FLAGS_CAN_SRC_TSTAMP`).
 pub const STAMP: u16 = 2;
-/// Frames may go back to where they came in (`CGW_FLAGS_CAN_IIF_TX_OK`).
+/// Frames may go back to the interface where they came in (`CGW_FLAGS_CAN_IIF_TX_OK`).
 pub const SAME_PORT: u16 = 4;
 /// FD frames instead of classic ones (`CGW_FLAGS_CAN_FD`).
 pub const FD: u16 = 8;
 
-// Attributes, `CGW_*`, but those that say what is changed ([`Action::attributes`]).
+// Attributes, `CGW_*`, except those that specify changes ([`Action::attributes`]).
 const HANDLED: u16 = 7;
 const DROPPED: u16 = 8;
 const SRC_IF: u16 = 9;
@@ -35,7 +36,7 @@ const FILTER: u16 = 11;
 const DELETED: u16 = 12;
 const LIM_HOPS: u16 = 13;
 const MOD_UID: u16 = 14;
-/// A rule as the kernel has it: interfaces are indices, operands are raw.
+/// A rule in the kernel's form: interfaces are indices, operands are raw.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Job {
     /// Index of the interface where frames come in.
@@ -48,21 +49,21 @@ pub struct Job {
     pub hops: u8,
     /// ID and mask of the filter; both 0 for none.
     pub filter: (u32, u32),
-    /// What is changed, in the order of [`Action::attributes`], each of one kind; see
+    /// The changes, in the order of [`Action::attributes`], at most one of each kind; see
     /// [`Job::put`].
     pub changes: Vec<Attribute>,
     /// Its mark; 0 for none. The kernel keeps it only in a job that modifies something.
     pub uid: u32,
 }
 
-/// What the kernel counted of a job; 32 bits that wrap.
+/// The kernel's counters of a job; 32 bits that wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Handed to the destination.
+    /// Frames that were handed to the destination.
     pub handled: u32,
-    /// Not taken by the destination: down, or its queue was full.
+    /// Frames that the destination did not accept: it was down, or its queue was full.
     pub dropped: u32,
-    /// Too many hops, or a length that does not fit.
+    /// Frames with too many hops, or a length that does not fit.
     pub deleted: u32,
 }
 
@@ -75,27 +76,27 @@ pub struct Listed {
     pub counters: Counters,
 }
 
-/// A request for the list of all jobs.
+/// Returns a request for the list of all jobs.
 #[must_use]
 pub fn list_request() -> Request {
     Request::list(RTM_GETROUTE, vec![AF_CAN, 0, 0, 0])
 }
 
-/// A request for a new job, or, where its mark is known, for a job's new modifications.
+/// Returns a request for a new job or, if its mark is known, for a job's new modifications.
 #[must_use]
 pub fn add_request(job: &Job) -> Request {
     Request::change(RTM_NEWROUTE, 0, body(job))
 }
 
-/// A request to take a job away.
+/// Returns a request to remove a job.
 #[must_use]
 pub fn delete_request(job: &Job) -> Request {
     Request::change(RTM_DELROUTE, 0, body(job))
 }
 
-/// A request that changes nothing: to take away a job without interfaces. can-gw looks at the hops
-/// first and answers EINVAL where there are more than its `max_hops`, then at modifications, and
-/// then answers ENODEV (`cgw_parse_attr`). Without can-gw the answer is EOPNOTSUPP, without
+/// Returns a request that changes nothing: to remove a job without interfaces. can-gw checks the
+/// hops first and answers EINVAL if they exceed its `max_hops`, then it checks the modifications,
+/// and then it answers ENODEV (`cgw_parse_attr`). Without can-gw the answer is EOPNOTSUPP, without
 /// permission EPERM.
 #[must_use]
 pub fn probe_request(job: &Job) -> Request {
@@ -125,7 +126,7 @@ fn body(job: &Job) -> Vec<u8> {
         let filter = [id.to_ne_bytes(), mask.to_ne_bytes()].concat();
         attribute(&mut out, FILTER, &filter);
     }
-    // Two zeros would ask for the removal of all jobs; without interfaces the kernel refuses.
+    // Two zeros would request the removal of all jobs; without interfaces the kernel refuses.
     for (kind, index) in [(SRC_IF, job.source), (DST_IF, job.destination)] {
         if index != 0 {
             attribute(&mut out, kind, &index.to_ne_bytes());
@@ -134,8 +135,8 @@ fn body(job: &Job) -> Vec<u8> {
     out
 }
 
-/// The job in a message; `None` where it is something else: rtnetlink also lists routes of other
-/// families where can-gw is missing.
+/// Returns the job in a message; `None` if it is something else: without can-gw, rtnetlink lists
+/// routes of other families, too.
 ///
 /// # Errors
 /// If a job's attributes have sizes that can-gw never sends.
@@ -180,7 +181,7 @@ fn filter(value: &[u8]) -> Option<(u32, u32)> {
     Some((u32::from_ne_bytes(*id), number(mask)?))
 }
 
-/// Attributes of later kernels are passed over.
+/// Adds a change to the job. Attributes of later kernels are ignored.
 fn change(kind: u16, value: &[u8], job: &mut Job) -> Option<()> {
     if Action::attributes().all(|known| known != kind) {
         return Some(());

@@ -6,8 +6,8 @@ use route::{Match, PayloadPattern, RateLimit, Route, Tri};
 
 const NAMES: [&str; 4] = ["can0", "can1", "vxcan0", "later0"];
 
-/// can0 and can1 are hardware, vxcan0 is a virtual interface, later0 is not there; the ports after
-/// them are no interfaces.
+/// can0 and can1 are hardware, vxcan0 is a virtual interface, later0 does not exist; the ports
+/// after them are not interfaces.
 fn machine() -> Machine {
     let there = |name: &str, kind: &str, index| bpf::Interface {
         name: name.to_owned(),
@@ -47,7 +47,7 @@ fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
     route
 }
 
-/// can-gw cannot do it.
+/// Adds a condition that can-gw cannot check.
 fn by_payload(mut route: Route) -> Route {
     route.matching = Match {
         payload: vec![PayloadPattern {
@@ -60,7 +60,7 @@ fn by_payload(mut route: Route) -> Route {
     route
 }
 
-/// BPF cannot do it.
+/// Adds an option that BPF does not have.
 fn keeping_stamps(mut route: Route) -> Route {
     route.keep_stamp = true;
     route
@@ -102,7 +102,7 @@ fn what_would_overtake_stays_together() {
     assert_eq!(said.len(), 2);
     assert_eq!(said[0].0, DataPath::Bpf);
     assert_eq!(said[0].1, "must stay with route `neither`");
-    // To another interface it may be faster, unless the one decides for the other.
+    // To another interface it may run faster, unless one route decides for the other.
     let pair = |drop| {
         let mut neither = keeping_stamps(by_payload(route("neither", &[0], &[2])));
         if drop {
@@ -153,7 +153,8 @@ fn a_machine_without_bpf_or_can_gw_says_why() {
 
 #[test]
 fn what_is_too_much_together_does_not_all_go_to_bpf() {
-    // Many different masks: more than a frame's search may take. Whole groups go by destination.
+    // Many different masks: more than the search for one frame may use. Whole groups are moved by
+    // destination.
     let masked = |to: u16, bits: u32, at: u32| {
         let mut route = route(&format!("{bits:x} at {at} to {to}"), &[0], &[to]);
         route.matching.ids = vec![route::IdFilter {
@@ -201,7 +202,7 @@ fn any_route() -> impl Strategy<Value = Route> {
     })
 }
 
-/// The rules of the module's documentation, route by route.
+/// The rules of the module's documentation, applied to each pair of routes.
 fn must_stay(routes: &Routes, a: &Route, b: &Route) -> bool {
     let begin = |port: &&PortId| b.from.contains(port);
     let share: Vec<&PortId> = a.from.iter().filter(begin).collect();
@@ -250,7 +251,7 @@ proptest! {
                 }
             }
         }
-        // Every place can do what it got.
+        // Every data path can run the routes that it got.
         let (by_bpf, _) = part(&routes, &placed, DataPath::Bpf);
         prop_assert!(lacks != 1 || by_bpf.routes.is_empty());
         prop_assert_eq!(bpf::survey(&by_bpf, &interfaces(), &machine.interfaces), vec![]);
@@ -262,7 +263,7 @@ proptest! {
         if !by_can_gw.routes.is_empty() {
             prop_assert!(route::cangw::rules(&by_can_gw, &interfaces()).is_ok());
         }
-        // All of them together are all routes.
+        // Together they are all routes.
         let mut all: Vec<u32> = [DataPath::Bpf, DataPath::CanGw, DataPath::Process]
             .into_iter()
             .flat_map(|place| part(&routes, &placed, place).1)
@@ -273,8 +274,8 @@ proptest! {
     }
 }
 
-/// This process sends no error frames, and a controller would make other frames of them. BPF does
-/// not send into every interface that may come.
+/// This process sends no error frames, and a controller would make other frames of them. BPF cannot
+/// send into every interface that may appear.
 #[test]
 fn what_means_something_else_there_runs_elsewhere() {
     let mut errors = route("errors", &[0], &[1]);

@@ -1,5 +1,6 @@
-//! Pairs of vxcan interfaces: what is sent into the outer one comes into the inner one, where the
-//! table is, and what the table sends into an inner one comes out of its outer one.
+//! Pairs of vxcan interfaces: frames that are sent into the outer one come in at the inner one,
+//! where the table is attached, and frames that the table sends into an inner one come out of its
+//! outer one.
 #![allow(dead_code, unsafe_code, unreachable_pub, clippy::unwrap_used)]
 
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind};
@@ -8,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Runs a command line; what it says where it fails.
+/// Runs a command line; returns its error output if it fails.
 pub fn run(line: &str) -> Result<(), String> {
     let mut words = line.split(' ');
     let output = Command::new(words.next().unwrap())
@@ -22,14 +23,14 @@ pub fn run(line: &str) -> Result<(), String> {
     Err(format!("`{line}` failed ({})", said.trim()))
 }
 
-/// Pairs `p0`/`q0`, `p1`/`q1`, …; gone when this is dropped.
+/// Pairs `p0`/`q0`, `p1`/`q1`, …; they are removed when this is dropped.
 pub struct Pairs(pub usize, MutexGuard<'static, ()>);
 
 /// Their names are the same for all tests.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 impl Pairs {
-    /// Makes them, or says why this machine cannot.
+    /// Creates them, or returns the reason why this machine cannot.
     pub fn new(count: usize) -> Result<Self, String> {
         if socket().is_err() {
             return Err("this kernel has no AF_CAN, or no leave to use it".to_owned());
@@ -77,7 +78,7 @@ fn socket() -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just opened, and nobody else has it.
+    // SAFETY: the descriptor was just opened, and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -151,13 +152,13 @@ impl Raw {
         Ok(())
     }
 
-    /// The next frame, as text that two equal frames share; `None` where none comes, within two
-    /// seconds or at once.
+    /// Returns the next frame, as text that is the same for equal frames; `None` if none comes,
+    /// within two seconds or immediately.
     pub fn receive(&self, wait: bool) -> Option<String> {
         self.bytes(wait).map(|bytes| text_of(&bytes))
     }
 
-    /// The ID and the data of a frame that has come already.
+    /// Returns the ID and the data of a frame that has already come.
     pub fn take(&self) -> Option<(u32, Vec<u8>)> {
         let bytes = self.bytes(false)?;
         let id = u32::from_ne_bytes(bytes[..4].try_into().unwrap());
@@ -180,13 +181,13 @@ impl Raw {
     }
 }
 
-/// From the environment.
+/// Returns a number from the environment.
 pub fn number(name: &str, otherwise: u32) -> u32 {
     let set = std::env::var(name).ok().and_then(|n| n.parse().ok());
     set.unwrap_or(otherwise)
 }
 
-/// As Linux has it.
+/// Returns the frame's bytes in the form of Linux.
 pub fn bytes_of(frame: FrameRef<'_>) -> Vec<u8> {
     let size = if frame.kind() == Kind::Fd { 72 } else { 16 };
     let mut bytes = vec![0; size];
@@ -198,7 +199,7 @@ pub fn bytes_of(frame: FrameRef<'_>) -> Vec<u8> {
     bytes
 }
 
-/// What matters of a frame.
+/// Returns the relevant parts of a frame.
 pub fn text_of(bytes: &[u8]) -> String {
     let id = u32::from_ne_bytes(bytes[..4].try_into().unwrap());
     let fd = bytes.len() == 72;

@@ -1,4 +1,4 @@
-//! What needs BPF and no CAN.
+//! Tests that need BPF and no CAN.
 
 use crate::common::{names, route, routes};
 use cangate_offload::bpf::{Error, Instance, Offload, Options};
@@ -22,7 +22,7 @@ fn interfaces_that_are_not_there_are_waited_for() {
     bpf!();
     let instance = Instance::new("waits");
     let wanted = routes(vec![route("a", 1, 0, 1), route("b", 2, 1, 2)]);
-    // There are more ports than routes use, and loopback is none of CAN.
+    // There are more ports than routes use, and loopback is not a CAN interface.
     let ports = names(&["cgt_none0", "lo", "cgt_none2", "cgt_none3"]);
     let (mut offload, outcome) =
         Offload::start(&instance, &wanted, &ports, Options::default()).unwrap();
@@ -72,7 +72,7 @@ fn one_instance_is_one_process() {
     start().unwrap();
 }
 
-/// The verifier stops where a signal waits for its thread. Four signals stop at most four of the
+/// The verifier stops if a signal is pending for its thread. Four signals stop at most four of the
 /// five attempts.
 #[test]
 #[allow(unsafe_code)]
@@ -102,7 +102,8 @@ fn a_signal_while_the_program_is_looked_through_harms_nothing() {
     }
 }
 
-/// How long a reload takes, of tables that need ever more of the program. Printed, not judged.
+/// The duration of a reload, with tables that need more and more of the program. It is printed, not
+/// checked.
 #[test]
 #[ignore = "a measurement"]
 fn how_long_a_reload_takes() {

@@ -1,4 +1,4 @@
-//! What comes, stays and goes at interfaces' entrances.
+//! Objects that appear, stay and disappear at the ingress of interfaces.
 
 use crate::bpf_common::run;
 use crate::common::{names, route, routes};
@@ -10,7 +10,7 @@ use route::Routes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
 
-/// Our own program.
+/// Cangate's own program.
 static OBJECT: &[u8] =
     aya::include_bytes_aligned!(concat!(env!("CARGO_MANIFEST_DIR"), "/bpf/gateway.bpf.o"));
 
@@ -22,7 +22,7 @@ fn start(name: &str, ports: &[Option<String>], options: &Options) -> (Offload, O
     Offload::start(&Instance::new(name), &table(), ports, options.clone()).unwrap()
 }
 
-/// Is one of our programs at the entrance?
+/// Returns whether one of cangate's programs is attached.
 fn runs(interface: &str) -> bool {
     let there = entrance(interface);
     let ours = there
@@ -32,7 +32,7 @@ fn runs(interface: &str) -> bool {
     ours.count() == 1
 }
 
-/// Waits for news of interfaces and takes it.
+/// Waits for a change of interfaces and handles it.
 fn wait(offload: &mut Offload) -> Outcome {
     let fds = &mut [PollFd::from_borrowed_fd(offload.as_fd(), PollFlags::IN)];
     let time = Timespec {
@@ -43,7 +43,7 @@ fn wait(offload: &mut Offload) -> Outcome {
     offload.links_changed().unwrap().unwrap()
 }
 
-/// Takes news until there are so many entrances.
+/// Handles changes until the table is attached to this number of interfaces.
 fn wait_for(offload: &mut Offload, entrances: usize) -> Outcome {
     loop {
         let outcome = wait(offload);
@@ -78,7 +78,7 @@ fn an_entrance_that_no_route_needs_any_more_is_given_up() {
         assert_eq!(outcome.entrances, 1);
         assert!(!runs("p0") && !runs("p1") && runs("p2"));
         assert_eq!(programs("p0"), [""; 0]);
-        // What cannot be expressed changes nothing.
+        // Routes that cannot be expressed change nothing.
         let mut bad = route("bad", 0x10, 0, 1);
         bad.keep_stamp = true;
         let error = offload.reload(&routes(vec![bad]), &world.ports());
@@ -94,7 +94,7 @@ fn an_entrance_that_no_route_needs_any_more_is_given_up() {
 #[test]
 fn others_are_left_alone_and_run_on() {
     let world = world!(World::new(2));
-    // The same program, as somebody else's.
+    // The same program, attached by another process.
     let mut ebpf = aya::EbpfLoader::new().btf(None).load(OBJECT).unwrap();
     let program: &mut SchedClassifier = ebpf.program_mut("cangate").unwrap().try_into().unwrap();
     program.load().unwrap();
@@ -126,7 +126,7 @@ fn others_are_left_alone_and_run_on() {
         drop(offload);
         assert_eq!([entrance("p0"), entrance("p1")], before, "{options:?}");
     }
-    // In our very place.
+    // With cangate's own priority and handle.
     let ours = TcAttachOptions::Netlink(NlOptions {
         priority: 3238,
         handle: TcHandle::new(0, 1),
@@ -135,7 +135,7 @@ fn others_are_left_alone_and_run_on() {
     run("tc qdisc add dev p1 clsact").unwrap();
     run("tc filter del dev p0 ingress pref 7").unwrap();
     let program: &mut SchedClassifier = ebpf.program_mut("cangate").unwrap().try_into().unwrap();
-    // That its name is another one shows that it is not ours.
+    // Its different name shows that it is not cangate's.
     if let Ok(id) = program.attach_with_options("p1", TcAttachType::Ingress, ours) {
         drop(program.take_link(id).unwrap());
     }
@@ -188,7 +188,7 @@ fn interfaces_come_and_go() {
         run("ip link set p1 up").unwrap();
         assert!(runs("p1"));
 
-        // Renamed it is another one. Before Linux 6.2 it must be down for that.
+        // After renaming it is a different interface. Before Linux 6.2 it must be down for that.
         run("ip link set p1 down").unwrap();
         run("ip link set p1 name other").unwrap();
         wait_for(&mut offload, 1);
@@ -213,7 +213,8 @@ fn interfaces_come_and_go() {
         run("ip link set p1 up").unwrap();
         wait_for(&mut offload, 2);
         assert!(runs("p1"));
-        // So fast that nobody sees it: it can have the same index, and a filter is gone.
+        // So fast that no process notices it: the interface can have the same index, and a filter
+        // is gone.
         run("ip link set p1 netns cgt").unwrap();
         run(&back).unwrap();
         wait(&mut offload);
@@ -253,7 +254,7 @@ fn what_is_left_in_place_is_found_again() {
         offload.persist().unwrap();
         assert!(runs("p0") && runs("p1"));
 
-        // It is nobody else's.
+        // No other instance may use it.
         let another = Instance::new("not stays");
         let error = Offload::start(&another, &table(), &world.ports(), options.clone());
         assert_eq!(
@@ -267,7 +268,7 @@ fn what_is_left_in_place_is_found_again() {
         assert!(outcome.adopted);
         assert!(runs("p0") && runs("p1"));
         assert_eq!(offload.counts().unwrap().routes.len(), 2);
-        // Again, and then with other routes: what they do not need goes.
+        // Again, and then with other routes: what they do not need is removed.
         offload.persist().unwrap();
         let other = routes(vec![route("a", 0x10, 2, 1)]);
         let instance = Instance::new("stays");

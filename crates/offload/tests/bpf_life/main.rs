@@ -1,8 +1,8 @@
-//! The life of a table in BPF: it comes, changes, meets other people's programs and crashes, and
-//! goes.
+//! The life of a table in BPF: it is attached, changes, meets programs of other software, crashes,
+//! and is removed.
 //!
-//! Most of it needs a kernel with AF_CAN, vxcan, the programs `ip` and `tc`, and leave to use
-//! them. Without them each test says why it is skipped.
+//! Most tests need a kernel with AF_CAN, vxcan, the programs `ip` and `tc`, and the permission to
+//! use them. Without them each test prints why it is skipped.
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
 #[path = "../bpf_common/mod.rs"]

@@ -1,4 +1,4 @@
-//! Kernels and processes that may not do everything.
+//! Kernels and processes with restricted permissions.
 
 use crate::bpf_common::{Raw, frame, run};
 use crate::common::{child, gateway, kill, names, route, routes, said_by};
@@ -9,7 +9,7 @@ use frame::Kind;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use std::os::unix::process::CommandExt as _;
 
-/// What a child does that has less than others.
+/// The actions of a child with fewer permissions.
 pub(crate) fn play(role: &str) {
     let (instance, ports) = (Instance::new(INSTANCE), names(&["p0", "p1"]));
     let start = || Offload::start(&instance, &table(0), &ports, options(role));
@@ -63,7 +63,7 @@ const ENOUGH: CapabilitySet = CapabilitySet::BPF
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::NET_ADMIN);
 
-/// Gives up all other capabilities.
+/// Drops all other capabilities.
 fn keep(set: CapabilitySet) {
     let sets = CapabilitySets {
         effective: set,
@@ -98,7 +98,7 @@ fn a_kernel_without_bpf_says_so() {
     }
 }
 
-/// `CAP_SYS_ADMIN` is not among what it has.
+/// `CAP_SYS_ADMIN` is not among its capabilities.
 #[test]
 fn three_capabilities_are_enough() {
     let world = world!(World::new(2));
@@ -111,7 +111,7 @@ fn three_capabilities_are_enough() {
     }
 }
 
-/// Only `CAP_SYS_ADMIN` may read what programs of former processes were.
+/// Only `CAP_SYS_ADMIN` may read the programs of former processes.
 #[test]
 fn what_a_crash_left_goes_also_without_all_capabilities() {
     let world = world!(World::new(2));
@@ -120,7 +120,7 @@ fn what_a_crash_left_goes_also_without_all_capabilities() {
         let left = !programs("p0").is_empty();
         let said = said_by(&mut child(&role.replace("gateway", "heir")));
         println!("{role}: left {left}: {said}");
-        // What it could not take away, root can.
+        // Root can remove the rest.
         let options = options(&role);
         let instance = Instance::new(INSTANCE);
         let start = Offload::start(&instance, &table(0), &world.ports(), options);
@@ -134,8 +134,8 @@ fn what_a_crash_left_goes_also_without_all_capabilities() {
     }
 }
 
-/// Killed after clsact is there and before its filter is. Nothing says who made this clsact, so it
-/// stays, empty; the rest is found.
+/// The process is killed after clsact is added and before its filter is. The creator of this clsact
+/// is unknown, so it stays, empty; the rest is found.
 #[test]
 fn a_crash_between_clsact_and_its_filter_leaves_nothing_that_harms() {
     let world = world!(World::new(2));

@@ -27,7 +27,7 @@ pub(crate) fn table(number: u32) -> route::Routes {
     ])
 }
 
-/// No test by itself: what a child does.
+/// Not a test: the actions of a child.
 #[test]
 fn the_part_of_the_child() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -86,7 +86,7 @@ fn what_a_crash_leaves_is_found() {
         };
         pass(3);
         kill(running);
-        // A tcx link goes with its process, a filter stays and goes on routing.
+        // A tcx link is removed with its process, a filter stays and continues to route.
         let filter = entrance("p0").iter().any(|what| what.starts_with("filter"));
         let tcx = entrance("p0").iter().any(|what| what.starts_with("tcx"));
         println!("{role}: after the crash {:?}", entrance("p0"));
@@ -97,7 +97,7 @@ fn what_a_crash_leaves_is_found() {
         if filter {
             pass(3);
         }
-        // The same instance goes on, with fewer routes.
+        // The same instance continues, with fewer routes.
         let one = routes(vec![route("a", 0x10, 0, 1)]);
         let (mut offload, outcome) =
             Offload::start(&instance, &one, &world.ports(), options(&role)).unwrap();
@@ -111,7 +111,7 @@ fn what_a_crash_leaves_is_found() {
         drop(offload);
         assert_eq!([entrance("p0"), entrance("p1")], [[""; 0]; 2]);
 
-        // Another instance cleans it away.
+        // Another instance removes it.
         kill(gateway(&role));
         let another = Instance::new("another");
         let (mut offload, outcome) =
@@ -127,7 +127,7 @@ fn what_a_crash_leaves_is_found() {
     }
 }
 
-/// However far it came with its changes.
+/// Regardless of how many of its changes were done.
 #[test]
 fn a_crash_amid_a_reload_leaves_nothing_that_is_not_found() {
     let world = world!(World::new(2));
@@ -146,7 +146,7 @@ fn a_crash_amid_a_reload_leaves_nothing_that_is_not_found() {
     }
 }
 
-/// Makes the kernel's helper again what it was.
+/// Restores the kernel's helper.
 struct Helper(String);
 
 impl Drop for Helper {

@@ -16,7 +16,7 @@ fn numbered(number: u64) -> FrameBuf {
 }
 
 /// A table by its number: two routes take each frame, and give it this table's ID. With `more`,
-/// frames come from another interface, too, in every other table.
+/// frames come in at another interface, too, in every other table.
 fn table(number: u32, more: bool) -> Routes {
     let id = 0x200 + number % 2;
     let mut list: Vec<_> = ["one", "two"]
@@ -46,7 +46,7 @@ fn no_frame_meets_two_tables_or_none() {
         let met = flood.reload(number("RELOADS", 3), false);
         assert_eq!(met.lost, [0; 0], "no frame is lost in between");
         assert!(met.tables.iter().all(|frames| *frames > 0));
-        // What retired tables counted, and the current one.
+        // The counts of retired tables and of the current one.
         let counts = flood.offload.counts().unwrap();
         assert_eq!(counts.ports[0].seen, met.sent);
         for counts in &counts.routes[..2] {
@@ -55,7 +55,7 @@ fn no_frame_meets_two_tables_or_none() {
     }
 }
 
-/// Where clsact comes, the kernel stops what the interface sends for a moment.
+/// When clsact is added, the kernel stops the interface's transmissions for a moment.
 #[test]
 fn no_frame_meets_two_tables_where_entrances_change() {
     let world = world!(World::can(3));
@@ -75,7 +75,7 @@ struct Flood<'a> {
     receivers: [Raw; 2],
 }
 
-/// What frames met.
+/// The fate of the frames.
 #[derive(Default)]
 struct Met {
     sent: u64,
@@ -85,7 +85,7 @@ struct Met {
 }
 
 impl Met {
-    /// Looks at all frames before this one, and forgets them.
+    /// Checks all frames before this one, and discards them.
     fn judge(&mut self, seen: &mut [BTreeMap<u64, Vec<u32>>; 2], before: u64) {
         for number in self.sent..before {
             let copies = [0, 1].map(|at: usize| seen[at].remove(&number).unwrap_or_default());
@@ -114,7 +114,7 @@ impl<'a> Flood<'a> {
         }
     }
 
-    /// Takes one table after the other while frames pass. Fails where a frame came twice, or by
+    /// Applies one table after the other while frames pass. Fails if a frame came twice, or from
     /// both tables.
     fn reload(&mut self, reloads: u32, more: bool) -> Met {
         let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -147,11 +147,11 @@ impl<'a> Flood<'a> {
                 sender.send(numbered(number).view()).unwrap();
                 number += 1;
                 sent.store(number, Ordering::Relaxed);
-                // The kernel's receive queues are not endless.
+                // The kernel's receive queues are limited.
                 if number.is_multiple_of(16) {
                     wait(receivers, &mut seen, number);
-                    // A guest's memory neither: millions of frames pass. What comes this late is
-                    // seen as a frame that came twice.
+                    // A guest's memory is limited, too, and millions of frames pass. A frame that
+                    // comes this late appears as one that came twice.
                     met.judge(&mut seen, number.saturating_sub(4096));
                 }
             }
@@ -172,7 +172,7 @@ impl<'a> Flood<'a> {
     }
 }
 
-/// Takes what comes until all that was sent is there, or seems to be lost.
+/// Receives frames until all that were sent have arrived, or seem to be lost.
 fn wait(receivers: &[Raw; 2], seen: &mut [BTreeMap<u64, Vec<u32>>; 2], sent: u64) {
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(200) {
@@ -192,9 +192,9 @@ fn take(receivers: &[Raw; 2], seen: &mut [BTreeMap<u64, Vec<u32>>; 2]) {
     }
 }
 
-/// A raw socket takes a frame for one that it has had by where its buffer lies and by a number
-/// that lies in the headroom (`raw_rcv` of net/can/raw.c), and where an XDP program makes room, the
-/// kernel gives the frame another headroom without writing into it.
+/// A raw socket recognizes a frame that it has already received by the address of its buffer and by
+/// a number in the headroom (`raw_rcv` of net/can/raw.c). If an XDP program makes room, the kernel
+/// gives the frame another headroom without initializing it.
 #[test]
 fn local_programs_miss_no_frame() {
     const FRAMES: u64 = 3_000;
@@ -266,7 +266,7 @@ fn counters_of_routes_go_on_also_when_they_come_back() {
         };
         pass(&[1, 2, 2]);
         assert_eq!(sent(&mut offload), [1, 2]);
-        // Four times: former tables are added up.
+        // Four times: the counts of former tables are added up.
         for round in 1..5 {
             offload.reload(&one, &world.ports()).unwrap();
             pass(&[1, 2]);
@@ -277,7 +277,7 @@ fn counters_of_routes_go_on_also_when_they_come_back() {
         }
         let seen = offload.counts().unwrap().ports[0];
         assert_eq!((seen.seen, seen.unrouted), (19, 4));
-        // And across processes, left in place; frames are routed in between.
+        // And across processes, with the table left in place; frames are routed in between.
         offload.persist().unwrap();
         pass(&[1]);
         let (mut offload, outcome) =
@@ -407,7 +407,7 @@ fn processors_count_and_limit_together() {
     std::thread::sleep(Duration::from_millis(100));
     let counts = offload.counts().unwrap();
     println!("{processors} processors: {counts:?}");
-    // What a receive queue of the kernel had no room for never came in.
+    // Frames for which a receive queue of the kernel had no room never came in.
     let (a, b) = (counts.ports[0].seen, counts.ports[1].seen);
     assert!(a + b <= 4 * EACH && a + b > EACH);
     let taken: u64 = counts.routes.iter().map(|route| route.taken.unwrap()).sum();
@@ -420,7 +420,7 @@ fn processors_count_and_limit_together() {
     assert_eq!(two.taken, Some(two.sent + two.stopped[1]));
 }
 
-/// What an interface can carry is asked at every frame, or the table is made anew.
+/// The MTU of an interface is checked at every frame, or the table is made again.
 #[test]
 fn a_classic_interface_becomes_one_of_fd_and_back() {
     use crate::bpf_common::run;
@@ -458,7 +458,7 @@ fn a_classic_interface_becomes_one_of_fd_and_back() {
     }
 }
 
-/// It would show nobody what BPF puts into it.
+/// A vcan would not show the frames that BPF sends into it to any receiver.
 #[test]
 fn a_plain_vcan_is_refused_as_a_destination_and_taken_as_a_source() {
     use crate::bpf_common::run;

@@ -1,5 +1,5 @@
-//! Network and mount namespaces of a test's own, with pairs of interfaces in them: what is sent
-//! into `q0` comes into `p0`, where the table is.
+//! Network and mount namespaces of a single test, with pairs of interfaces in them: frames that are
+//! sent into `q0` come in at `p0`, where the table is attached.
 #![allow(unsafe_code)]
 
 use crate::bpf_common::run;
@@ -9,23 +9,24 @@ use rustix::mount::{MountPropagationFlags, mount_change};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Of this thread and its children.
+/// The namespaces of this thread and its children.
 pub struct World {
-    /// There is CAN; else the interfaces are of another kind, and only come and go.
+    /// The kernel has CAN; otherwise the interfaces are of another kind, and only appear and
+    /// disappear.
     pub can: bool,
     count: usize,
     _alone: MutexGuard<'static, ()>,
 }
 
-/// A process that another test is about to start has all of this one's sockets for a moment, and
-/// with them what they hold.
+/// A process that another test is about to start has all sockets of this one for a moment, and thus
+/// holds the same names.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 pub fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Can BPF be had here? Where the kernel does not load modules by itself, this does.
+/// Checks whether BPF is available. Loads modules if the kernel does not load them automatically.
 pub fn bpf() -> Result<(), String> {
     for module in ["vxcan", "sch_ingress", "cls_bpf"] {
         let _ = run(&format!("modprobe {module}"));
@@ -35,7 +36,8 @@ pub fn bpf() -> Result<(), String> {
 }
 
 impl World {
-    /// Pairs of CAN interfaces, or what else there is; or why not.
+    /// Creates pairs of CAN interfaces, or of another kind if there is no CAN; or returns the
+    /// reason why it cannot.
     pub fn new(count: usize) -> Result<Self, String> {
         bpf()?;
         let alone = alone();
@@ -64,7 +66,7 @@ impl World {
         Ok(world)
     }
 
-    /// The same, and frames can pass.
+    /// The same, and requires that frames can pass.
     pub fn can(count: usize) -> Result<Self, String> {
         let world = Self::new(count)?;
         if world.can {
@@ -92,7 +94,7 @@ impl World {
         (0..self.count).map(|n| Some(format!("p{n}"))).collect()
     }
 
-    /// What hangs at entrances: tcx where the kernel has it, and clsact.
+    /// The ways of attaching: tcx where the kernel has it, and clsact.
     pub fn ways(&self) -> Vec<Options> {
         if has_tcx() {
             vec![self.way(false), self.clsact()]
@@ -101,7 +103,7 @@ impl World {
         }
     }
 
-    /// Filters of clsact, also where there is tcx.
+    /// Filters of clsact, even where there is tcx.
     pub fn clsact(&self) -> Options {
         self.way(true)
     }
@@ -150,12 +152,12 @@ pub fn without_bpf() {
     assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Since Linux 6.6.
+/// Returns whether the kernel has tcx, which is so since Linux 6.6.
 pub fn has_tcx() -> bool {
     SchedClassifier::query_tcx("lo", TcAttachType::Ingress).is_ok()
 }
 
-/// What a program says.
+/// Returns the output of a program.
 pub fn said(line: &str) -> String {
     let mut words = line.split(' ');
     let output = Command::new(words.next().unwrap())
@@ -165,11 +167,11 @@ pub fn said(line: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// All that can hang at an interface's entrance, in words; empty where nothing does.
+/// Returns everything that is attached to an interface's ingress, in words; empty if nothing is.
 pub fn entrance(interface: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in said(&format!("tc filter show dev {interface} ingress")).lines() {
-        // A priority has a line of its own.
+        // A priority also has a line of its own.
         if line.contains("handle") {
             let words: Vec<&str> = line.split_whitespace().collect();
             let after = |word: &str| {
@@ -194,14 +196,14 @@ pub fn entrance(interface: &str) -> Vec<String> {
     found
 }
 
-/// The same without clsact, which stays where it was needed as long as the process.
+/// The same without clsact, which stays as long as the process where it was needed.
 pub fn programs(interface: &str) -> Vec<String> {
     let mut there = entrance(interface);
     there.retain(|what| what != "clsact");
     there
 }
 
-/// A world, or the end of the test.
+/// Returns the world, or ends the test.
 macro_rules! world {
     ($make:expr) => {
         match $make {

@@ -1,4 +1,4 @@
-//! What comes, changes and goes: rules, interfaces, other people's rules.
+//! Objects that appear, change and disappear: rules, interfaces, rules of other programs.
 
 use crate::{alone, interfaces, listed, names, pass, route, routes, set_id, sh};
 use cangate_offload::cangw::{Error, Instance, Kernel as CanGw, Offload};
@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Waits for news of interfaces and takes it.
+/// Waits for a change of interfaces and handles it.
 fn wait(offload: &mut Offload) -> cangate_offload::cangw::Outcome {
     let fds = &mut [PollFd::from_borrowed_fd(offload.as_fd(), PollFlags::IN)];
     let time = Timespec {
@@ -34,7 +34,7 @@ fn rules_that_stay_keep_their_counters() {
     );
     let before = listed();
 
-    // b gets another modification, c goes, d comes, and the order is another one.
+    // b gets another modification, c is removed, d is added, and the order changes.
     let mut b = route("b", 0x11);
     b.actions.push(set_id(0x55));
     let second = routes(vec![route("d", 0x13), b, route("a", 0x10)]);
@@ -63,7 +63,7 @@ fn rules_that_stay_keep_their_counters() {
     let sent: Vec<u64> = offload.counts().unwrap().iter().map(|c| c.sent).collect();
     assert_eq!(sent, [1, 4, 2], "d is new, b and a go on");
 
-    // c comes back as another rule: what it counted before was told before.
+    // c comes back as another rule: its earlier counts have already been reported.
     let outcome = offload.reload(&first, &names).unwrap();
     assert_eq!(outcome.unchanged, 1);
     let sent: Vec<u64> = offload.counts().unwrap().iter().map(|c| c.sent).collect();
@@ -125,7 +125,7 @@ fn rules_come_back_with_their_interface() {
         list.iter().find(|l| l.job.destination == index).cloned()
     };
     let kept = of_b(&listed()).unwrap();
-    // What a rule counted goes with it, so it is looked at before.
+    // The counts of a rule are lost with it, so they are read before.
     offload.counts().unwrap();
 
     sh("ip", &format!("link del {c}"));
@@ -142,8 +142,8 @@ fn rules_come_back_with_their_interface() {
     assert_eq!(listed().len(), 2);
     assert_eq!(of_b(&listed()), Some(kept), "the other one was not touched");
 
-    // Renamed, it is another interface; named again, it is the one that is wanted. Before Linux
-    // 6.2 an interface must be down for that.
+    // After renaming it is another interface; renamed back, it is the one that is wanted. Before
+    // Linux 6.2 an interface must be down for that.
     sh("ip", &format!("link set {c} down"));
     sh("ip", &format!("link set {c} name cgt_other"));
     let mut removed = 0;
@@ -160,7 +160,7 @@ fn rules_come_back_with_their_interface() {
     let sent: Vec<u64> = offload.counts().unwrap().iter().map(|c| c.sent).collect();
     assert_eq!(sent, [2, 2], "one before it went, one after it came back");
 
-    // One that is down takes nothing, and that is counted.
+    // An interface that is down accepts nothing, and that is counted.
     sh("ip", &format!("link set {c} down"));
     pass(&mut kernel, &[0x20], 1);
     let counts = offload.counts().unwrap();
@@ -181,11 +181,11 @@ fn what_others_took_away_comes_back_and_theirs_stays() {
     for rule in &theirs {
         kernel.add(rule).unwrap();
     }
-    // The counters of theirs matter, too.
+    // The counters of the foreign rules must be kept, too.
     pass(&mut kernel, &[0x30], 1);
     let before = listed();
     let instance = Instance::new("others");
-    // Just what one of theirs is, but for the mark.
+    // The same as one of the foreign rules, except for the mark.
     let wanted = routes(vec![route("same", 0x30), route("x", 0x33)]);
     let (mut offload, outcome) = Offload::start(&instance, &wanted, &names).unwrap();
     assert_eq!((outcome.added, outcome.unchanged), (2, 0));
@@ -247,7 +247,7 @@ fn a_refused_reload_changes_nothing() {
     assert!(matches!(error, Error::MaxHops { .. }), "{error}");
     assert!(error.to_string().contains("modprobe can-gw max_hops="));
     assert_eq!(listed(), before);
-    // Loopback is there, but no CAN interface: like one that is not there.
+    // Loopback exists, but is not a CAN interface: it counts as missing.
     let lo = [names[0].clone(), Some("lo".to_owned())];
     let outcome = offload.reload(&good, &lo).unwrap();
     assert_eq!(outcome.missing.iter().collect::<Vec<_>>(), ["lo"]);
@@ -274,7 +274,7 @@ fn interfaces_come_and_go_while_tables_are_exchanged() {
     let (mut met, mut number) = ((0, 0), 0);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // Each step falls into a reload, and the next one begins after it.
+            // Each step happens during a reload, and the next one begins after it.
             let wait = || {
                 let begun = reloads.load(Ordering::Relaxed);
                 while reloads.load(Ordering::Relaxed) < begun + 2 {
@@ -303,7 +303,7 @@ fn interfaces_come_and_go_while_tables_are_exchanged() {
     assert!(met.0 >= 6 && met.1 >= 6, "there and not there: {met:?}");
 }
 
-/// A long list comes in several parts.
+/// The kernel returns a long list in several parts.
 #[test]
 fn many_rules_are_listed_and_taken_away() {
     let _alone = alone();

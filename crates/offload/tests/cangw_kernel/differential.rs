@@ -1,4 +1,4 @@
-//! Random rules, random frames: the kernel and the table.
+//! Random rules, random frames: the kernel is compared with the table.
 
 use crate::compare;
 use crate::frames::{self, Owned};
@@ -23,10 +23,10 @@ struct Done {
     updated: usize,
 }
 
-/// Routes as somebody would write them, without those that this kernel cannot have.
+/// Routes as a user would write them, without those that this kernel cannot have.
 fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &Limits, done: &mut Done) -> Imported {
     let mut text = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
-    // A rule that nothing is wrong with, so that there is one; the last to be tried.
+    // A rule without mistakes, so that there is at least one; it is tried last.
     let [a, b, _] = &kernel.interfaces;
     text.push_str(&format!("cangw -A -s {a} -d {b} -e -f 7A5:C00007FF\n"));
     for rule in drawn {
@@ -48,14 +48,14 @@ fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &Limits, done: &mut Done) ->
     let mut refusals = refusals.into_iter();
     let keeps = |_: &route::Route| refusals.next().is_some_and(|why| why.is_none());
     imported.routes.routes.retain(keeps);
-    // Into a vcan, which these interfaces are, a rule echoes whatever the route says.
+    // These interfaces are vcans, into which a rule echoes regardless of the route's setting.
     for route in &mut imported.routes.routes {
         route.echo = true;
     }
     imported
 }
 
-/// A rule that does to frames what another one does.
+/// Returns a rule that makes the changes of another one.
 fn with_changes_of(rule: &str, other: &str) -> String {
     let split = |text: &str| -> (Vec<String>, Vec<String>) {
         let words: Vec<&str> = text.split(' ').collect();
@@ -76,7 +76,7 @@ fn with_changes_of(rule: &str, other: &str) -> String {
     [split(rule).0, split(other).1].concat().join(" ")
 }
 
-/// What can-gw lists, in its own order, without marks: by our own reading of netlink.
+/// Returns can-gw's list, in its own order, without marks: as parsed from netlink by this crate.
 fn read_by_netlink() -> Vec<(String, Counters)> {
     let mut cangw = CanGw::open().unwrap();
     let links = cangw.links().unwrap();
@@ -91,7 +91,7 @@ fn read_by_netlink() -> Vec<(String, Counters)> {
     .collect()
 }
 
-/// The same, by what cangw prints.
+/// The same, as printed by cangw.
 fn read_by_cangw(kernel: &Kernel) -> Vec<(String, Counters)> {
     let listing = kernel.list();
     let hops = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
@@ -125,11 +125,12 @@ fn compare(
         .collect();
     let version = CanGw::open().unwrap().limits().version;
     if version < Some(Version(5, 11, 0)) {
-        // No driver of theirs knows of a raw DLC above 8.
+        // Their drivers do not support a raw DLC above 8.
         sent.retain(|frame| frame.view().header().len8_dlc() == 0);
     }
     let before = offload.counts().map_err(|e| e.to_string())?;
-    // Between the kernel's lists of filters, and between destinations, the order is its own.
+    // Between the kernel's lists of filters, and between destinations, the kernel has its own
+    // order.
     let ordered = !shape.chain && !drawn.iter().any(|rule| rule.filtered);
     let copies = compare::pass(kernel, &mut model, &sent, ordered)?;
     let after = offload.counts().map_err(|e| e.to_string())?;
@@ -160,12 +161,12 @@ fn compare(
     Ok(())
 }
 
-/// Every rule that is wanted is listed, and no other.
+/// Checks that every wanted rule is listed, and no other.
 fn complete(routes: &Routes, imported: &Imported) -> Result<(), String> {
     let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
     let rules = route::cangw::rules(routes, &names).map_err(|e| format!("{e:?}"))?;
     let open = |rule: &mut Rule| {
-        // can-gw forgets a filter that lets everything through.
+        // can-gw drops a filter that lets everything through.
         let all = route::IdSet::Masked { id: 0, mask: 0 };
         rule.filter = rule.filter.filter(|f| f.set != all || f.inverted);
     };
@@ -173,7 +174,8 @@ fn complete(routes: &Routes, imported: &Imported) -> Result<(), String> {
         .into_iter()
         .map(|(_, mut rule)| {
             open(&mut rule);
-            // See `cangw::desired`: whatever the number of the frame's first interface is.
+            // See `cangw::desired`: the flag is set regardless of the index of the frame's first
+            // interface.
             rule.same_port |= rule.source != rule.destination;
             rule.to_string()
         })
@@ -238,7 +240,7 @@ fn the_kernel_does_what_the_table_says() {
             let imported = wanted(&drawn, &kernel, &limits, &mut done);
             let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
             let outcome = match &mut offload {
-                // Now and then the gateway ends and begins anew.
+                // From time to time the gateway ends and starts again.
                 Some(running) if step > 0 || !rng.one_in(4) => {
                     running.reload(&imported.routes, &names)
                 }

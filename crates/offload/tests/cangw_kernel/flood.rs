@@ -106,13 +106,13 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
     if updates {
         assert_eq!(counts[1].sent, (all + 1) / 3);
     }
-    // Those between the last look at a counter and the removal are missing.
+    // Frames between the last reading of a counter and the removal are missing.
     let through = (all / 3) - lost[2];
     assert!(counts[2].sent <= through, "{} {through}", counts[2].sent);
 }
 
-/// How long no rule is there when one is replaced: at most as long as the call takes that removes
-/// it and adds the new one. Printed, not judged; it means something in virtual time.
+/// The time without a rule during a replacement: at most the duration of the call that removes the
+/// old rule and adds the new one. It is printed, not checked; it is meaningful in virtual time.
 #[test]
 #[ignore = "a measurement"]
 fn how_long_a_replacement_takes() {
@@ -123,7 +123,7 @@ fn how_long_a_replacement_takes() {
     for rules in [1, 100, 1000] {
         let all = (0..rules).map(|id| route(&format!("r{id}"), id)).collect();
         let (offload, _) = Offload::start(&Instance::new("gap"), &routes(all), &names).unwrap();
-        // The one that is tried last stands at the end of the kernel's list.
+        // The rule that is tried last is at the end of the kernel's list.
         let old = cangw.list().unwrap().pop().unwrap().job;
         let mut times = Vec::new();
         for number in 0..200_u32 {
@@ -152,7 +152,8 @@ fn how_long_a_replacement_takes() {
     }
 }
 
-/// What a rule's mark costs each frame. Printed, not judged; it means something in virtual time.
+/// The cost of a rule's mark for each frame. It is printed, not checked; it is meaningful in
+/// virtual time.
 #[test]
 #[ignore = "a measurement"]
 fn what_a_mark_costs() {

@@ -1,17 +1,17 @@
-//! Rules that `offload` puts into can-gw of a real kernel: what they do to frames, against the
-//! routing table; what the kernel lists, against `cangw -L`; and that they come, change and go as
-//! promised.
+//! Rules that `offload` puts into can-gw of a real kernel: their effect on frames is compared with
+//! the routing table, the kernel's list with `cangw -L`; and the tests check that rules are added,
+//! changed and removed as documented.
 //!
-//! Needs a kernel with AF_CAN, vcan and can-gw, the programs `cangw`, `cansend` and `ip`, and
-//! leave to use them. Without them each test says why it is skipped. It refuses to run where there
-//! are rules already.
+//! Needs a kernel with AF_CAN, vcan and can-gw, the programs `cangw`, `cansend` and `ip`, and the
+//! permission to use them. Without them each test prints why it is skipped. The tests refuse to run
+//! where rules exist already.
 //!
 //! `CANGATE_CANGW_SEED`, `CANGATE_CANGW_SETS` and `CANGATE_CANGW_FRAMES` change the seed, the
 //! number of rule sets and the frames for each; `CANGATE_CANGW_RELOADS` the reloads under flood.
 #![allow(clippy::unwrap_used)]
 
-// What draws rules and frames, and knows what can-gw's chains of rules do, is the same as where
-// the importer is held against the kernel.
+// The generator of rules and frames, and the model of can-gw's chains of rules, are shared with the
+// tests that compare the importer with the kernel.
 #[path = "../../../gateway/tests/cangw_kernel/compare.rs"]
 mod compare;
 #[allow(dead_code)]
@@ -44,7 +44,7 @@ use kernel::{Kernel, alone, from_env};
 use route::Route;
 use std::process::Command;
 
-/// Three virtual interfaces, or the end of the test.
+/// Returns three virtual interfaces, or ends the test.
 macro_rules! interfaces {
     () => {
         match crate::kernel::Kernel::new() {
@@ -58,7 +58,7 @@ macro_rules! interfaces {
 }
 use interfaces;
 
-/// Runs a program; what it says.
+/// Runs a program and returns its output.
 fn sh(program: &str, arguments: &str) -> String {
     let mut command = Command::new(program);
     let output = command.args(arguments.split_whitespace()).output().unwrap();
@@ -67,13 +67,13 @@ fn sh(program: &str, arguments: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The interfaces as [`cangate_offload::cangw::Offload`] takes them.
+/// Returns the interfaces in the form for [`cangate_offload::cangw::Offload`].
 fn names(kernel: &Kernel) -> Vec<Option<String>> {
     common::names(&kernel.interfaces)
 }
 
 /// A route for classic frames of one ID, from the first interface to the second, with echo: a vcan
-/// shows nothing else.
+/// shows only echoes.
 fn route(name: &str, id: u32) -> Route {
     let mut route = common::route(name, id, 0, 1);
     route.matching.kinds.fd = false;
@@ -81,12 +81,12 @@ fn route(name: &str, id: u32) -> Route {
     route
 }
 
-/// All rules, whoever made them.
+/// Returns all rules, of every origin.
 fn listed() -> Vec<Listed> {
     CanGw::open().unwrap().list().unwrap()
 }
 
-/// Sends classic frames and says which IDs came out on the second interface.
+/// Sends classic frames and returns the IDs that came out on the second interface.
 fn pass(kernel: &mut Kernel, ids: &[u32], expected: usize) -> Vec<u32> {
     use frame::{CanId, FrameRef, Header, Kind};
     for id in ids {

@@ -10,13 +10,13 @@ use std::process::Command;
 
 const INSTANCE: &str = "processes";
 
-/// Tables of which each has other rules.
+/// Returns tables, each of which has different rules.
 fn many(number: u32) -> route::Routes {
     let id = |i: u32| (i * 7 + number * 13) % 97;
     routes((0..40).map(|i| route(&format!("r{i}"), id(i))).collect())
 }
 
-/// No test by itself: what a child does.
+/// Not a test: the actions of a child.
 #[test]
 fn the_part_of_the_child() {
     let instance = Instance::new(INSTANCE);
@@ -91,7 +91,7 @@ fn what_a_crash_leaves_is_taken_over() {
     assert_eq!(listed(), []);
 }
 
-/// However far it came with its changes.
+/// Regardless of how many of its changes were done.
 #[test]
 fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
     let _alone = alone();
@@ -122,8 +122,8 @@ fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
     assert!(removed > 0, "no crash left anything");
 }
 
-/// What the kernel says of the module's parameter is not true here, so that it refuses a rule of
-/// which nothing was known before.
+/// The reported parameter of the module is false here, so that the kernel refuses a rule that
+/// passed all checks.
 fn refused_amid(interfaces: &[Option<String>]) {
     let parameter = "/sys/module/can_gw/parameters/max_hops";
     let exe = std::env::current_exe().unwrap();
@@ -151,7 +151,7 @@ fn refused_amid(interfaces: &[Option<String>]) {
     ]);
     let instance = Instance::new(INSTANCE);
     let (mut offload, _) = Offload::start(&instance, &good, interfaces).unwrap();
-    // No frame sees in which order these stand: each has an ID of its own.
+    // No frame is affected by the order of these rules: each has an ID of its own.
     let filters = || -> BTreeSet<u32> { listed().iter().map(|l| l.job.filter.0).collect() };
     let (before, there) = (listed(), filters());
     let error = offload.reload(&bad, interfaces).unwrap_err();
@@ -167,7 +167,7 @@ fn refused_amid(interfaces: &[Option<String>]) {
     assert!(listed().contains(a), "this one was never touched");
     assert_eq!(offload.reconcile().unwrap().unchanged, 3);
     drop(offload);
-    // And where there was nothing before.
+    // The same if nothing was there before.
     let error = Offload::start(&instance, &bad, interfaces).err().unwrap();
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");
     assert_eq!(listed(), []);
@@ -230,7 +230,7 @@ fn without_permission_it_says_so() {
     kernel.flush();
 }
 
-/// Makes can-gw and the kernel's helper again what they were.
+/// Restores can-gw and the kernel's helper.
 struct Module(u8, String);
 
 impl Drop for Module {
@@ -266,7 +266,7 @@ fn a_missing_module_is_loaded_or_named() {
     let error = Offload::start(&instance, &wanted, &names).err().unwrap();
     assert!(matches!(error, Error::NoModule), "{error}");
 
-    // Guests do not have it where the kernel looks for it.
+    // Guests do not have it where the kernel searches for it.
     let path = std::env::var("PATH").unwrap();
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join("modprobe"));
     let modprobe = programs.find(|program| program.exists()).unwrap();
@@ -275,7 +275,7 @@ fn a_missing_module_is_loaded_or_named() {
     assert_eq!(outcome.added, 1, "the kernel loads it");
     drop(offload);
 
-    // Where the module allows more hops, the routes say how many there may be.
+    // If the module allows more hops, the rules specify the number of hops.
     sh("modprobe", "-r can-gw");
     sh("modprobe", "can-gw max_hops=3");
     cangw.ready().unwrap();

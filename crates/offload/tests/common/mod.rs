@@ -1,4 +1,4 @@
-//! What tests of can-gw and of BPF share: routes, and processes that crash.
+//! Common parts of the tests of can-gw and of BPF: routes, and processes that crash.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use route::{IdFilter, IdSet, PortId, Route, Routes};
@@ -33,13 +33,13 @@ pub fn routes(routes: Vec<Route>) -> Routes {
     }
 }
 
-/// Interfaces as `Offload` takes them.
+/// Returns interfaces in the form for `Offload`.
 pub fn names(names: &[impl AsRef<str>]) -> Vec<Option<String>> {
     let names = names.iter();
     names.map(|name| Some(name.as_ref().to_owned())).collect()
 }
 
-/// Writes another ID.
+/// Returns an action that sets another ID.
 pub fn set_id(id: u32) -> route::Action {
     route::Action::Modify(route::Modify {
         op: route::ModifyOp::Set,
@@ -50,11 +50,11 @@ pub fn set_id(id: u32) -> route::Action {
     })
 }
 
-/// What the child of a test is to do.
+/// The variable with the role of a test's child.
 pub const ROLE: &str = "CANGATE_TEST_ROLE";
 
-/// This program again, as the child of a test, in the same namespaces. It runs one test, the one
-/// that plays the roles.
+/// Returns a command for this program, as the child of a test, in the same namespaces. It runs one
+/// test, the one that plays the roles.
 pub fn child(role: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     let test = "processes::the_part_of_the_child";
@@ -64,7 +64,7 @@ pub fn child(role: &str) -> Command {
     command
 }
 
-/// Starts a gateway in a child and waits until it says that it runs.
+/// Starts a gateway in a child and waits until it reports that it runs.
 pub fn gateway(role: &str) -> Child {
     let mut child = child(role).stdout(Stdio::piped()).spawn().unwrap();
     let out = BufReader::new(child.stdout.take().unwrap());
@@ -73,13 +73,13 @@ pub fn gateway(role: &str) -> Child {
     child
 }
 
-/// What the kernel does at a process's end.
+/// Ends a process as the kernel would.
 pub fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-/// What a child says that has nothing to wait for, after a good end.
+/// Returns the output of a child that needs not be waited for, after its successful end.
 pub fn said_by(child: &mut Command) -> String {
     let output = child.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned()

@@ -1,4 +1,4 @@
-//! From routes to a script of cangw lines.
+//! Conversion of routes to a script of cangw lines.
 
 use super::{Rule, filter, import::is_counters};
 use crate::check::Impossible;
@@ -12,11 +12,11 @@ use core::fmt::{self, Write as _};
 /// A route that can-gw cannot express, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inexpressible {
-    /// The route, or `None` where the routes as a whole are meant.
+    /// The route, or `None` if the reason concerns the routes as a whole.
     pub route: Option<RouteId>,
-    /// The route's name; empty where all are meant.
+    /// The route's name; empty if the reason concerns all routes.
     pub name: String,
-    /// What can-gw has no rule for.
+    /// The feature for which can-gw has no rule.
     pub why: String,
 }
 
@@ -32,8 +32,9 @@ impl fmt::Display for Inexpressible {
 
 impl core::error::Error for Inexpressible {}
 
-/// A shell script of cangw lines that does exactly what the routes do: the [`rules`], the one that
-/// is tried first on the last line. Each line ends with its route's name as a comment.
+/// Returns a shell script of cangw lines that does exactly what the routes do. It contains the
+/// [`rules`], with the rule that is tried first on the last line. Each line ends with its route's
+/// name as a comment.
 ///
 /// # Errors
 /// As [`rules`].
@@ -57,9 +58,9 @@ pub fn export(
     Ok(script)
 }
 
-/// The rules that do exactly what the routes do, in the order in which they are to be tried, each
-/// with its route. `interfaces` are the Linux interfaces of the ports, by [`PortId`]; `None` for a
-/// port that is none.
+/// Returns the rules that do exactly what the routes do, in the order in which can-gw must try
+/// them, each with its route. `interfaces` are the Linux interfaces of the ports, by [`PortId`];
+/// `None` for a port that is not a Linux interface.
 ///
 /// A route with several ports, or with classic and FD frames, becomes several rules.
 ///
@@ -90,11 +91,11 @@ pub fn rules(
     }
 }
 
-/// The rules of one of the routes, for those who put each route where it runs best. That other
-/// routes stand before or behind it is theirs to see to.
+/// Returns the rules of one of the routes, for callers that run each route where it runs best. The
+/// caller is responsible for the order relative to the other routes.
 ///
 /// # Errors
-/// Why can-gw cannot express it, or cannot express any of these routes (their
+/// The reason why can-gw cannot express it, or cannot express any of these routes (their
 /// [`mode`](Routes::mode)).
 pub fn rules_of(
     routes: &Routes,
@@ -114,7 +115,7 @@ pub fn rules_of(
     })
 }
 
-/// Why can-gw can have none of the routes.
+/// Returns the reason why can-gw can have none of the routes.
 fn whole(routes: &Routes) -> Option<Inexpressible> {
     (routes.mode == Mode::First).then(|| Inexpressible {
         route: None,
@@ -125,7 +126,7 @@ fn whole(routes: &Routes) -> Option<Inexpressible> {
     })
 }
 
-/// The rules that a route needs, in the order in which they are to be tried.
+/// Returns the rules that a route needs, in the order in which can-gw must try them.
 fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<Rule>, String> {
     if route.drop {
         return Err("it drops frames, and a rule only forwards".into());
@@ -167,7 +168,7 @@ fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<Rule>, String>
         rule.hops = route.hop_limit;
         for from in &route.from {
             for to in &route.to {
-                // Without -i such a rule never sends.
+                // Without -i such a rule never sends a frame.
                 if from == to && !route.allow_same_port {
                     continue;
                 }
@@ -191,7 +192,7 @@ fn interface(id: PortId, interfaces: &[Option<String>]) -> Result<&str, String> 
     }
 }
 
-/// The actions as parts of a rule.
+/// Returns the actions as parts of a rule.
 fn changes(actions: &[Action], fd: bool) -> Result<Rule, String> {
     let mut rule = Rule {
         fd,
@@ -236,10 +237,10 @@ fn check_sums(rule: &Rule) -> Result<(), String> {
     Ok(())
 }
 
-/// One cangw line, as `cangw -L` would print it.
+/// Returns one cangw line, as `cangw -L` would print it.
 pub(super) fn line(rule: &Rule, name: &str) -> String {
     let mut text = format!("cangw -A {rule}");
-    // Read again, such a name would pass for the counters of `cangw -L`.
+    // When the script is read again, such a name would be mistaken for the counters of `cangw -L`.
     if !is_counters(name) {
         text.push_str(" # ");
         text.push_str(name);
@@ -278,7 +279,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// An interface's name, in quotes where the shell would see more than a name in it.
+/// Returns an interface's name, in quotes if it contains characters that the shell would interpret.
 fn quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.@+,".contains(c);
     if name.chars().all(plain) {
@@ -294,7 +295,7 @@ fn filter_text(filter: &IdFilter) -> String {
             let sign = if filter.inverted { '~' } else { ':' };
             format!(" -f {id:03X}{sign}{mask:X}")
         }
-        // `filter::of` gives masks only.
+        // `filter::of` returns only masks.
         IdSet::Range { .. } => String::new(),
     }
 }

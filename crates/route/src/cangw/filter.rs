@@ -1,11 +1,11 @@
-//! From a route's ID filters to can-gw's one filter.
+//! Conversion of a route's ID filters into can-gw's single filter.
 
 use crate::{IdFilter, IdSet, Match, Tri};
 use alloc::string::String;
 use frame::CanId;
 
-/// The filter that takes exactly the IDs, remote frames and error frames of a route; nothing for
-/// every frame but error frames.
+/// Returns the filter that matches exactly the IDs, remote frames and error frames of a route;
+/// `None` if the route takes every frame except error frames.
 pub(super) fn of(matching: &Match) -> Result<Option<IdFilter>, String> {
     let filter = match matching.ids.as_slice() {
         [] => None,
@@ -55,10 +55,10 @@ fn raw(id: u32, mask: u32, inverted: bool) -> IdFilter {
     }
 }
 
-/// ID, mask and inversion.
+/// Returns ID, mask and inversion.
 fn masked(filter: &IdFilter) -> Result<(u32, u32, bool), String> {
     match filter.set {
-        // Bit 29 of an ID inverts (`CAN_INV_FILTER`); the mask does not look at it here.
+        // Bit 29 of an ID inverts (`CAN_INV_FILTER`); the mask does not cover it here.
         IdSet::Masked { id, mask } => Ok((id & !CanId::ERR_FLAG, mask, filter.inverted)),
         IdSet::Range { .. } if filter.inverted => Err(
             "it takes all other IDs of one frame format, and can-gw's inverted filter takes \

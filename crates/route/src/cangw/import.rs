@@ -1,4 +1,4 @@
-//! From cangw's lines to routes.
+//! Conversion of cangw's lines to routes.
 
 use super::{
     Rule,
@@ -22,13 +22,13 @@ use alloc::{
 use core::ops::Range;
 use frame::CanId;
 
-/// The largest text that is read, in bytes.
+/// Maximum size of the text, in bytes.
 const LARGEST: usize = 64 << 20;
 
-/// The most interfaces; `gateway.toml` can have as many ports.
+/// Maximum number of interfaces; `gateway.toml` can have the same number of ports.
 const MOST_INTERFACES: usize = 1024;
 
-/// What came out of cangw's lines.
+/// The result of an import.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Imported {
     /// The ports' names, by [`PortId`].
@@ -37,24 +37,25 @@ pub struct Imported {
     pub interfaces: Vec<String>,
     /// The rules as routes.
     pub routes: Routes,
-    /// The same as a `gateway.toml`.
+    /// The same routes as a `gateway.toml`.
     pub toml: String,
-    /// What was left out or understood in a way that may surprise: warnings.
+    /// Warnings about lines that were left out or interpreted in a way that may surprise.
     pub notes: Vec<Diagnostic>,
 }
 
-/// A rule, and what the line says beside it.
+/// A rule, and the comment on its line.
 struct Line {
     rule: Rule,
     comment: String,
     span: Range<usize>,
 }
 
-/// Reads what `cangw -L` prints, or a shell script with cangw lines; other commands in it are
-/// passed over and noted. A comment behind a line becomes the route's name.
+/// Reads the output of `cangw -L`, or a shell script with cangw lines; other commands in it are
+/// skipped and noted. A comment after a line becomes the route's name.
 ///
 /// # Errors
-/// Every line that cannot be understood or that cangw itself would refuse, with notes among them.
+/// Every line that cannot be interpreted or that cangw itself would refuse, with the notes among
+/// them.
 pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
     if source.text.len() > LARGEST {
         let message = format!(
@@ -97,7 +98,7 @@ pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
 struct Gathered {
     lines: Vec<Line>,
     max_hops: Option<u8>,
-    /// A line that cangw did not print itself.
+    /// At least one line was not printed by cangw itself.
     scripted: bool,
 }
 
@@ -146,7 +147,8 @@ impl Gathered {
         }
     }
 
-    /// A command that is not cangw: `modprobe can-gw max_hops=N` counts, anything else is noted.
+    /// Handles a command that is not cangw: `modprobe can-gw max_hops=N` is evaluated, any other
+    /// command is noted.
     fn other(&mut self, command: &ShellCommand, found: &mut Diagnostics) {
         const SHELL: [&str; 12] = [
             "if", "then", "else", "elif", "fi", "do", "done", "{", "}", "exit", "set", ":",
@@ -174,8 +176,9 @@ impl Gathered {
         }
     }
 
-    /// can-gw refuses a rule with more hops than its module has (`cgw_parse_attr`). Where the text
-    /// does not say how many those are, the rules do.
+    /// Checks the hops: can-gw refuses a rule with more hops than its module has
+    /// (`cgw_parse_attr`). If the text does not specify the module's number, [`Self::hops`] derives
+    /// it from the rules.
     fn check_hops(&self, found: &mut Diagnostics) {
         let Some(most) = self.max_hops else {
             return;
@@ -189,20 +192,22 @@ impl Gathered {
         }
     }
 
-    /// The module's parameter, or what the rules need where the text does not name it.
+    /// Returns the module's parameter or, if the text does not specify it, the number that the
+    /// rules need.
     fn hops(&self) -> u8 {
         let rules = self.lines.iter().filter_map(|line| line.rule.hops);
         self.max_hops.unwrap_or(1).max(rules.max().unwrap_or(1))
     }
 
-    /// With more than one hop, what a rule sends with `-e` comes in again where it went out, and
-    /// can-gw's rules there take it. A port does not receive what it sends itself.
+    /// Notes chains of rules. With more than one hop, a frame that a rule sends with `-e` comes in
+    /// again at the interface where it went out, and can-gw's rules there take it. A port of a
+    /// gateway does not receive the frames that it sends itself.
     fn note_chains(&self, found: &mut Diagnostics) {
         if self.hops() == 1 {
             return;
         }
-        // For each source where its rules lead, and whether they may lead back: without -i a frame
-        // never goes back to where it came in first.
+        // For each source, the destinations of its rules, and whether frames may go back: without
+        // -i a frame never goes back to the interface where it came in first.
         let mut onward: BTreeMap<_, (BTreeSet<&str>, bool)> = BTreeMap::new();
         for Line { rule, .. } in &self.lines {
             let (to, back) = onward.entry((&rule.source, rule.fd)).or_default();
@@ -225,7 +230,7 @@ impl Gathered {
         }
     }
 
-    /// More than a `gateway.toml` can hold?
+    /// Checks that a `gateway.toml` can hold this number of rules and interfaces.
     fn check_size(&self, found: &mut Diagnostics) {
         let rules = self.lines.iter().map(|line| &line.rule);
         let interfaces: BTreeSet<&str> = rules
@@ -276,8 +281,8 @@ impl Gathered {
     }
 }
 
-/// `5 handled 0 dropped 0 deleted`, as `cangw -L` ends its lines; older versions leave out the
-/// last one.
+/// Returns whether a comment is `5 handled 0 dropped 0 deleted`, as `cangw -L` ends its lines;
+/// older versions leave out the last number.
 pub(super) fn is_counters(comment: &str) -> bool {
     let mut words = comment.split_whitespace();
     for name in ["handled", "dropped"] {
@@ -318,7 +323,7 @@ fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
     }
 }
 
-/// A port's name as a TOML key.
+/// Returns a port's name as a TOML key.
 fn key(name: &str) -> String {
     if name.contains('.') {
         toml_string(name)
@@ -327,7 +332,7 @@ fn key(name: &str) -> String {
     }
 }
 
-/// The whole `gateway.toml`.
+/// Returns the whole `gateway.toml`.
 fn file(routes: &Routes, ports: &[String], interfaces: &[String]) -> String {
     let mut text = String::from("# Imported from can-gw rules.\n[gateway]\n");
     text.push_str(&format!("max_hops = {}\n", routes.max_hops));

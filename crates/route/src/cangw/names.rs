@@ -1,13 +1,13 @@
-//! Names of ports and routes that are imported.
+//! Names of imported ports and routes.
 
 use crate::PortId;
 use crate::config::LONGEST_NAME;
 use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
 
-/// The interfaces in the order in which they appear, each a port.
+/// The interfaces in the order in which they appear; each becomes a port.
 #[derive(Default)]
 pub(super) struct Interfaces {
-    /// By [`PortId`].
+    /// The names, by [`PortId`].
     pub(super) names: Vec<String>,
     numbers: BTreeMap<String, PortId>,
 }
@@ -17,7 +17,7 @@ impl Interfaces {
         if let Some(id) = self.numbers.get(name) {
             return *id;
         }
-        // At most MOST_INTERFACES, as `import` has checked.
+        // At most MOST_INTERFACES, which `import` has checked.
         let id = PortId(self.names.len() as u16);
         self.names.push(name.to_owned());
         self.numbers.insert(name.to_owned(), id);
@@ -25,7 +25,7 @@ impl Interfaces {
     }
 }
 
-/// A port is named as its interface, as far as a port can be.
+/// Returns the names of the ports: each is its interface's name, as far as a port's name allows.
 pub(super) fn port_names(interfaces: &[String]) -> Vec<String> {
     let mut taken = Names::default();
     interfaces
@@ -56,7 +56,7 @@ pub(super) fn route_name(comment: &str, index: usize, taken: &mut Names) -> Stri
     }
 }
 
-/// As much of a text as fits into so many bytes.
+/// Returns the longest prefix of a text that fits into `most` bytes.
 fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len()))
         .rev()
@@ -64,7 +64,7 @@ fn cut(text: &str, most: usize) -> &str {
     text.get(..end.unwrap_or(0)).unwrap_or_default()
 }
 
-/// Names that are taken, and for each the number that made the last one unique.
+/// Names that are taken, and for each of them the number that made the last one unique.
 #[derive(Default)]
 pub(super) struct Names(BTreeMap<String, usize>);
 

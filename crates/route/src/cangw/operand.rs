@@ -1,4 +1,4 @@
-//! The arguments of cangw's options that are not about changes.
+//! The arguments of cangw's options that do not concern changes.
 
 use crate::text::scan::{Read, whole};
 use crate::{IdFilter, IdSet};
@@ -7,10 +7,11 @@ use frame::CanId;
 
 const FILTER: &str = "write -f ID:MASK, or -f ID~MASK for the others, in hex: 123:C00007FF";
 
-/// `-f`. The second value says that an inversion was asked for which the kernel ignores.
+/// Parses `-f`. The second value is true if the user asked for an inversion that the kernel
+/// ignores.
 ///
-/// cangw inverts by setting bit 29 of the ID (`CAN_INV_FILTER`), so that bit inverts in either
-/// form; beside a mask for error frames the kernel does not look at it.
+/// cangw inverts by setting bit 29 of the ID (`CAN_INV_FILTER`), so that this bit inverts in either
+/// form. If the mask is for error frames, the kernel ignores the bit.
 pub(super) fn filter(text: &str) -> Read<(IdFilter, bool)> {
     let tilde = text.contains('~') && !text.contains(':');
     let [id, mask] = whole(text).split(if tilde { '~' } else { ':' }, FILTER)?;
@@ -29,7 +30,7 @@ pub(super) fn filter(text: &str) -> Read<(IdFilter, bool)> {
     Ok((filter, tilde && errors))
 }
 
-/// `-l`; the kernel takes 1 to its `max_hops`, which is at most 6.
+/// Parses `-l`; the kernel accepts 1 to its `max_hops`, which is at most 6.
 pub(super) fn hops(text: &str) -> Read<u8> {
     match text.parse::<u8>() {
         Ok(n @ 1..=6) => Ok(n),
@@ -40,12 +41,12 @@ pub(super) fn hops(text: &str) -> Read<u8> {
     }
 }
 
-/// `-u`
+/// Parses `-u`.
 pub(super) fn uid(text: &str) -> Read<u32> {
     whole(text).hex(u32::MAX, "write the identifier in hex")
 }
 
-/// `-s` and `-d`
+/// Parses `-s` and `-d`.
 pub(super) fn interface(text: &str) -> Read<()> {
     let bad = |c: char| matches!(c, '/' | ':') || c.is_whitespace() || c.is_control();
     if matches!(text, "" | "." | "..") || text.len() > 15 || text.contains(bad) {
@@ -54,7 +55,7 @@ pub(super) fn interface(text: &str) -> Read<()> {
         return whole(text).wrong(what, hint);
     }
     if text.starts_with('-') {
-        // getopt takes it all the same, and cangw then finds no interface of that name.
+        // getopt accepts it nevertheless, and cangw then finds no interface of that name.
         let hint = "write the interface's name behind -s and -d";
         return whole(text).wrong(format!("`{text}` is an option, no interface"), hint);
     }

@@ -1,4 +1,4 @@
-//! cangw's command line, as getopt takes it apart.
+//! cangw's command line, as getopt splits it.
 
 use super::{
     Rule, operand,
@@ -11,7 +11,7 @@ use ::config::{Diagnostic, Diagnostics};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::ops::Range;
 
-/// What a cangw command does.
+/// The operation of a cangw command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verb {
     Add,
@@ -22,24 +22,24 @@ pub(super) enum Verb {
 
 /// cangw's options without an argument.
 const PLAIN: &str = "ADFLXtei?";
-/// Those with one that are not about changes.
+/// Options with an argument that do not concern changes.
 const OF_RULE: &str = "sdulf";
 
 fn has_argument(letter: char) -> bool {
     OF_RULE.contains(letter) || Action::has_option(letter)
 }
 
-/// What has been read of a command, before its options are judged together.
+/// The parts of a command that were read, before its options are checked together.
 #[derive(Default)]
 struct CommandLine<'w> {
     rule: Rule,
     verb: Option<Verb>,
-    /// Options that say what is changed, as they stand there.
+    /// Options that specify changes, in the order of the command.
     changes: Vec<Given<'w>>,
 }
 
-/// Reads the words after `cangw`. `listed` says that cangw itself printed the line. What is
-/// wrong is added to `found`; the rule is of use only for [`Verb::Add`] and [`Verb::Delete`].
+/// Parses the words after `cangw`. `listed` is true if cangw itself printed the line. Mistakes are
+/// added to `found`. The rule is meaningful only for [`Verb::Add`] and [`Verb::Delete`].
 pub(super) fn parse(
     command: &[ShellWord],
     listed: bool,
@@ -86,7 +86,8 @@ pub(super) fn parse(
     (found.errors() == before).then_some((verb, line.rule))
 }
 
-/// Is `-X` among the options? Needed first: it says how other options are to be read.
+/// Returns whether `-X` is among the options. This is needed first, because other options depend on
+/// it.
 fn is_fd(words: &[ShellWord]) -> bool {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -113,7 +114,7 @@ fn stray(word: &ShellWord, found: &mut Diagnostics) {
     found.push(Diagnostic::error(word.span.clone(), message));
 }
 
-/// One word of options: `-Aei`, `-s can0`, `-scan0`.
+/// Parses one word of options: `-Aei`, `-s can0`, `-scan0`.
 fn cluster<'w>(
     letters: &'w str,
     word: &'w ShellWord,
@@ -176,11 +177,11 @@ fn plain(letter: char, line: &mut CommandLine<'_>) {
             return;
         }
     };
-    // As cangw has it, the first one counts.
+    // The first one counts, as in cangw.
     line.verb.get_or_insert(verb);
 }
 
-/// An option that is not about changes.
+/// Parses an option that does not concern changes.
 fn of_rule(given: &Given<'_>, rule: &mut Rule, found: &mut Diagnostics) -> Result<(), Wrong> {
     let text = given.text;
     let warning = |message: &str| Diagnostic::warning(given.at.clone(), message);
@@ -218,7 +219,7 @@ fn of_rule(given: &Given<'_>, rule: &mut Rule, found: &mut Diagnostics) -> Resul
     Ok(())
 }
 
-/// What the options mean together.
+/// Completes the rule: checks the options that depend on one another.
 fn finish(
     rule: &mut Rule,
     changes: Vec<(Action, Range<usize>)>,
@@ -254,8 +255,8 @@ fn finish(
     }
 }
 
-/// The words from `cangw` on, where the command runs cangw: by its path or not, behind `sudo`,
-/// `exec` and the like, and inside the shell's `if` and loops.
+/// Returns the words from `cangw` on, if the command runs cangw: with or without its path, after
+/// `sudo`, `exec` and the like, and inside the shell's `if` and loops.
 pub(super) fn cangw(command: &ShellCommand) -> Option<&[ShellWord]> {
     const BEFORE: [&str; 15] = [
         "sudo", "doas", "exec", "env", "nice", "time", "command", "if", "then", "else", "elif",

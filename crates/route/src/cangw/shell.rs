@@ -1,24 +1,26 @@
-//! As much of the shell as scripts of cangw lines need: words, quotes, comments, continuation.
+//! The part of the shell's syntax that scripts of cangw lines need: words, quotes, comments,
+//! continuation.
 
 use alloc::{string::String, vec::Vec};
 use core::{mem, ops::Range};
 
-/// A word after quotes are taken away.
+/// A word after its quotes were removed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct ShellWord {
     pub(super) text: String,
     pub(super) span: Range<usize>,
-    /// Where the shell would put something in: `$VAR`, `$(…)`, backquotes.
+    /// Position of an expansion by the shell: `$VAR`, `$(…)`, backquotes.
     pub(super) expands: Option<usize>,
 }
 
 impl ShellWord {
-    /// Where its first byte stands, if it has no quotes; then the others follow.
+    /// Returns the position of its first byte, if it has no quotes; then the other bytes follow
+    /// directly.
     pub(super) fn start(&self) -> Option<usize> {
         (self.span.len() == self.text.len()).then_some(self.span.start)
     }
 
-    /// The place of a part of the word. Exact where the word has no quotes.
+    /// Returns the position of a part of the word. Exact if the word has no quotes.
     pub(super) fn part(&self, part: Range<usize>) -> Range<usize> {
         match self.start() {
             Some(start) => start + part.start..start + part.end,
@@ -27,19 +29,19 @@ impl ShellWord {
     }
 }
 
-/// A command with its words, at least one.
+/// A command with its words; it has at least one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct ShellCommand {
     pub(super) words: Vec<ShellWord>,
-    /// What follows a `#` on its last line, without blanks around it.
+    /// The text after a `#` on its last line, without surrounding blanks.
     pub(super) comment: String,
 }
 
-/// A quote that is never closed.
+/// Error: a quote that is never closed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Unclosed(pub(super) usize);
 
-/// All commands of a script.
+/// Returns all commands of a script.
 pub(super) fn commands(text: &str) -> Result<Vec<ShellCommand>, Unclosed> {
     let mut reader = Reader {
         chars: text.char_indices().peekable(),
@@ -59,7 +61,7 @@ struct Reader<'t> {
     commands: Vec<ShellCommand>,
     words: Vec<ShellWord>,
     word: Option<ShellWord>,
-    /// The next word is where a redirection leads.
+    /// The next word is the target of a redirection.
     skip: bool,
 }
 
@@ -68,7 +70,7 @@ impl Reader<'_> {
         while let Some((at, c)) = self.chars.next() {
             match c {
                 '\\' => match self.chars.next() {
-                    // The line goes on.
+                    // The line continues.
                     Some((_, '\n')) | None => {}
                     Some((_, '\r')) if self.chars.next_if(|(_, c)| *c == '\n').is_some() => {}
                     Some((_, c)) => self.push(at, c),

@@ -1,4 +1,4 @@
-//! What cangw prints is read exactly, and routes come back from a script unchanged.
+//! The output of cangw is parsed exactly, and routes come back from a script unchanged.
 
 use super::*;
 use crate::{
@@ -236,7 +236,7 @@ fn error_frames() {
         read(&line).routes.routes.remove(0)
     };
     assert_eq!(route("000:20000080").matching.err, Tri::Yes);
-    // The inversion bit stands in the ID, whatever separates it from the mask.
+    // The inversion bit is in the ID, regardless of the separator before the mask.
     assert!(route("20000123:7FF").matching.ids[0].inverted);
     assert!(!route("20000080:20000080").matching.ids[0].inverted);
     assert_eq!(
@@ -454,7 +454,7 @@ fn one_route_can_become_several_lines() {
     );
 }
 
-/// can-gw would send FD frames with the RTR flag, which no bus has.
+/// can-gw would send FD frames with the RTR flag, which no bus can carry.
 #[test]
 fn a_rule_that_makes_fd_frames_remote_is_read_and_not_written() {
     for (options, operand, refused) in [
@@ -526,7 +526,7 @@ fn setting_an_id_keeps_a_remote_frame() {
 
 const INTERFACES: [&str; 3] = ["can0", "can1", "vcan0"];
 
-/// Rules in the form that can-gw keeps them in.
+/// Rules in the form in which can-gw keeps them.
 fn rules() -> impl Strategy<Value = Rule> {
     any::<bool>().prop_flat_map(|fd| {
         let size = if fd { 64_u8 } else { 8 };
@@ -552,7 +552,7 @@ fn rules() -> impl Strategy<Value = Rule> {
                 Some(IdOperand::Id(id)) => Some(id.raw()),
                 None => None,
             };
-            // A rule that makes FD frames remote is read, and not written.
+            // A rule that makes FD frames remote is imported, but not exported.
             let remote = fd && modify.op != ModifyOp::And;
             let kept = if remote { !0x4000_0000 } else { !0 };
             modify.id = raw.map(|raw| IdOperand::Raw(raw & kept));
@@ -598,7 +598,7 @@ fn rules() -> impl Strategy<Value = Rule> {
     })
 }
 
-/// As `cangw -L` prints them.
+/// The rules as `cangw -L` prints them.
 fn listing(rules: &[Rule]) -> String {
     let mut text = String::new();
     for (i, rule) in rules.iter().enumerate() {
@@ -615,8 +615,8 @@ fn bare(rule: &Rule) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// A listing is imported, exported as a script, imported again: the same routes. And the
-    /// script holds the same rules as the listing.
+    /// A listing is imported, exported as a script, and imported again: the result is the same
+    /// routes. The script contains the same rules as the listing.
     #[test]
     fn rules_survive_the_way_there_and_back(rules in collection::vec(rules(), 1..5)) {
         let first = read(&listing(&rules));
@@ -637,7 +637,7 @@ proptest! {
         prop_assert_eq!(lines, printed, "{}\n{}", listing(&rules), script);
     }
 
-    /// The `gateway.toml` that an import gives is read back as the same routes.
+    /// The `gateway.toml` that an import returns is parsed as the same routes.
     #[test]
     fn the_toml_says_the_same(rules in collection::vec(rules(), 1..4)) {
         let imported = read(&listing(&rules));

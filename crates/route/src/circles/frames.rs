@@ -1,5 +1,5 @@
-//! Sets of frames, as far as the search for circles tells them apart: by kind and by bits of the
-//! ID.
+//! Sets of frames, as precisely as the search for circles distinguishes them: by kind and by bits
+//! of the ID.
 
 use crate::Route;
 pub(super) use crate::block::Block;
@@ -9,33 +9,33 @@ use crate::match_key::{Class, sort};
 use alloc::vec::Vec;
 use frame::CanId;
 
-/// Blocks of IDs that are told apart at one place of the search. Of more it is taken that the route
-/// sees all its IDs.
+/// Maximum number of blocks of IDs that one place of the search distinguishes. Where a route would
+/// need more, the search assumes that the route sees all its IDs.
 pub(super) const BLOCKS: usize = 256;
 
-/// Frames, as far as the search tells them apart.
+/// Frames, as precisely as the search distinguishes them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Frames {
-    /// Their kinds: bits of [`sort`]. RTR stands in the blocks.
+    /// Their kinds, as bits of [`sort`]. The RTR flag is part of the blocks.
     pub(super) kinds: u8,
     pub(super) ids: Vec<Block>,
 }
 
-/// Kinds of frame without RTR and errors: nobody sends error frames.
+/// Kinds of frame without RTR and errors: error frames are never sent.
 const KINDS: [(u8, u8); 3] = [
     (sort::CLASSIC | sort::CLASSIC_RTR, sort::CLASSIC),
     (sort::FD, sort::FD),
     (sort::XL, sort::XL),
 ];
 
-/// What a route takes, by ID and kind.
+/// Returns the frames that a route takes, by ID and kind.
 pub(super) fn taken_by(route: &Route) -> Frames {
     let sorts = sorts(route);
     let kinds = KINDS
         .iter()
         .filter(|(any, _)| sorts & any != 0)
         .fold(0, |kinds, (_, kind)| kinds | kind);
-    // Remote frames are classic ones; the flag is one of the ID's.
+    // Remote frames are classic frames; RTR is one of the flags in the ID.
     let remote = match sorts & (sort::CLASSIC | sort::CLASSIC_RTR) {
         sort::CLASSIC => Some(0),
         sort::CLASSIC_RTR => Some(CanId::RTR_FLAG),
@@ -70,7 +70,7 @@ pub(super) fn taken_by(route: &Route) -> Frames {
     Frames { kinds, ids }
 }
 
-/// What a route makes of frames.
+/// Returns the frames that result when a route changes `frames`.
 pub(super) fn changed(route: &Route, mut frames: Frames) -> Frames {
     for action in &route.actions {
         match action.id_bits() {
@@ -103,7 +103,7 @@ pub(super) fn changed(route: &Route, mut frames: Frames) -> Frames {
     frames
 }
 
-/// The frames of both.
+/// Returns the frames that are in both sets.
 pub(super) fn both(a: &Frames, b: &Frames) -> Frames {
     let mut ids: Vec<Block> = Vec::new();
     for one in &a.ids {
@@ -125,7 +125,7 @@ pub(super) fn both(a: &Frames, b: &Frames) -> Frames {
     }
 }
 
-/// Has one all frames of the other?
+/// Returns whether `all` contains every frame of `some`.
 pub(super) fn has_all(all: &Frames, some: &Frames) -> bool {
     some.kinds & !all.kinds == 0
         && some

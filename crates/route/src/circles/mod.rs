@@ -1,4 +1,4 @@
-//! Finds routes by which a frame can come back to where it came from.
+//! Finds routes by which a frame can come back to the port where it came in.
 
 mod frames;
 
@@ -7,35 +7,35 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use frames::{BLOCKS, Frames, both, changed, has_all, taken_by};
 
-/// Steps that a search makes at most, so that a file with very many routes is read in a bounded
+/// Maximum number of steps of a search, so that a file with very many routes is read in bounded
 /// time.
 const STEPS: usize = 20_000;
 
 /// Routes that lead in a circle, in this order; the last one leads to the first one again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Circle {
-    /// The routes. Each of them stands there with the port at which it takes the frame.
+    /// The routes, each with the port at which it takes the frame.
     pub routes: Vec<(RouteId, PortId)>,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Circles {
-    /// No route stands in two of them, unless both are needed to go round.
+    /// The circles. No route is in two of them, unless both circles need it.
     pub circles: Vec<Circle>,
-    /// The search ended before everything was looked at.
+    /// The search ended before it had covered everything.
     pub incomplete: bool,
 }
 
-/// Finds circles: a frame that one of their routes takes is taken by it again, after all the
-/// others.
+/// Finds circles. In a circle, a frame that one of the routes takes is taken by the same route
+/// again after it has passed all the others.
 ///
-/// `hears` says which ports receive what a port sends: those on the same bus, without the port
-/// itself.
+/// `hears` returns the ports that receive the frames which a port sends: those on the same bus,
+/// without the port itself.
 ///
-/// IDs, kinds, RTR, and routes before that drop are taken into account. Lengths, payloads, rate
-/// limits and `max_hops` are not: they can end a circle that is found here. IDs that a route maps
-/// or adds to are taken to be any afterwards.
+/// The search considers IDs, kinds, RTR, and earlier routes that drop frames. It does not consider
+/// lengths, payloads, rate limits and `max_hops`: these can end a circle that is found here. After
+/// a route that maps IDs or adds to them, the search assumes that the ID can be any.
 #[must_use]
 pub fn circles(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> Circles {
     let search = Search::new(routes, hears);
@@ -68,24 +68,24 @@ pub fn circles(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> Circle
     found
 }
 
-/// A route's part of the search.
+/// A route, as the search sees it.
 struct Taker<'r> {
     route: &'r Route,
-    /// What it takes.
+    /// The frames that it takes.
     takes: Frames,
-    /// It takes each frame whose ID and kind are its own.
+    /// The route takes every frame whose ID and kind match.
     whole: bool,
 }
 
 struct Search<'r> {
     routes: Vec<Taker<'r>>,
-    /// For each port, the routes that begin there, in their order.
+    /// For each port, the routes that begin at it, in their order.
     at: Vec<Vec<usize>>,
-    /// For each port, the ports that receive what it sends.
+    /// For each port, the ports that receive the frames which it sends.
     hears: Vec<Vec<PortId>>,
-    /// A later route does not see what an earlier one takes.
+    /// First-match mode: a later route does not see a frame that an earlier one has taken.
     first: bool,
-    /// Where frames can come from a route: route and port, only those from which ports lead back.
+    /// Starting points of searches, as route and port: only ports from which a path leads back.
     taken: Vec<(usize, PortId)>,
 }
 
@@ -140,8 +140,8 @@ impl<'r> Search<'r> {
         search
     }
 
-    /// The ports at which something can come in again of what has come in there, whatever the
-    /// routes take. In most files there is none.
+    /// Returns, for each port, whether a frame that came in there could come in there again if
+    /// every route took it. In most files there is no such port.
     fn ports_that_lead_back(&self) -> Vec<bool> {
         let count = self.at.len();
         let mut next: Vec<Vec<PortId>> = alloc::vec![Vec::new(); count];
@@ -187,7 +187,7 @@ impl<'r> Search<'r> {
         to.filter(move |to| *to != from || route.allow_same_port)
     }
 
-    /// The shortest circle that begins with this route at this port.
+    /// Returns the shortest circle that begins with this route at this port.
     fn from(&self, start: usize, port: PortId, steps: &mut usize) -> Option<Circle> {
         let taker = self.routes.get(start)?;
         let mut visits = alloc::vec![Visit {
@@ -241,7 +241,7 @@ impl<'r> Search<'r> {
         None
     }
 
-    /// What routes before it leave to a route.
+    /// Returns the part of `frames` that the routes before this one leave to it.
     fn left(&self, route: usize, port: PortId, mut frames: Frames) -> Frames {
         let before = self.at.get(usize::from(port.0)).into_iter().flatten();
         let before = before
@@ -259,7 +259,8 @@ impl<'r> Search<'r> {
                     for block in &frames.ids {
                         block.without(*taken, &mut rest);
                     }
-                    // Too many to tell apart: as if they were left.
+                    // Too many blocks to distinguish: assume that the earlier route takes none of
+                    // them.
                     if rest.len() <= BLOCKS {
                         frames.ids = rest;
                     }

@@ -1,4 +1,4 @@
-//! `do = [ … ]`: what happens to a frame, in this order.
+//! `do = [ … ]`: the changes of a frame, in this order.
 
 use crate::Action;
 use crate::text::limits::FrameLimits;
@@ -30,7 +30,7 @@ pub(super) fn parse(
 fn action(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<Action> {
     let mut table = value.table("`do`", found)?;
     let mut named = Vec::new();
-    // Each key that is asked for is one that a misspelt key is compared with.
+    // Each key that is requested here is also a candidate for the correction of misspelt keys.
     Action::each_key(|key, read| {
         if let Some(value) = table.get(key) {
             named.push((key, value, read));
@@ -51,7 +51,7 @@ fn action(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Op
     read(key, value, limits, found)
 }
 
-/// Reports actions that stand beside `do` instead of in it.
+/// Reports actions that are next to `do` instead of in it.
 pub(super) fn misplaced(table: &mut Table<'_>, found: &mut Diagnostics) {
     Action::each_key(|key, _| {
         let hint = |_: &Value<'_>| format!("it is an action: write `do = [{{ {key} = … }}]`");

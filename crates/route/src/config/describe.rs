@@ -1,4 +1,4 @@
-//! Routes in words.
+//! Descriptions of routes in words.
 
 use super::write::time;
 use crate::text::words::{format_name, hex, id_number, join, payload_bytes};
@@ -6,8 +6,8 @@ use crate::{IdFilter, IdSet, Match, PayloadPattern, PortId, RateLimit, Route, Tr
 use alloc::{format, string::String, vec::Vec};
 use frame::CanId;
 
-/// What a route does, in words: a first line with its name and ports, and further lines, each
-/// indented by two blanks. No line end at the end.
+/// Returns a description of a route in words: a first line with its name and ports, and further
+/// lines, each indented by two blanks. There is no newline at the end.
 #[must_use]
 pub fn describe(route: &Route, ports: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();

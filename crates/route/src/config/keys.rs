@@ -1,11 +1,11 @@
-//! The keys of `[[routes]]`, for a schema: those that the files beside this one read.
+//! The keys of `[[routes]]`, for a schema: those that the other modules of this folder read.
 
 use super::{LONGEST_NAME, matching};
 use crate::Action;
 use ::config::{Key, Shape};
 use alloc::{boxed::Box, vec, vec::Vec};
 
-/// The keys of a route.
+/// Returns the keys of a route.
 #[must_use]
 pub fn keys() -> Vec<Key> {
     let ports = || Shape::OneOrList(Box::new(Shape::Text));
@@ -68,5 +68,5 @@ pub fn keys() -> Vec<Key> {
 }
 
 const NAME: &str = "The name in counters and messages, at most 64 bytes.";
-// The sentence says it.
+// The sentence above contains this number.
 const _: () = assert!(LONGEST_NAME == 64);

@@ -1,5 +1,5 @@
-//! What is allowed and hardly meant: routes that get in each other's way, and changes that do more
-//! or less than they look like.
+//! Warnings about routes that are allowed but probably not intended: routes that interfere with
+//! each other, and changes that do more or less than they seem to.
 
 mod maps;
 
@@ -11,15 +11,15 @@ use alloc::{format, string::String, vec::Vec};
 use core::ops::Range;
 use frame::CanId;
 
-/// The routes before it that are named where a route has no effect.
+/// Maximum number of earlier routes that a warning about a route without effect names.
 const NAMED: usize = 3;
 
 /// Warns of routes that no frame reaches, frames that are sent twice, drops that come too late, and
 /// changes that stop frames or map IDs unexpectedly. `spans` are [`super::Parsed::spans`]; `ports`
-/// are the ports' names. `bus_of` gives the same port for all ports that are on the same bus.
+/// are the ports' names. `bus_of` returns the same port for all ports that are on the same bus.
 ///
-/// The routes must be free of mistakes: what is missing in one that has some would be taken as
-/// meant.
+/// The routes must be free of mistakes: in a route with mistakes, a missing part would count as
+/// intended.
 pub fn lint(
     routes: &Routes,
     spans: &[Range<usize>],
@@ -55,7 +55,7 @@ fn name(routes: &Routes, route: RouteId) -> &str {
     route.map_or("", |route| route.name.as_str())
 }
 
-/// "route `a`", or "routes `a` and `b`".
+/// Returns "route `a`", or "routes `a` and `b`".
 fn names(routes: &Routes, all: &[RouteId]) -> String {
     let quoted = |id: &RouteId| format!("`{}`", name(routes, *id));
     let mut named: Vec<String> = all.iter().take(NAMED).map(quoted).collect();
@@ -116,8 +116,9 @@ fn doubled(routes: &Routes, ports: &[String], one: Doubled, span: Range<usize>) 
 }
 
 /// Warns of a route that sends some kinds of frame and stops the others, because they would become
-/// frames that cannot exist. That XL frames cannot have an EFF ID is said only where they are asked
-/// for: without `kind`, a route takes them, too, and hardly anybody has them.
+/// frames that cannot exist. The warning that XL frames cannot have an EFF ID is given only if
+/// `kind` asks for XL frames: without `kind`, a route takes them, too, but they are rare in
+/// practice.
 fn warn_of_stopped(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
     let Impossible { fd, xl, others } = Impossible::of(route);
     let KindSet {
@@ -126,7 +127,7 @@ fn warn_of_stopped(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
         ..
     } = route.matching.kinds;
     let (message, hint) = if !others {
-        // An error, which the table says.
+        // This is an error, which the table reports.
         return;
     } else if fd {
         (

@@ -1,4 +1,4 @@
-//! The keys of a route that say which frames it takes.
+//! The keys of a route that specify which frames it takes.
 
 use super::payload_limit;
 use crate::text::{ids, limits::FrameLimits};
@@ -8,7 +8,7 @@ use alloc::{boxed::Box, format, vec, vec::Vec};
 
 const KINDS: [(&str, u8); 3] = [("classic", 0), ("fd", 1), ("xl", 2)];
 
-/// The keys that [`parse`] reads.
+/// Returns the keys that [`parse`] reads.
 pub(super) fn keys() -> Vec<Key> {
     let list = |shape| Shape::OneOrList(Box::new(shape));
     let tri = || Shape::Any(vec![Shape::Flag, Shape::Words(vec!["either"])]);
@@ -76,7 +76,8 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, F
     let limits = FrameLimits {
         kinds: kinds.unwrap_or_default(),
         payload: match kinds {
-            // What the kinds allow is not known, so that nothing is beyond it.
+            // The limits of the kinds are unknown; use the largest, so that there is no further
+            // error.
             None if table.get("kind").is_some() => frame::dlc::XL_MAX,
             None => payload_limit(KindSet::default(), false),
             Some(kinds) => payload_limit(kinds, kinds.xl),
@@ -173,7 +174,7 @@ fn tri(table: &mut Table<'_>, key: &'static str, default: Tri, found: &mut Diagn
     }
 }
 
-/// `length = 8` or `"2-8"`.
+/// Parses `length = 8` or `"2-8"`.
 fn length(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<(u16, u16)> {
     if let Some(n) = value.as_integer() {
         if n > limits.payload as i64 && n <= frame::dlc::XL_MAX as i64 {
@@ -206,7 +207,7 @@ fn length(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Op
     Some((first, last))
 }
 
-/// Reports a length or a position that needs another kind of frame, and names that kind.
+/// Reports a length or a position that requires another kind of frame, and names that kind.
 fn too_long(value: &Value<'_>, bytes: usize, limits: FrameLimits, found: &mut Diagnostics) {
     let message = format!(
         "frames of this route carry at most {} bytes",
@@ -235,7 +236,7 @@ fn patterns(
         .collect()
 }
 
-/// `{ at = 0, value = "10", mask = "F0" }`
+/// Parses `{ at = 0, value = "10", mask = "F0" }`.
 fn pattern(
     value: &Value<'_>,
     limits: FrameLimits,
@@ -284,7 +285,7 @@ fn pattern(
     })
 }
 
-/// `at`, 0 where it is left out or wrong.
+/// Returns `at`; 0 if it is absent or wrong.
 fn position(table: &mut Table<'_>, limits: FrameLimits, found: &mut Diagnostics) -> u16 {
     let beyond = limits.payload as i64..frame::dlc::XL_MAX as i64;
     if let Some(value) = table.get("at")
@@ -297,7 +298,7 @@ fn position(table: &mut Table<'_>, limits: FrameLimits, found: &mut Diagnostics)
     at.map_or(0, |at| at.value as u16)
 }
 
-/// Combinations that no frame can match.
+/// Warns of combinations that no frame can match.
 fn check(matching: &Match, table: &Table<'_>, found: &mut Diagnostics) {
     let mut never = |key: &str, message: &str| {
         let span = table.key_span(key).unwrap_or_else(|| table.span());

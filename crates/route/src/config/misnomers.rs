@@ -1,11 +1,11 @@
-//! What users of can-gw, python-can and firewalls write for the keys of a route.
+//! The names that users of can-gw, python-can and firewalls write instead of the keys of a route.
 
 use ::config::Misnomer;
 
-/// Tables that are meant as `[[routes]]`.
+/// Names of tables that are intended as `[[routes]]`.
 pub(super) const FOR_ROUTES: [&str; 5] = ["route", "rule", "rules", "routing", "forward"];
 
-/// Of `[[routes]]`.
+/// Names for the keys of `[[routes]]`.
 pub(super) const ROUTE: &[Misnomer] = &[
     Misnomer::of("name", &["title", "label", "description", "comment"]),
     Misnomer::of(
@@ -100,7 +100,7 @@ pub(super) const ROUTE: &[Misnomer] = &[
     .hint("For example `do = [{ set = { id = \"123\" } }]`"),
 ];
 
-/// Of `limit`.
+/// Names for the keys of `limit`.
 pub(super) const LIMIT: &[Misnomer] = &[
     Misnomer::of(
         "rate",

@@ -1,7 +1,8 @@
-//! Routes as `gateway.toml` writes them: `[[routes]]`.
+//! Routes in the syntax of `gateway.toml`: `[[routes]]`.
 //!
-//! [`parse`] reads them and reports every mistake with its place; [`describe`] says in words what
-//! was understood; [`to_toml`] writes routes back so that reading them gives the same routes.
+//! [`parse`] reads them and reports every mistake with its place. [`describe`] describes in words
+//! how they were interpreted. [`to_toml`] writes routes back so that parsing them gives the same
+//! routes.
 
 mod actions;
 mod describe;
@@ -25,29 +26,30 @@ use ::config::{Diagnostic, Diagnostics, Table, Value, did_you_mean};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::ops::Range;
 
-/// The most routes that a file may hold.
+/// Maximum number of routes in a file.
 pub const MOST_ROUTES: usize = 1_000_000;
 
-/// The longest name of a route, in bytes.
+/// Maximum length of a route's name, in bytes.
 pub const LONGEST_NAME: usize = 64;
 
-/// IDs that a limit with `per_id = true` tells apart: all of SFF.
+/// Number of IDs that a limit with `per_id = true` distinguishes: all of SFF.
 pub const DEFAULT_MAX_IDS: u32 = 2048;
 
-/// Routes as they were read, and where each of them stands in the text.
+/// Routes that were read, and the position of each of them in the text.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Parsed {
     /// The routes, in the order of the file.
     pub routes: Vec<Route>,
-    /// For each route the bytes of the text that hold its table.
+    /// For each route, the byte range of its table in the text.
     pub spans: Vec<Range<usize>>,
 }
 
-/// Reads all `[[routes]]` of the top table. `ports` are the names of the ports, by their index;
-/// `meant` gives the port that a wrong name stands for, such as that of its Linux interface.
+/// Reads all `[[routes]]` of the top table. `ports` are the names of the ports, by their index.
+/// `meant` returns the ports that a wrong name may refer to, such as the port of that Linux
+/// interface.
 ///
-/// Every mistake is added to `found`. Routes with mistakes are left out or incomplete, so that
-/// the result is of use only where no errors were found.
+/// Every mistake is added to `found`. Routes with mistakes are left out or incomplete, so that the
+/// result is usable only if there were no errors.
 #[must_use]
 pub fn parse(
     root: &mut Table<'_>,
@@ -90,12 +92,12 @@ pub fn parse(
     parsed
 }
 
-/// A port that another name than its own stands for.
+/// A port that a name other than its own refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Meant {
     /// The port's name.
     pub port: String,
-    /// What the other name is, in words that go after "is": `its interface`.
+    /// The role of the other name, in words that follow "is": `its interface`.
     pub as_what: String,
 }
 
@@ -103,12 +105,12 @@ pub struct Meant {
 struct Names<'p> {
     /// Ports by name.
     ids: BTreeMap<&'p str, PortId>,
-    /// What a name may stand for that no port has.
+    /// Function that returns the ports to which an unknown name may refer.
     meant: &'p dyn Fn(&str) -> Vec<Meant>,
 }
 
 impl Names<'_> {
-    /// What to write in place of a name that no port has.
+    /// Returns a hint what to write in place of a name that no port has.
     fn hint(&self, name: &str) -> String {
         let meant = (self.meant)(name);
         if !meant.is_empty() {
@@ -124,8 +126,8 @@ impl Names<'_> {
     }
 }
 
-/// The bytes of payload that a frame of these kinds can have. XL's 2048 count only where XL is
-/// asked for by name: a position beyond 64 is more often a slip than meant for XL.
+/// Returns the number of payload bytes that a frame of these kinds can have. XL's 2048 apply only
+/// if XL is named explicitly: a position beyond 64 is more often a mistake than meant for XL.
 fn payload_limit(kinds: KindSet, xl_named: bool) -> usize {
     if kinds.xl && xl_named {
         frame::dlc::XL_MAX

@@ -165,7 +165,7 @@ fn check_drop(table: &mut Table<'_>, drop: bool, found: &mut Diagnostics) {
     }
 }
 
-/// `limit = "100/s"` or `{ rate = "100/s", burst = 5, per_id = true }`.
+/// Parses `limit = "100/s"` or `{ rate = "100/s", burst = 5, per_id = true }`.
 fn limit(value: &Value<'_>, found: &mut Diagnostics) -> Option<RateLimit> {
     if value.as_str().is_some() {
         let (frames, per) = value.rate(found)?.value;

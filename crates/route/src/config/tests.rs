@@ -1,4 +1,4 @@
-//! Reading back what was written, and every mistake by its message.
+//! Parsing of written routes, and every mistake by its message.
 
 use super::*;
 use crate::{
@@ -32,7 +32,7 @@ pub(crate) fn good(text: &str) -> Vec<Route> {
     routes
 }
 
-/// A route with these further lines, and the messages that come of it.
+/// A route with these further lines, and the resulting messages.
 fn messages(lines: &str) -> Vec<String> {
     let text = format!("[[routes]]\nfrom = 'can0'\nto = 'can1'\n{lines}\n");
     let found = read(&text).1;
@@ -153,7 +153,7 @@ fn mistakes_are_named() {
             "length = 2049\nkind = 'xl'",
             "`length` must be from 0 to 2048",
         ),
-        // What follows from a mistake in `kind` is none of its own.
+        // A consequence of a mistake in `kind` is not reported as a mistake of its own.
         ("length = '65-100'\nkind = 'xll'", "`kind` cannot be `xll`"),
         (
             "length = '2-2049'\nkind = 'xl'",
@@ -303,7 +303,7 @@ fn what_to_write_in_place_of_a_number_and_of_a_length() {
     ] {
         assert_eq!(hints(lines), [hint], "{lines}");
     }
-    // What the hints say is right, so that no second error follows.
+    // The forms that the hints suggest are correct, so that no second error follows.
     for right in [
         "id = '123'",
         "id = '18FF0010'",
@@ -411,7 +411,7 @@ fn kind_sets() -> impl Strategy<Value = KindSet> {
     })
 }
 
-/// The longest payload, as `to_toml` makes it readable: with XL named where it is needed.
+/// The longest payload in the form that `to_toml` can write: XL is named if it is needed.
 fn longest(kinds: KindSet) -> u16 {
     match (kinds.classic, kinds.fd, kinds.xl) {
         (_, _, true) => 2048,
@@ -556,7 +556,7 @@ fn matches(kinds: KindSet) -> impl Strategy<Value = Match> {
         option::of((0..=most, 0..=most)),
     )
         .prop_map(move |(mut ids, rtr, err, payload, len)| {
-            // `to_toml` puts those first that `id` can say; the order has no meaning.
+            // `to_toml` writes the filters first that `id` can express; the order has no meaning.
             ids.sort_by_key(|filter| write::id_text(filter).is_none());
             Match {
                 ids,

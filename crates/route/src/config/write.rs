@@ -1,4 +1,4 @@
-//! Routes back to TOML.
+//! Conversion of routes back to TOML.
 
 use super::DEFAULT_MAX_IDS;
 use crate::text::words::{hex, id_number};
@@ -9,9 +9,9 @@ use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write as _;
 use frame::{CanId, dlc};
 
-/// Routes as `[[routes]]` tables. Reading them with the same ports gives the same routes; only the
-/// order of a route's ID filters, which has no meaning, may change: those that `id` can say come
-/// first. A port without a name in `ports` is written as `port N`.
+/// Returns routes as `[[routes]]` tables. Parsing them with the same ports gives the same routes.
+/// Only the order of a route's ID filters, which has no meaning, may change: those that `id` can
+/// express come first. A port without a name in `ports` is written as `port N`.
 #[must_use]
 pub fn to_toml(routes: &[Route], ports: &[String]) -> String {
     let mut text = String::new();
@@ -24,7 +24,7 @@ pub fn to_toml(routes: &[Route], ports: &[String]) -> String {
     text
 }
 
-/// A text as a TOML basic string, in quotes.
+/// Returns a text as a TOML basic string, in quotes.
 #[must_use]
 pub fn toml_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
@@ -46,7 +46,7 @@ pub fn toml_string(text: &str) -> String {
     out
 }
 
-/// Writing into a string cannot fail.
+/// Appends formatted text. Writing into a string cannot fail.
 fn push(text: &mut String, what: core::fmt::Arguments<'_>) {
     let _ = text.write_fmt(what);
 }
@@ -97,7 +97,7 @@ fn port_list(list: &[PortId], ports: &[String]) -> String {
     }))
 }
 
-/// One element bare, others in brackets.
+/// Returns one element bare, several in brackets.
 fn list_of(elements: impl Iterator<Item = String>) -> String {
     let elements: Vec<_> = elements.collect();
     match elements.as_slice() {
@@ -152,7 +152,7 @@ fn write_match(text: &mut String, route: &Route) {
     }
 }
 
-/// Elements of `id`, then those that only `filter` can say.
+/// Splits filters into elements of `id` and those that only `filter` can express.
 fn split(filters: &[IdFilter]) -> (Vec<String>, Vec<String>) {
     let (mut ids, mut raw) = (Vec::new(), Vec::new());
     for filter in filters {
@@ -168,7 +168,7 @@ fn split(filters: &[IdFilter]) -> (Vec<String>, Vec<String>) {
     (ids, raw)
 }
 
-/// The filter as an element of `id`, where that means exactly the same.
+/// Returns the filter as an element of `id`, if that means exactly the same.
 pub(super) fn id_text(filter: &IdFilter) -> Option<String> {
     let not = if filter.inverted { "!" } else { "" };
     match filter.set {
@@ -196,7 +196,7 @@ pub(super) fn id_text(filter: &IdFilter) -> Option<String> {
     }
 }
 
-/// Does anything in the route look beyond the 64 bytes of FD?
+/// Returns whether a part of the route refers to bytes beyond the 64 of FD.
 fn reaches_into_xl(route: &Route) -> bool {
     let fd = dlc::FD_MAX;
     let Match { payload, len, .. } = &route.matching;
@@ -238,7 +238,7 @@ fn limit_text(limit: &RateLimit) -> String {
     text
 }
 
-/// A time that is read back exactly: `s`, `20ms`, `1500us`.
+/// Returns a time in a form that is parsed exactly: `s`, `20ms`, `1500us`.
 pub(super) fn time(ns: u64) -> String {
     for (unit, factor) in [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)] {
         if ns >= factor && ns.is_multiple_of(factor) {

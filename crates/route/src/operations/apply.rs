@@ -1,25 +1,27 @@
-//! How compiled operations are done to a frame.
+//! Application of compiled operations to a frame.
 
 use super::draft::Draft;
 use crate::Stop;
 use core::fmt;
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind};
 
-/// An operation's compiled form: done to each frame that a route takes. No allocation, no clock.
+/// The compiled form of an operation, which is applied to each frame that a route takes. It needs
+/// no allocation and no clock.
 pub(crate) trait Apply: Clone + fmt::Debug {
-    /// It leaves the payload alone, so that the frame need not be copied for it.
+    /// Returns whether the operation leaves the payload alone, so that the frame need not be
+    /// copied.
     fn is_header_only(&self) -> bool {
         false
     }
 
-    /// Does it to a frame.
+    /// Applies the operation to a frame.
     ///
     /// # Errors
-    /// Why the route cannot send the frame any more.
+    /// The reason why the route can no longer send the frame.
     fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop>;
 }
 
-/// Does operations to a copy of `frame` in `buf` and gives the result.
+/// Applies operations to a copy of `frame` in `buf` and returns the result.
 #[inline]
 pub(super) fn apply<'b>(
     operations: &[impl Apply],
@@ -31,8 +33,8 @@ pub(super) fn apply<'b>(
     if frame.kind() == Kind::Xl
         && let Some(past) = data.get_mut(frame.len()..)
     {
-        // `FrameBuf::set` zeroes classic and FD buffers only; nothing of an earlier frame may
-        // show.
+        // `FrameBuf::set` zeroes classic and FD buffers only; no bytes of an earlier frame must be
+        // visible.
         past.fill(0);
     }
     let header = run(operations, frame.header(), data)?;
@@ -40,8 +42,8 @@ pub(super) fn apply<'b>(
     Ok(buf.view())
 }
 
-/// The header that the operations make of a frame's; `data` is the payload's buffer, empty where
-/// they do not touch it.
+/// Returns the header that results from the operations. `data` is the payload's buffer; it is empty
+/// if the operations do not touch the payload.
 #[inline]
 pub(super) fn run(
     operations: &[impl Apply],

@@ -1,17 +1,18 @@
-//! What a program in the kernel has to do to a frame, in a few instructions.
+//! The changes that a program in the kernel makes to a frame, as a few instructions.
 //!
-//! These are all that cangate's BPF program can do. An operation says itself in them, or that it
-//! cannot; the crate that loads the program encodes them, and knows no operation.
+//! These instructions are all that cangate's BPF program can do. Each operation either expresses
+//! itself in them or returns an error. The crate that loads the program encodes the instructions
+//! and does not know the operations.
 
 pub use super::checksum::Indices;
 use alloc::{boxed::Box, vec::Vec};
 
-/// `(x & and) ^ xor` on one byte. Every sequence of AND, OR, XOR and SET is one.
+/// `(x & and) ^ xor` on one byte. Every sequence of AND, OR, XOR and SET has this form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ByteMask {
-    /// Bits that stay.
+    /// Bits that are kept.
     pub and: u8,
-    /// Bits that turn, after that.
+    /// Bits that are inverted after that.
     pub xor: u8,
 }
 
@@ -19,7 +20,7 @@ impl ByteMask {
     /// Leaves the byte as it is.
     pub const SAME: Self = Self { and: 0xFF, xor: 0 };
 
-    /// This, then the other.
+    /// Returns the mask that applies this one, then the other.
     #[must_use]
     pub const fn then(self, next: Self) -> Self {
         Self {
@@ -34,18 +35,18 @@ impl ByteMask {
 pub struct Masks {
     /// SocketCAN's 32 bits, lowest byte first.
     pub id: [ByteMask; 4],
-    /// The length; of a classic frame its raw DLC.
+    /// The length; for a classic frame, its raw DLC.
     pub len: ByteMask,
-    /// The length is named at all: then a classic frame's raw DLC is made anew.
+    /// An operation sets the length: then a classic frame's raw DLC is recomputed.
     pub has_len: bool,
     /// The flags of an FD frame.
     pub flags: ByteMask,
-    /// The payload from byte 0, as far as an FD frame's buffer goes.
+    /// The payload from byte 0, up to the size of an FD frame's buffer.
     pub data: [ByteMask; 64],
 }
 
 impl Masks {
-    /// Leaves a frame as it is.
+    /// Masks that leave a frame as it is.
     pub const NONE: Self = Self {
         id: [ByteMask::SAME; 4],
         len: ByteMask::SAME,
@@ -54,7 +55,7 @@ impl Masks {
         data: [ByteMask::SAME; 64],
     };
 
-    /// These, then the others.
+    /// Makes these masks apply themselves, then the others.
     fn then(&mut self, next: &Self) {
         let join = |masks: &mut [ByteMask], next: &[ByteMask]| {
             for (mask, next) in masks.iter_mut().zip(next) {
@@ -69,7 +70,7 @@ impl Masks {
     }
 }
 
-/// What a CRC8 takes after the bytes of the sum.
+/// The additional input of a CRC8 after the bytes of the range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OneMore {
     /// Nothing.
@@ -82,23 +83,23 @@ pub enum OneMore {
     OfId,
 }
 
-/// One thing that the program does. What an ID becomes that does not fit its frame format, and a
-/// length that does not fit, stop the route as in user space.
+/// One step of the program. If an ID does not fit its frame format, or a length does not fit, the
+/// route is stopped as in user space.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Instruction {
     /// Masks over all parts of a frame.
     Masks(Box<Masks>),
-    /// Adds to the ID's number.
+    /// Adds to the number of the ID.
     OffsetId(i64),
     /// Moves a block of IDs.
     MapId {
         /// First number of the block.
         from: u32,
-        /// What it becomes.
+        /// First number of the destination block.
         to: u32,
-        /// How many.
+        /// Number of IDs.
         count: u32,
-        /// The new frame format: EFF, SFF, or the frame's.
+        /// The new frame format: EFF, SFF, or `None` for the frame's own.
         eff: Option<bool>,
     },
     /// Copies payload bytes; ranges may overlap.
@@ -107,39 +108,39 @@ pub enum Instruction {
         from: u16,
         /// First byte to write.
         to: u16,
-        /// How many bytes.
+        /// Number of bytes.
         count: u16,
-        /// Zeros where the bytes came from.
+        /// Write zeros to the bytes that were read.
         clear: bool,
     },
-    /// A checksum by a table.
+    /// A CRC8 that is computed by table.
     Crc8 {
-        /// Where its bytes are.
+        /// The positions of its bytes.
         at: Indices,
         /// Start value.
         init: u8,
-        /// XORed into the result.
+        /// Value that is XORed into the result.
         final_xor: u8,
-        /// What a sum and a byte, XORed, give.
+        /// The new sum for each XOR of a sum and a byte.
         table: Box<[u8; 256]>,
-        /// What is added after the bytes.
+        /// The additional input after the bytes.
         more: OneMore,
     },
-    /// The XOR of bytes.
+    /// The XOR of the bytes.
     XorSum {
-        /// Where its bytes are.
+        /// The positions of its bytes.
         at: Indices,
         /// Start value.
         init: u8,
     },
 }
 
-/// What a route does to a frame, in the order in which it is done.
+/// The changes that a route makes to a frame, in the order in which they are made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Program(Vec<Instruction>);
 
 impl Program {
-    /// Adds an instruction. Masks that follow masks become one with them.
+    /// Adds an instruction. Masks that directly follow masks are merged into them.
     pub fn push(&mut self, next: Instruction) {
         match (self.0.last_mut(), next) {
             (Some(Instruction::Masks(last)), Instruction::Masks(next)) => last.then(&next),
@@ -147,7 +148,7 @@ impl Program {
         }
     }
 
-    /// What is done.
+    /// Returns the instructions.
     #[must_use]
     pub fn instructions(&self) -> &[Instruction] {
         &self.0

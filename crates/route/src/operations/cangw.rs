@@ -1,5 +1,5 @@
-//! How an operation is said to can-gw: as options of its tool `cangw`, and as attributes of its
-//! messages in the kernel (`uapi/linux/can/gw.h`).
+//! Representation of an operation for can-gw: as options of its tool `cangw`, and as attributes of
+//! its netlink messages to the kernel (`uapi/linux/can/gw.h`).
 
 use super::operation::Operation;
 use crate::text::scan::Wrong;
@@ -8,31 +8,31 @@ use alloc::{format, string::String, vec::Vec};
 use core::fmt;
 use core::ops::Range;
 
-/// A part of a rule that a change can be, in the order in which can-gw does them; each is there at
-/// most once.
+/// The part of a rule that a change becomes, in the order in which can-gw applies them. A rule has
+/// each part at most once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum RulePart {
-    /// A modification, by its number among them.
+    /// A modification, by its number among the modifications.
     Modification(u8),
-    /// A checksum, by its number among them. The kernel takes it only in a rule that has a
-    /// modification, too.
+    /// A checksum, by its number among the checksums. The kernel accepts it only in a rule that has
+    /// a modification, too.
     Checksum(u8),
 }
 
-/// An option with its argument, as it stands in a `cangw` command.
+/// An option with its argument, as given in a `cangw` command.
 pub(crate) struct Given<'t> {
     pub(crate) letter: char,
     pub(crate) text: &'t str,
-    /// Where the letter stands.
+    /// The position of the letter.
     pub(crate) at: Range<usize>,
     /// The word that holds the argument.
     pub(crate) word: Range<usize>,
-    /// Where the argument begins, if the word has no quotes.
+    /// The position of the argument, if the word has no quotes.
     pub(crate) start: Option<usize>,
 }
 
 impl Given<'_> {
-    /// What is wrong with the argument, with its place.
+    /// Returns a diagnostic with the mistake in the argument and its position.
     pub(crate) fn wrong(&self, wrong: &Wrong) -> Diagnostic {
         let span = match self.start {
             Some(start) => start + wrong.part.start..start + wrong.part.end,
@@ -42,19 +42,19 @@ impl Given<'_> {
         Diagnostic::error(span, message).hint(wrong.hint)
     }
 
-    /// A warning: can-gw takes the last one.
+    /// Returns a warning that the option is repeated: can-gw takes the last one.
     pub(crate) fn twice(&self) -> Diagnostic {
         let message = format!("-{} is given twice; can-gw takes the last one", self.letter);
         Diagnostic::warning(self.at.clone(), message).hint("leave out the first")
     }
 }
 
-/// The command in which options stand.
+/// The command to which options belong.
 #[derive(Clone, Copy)]
 pub(crate) struct Command {
-    /// It is about FD frames (`-X`), else about classic ones.
+    /// The command is for FD frames (`-X`) instead of classic ones.
     pub(crate) fd: bool,
-    /// It adds or deletes a rule, so that its options must fit together.
+    /// The command adds or deletes a rule, so that its options must be consistent.
     pub(crate) has_rule: bool,
 }
 
@@ -63,17 +63,17 @@ pub(crate) struct Command {
 pub struct Attribute {
     /// `CGW_*`
     pub kind: u16,
-    /// Its value, with zeros where the kernel does not look.
+    /// Its value, with zeros where the kernel ignores it.
     pub value: Vec<u8>,
 }
 
-/// A version of Linux, as far as can-gw depends on it.
+/// A version of Linux, for features on which can-gw depends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Version(pub u32, pub u32, pub u32);
 
 impl Version {
-    /// Has it a fix that the stable series have since these versions? The last one holds for all
-    /// later ones.
+    /// Returns whether this version has a fix that the stable series have since the versions
+    /// `since`. The last one of them applies to all later versions.
     #[must_use]
     pub fn has(self, since: &[Self]) -> bool {
         let newest = since.last().is_some_and(|last| self >= *last);
@@ -89,26 +89,29 @@ impl fmt::Display for Version {
     }
 }
 
-/// What a rule needs of the kernel.
+/// A feature of the kernel that a rule needs.
 #[derive(Clone, Debug)]
 pub struct Need {
-    /// Since when the stable series have it; the last one holds for all later ones.
+    /// The versions since which the stable series have it; the last one applies to all later
+    /// versions.
     pub since: &'static [Version],
-    /// Why a kernel without it, named by the text, cannot be given the rule.
+    /// Function that returns the reason why a kernel without it, whose name is the argument, cannot
+    /// accept the rule.
     pub why: fn(&str) -> String,
 }
 
-/// An operation in can-gw's terms. Everything but the constants has a default: without them can-gw
-/// does not have the operation, and a route with it is refused by the operation's name.
+/// An operation in can-gw's terms. Everything but the constants has a default: an operation that
+/// keeps the defaults does not exist in can-gw, and a route with it is refused with the operation's
+/// name.
 pub(crate) trait CanGw: Operation {
-    /// The letters of the options that say it. All have an argument.
+    /// The letters of its options. All have an argument.
     const OPTIONS: &'static str = "";
 
-    /// The attributes that say it, in the order in which they are sent.
+    /// The kinds of its attributes, in the order in which they are sent.
     const ATTRIBUTES: &'static [u16] = &[];
 
-    /// What its options say, in can-gw's order, each with the place of the option. What is wrong is
-    /// added to `found`.
+    /// Parses its options. Returns the operations in can-gw's order, each with the position of the
+    /// option. Mistakes are added to `found`.
     fn from_options(
         _given: &[&Given<'_>],
         _command: Command,
@@ -117,45 +120,47 @@ pub(crate) trait CanGw: Operation {
         Vec::new()
     }
 
-    /// Which part of a rule it is.
+    /// Returns the part of a rule that it becomes.
     ///
     /// # Errors
-    /// Why can-gw has no rule for it; that is so unless an operation says otherwise.
+    /// The reason why can-gw has no rule for it; this is the default.
     fn rule_part(&self) -> Result<RulePart, String> {
         Err(format!("it does `{}`, which can-gw cannot", Self::NAME))
     }
 
-    /// As a rule for FD or classic frames has it; `None` where it does nothing to such frames.
+    /// Returns the operation in the form of a rule for FD or classic frames; `None` if it does
+    /// nothing to such frames.
     ///
     /// # Errors
-    /// Why can-gw has no rule for it.
+    /// The reason why can-gw has no rule for it.
     fn for_rule(&self, _fd: bool) -> Result<Option<Self>, String> {
         Ok(Some(self.clone()))
     }
 
-    /// The options that say what [`for_rule`](Self::for_rule) gave, with a blank before each.
+    /// Returns the options for a result of [`for_rule`](Self::for_rule), with a blank before each.
     fn options(&self, _fd: bool) -> String {
         String::new()
     }
 
-    /// The attribute that says what [`for_rule`](Self::for_rule) gave.
+    /// Returns the attribute for a result of [`for_rule`](Self::for_rule).
     fn to_attribute(&self, _fd: bool) -> Option<Attribute> {
         None
     }
 
-    /// What an attribute of one of [`ATTRIBUTES`](Self::ATTRIBUTES) says of FD or classic frames;
-    /// `None` where the kernel carries nothing out.
+    /// Returns the operation that an attribute of one of [`ATTRIBUTES`](Self::ATTRIBUTES) specifies
+    /// for FD or classic frames; `None` if the kernel does nothing.
     fn from_attribute(_attribute: &Attribute, _fd: bool) -> Option<Self> {
         None
     }
 
-    /// The attribute with zeros where the kernel does not look; `None` if its size is not the one
-    /// that the kernel sends.
+    /// Returns the attribute with zeros where the kernel ignores it; `None` if its size is not the
+    /// one that the kernel sends.
     fn normal(_attribute: &Attribute) -> Option<Attribute> {
         None
     }
 
-    /// What a rule with these, all of one rule, needs of the kernel.
+    /// Returns the kernel feature that a rule with these operations needs; they are all of one
+    /// rule.
     fn needs(_all: &[&Self], _fd: bool) -> Option<Need> {
         None
     }

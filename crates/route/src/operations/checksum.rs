@@ -1,17 +1,17 @@
-//! What checksums over a range of the payload have in common.
+//! The common part of checksums over a range of the payload.
 
 use super::draft::Draft;
 use alloc::{format, string::String};
 
-/// Which bytes a sum is of, and where it goes. Negative indices count from the end of the payload:
-/// −1 is the last byte. `from` above `to` sums downwards.
+/// The bytes that a sum covers, and the position of the result. Negative indices count from the end
+/// of the payload: −1 is the last byte. If `from` is above `to`, the sum runs downwards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Indices {
     /// First byte of the sum.
     pub from: i16,
     /// Last byte of the sum.
     pub to: i16,
-    /// Where the result goes.
+    /// Position of the result.
     pub result: i16,
 }
 
@@ -20,7 +20,7 @@ impl Indices {
         [self.from, self.to, self.result]
     }
 
-    /// The bounds of `cgw_chk_csum_parms` in `net/can/gw.c`.
+    /// Checks the bounds of `cgw_chk_csum_parms` in `net/can/gw.c`.
     pub(super) fn check(self, which: &str, longest: usize, report: &mut dyn FnMut(String)) {
         for index in self.all() {
             let size = usize::from(index.unsigned_abs());
@@ -32,14 +32,14 @@ impl Indices {
         }
     }
 
-    /// How many bytes of payload they need, from either end.
+    /// Returns the number of payload bytes, from either end, that the indices need.
     pub(super) fn reach(self) -> usize {
         let need = |index: i16| usize::from(index.unsigned_abs()) + usize::from(index >= 0);
         self.all().into_iter().map(need).max().unwrap_or(0)
     }
 
-    /// They, in the frame at hand; `None` if one lies outside its buffer, which leaves the frame
-    /// as it is.
+    /// Returns the positions in the current frame; `None` if one of them is outside its buffer, in
+    /// which case the frame stays as it is.
     pub(super) fn resolve(self, draft: &Draft<'_>) -> Option<(usize, usize, usize)> {
         Some((
             draft.index(self.from)?,

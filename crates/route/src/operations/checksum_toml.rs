@@ -1,17 +1,17 @@
-//! The part of a checksum's text that all checksums have.
+//! The part of a checksum's text that is common to all checksums.
 
 use super::checksum::Indices;
 use crate::text::limits::FrameLimits;
 use ::config::{Diagnostic, Diagnostics, Key, Shape, Table};
 use alloc::{format, string::String, vec, vec::Vec};
 
-/// What all checksums have.
+/// The values that all checksums have.
 pub(super) struct Range {
     pub(super) at: Indices,
     pub(super) init: u8,
 }
 
-/// `from`, `to`, `result` and `init` of a checksum's table.
+/// Parses `from`, `to`, `result` and `init` of a checksum's table.
 pub(super) fn range(
     table: &mut Table<'_>,
     limits: FrameLimits,
@@ -30,7 +30,7 @@ pub(super) fn range(
         result: result?,
     };
     let Indices { from, to, result } = at;
-    // Only where all count from the same end is it certain that the result is part of the sum.
+    // The result is certain to be part of the sum only if all indices count from the same end.
     let inside = (from.min(to)..=from.max(to)).contains(&result);
     if inside && (from < 0) == (to < 0) && (result < 0) == (from < 0) {
         let span = table.key_span("result").unwrap_or_else(|| table.span());
@@ -41,7 +41,7 @@ pub(super) fn range(
     Some(Range { at, init })
 }
 
-/// The keys that [`range`] reads.
+/// Returns the keys that [`range`] reads.
 pub(super) fn range_keys() -> Vec<Key> {
     const MOST: i64 = frame::dlc::XL_MAX as i64;
     let index = |name, about| Key::new(name, Shape::Integer(-MOST..=MOST - 1), about).needed();
@@ -56,7 +56,7 @@ pub(super) fn range_keys() -> Vec<Key> {
     ]
 }
 
-/// An index in words.
+/// Returns an index in words.
 pub(super) fn index_words(index: i16) -> String {
     match index {
         -1 => "the last byte".into(),

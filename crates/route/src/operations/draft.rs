@@ -1,8 +1,8 @@
-//! A frame while it is changed.
+//! A frame during its changes.
 //!
-//! Its payload is in a buffer; ID, length and flags are beside it, because in between they may have
-//! values that no frame can have (can-gw checks the length once, after all modifications and before
-//! the checksums).
+//! Its payload is in a buffer. ID, length and flags are separate fields, because in between they
+//! may have values that no frame can have (can-gw checks the length once, after all modifications
+//! and before the checksums).
 
 use crate::Stop;
 use frame::{CanId, Kind};
@@ -10,17 +10,17 @@ use frame::{CanId, Kind};
 /// The bits of SocketCAN's ID above its number.
 pub(super) const FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG;
 
-/// A frame while it is changed.
+/// A frame during its changes.
 pub(crate) struct Draft<'a> {
     pub(super) kind: Kind,
     /// SocketCAN's 32 bits.
     pub(super) raw: u32,
-    /// May be more than the kind can carry until it is checked.
+    /// The length. It may be more than the kind can carry, until it is checked.
     pub(super) len: u16,
-    /// Raw DLC of a classic frame, 9 to 15, else 0.
+    /// Raw DLC of a classic frame if it is 9 to 15, else 0.
     pub(super) len8_dlc: u8,
     pub(super) flags: u8,
-    /// The whole buffer: 8, 64 or 2048 bytes; none where nothing that is done touches the payload.
+    /// The whole buffer: 8, 64 or 2048 bytes; empty if no operation touches the payload.
     pub(super) data: &'a mut [u8],
 }
 
@@ -29,7 +29,7 @@ impl Draft<'_> {
         CanId::from_raw(self.raw)
     }
 
-    /// The ID's number as it goes on the wire; `None` for error frames, which have none.
+    /// Returns the ID's number as transmitted on the bus; `None` for error frames, which have none.
     pub(super) fn number(&self) -> Option<u32> {
         match self.kind {
             Kind::Xl => Some(self.raw & CanId::SFF_MASK),
@@ -38,7 +38,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Gives it another number in this frame format; RTR stays.
+    /// Sets the ID's number in the given frame format; RTR is kept.
     pub(super) fn set_number(&mut self, number: Option<u32>, eff: bool) -> Result<(), Stop> {
         let max = if eff {
             CanId::EFF_MASK
@@ -53,7 +53,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// can-gw computes no checksum of a frame with a length that its kind cannot have.
+    /// Checks the length: can-gw computes no checksum of a frame with a length that its kind cannot
+    /// have.
     pub(super) fn check_len(&self) -> Result<(), Stop> {
         let len = usize::from(self.len);
         if len <= self.kind.max_len() && (len > 0 || self.kind != Kind::Xl) {
@@ -63,8 +64,8 @@ impl Draft<'_> {
         }
     }
 
-    /// A checksum's index, counted from the end of the payload where it is negative; `None`
-    /// outside the buffer (`calc_idx` of `net/can/gw.c`).
+    /// Returns the position for a checksum's index, which counts from the end of the payload if it
+    /// is negative; `None` if it is outside the buffer (`calc_idx` of `net/can/gw.c`).
     pub(super) fn index(&self, index: i16) -> Option<usize> {
         let from = if index < 0 { i32::from(self.len) } else { 0 };
         let at = usize::try_from(from + i32::from(index)).ok()?;

@@ -1,9 +1,10 @@
-//! What can be done to a frame: one folder for each operation.
+//! The operations on a frame: one folder for each.
 //!
-//! A folder says everything about its operation: its type, what makes no sense, how it is done to a
-//! frame, its text in `gateway.toml` and in words, and how can-gw and BPF do it, or that they
-//! cannot. The list below is the only place that names them all. The types of this crate that hold
-//! any operation ([`Action`], and its compiled form) are made from it, with static dispatch.
+//! A folder contains everything about its operation: its type, the check for settings without
+//! meaning, its application to a frame, its text in `gateway.toml` and in words, and its form for
+//! can-gw and BPF or the fact that they cannot do it. The list below is the only place that names
+//! all operations. It generates the types of this crate that hold any operation ([`Action`], and
+//! its compiled form), with static dispatch.
 
 pub(crate) mod apply;
 pub mod bpf;
@@ -21,7 +22,7 @@ pub(crate) mod toml;
 #[cfg(test)]
 mod tests;
 
-// In the order in which can-gw does those that it has: an imported rule becomes actions in this
+// The operations that can-gw has are in can-gw's order: an imported rule becomes actions in this
 // order.
 registry::operations! {
     modify::Modify,

@@ -1,51 +1,52 @@
-//! What an operation is to the routing table.
+//! The interface of an operation to the routing table.
 
 use super::apply::Apply;
 use super::bpf::Program;
 use alloc::{format, string::String};
 use core::fmt;
 
-/// Something that a route does to a frame, as a user asks for it.
+/// A change of a frame by a route, as specified by the user.
 pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
-    /// Its name, for messages: the folder's.
+    /// Its name, for messages; this is the name of the folder.
     const NAME: &'static str;
 
-    /// What the table keeps of it.
+    /// The form that the table keeps.
     type Compiled: Apply;
 
-    /// Reports what has no meaning, one sentence each, in a route whose longest payload has
-    /// `longest` bytes.
+    /// Reports settings that have no meaning, one sentence each, in a route whose longest payload
+    /// has `longest` bytes.
     fn check(&self, _longest: usize, _report: &mut dyn FnMut(String)) {}
 
-    /// The form that is done to frames; [`check`](Self::check) has found nothing.
+    /// Returns the form that is applied to frames. [`check`](Self::check) must have found nothing.
     fn compile(&self) -> Self::Compiled;
 
-    /// How many bytes of payload, from either end, it needs to work as it is written; 0 where the
-    /// text of the route need not say that it is about long frames.
+    /// Returns the number of payload bytes, from either end, that the operation needs to work as it
+    /// is written; 0 if the text of the route need not mention that it concerns long frames.
     fn reach(&self) -> usize {
         0
     }
 
-    /// Does a frame have the RTR flag after it, that had it before or not?
+    /// Returns whether a frame has the RTR flag after the operation; `had`: it had the flag before.
     fn rtr_of(&self, had: bool) -> bool {
         had
     }
 
-    /// What it does to SocketCAN's 32 bits, as `(old & and) ^ xor`; `None` where that depends on
-    /// more than the bit at the same place. Most do nothing to them.
+    /// Returns the change of SocketCAN's 32 bits as `(old & and) ^ xor`; `None` if a bit depends on
+    /// more than the bit at the same position. Most operations do not change these bits.
     fn id_bits(&self) -> Option<(u32, u32)> {
         Some((u32::MAX, 0))
     }
 
-    /// It gives each XL frame a flag of the ID, which stops the route for all of them.
+    /// Returns whether it gives each XL frame a flag of the ID, which stops the route for all of
+    /// them.
     fn gives_xl_a_flag(&self) -> bool {
         false
     }
 
-    /// Adds what BPF has to do for it to a program.
+    /// Adds the instructions that BPF needs for this operation to a program.
     ///
     /// # Errors
-    /// Why BPF cannot do it; that is so unless an operation says otherwise.
+    /// The reason why BPF cannot do it; this is the default.
     fn to_bpf(&self, _program: &mut Program) -> Result<(), String> {
         Err(format!("BPF cannot do `{}`", Self::NAME))
     }

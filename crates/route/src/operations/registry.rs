@@ -1,7 +1,7 @@
-//! Makes the types that hold any operation from the list of all.
+//! Generates the types that hold any operation from the list of all operations.
 
-/// `operations! { folder::Type, … }`: declares the folders and makes `Action`, `Compiled` and their
-/// dispatch. A folder's file must have the operation's type, which implements
+/// `operations! { folder::Type, … }` declares the folders and generates `Action`, `Compiled` and
+/// their dispatch. A folder's module must contain the operation's type, which implements
 /// [`Operation`](super::operation::Operation) and, with the feature `config`,
 /// [`Toml`](super::toml::Toml) and [`CanGw`](super::cangw::CanGw); with the feature `serde`, it
 /// derives serde's traits.
@@ -13,7 +13,7 @@ macro_rules! operations {
         )+
 
         /// One change of a frame.
-        // Read once when a table is compiled; a box would only be in the way of whoever writes one.
+        // Read once, when a table is compiled; a box would only make it harder to construct.
         #[allow(clippy::large_enum_variant)]
         #[derive(Clone, PartialEq, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -74,10 +74,10 @@ macro_rules! operations {
                 }
             }
 
-            /// Adds what BPF has to do for it to a program.
+            /// Adds the instructions that BPF needs for it to a program.
             ///
             /// # Errors
-            /// Why BPF cannot do it.
+            /// The reason why BPF cannot do it.
             pub fn to_bpf(
                 &self,
                 program: &mut $crate::operations::bpf::Program,
@@ -112,7 +112,7 @@ macro_rules! operations {
             }
         }
 
-        /// Does `operations` to a copy of `frame` in `buf` and gives the result.
+        /// Applies `operations` to a copy of `frame` in `buf` and returns the result.
         pub(crate) fn apply<'b>(
             operations: &[Compiled],
             frame: frame::FrameRef<'_>,
@@ -121,8 +121,8 @@ macro_rules! operations {
             $crate::operations::apply::apply(operations, frame, buf)
         }
 
-        /// The same for operations that touch no payload: without a copy, unless the payload has to
-        /// grow.
+        /// Applies operations that do not touch the payload: without a copy, unless the payload has
+        /// to grow.
         #[inline]
         pub(crate) fn apply_to_header<'b>(
             operations: &[Compiled],
@@ -145,7 +145,8 @@ macro_rules! operations {
                 }
             }
 
-            /// Visits the keys that an action can have in `gateway.toml`, each with what reads it.
+            /// Calls `visit` for each key that an action can have in `gateway.toml`, with the
+            /// function that reads its value.
             pub(crate) fn each_key(
                 mut visit: impl FnMut(&'static str, $crate::operations::toml::Read<Self>),
             ) {
@@ -173,7 +174,7 @@ macro_rules! operations {
                 }
             }
 
-            /// Is there an operation that this option of `cangw` says?
+            /// Returns whether an operation has this option of `cangw`.
             pub(crate) fn has_option(letter: char) -> bool {
                 $(<$Type as $crate::operations::cangw::CanGw>::OPTIONS.contains(letter))||+
             }
@@ -225,8 +226,8 @@ macro_rules! operations {
                 }
             }
 
-            /// The attribute that says to the kernel what it does, as part of a rule of can-gw for
-            /// FD or classic frames.
+            /// Returns the attribute that specifies this action to the kernel, as part of a can-gw
+            /// rule for FD or classic frames.
             #[must_use]
             pub fn to_attribute(
                 &self,
@@ -237,8 +238,8 @@ macro_rules! operations {
                 }
             }
 
-            /// The attributes of can-gw that say what operations do, in the order in which they are
-            /// sent.
+            /// Returns the kinds of the can-gw attributes that specify operations, in the order in
+            /// which they are sent.
             pub fn attributes() -> impl Iterator<Item = u16> {
                 [$(<$Type as $crate::operations::cangw::CanGw>::ATTRIBUTES),+]
                     .into_iter()
@@ -246,8 +247,8 @@ macro_rules! operations {
                     .copied()
             }
 
-            /// The attribute with zeros where the kernel does not look; `None` if no operation is
-            /// said by it, or if its size is not the one that the kernel sends.
+            /// Returns the attribute with zeros where the kernel ignores it; `None` if it does not
+            /// belong to an operation, or if its size is not the one that the kernel sends.
             #[must_use]
             pub fn normal(
                 attribute: &$crate::operations::cangw::Attribute,
@@ -261,8 +262,8 @@ macro_rules! operations {
                 None
             }
 
-            /// What an attribute of a rule of can-gw for FD or classic frames does; `None` if the
-            /// kernel carries nothing out.
+            /// Returns the action that an attribute of a can-gw rule for FD or classic frames
+            /// specifies; `None` if the kernel does nothing.
             #[must_use]
             pub fn from_attribute(
                 attribute: &$crate::operations::cangw::Attribute,
@@ -277,8 +278,8 @@ macro_rules! operations {
                 None
             }
 
-            /// What a rule of can-gw with these changes, for FD or classic frames, needs of the
-            /// kernel.
+            /// Returns the kernel features that a can-gw rule with these changes, for FD or classic
+            /// frames, needs.
             #[must_use]
             pub(crate) fn needs(
                 changes: &[Self],

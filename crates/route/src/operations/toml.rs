@@ -1,26 +1,26 @@
-//! An operation's text: in `gateway.toml`, and in words.
+//! The text of an operation: in `gateway.toml`, and in words.
 
 use crate::text::limits::FrameLimits;
 use ::config::{Diagnostics, Key, Shape, Value};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Reads the value of a key; what is wrong with it is added to the diagnostics.
+/// A function that reads the value of a key; mistakes are added to the diagnostics.
 pub(crate) type Read<A> = fn(&'static str, &Value<'_>, FrameLimits, &mut Diagnostics) -> Option<A>;
 
 /// An operation in `gateway.toml`: `{ KEY = VALUE }`, an element of a route's `do`.
 pub(crate) trait Toml: Sized {
-    /// Its keys; all operations' keys are different.
+    /// Its keys. No other operation has the same keys.
     const KEYS: &'static [&'static str];
 
-    /// Its keys with what their values can be, for a schema.
+    /// Returns its keys with the shapes of their values, for a schema.
     fn keys() -> Vec<Key> {
         let any = |name: &&'static str| Key::new(name, Shape::Anything, "");
         Self::KEYS.iter().map(any).collect()
     }
 
-    /// Reads the value of one of its keys. `None` where it is so wrong that nothing can be made of
-    /// it; then at least one error is among those `found`.
+    /// Parses the value of one of its keys. Returns `None` if the value cannot be used at all; then
+    /// at least one error was added to `found`.
     fn parse(
         key: &'static str,
         value: &Value<'_>,
@@ -28,9 +28,9 @@ pub(crate) trait Toml: Sized {
         found: &mut Diagnostics,
     ) -> Option<Self>;
 
-    /// The key and the value that are read as this operation again.
+    /// Returns the key and the value that are parsed as this operation again.
     fn write(&self) -> (&'static str, String);
 
-    /// What it does, in words that go on from "then" or "and".
+    /// Returns a description in words that continue after "then" or "and".
     fn describe(&self) -> String;
 }

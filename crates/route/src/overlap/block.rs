@@ -12,25 +12,25 @@ const RTR: u64 = CanId::RTR_FLAG as u64;
 const ERR: u64 = CanId::ERR_FLAG as u64;
 /// Above SocketCAN's 32 bits: set for FD frames.
 const FD: u64 = 1 << 32;
-/// Set for XL frames, whatever [`FD`] is.
+/// Set for XL frames, regardless of [`FD`].
 const XL: u64 = 1 << 33;
 
 impl Block {
-    /// Is there such a frame? Only classic frames have the RTR flag, and an XL frame has no flag at
-    /// all.
+    /// Returns whether such a frame can exist. Only classic frames have the RTR flag, and an XL
+    /// frame has no flag at all.
     pub(crate) fn can_exist(self) -> bool {
         let of_kind = |mask, value| self.and(Self { mask, value }).is_some();
         of_kind(FD | XL, 0) || of_kind(FD | XL | RTR, FD) || of_kind(XL | EFF | RTR | ERR, XL)
     }
 
-    /// The ID of one of these frames, flags included.
+    /// Returns the ID of one of these frames, flags included.
     pub(crate) fn example(self) -> u32 {
         (self.value & self.mask) as u32
     }
 }
 
-/// Adds the frames that a route takes, as far as kind, flags and ID decide; payloads and lengths do
-/// not count.
+/// Adds the frames that a route takes, as determined by kind, flags and ID; payloads and lengths
+/// are not considered.
 pub(super) fn taken_by(route: &Route, all: &mut Vec<Block>) {
     let flags = flags(route);
     let ids = &route.matching.ids;
@@ -59,7 +59,7 @@ pub(super) fn taken_by(route: &Route, all: &mut Vec<Block>) {
     }
 }
 
-/// What a route says of kinds, RTR and errors.
+/// Returns the conditions of a route on kinds, RTR and errors.
 fn flags(route: &Route) -> Vec<Block> {
     let matching = &route.matching;
     let kinds = matching.kinds;

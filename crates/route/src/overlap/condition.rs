@@ -1,9 +1,9 @@
-//! What a route demands of payload and length.
+//! The conditions of a route on payload and length.
 
 use crate::{Match, PayloadPattern};
 
-/// Does every frame that `narrow` takes by payload and length pass `wide` as well? `false` also
-/// where that is not obvious.
+/// Returns whether every frame that `narrow` takes by payload and length also passes `wide`.
+/// Returns `false` where that is not obvious.
 pub(super) fn implies(narrow: &Match, wide: &Match) -> bool {
     let len = match (narrow.len, wide.len) {
         (_, None) => true,
@@ -16,7 +16,7 @@ pub(super) fn implies(narrow: &Match, wide: &Match) -> bool {
         .all(|pattern| narrow.payload.contains(pattern))
 }
 
-/// Can a frame pass both by payload and length?
+/// Returns whether a frame can pass both by payload and length.
 pub(super) fn meet(a: &Match, b: &Match) -> bool {
     let len = match (a.len, b.len) {
         (Some((first, last)), Some((low, high))) => low <= last && first <= high,
@@ -28,7 +28,7 @@ pub(super) fn meet(a: &Match, b: &Match) -> bool {
         .all(|one| b.payload.iter().all(|other| agree(one, other)))
 }
 
-/// Do the bits that both look at have the same values?
+/// Returns whether the bits that both patterns compare have the same values.
 fn agree(a: &PayloadPattern, b: &PayloadPattern) -> bool {
     let bits = |pattern: &PayloadPattern, at: usize| {
         let place = at.checked_sub(usize::from(pattern.at))?;

@@ -1,4 +1,4 @@
-//! Routes by the frames that they take.
+//! Index of routes by the frames that they take.
 
 use super::block::Block;
 use crate::PortId;
@@ -13,16 +13,16 @@ struct Entry {
     route: u32,
 }
 
-/// Blocks of routes, sorted, so that those which meet a block are found without a look at all of
-/// them: a block is looked up once for each different mask.
+/// Blocks of routes, sorted, so that the blocks which intersect a given one are found without a
+/// scan of all of them: there is one look-up for each different mask.
 pub(super) struct Index {
     entries: Vec<Entry>,
-    /// Where the entries of each port and mask stand, sorted by port.
+    /// The range of the entries of each port and mask, sorted by port.
     groups: Vec<(PortId, u64, Range<usize>)>,
 }
 
 impl Index {
-    /// All of these: port, block, route.
+    /// Builds the index from (port, block, route).
     pub(super) fn new(all: impl Iterator<Item = (PortId, Block, u32)>) -> Self {
         let entry = |(port, block, route)| Entry { port, block, route };
         let mut entries: Vec<Entry> = all.map(entry).collect();
@@ -39,8 +39,9 @@ impl Index {
         Self { entries, groups }
     }
 
-    /// Calls `each` for the blocks of this port that have frames in common with `block`, until it
-    /// says `false`. Each block that is looked at costs a step; without steps the search ends.
+    /// Calls `each` for the blocks of this port that have frames in common with `block`, until
+    /// `each` returns `false`. Each block that is examined costs a step; the search ends when no
+    /// steps are left.
     pub(super) fn meeting(
         &self,
         port: PortId,

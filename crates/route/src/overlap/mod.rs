@@ -1,4 +1,4 @@
-//! Finds routes that get in each other's way: those that no frame reaches, frames that are sent
+//! Finds routes that interfere with each other: routes that no frame reaches, frames that are sent
 //! twice to the same bus, and drops that come too late.
 
 mod block;
@@ -14,24 +14,25 @@ use block::{Block, taken_by};
 use core::ops::Range;
 use index::Index;
 
-/// Blocks that a search looks at, at most, so that a file with very many routes is read in a
+/// Maximum number of blocks that a search examines, so that a file with very many routes is read in
 /// bounded time: about a second.
 const STEPS: usize = 10_000_000;
 
-/// Blocks of one route that are told apart. A route of which more remain is taken to be reached.
+/// Maximum number of blocks that are distinguished in one route. If more remain, the search assumes
+/// that frames reach the route.
 const BLOCKS: usize = 1024;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Overlaps {
-    /// Routes that no frame reaches, because routes before them take all of theirs.
+    /// Routes that no frame reaches, because earlier routes take all of their frames.
     pub unreachable: Vec<Unreachable>,
     /// Frames that two routes send to the same bus; at most one entry for each later route.
     pub doubled: Vec<Doubled>,
-    /// Routes with `drop` all of whose frames are sent by routes before them, with no route behind
-    /// them that they keep frames from.
+    /// Routes with `drop` that come too late: earlier routes send all of their frames, and there is
+    /// no later route from which they keep frames.
     pub late: Vec<Unreachable>,
-    /// The search ended before everything was looked at.
+    /// The search ended before it had covered everything.
     pub incomplete: bool,
 }
 
@@ -59,12 +60,13 @@ pub struct Doubled {
     pub example: u32,
 }
 
-/// Searches the routes. `bus_of` gives the same port for all ports that are on the same bus; a port
-/// that is alone gives itself.
+/// Searches the routes. `bus_of` returns the same port for all ports that are on the same bus; for
+/// a port that is alone on its bus, it returns that port.
 ///
-/// Kinds, flags and IDs are told apart bit by bit. Conditions on payload and length are compared
-/// where that is simple; if in doubt, nothing is reported. Two routes with the same filters (`id`,
-/// `filter`) and different changes are taken to be meant as two frames, and are no doubling.
+/// Kinds, flags and IDs are compared bit by bit. Conditions on payload and length are compared
+/// where that is simple; in doubtful cases nothing is reported. Two routes with the same filters
+/// (`id`, `filter`) and different changes are assumed to produce two frames on purpose, and are not
+/// reported as a doubling.
 #[must_use]
 pub fn overlaps(routes: &Routes, bus_of: &dyn Fn(PortId) -> PortId) -> Overlaps {
     let search = Search::new(routes);
@@ -95,17 +97,17 @@ pub fn overlaps(routes: &Routes, bus_of: &dyn Fn(PortId) -> PortId) -> Overlaps 
 
 struct Search<'r> {
     routes: &'r [Route],
-    /// What all of them take, one after the other.
+    /// The blocks that all routes take, one route after the other.
     takes: Vec<Block>,
-    /// Where the blocks of each route stand there.
+    /// The range of each route's blocks in `takes`.
     places: Vec<Range<usize>>,
-    /// Routes that end the search for a frame: those that drop, and in first-match mode all.
+    /// Routes that end the search for a frame: those that drop; in first-match mode, all.
     ending: Index,
     /// Routes that send.
     sending: Index,
 }
 
-/// The destinations of a frame that comes in at this port.
+/// Returns the destinations of a frame that comes in at this port.
 fn destinations(route: &Route, from: PortId) -> impl Iterator<Item = PortId> {
     let to = route.to.iter().copied();
     to.filter(move |to| *to != from || route.allow_same_port)
@@ -153,8 +155,8 @@ impl<'r> Search<'r> {
         self.routes.get(number).map(|route| &route.matching)
     }
 
-    /// The routes before this one that take all its frames at all its ports; `None` where one is
-    /// left.
+    /// Returns the earlier routes that together take all frames of this route at all its ports;
+    /// `None` if a frame is left.
     fn takers(&self, number: usize, index: &Index, steps: &mut usize) -> Option<Vec<RouteId>> {
         let (route, blocks) = self.of(number)?;
         let mut by = Vec::new();
@@ -169,8 +171,8 @@ impl<'r> Search<'r> {
         (!by.is_empty()).then_some(by)
     }
 
-    /// What the routes of an index that stand before this one leave of a block; their numbers go to
-    /// `by`. `None` where that is too many blocks to tell apart.
+    /// Returns the part of a block that the earlier routes of an index leave over; adds the numbers
+    /// of those routes to `by`. `None` if there would be too many blocks to distinguish.
     fn left(
         &self,
         number: usize,
@@ -199,7 +201,7 @@ impl<'r> Search<'r> {
         (left.len() <= BLOCKS).then_some(left)
     }
 
-    /// A drop that keeps no frame from any route.
+    /// Finds out whether the route is a drop that keeps no frame from any route.
     fn is_late_drop(&self, number: usize, steps: &mut usize) -> Option<Unreachable> {
         let (route, blocks) = self.of(number)?;
         if !route.drop {
@@ -219,7 +221,7 @@ impl<'r> Search<'r> {
         (!kept).then_some(Unreachable { route, by })
     }
 
-    /// A frame that this route sends to a bus to which an earlier one sends it, too.
+    /// Returns a frame that this route and an earlier one send to the same bus.
     fn doubled(
         &self,
         number: usize,
@@ -263,8 +265,8 @@ impl<'r> Search<'r> {
     }
 }
 
-/// The port to which the later route sends what the earlier one sends to the same bus, unless
-/// payload, length or the wish for two frames keep them apart.
+/// Returns the port to which the later route sends the frames that the earlier one sends to the
+/// same bus, unless payload or length separates the routes or two different frames are intended.
 fn shared(
     earlier: &Route,
     later: &Route,

@@ -1,5 +1,5 @@
-//! What is found, case by case. `tests/overlap.rs` holds findings against the decisions of the
-//! table.
+//! Findings of the search, case by case. `tests/overlap.rs` compares findings with the decisions of
+//! the table.
 
 use super::*;
 use crate::{Action, IdFilter, IdOperand, IdSet, KindSet, Modify, ModifyOp, PayloadPattern, Tri};
@@ -69,7 +69,7 @@ fn everything_beside_a_changed_id_is_sent_twice() {
         assert_eq!(pairs(&search(Mode::All, routes.clone())), [(0, 1, 0x123)]);
         assert_eq!(search(Mode::First, routes).doubled, []);
     }
-    // Other buses, other IDs, or what a drop before takes.
+    // Other buses, other IDs, or frames that an earlier drop takes.
     assert_eq!(
         search(Mode::All, vec![route(0, 2, &[]), special()]).doubled,
         []
@@ -78,7 +78,7 @@ fn everything_beside_a_changed_id_is_sent_twice() {
     assert_eq!(search(Mode::All, vec![around, special()]).doubled, []);
     let dropped = vec![special(), dropping(&[(0x123, 0x123)]), route(0, 1, &[])];
     assert_eq!(search(Mode::All, dropped).doubled, []);
-    // The same filters and different changes: two frames of one are meant.
+    // The same filters and different changes: two frames are made from one on purpose.
     let copy = vec![route(0, 1, &[(0x123, 0x123)]), special()];
     assert_eq!(search(Mode::All, copy).doubled, []);
     let same = vec![
@@ -191,7 +191,7 @@ fn a_drop_behind_what_it_should_stop_is_late() {
         vec![route(0, 1, &[]), dropping(&[(0x123, 0x123)])],
     );
     assert_eq!(numbers(&found.late), [1]);
-    // It keeps frames from a route behind it, or takes frames that none has sent.
+    // It keeps frames from a later route, or takes frames that no route has sent.
     let kept = vec![
         route(0, 1, &[(0x123, 0x123)]),
         dropping(&[(0x123, 0x123)]),
@@ -208,7 +208,7 @@ fn very_many_routes_are_compared_in_bounded_steps() {
     let found = search(Mode::First, (0..20_000).map(single).collect());
     assert!(!found.incomplete);
     assert_eq!(found.unreachable.len(), 20_000 - 0x800);
-    // Masks that are different and meet everywhere.
+    // Different masks that all intersect.
     let odd = |n: u32| {
         let mut one = dropping(&[]);
         let mask = 0x8000_0000 | (n % 0x7FF);

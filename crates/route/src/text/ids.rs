@@ -1,6 +1,6 @@
 //! IDs and ID filters as text.
 //!
-//! As candump prints them, three hex digits are an SFF ID and eight an EFF ID, so that `123` and
+//! As in candump's output, three hex digits are an SFF ID and eight an EFF ID, so that `123` and
 //! `00000123` are different frames.
 
 use crate::{IdFilter, IdSet};
@@ -8,14 +8,14 @@ use ::config::{At, Diagnostics, Value};
 use alloc::{format, string::String, vec, vec::Vec};
 use frame::CanId;
 
-/// What is wrong with a text, and what to do.
+/// The mistake in a text, and its remedy.
 pub type Wrong = (String, String);
 
 fn wrong<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, Wrong> {
     Err((what.into(), hint.into()))
 }
 
-/// Reads a string with one of the functions below; what is wrong with it is added to `found`.
+/// Parses a string with one of the functions below; mistakes are added to `found`.
 pub(crate) fn read<T>(
     value: &Value<'_>,
     read: impl FnOnce(&str) -> Result<T, Wrong>,
@@ -30,7 +30,7 @@ pub(crate) fn read<T>(
     }
 }
 
-/// A text with IDs. For a number, the hint has the text that it stands for.
+/// Returns a text with IDs. If the value is a number, the hint contains the corresponding text.
 pub(crate) fn text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Option<At<&'t str>> {
     let (Some((digits, radix)), Some(number)) = (value.as_digits(), value.as_integer()) else {
         return value.string(found);
@@ -46,7 +46,8 @@ pub(crate) fn text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Option<At<
     None
 }
 
-/// A text with a raw filter. For a number, the hint has a filter for that ID alone.
+/// Returns a text with a raw filter. If the value is a number, the hint contains a filter for that
+/// ID alone.
 pub(crate) fn filter_text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Option<At<&'t str>> {
     let Some(number) = value.as_integer() else {
         return value.string(found);
@@ -65,7 +66,7 @@ pub(crate) fn filter_text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Opt
     None
 }
 
-/// A number as an ID of the shortest format that has it.
+/// Returns a number as an ID of the shortest format that can hold it.
 fn as_text(number: u32) -> Option<String> {
     if number <= CanId::SFF_MASK {
         Some(format!("{number:03X}"))
@@ -106,7 +107,7 @@ fn hex(text: &str) -> Option<u32> {
     digits.then(|| u32::from_str_radix(text, 16).ok()).flatten()
 }
 
-/// One ID: three or eight hex digits.
+/// Parses one ID: three or eight hex digits.
 pub(crate) fn id(text: &str) -> Result<Id, Wrong> {
     let text = text.trim();
     let Some(number) = hex(text) else {
@@ -143,7 +144,7 @@ pub(crate) fn id(text: &str) -> Result<Id, Wrong> {
     }
 }
 
-/// First and last ID of `123` or `200-2FF`.
+/// Parses `123` or `200-2FF` into the first and the last ID.
 pub(crate) fn range(text: &str) -> Result<(Id, Id), Wrong> {
     let Some((first, last)) = text.split_once('-') else {
         let one = id(text)?;
@@ -166,8 +167,9 @@ pub(crate) fn range(text: &str) -> Result<(Id, Id), Wrong> {
     Ok((first, last))
 }
 
-/// An element of `id`: `123`, `200-2FF`, `100:700`, each with `!` in front for all others of that
-/// frame format. An inverted mask can come out as several filters, any of which must hold.
+/// Parses an element of `id`: `123`, `200-2FF`, `100:700`, each with `!` in front for all other IDs
+/// of that frame format. An inverted mask can result in several filters, of which any one must
+/// match.
 ///
 /// # Errors
 /// [`Wrong`]
@@ -238,8 +240,9 @@ fn masked(id: u32, mask: u32) -> IdFilter {
     }
 }
 
-/// All other IDs of the value's format. A mask of leading ones names a block of IDs, so that the
-/// others are an inverted range; else one filter for each bit of the mask, with that bit turned.
+/// Returns filters for all other IDs of the value's format. If the mask consists of leading ones,
+/// it matches a block of IDs, and the others are an inverted range; otherwise there is one filter
+/// for each bit of the mask, with that bit inverted.
 fn others(value: Id, mask: u32) -> Vec<IdFilter> {
     let rest = value.max() & !mask;
     if rest & rest.wrapping_add(1) == 0 {
@@ -260,7 +263,8 @@ fn others(value: Id, mask: u32) -> Vec<IdFilter> {
         .collect()
 }
 
-/// can-gw's and the raw socket's filter, `123:C00007FF`, or `123~C00007FF` for the others.
+/// Parses the filter of can-gw and of the raw socket, `123:C00007FF`, or `123~C00007FF` for the
+/// others.
 ///
 /// # Errors
 /// [`Wrong`]
@@ -284,7 +288,7 @@ pub fn raw_filter(text: &str) -> Result<IdFilter, Wrong> {
     })
 }
 
-/// SocketCAN's raw 32 bits: eight hex digits at most.
+/// Parses SocketCAN's raw 32 bits: at most eight hex digits.
 pub(crate) fn raw_id(text: &str) -> Result<u32, Wrong> {
     match hex(text.trim()) {
         Some(raw) => Ok(raw),

@@ -1,11 +1,11 @@
-//! What a route's kinds of frame allow its texts to say.
+//! The limits that a route's kinds of frame impose on its texts.
 
 use crate::KindSet;
 
-/// What the kinds of frame of a route allow.
+/// The limits that the kinds of frame of a route impose.
 #[derive(Clone, Copy)]
 pub(crate) struct FrameLimits {
     pub(crate) kinds: KindSet,
-    /// Bytes of payload.
+    /// Maximum number of payload bytes.
     pub(crate) payload: usize,
 }

@@ -1,4 +1,4 @@
-//! The small texts that routes and operations are written in: IDs, bytes, parts of arguments.
+//! The small texts in which routes and operations are written: IDs, bytes, parts of arguments.
 
 pub(crate) mod ids;
 pub(crate) mod limits;

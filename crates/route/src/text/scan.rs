@@ -1,13 +1,13 @@
-//! An argument of `cangw` and its parts, each with its place.
+//! An argument of `cangw` and its parts, each with its position.
 //!
-//! cangw takes arguments apart with scanf, which also accepts what is too long or followed by
-//! something else and then uses a part of it. That is reported here instead.
+//! cangw parses arguments with scanf. scanf also accepts arguments that are too long or have
+//! trailing text, and then uses a part of them. Here such arguments are errors.
 
 use ::config::hex_bytes;
 use alloc::{format, string::String, vec::Vec};
 use core::ops::Range;
 
-/// What is wrong with an argument, which part of it, and what to do.
+/// The mistake in an argument, the part that is wrong, and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Wrong {
     pub(crate) what: String,
@@ -15,10 +15,10 @@ pub(crate) struct Wrong {
     pub(crate) hint: &'static str,
 }
 
-/// What was read, or what is wrong with it.
+/// The parsed value, or the mistake.
 pub(crate) type Read<T> = Result<T, Wrong>;
 
-/// A part of an argument and where it begins.
+/// A part of an argument and the position where it begins.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'t> {
     pub(crate) text: &'t str,
@@ -48,7 +48,7 @@ impl<'t> Part<'t> {
         self.hex(0xFF, hint).map(|n| n as u8)
     }
 
-    /// A payload index as the kernel takes it (`cgw_chk_csum_parms`).
+    /// Parses a payload index in the kernel's range (`cgw_chk_csum_parms`).
     pub(crate) fn index(self, fd: bool, hint: &'static str) -> Read<i16> {
         let size: i16 = if fd { 64 } else { 8 };
         match self.text.parse::<i16>() {
@@ -97,7 +97,7 @@ impl<'t> Part<'t> {
     }
 }
 
-/// The whole of an argument.
+/// Returns an argument as one part.
 pub(crate) const fn whole(text: &str) -> Part<'_> {
     Part { text, at: 0 }
 }

@@ -1,9 +1,9 @@
-//! Bytes, numbers and lists in words.
+//! Bytes, numbers and lists as words.
 
 use alloc::{format, string::String};
 use core::fmt::Write as _;
 
-/// Upper-case hex.
+/// Returns bytes in upper-case hex.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
@@ -13,7 +13,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// An ID's number with as many digits as its frame format has.
+/// Returns an ID's number with the number of digits that its frame format has.
 pub(crate) fn id_number(eff: bool, number: u32) -> String {
     if eff {
         format!("{number:08X}")
@@ -26,7 +26,7 @@ pub(crate) fn format_name(eff: bool) -> &'static str {
     if eff { "EFF" } else { "SFF" }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Returns `a`, `a and b`, `a, b and c`.
 pub(crate) fn join(words: &[String], last: &str) -> String {
     match words {
         [] => String::new(),
@@ -35,7 +35,7 @@ pub(crate) fn join(words: &[String], last: &str) -> String {
     }
 }
 
-/// `byte 3`, `bytes 3-5`.
+/// Returns `byte 3`, `bytes 3-5`.
 pub(crate) fn payload_bytes(at: u16, count: usize) -> String {
     match count {
         1 => format!("byte {at}"),

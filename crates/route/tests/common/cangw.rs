@@ -1,5 +1,6 @@
-//! What `net/can/gw.c` and `net/can/af_can.c` of Linux 7 do, in the plainest form: for
-//! comparison with the compiled table. Written from what those files mean, not from their text.
+//! The behaviour of `net/can/gw.c` and `net/can/af_can.c` of Linux 7, in the simplest form, for
+//! comparison with the compiled table. Written from the semantics of those files, not from their
+//! text.
 
 use cangate_route::{Crc8, Crc8Profile, XorSum};
 
@@ -39,14 +40,14 @@ pub struct Job {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// The rule never saw it.
+    /// The rule never received the frame.
     NotSeen,
     /// Counted as deleted.
     Deleted,
     Sent(KernelFrame, u8),
 }
 
-/// Does af_can hand the frame to a receiver registered with this filter?
+/// Returns whether af_can delivers the frame to a receiver registered with this filter.
 fn af_can(filter_id: u32, filter_mask: u32, can_id: u32) -> bool {
     let inverted = filter_id & 0x2000_0000 != 0;
     if filter_mask & 0x2000_0000 != 0 {
@@ -133,9 +134,9 @@ pub fn process(job: &Job, frame: &KernelFrame, hops: u8, max_hops: u8) -> Outcom
     Outcome::Sent(out, out_hops)
 }
 
-/// Indices below zero count from the end of the payload. The kernel's rules are refused when
-/// an index could lie behind the buffer, so only those before its beginning are left to skip;
-/// cangate has one rule for several kinds of frame and skips both.
+/// Resolves an index; negative ones count from the end of the payload. The kernel refuses rules
+/// whose index could be after the end of the buffer, so it must skip only those before its
+/// beginning; cangate has one rule for several kinds of frame and skips both.
 fn resolve(index: i16, len: u32, size: usize) -> Option<usize> {
     let at = if index < 0 {
         i64::from(len) + i64::from(index)
@@ -145,7 +146,7 @@ fn resolve(index: i16, len: u32, size: usize) -> Option<usize> {
     (at >= 0 && at < size as i64).then_some(at as usize)
 }
 
-/// The indices of a sum in its order: upwards, or downwards when it starts above its end.
+/// Returns the indices of a sum in its order: upwards, or downwards if it starts above its end.
 fn order(from: usize, to: usize) -> Vec<usize> {
     if from <= to {
         (from..=to).collect()

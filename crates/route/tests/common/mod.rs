@@ -1,4 +1,4 @@
-//! What the integration tests share: random input, a recording sink, slow references.
+//! Common parts of the integration tests: random input, a recording sink, slow references.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 pub mod cangw;
@@ -67,7 +67,7 @@ impl Owned {
     }
 }
 
-/// What a decision said.
+/// The events of a decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     Taken(u32),
@@ -146,7 +146,7 @@ pub fn masked(id: u32, mask: u32) -> IdFilter {
     }
 }
 
-/// Numbers that meet each other often, so that random filters match random frames.
+/// Numbers that are often equal, so that random filters match random frames.
 pub const NUMBERS: [u32; 16] = [
     0,
     1,
@@ -180,7 +180,7 @@ pub fn random_number(rng: &mut Rng, eff: bool) -> u32 {
         }
 }
 
-/// SocketCAN's 32 bits with all flags, sometimes with bits where no number has any.
+/// SocketCAN's 32 bits with all flags, sometimes with bits that no number has.
 pub fn random_raw(rng: &mut Rng) -> u32 {
     let eff = rng.one_in(2);
     let stray = rng.one_in(8);
@@ -403,7 +403,7 @@ pub fn random_routes(rng: &mut Rng) -> Routes {
                 echo: false,
                 keep_stamp: false,
             };
-            // All of its frames would become such as no bus has, which is refused.
+            // All of its frames would become impossible ones, which is refused.
             let is_refused = Table::compile(
                 &Routes {
                     max_hops,

@@ -1,4 +1,4 @@
-//! The slow, obvious reading of the model: every route, every filter, one after the other.
+//! A slow, direct implementation of the model: every route, every filter, one after the other.
 
 use super::{Event, Owned, cangw};
 use cangate_route::*;
@@ -86,7 +86,7 @@ pub fn matches(matching: &Match, frame: &Owned) -> bool {
         })
 }
 
-/// What the whole table says. Without rate limits.
+/// Returns the events of the whole table, without rate limits.
 pub fn decide(routes: &Routes, arrival: Arrival, frame: &Owned) -> Vec<Event> {
     let mut events = Vec::new();
     for (at, route) in routes.routes.iter().enumerate() {
@@ -131,7 +131,7 @@ pub fn decide(routes: &Routes, arrival: Arrival, frame: &Owned) -> Vec<Event> {
     events
 }
 
-/// A frame between two changes: can-gw's struct, grown to what XL needs.
+/// A frame between two changes: can-gw's struct, extended for XL.
 struct Between {
     kind: Kind,
     id: u32,
@@ -202,7 +202,7 @@ fn change(actions: &[Action], frame: &Owned) -> Result<Owned, Stop> {
                 fits(&now)?;
                 cangw::xor_rel(sum, now.len, &mut now.data);
             }
-            // Random cases have only what stands above.
+            // Random cases contain only the actions above.
             #[allow(unreachable_patterns)]
             other => panic!("the reference does not say what {other:?} does"),
         }
@@ -241,7 +241,7 @@ fn op(op: ModifyOp, old: u32, operand: u32) -> u32 {
 
 fn one_modify(modify: &Modify, now: &mut Between) -> Result<(), Stop> {
     if let Some(operand) = modify.id {
-        // Nothing but the priority counts of an XL frame.
+        // Only the priority of an XL frame counts.
         let old = if now.kind == Kind::Xl {
             now.id & 0x7FF
         } else {

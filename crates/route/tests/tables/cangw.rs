@@ -1,4 +1,4 @@
-//! Whatever can-gw can express comes out as can-gw does it.
+//! For everything that can-gw can express, the result is the same as can-gw's.
 
 use crate::common;
 
@@ -63,7 +63,7 @@ fn random_job(rng: &mut Rng, max_hops: u8) -> Job {
     }
 }
 
-/// The route that says the same as the rule.
+/// Returns the route that is equivalent to the rule.
 fn route_for(job: &Job) -> Route {
     let error_filter = job.filter_mask & 0x2000_0000 != 0;
     let mut route = common::plain("rule");
@@ -100,7 +100,7 @@ fn route_for(job: &Job) -> Route {
             data: operand.data.then(|| operand.frame.data[..size].to_vec()),
         }));
     }
-    // can-gw computes checksums only where something is modified.
+    // can-gw computes checksums only if something is modified.
     if modifies {
         route.actions.extend(job.crc8.clone().map(Action::Crc8));
         route.actions.extend(job.xor.map(Action::XorSum));
@@ -129,7 +129,7 @@ fn assert_same(got: &Owned, kernel: &KernelFrame, what: &str) {
     assert_eq!(got.header.len(), usize::from(kernel.len), "{what}");
     assert_eq!(got.header.len8_dlc(), kernel.len8_dlc, "{what}");
     if kernel.fd {
-        // can_send sets FDF whatever the rule did to it.
+        // can_send sets FDF regardless of the rule.
         assert_eq!(got.header.flags(), kernel.flags & !flags::FDF, "{what}");
     }
     assert_eq!(got.data, kernel.data[..got.header.data_len()], "{what}");
@@ -149,7 +149,7 @@ fn a_rule_does_what_the_kernel_does() {
         };
         let table = match Table::compile(&routes, 2) {
             Ok(table) => table,
-            // can-gw would send them.
+            // can-gw would send these frames.
             Err(why) if job.fd && format!("{why:?}").contains("FD frames remote") => {
                 refused += 1;
                 continue;
@@ -187,7 +187,7 @@ fn a_rule_does_what_the_kernel_does() {
                     assert_same(frame, out, &what);
                     sent += 1;
                 }
-                // A frame that no bus has comes in.
+                // A frame that cannot exist on a bus comes in.
                 ([Event::Taken(0), Event::Stopped(0, Stop::IdRange)], Outcome::Sent(out, _))
                     if job.fd && frame.header.id().is_rtr() && out.can_id & RTR != 0 =>
                 {
@@ -203,7 +203,7 @@ fn a_rule_does_what_the_kernel_does() {
     );
 }
 
-/// One case by hand for each thing that is easily got wrong.
+/// One case by hand for each common mistake.
 mod by_hand {
     use super::*;
 

@@ -1,5 +1,5 @@
-//! Circles of routes against a slow search: every frame of a small world, from port to port,
-//! through the real table.
+//! The search for circles is compared with a slow search: every frame of a small model, from port
+//! to port, through the real table.
 
 use crate::common;
 
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 const PORTS: u16 = 5;
 
-/// Numbers that routes and changes name are below 16; those from 16 on stand for all others.
+/// Numbers in routes and changes are below 16; those from 16 on represent all others.
 fn frames() -> Vec<Owned> {
     let ids = [0, CanId::EFF_FLAG]
         .into_iter()
@@ -49,7 +49,7 @@ fn filter(rng: &mut Rng) -> IdFilter {
     }
 }
 
-/// `exact`: nothing that depends on more than single bits of the ID.
+/// `exact`: only changes that work on single bits of the ID.
 fn action(rng: &mut Rng, exact: bool) -> Action {
     if !exact && rng.one_in(2) {
         return if rng.one_in(2) {
@@ -104,11 +104,11 @@ fn routes(rng: &mut Rng, exact: bool) -> Routes {
     }
 }
 
-/// Can a frame that a route takes at a port come back to it there? Every frame is tried.
+/// Finds the routes to which a frame can come back at the same port, by trying every frame.
 fn slow(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> HashSet<(u32, u16)> {
     let table = Table::compile(routes, PORTS.into()).unwrap();
     let mut memory = table.memory();
-    // What each route makes of each frame at each port.
+    // Returns the result of each route for each frame at each port.
     let mut decide = |port: u16, frame: &Owned| -> Vec<(u32, u16, Owned)> {
         let arrival = Arrival {
             from: PortId(port),
@@ -134,7 +134,7 @@ fn slow(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> HashSet<(u32,
                 let mut seen = HashSet::new();
                 let mut open = vec![(to, sent)];
                 while let Some((to, sent)) = open.pop() {
-                    // An offset of 1 goes on and on.
+                    // An offset of 1 never ends.
                     if sent.header.id().number() >= 64 {
                         continue;
                     }
@@ -176,7 +176,7 @@ fn every_circle_is_found_and_nothing_else() {
         let found = circles(&routes, &hears);
         assert!(!found.incomplete);
         let what = format!("{case}: {slow:?} {found:?}\n{on:?} {:#?}", routes.routes);
-        // Each route that leads back stands in a circle, or another one of its circle does.
+        // Each route that leads back is in a circle, or another route of its circle is.
         assert!(slow.is_empty() || !found.circles.is_empty(), "{what}");
         if exact {
             for circle in &found.circles {
@@ -203,7 +203,8 @@ fn every_circle_is_found_and_nothing_else() {
     assert!(with > 150 && without > 300, "{with} {without}");
 }
 
-/// Two buses, a gateway between them in both directions: what a port sends does not come in there.
+/// Two buses with a gateway between them in both directions: a port does not receive the frames
+/// that it sends.
 #[test]
 fn a_gateway_in_both_directions_is_no_circle() {
     let route = |from, to| Route::new("", vec![PortId(from)], vec![PortId(to)]);

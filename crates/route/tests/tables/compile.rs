@@ -1,5 +1,5 @@
-//! What has no meaning is refused, all of it at once and by the route's name; and a table's size
-//! follows its input, whatever the filters cover.
+//! Routes without meaning are refused, all of them at once and by name; and a table's size depends
+//! on its input, not on the number of IDs that the filters cover.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ fn errors(route: Route) -> Vec<String> {
     }
 }
 
-/// Makes a route wrong; one error is expected, with these words in it.
+/// Makes a route wrong; one error that contains these words is expected.
 fn refused(words: &str, change: impl FnOnce(&mut Route)) {
     let mut route = plain("engine");
     change(&mut route);
@@ -228,7 +228,7 @@ fn a_table_is_shared_among_threads_and_its_words_are_plain() {
     shared(&table);
     shared(&table.memory());
     assert_eq!(table.routes(), 1);
-    // Counters print these; no two may read the same.
+    // Counters print these words; no two may be the same.
     let mut words: Vec<_> = Stop::ALL.iter().map(ToString::to_string).collect();
     assert_eq!(words[0], "dropped by rule");
     words.sort();

@@ -1,4 +1,5 @@
-//! A port may leave out what the table has no interest in: never a frame that a route takes.
+//! A port may leave out frames that are not in the table's interest: never a frame that a route
+//! takes.
 
 use crate::common;
 
@@ -6,8 +7,9 @@ use cangate_route::*;
 use common::{Event, Owned, Rng, decide, masked, plain, random_frame, random_routes, range};
 use frame::{CanId, Kind};
 
-/// Would the kernel hand this frame over? As `net/can/raw.c` and `af_can.c` do it: an XL frame's
-/// priority field holds the number of its virtual network too (bits 16 to 23).
+/// Returns whether the kernel would deliver this frame, by the rules of `net/can/raw.c` and
+/// `af_can.c`: an XL frame's priority field also holds the number of its virtual network (bits 16
+/// to 23).
 fn passes(interest: &Interest, frame: &Owned) -> bool {
     let id = frame.header.id();
     let (kind_wanted, raw) = match frame.header.kind() {
@@ -98,7 +100,7 @@ fn classic_routes_that_want_no_remote_frames_get_the_kernels_fast_list() {
     let mut only = route(vec![range(false, 0x123, 0x123)]);
     only.matching.kinds.fd = false;
     only.matching.rtr = Tri::No;
-    // `can_rcv_list_find` has a table for SFF filters with just this mask.
+    // `can_rcv_list_find` has a table for SFF filters with exactly this mask.
     let Ids::Filters(filters) = interest(vec![only]).ids else {
         panic!("filters expected");
     };
@@ -142,7 +144,7 @@ fn an_inverted_filter_stays_one_filter() {
 
 #[test]
 fn the_virtual_network_of_an_xl_frame_hides_it_from_no_filter() {
-    // The kernel compares the network's number too, cangate only the priority.
+    // The kernel also compares the network's number, cangate only the priority.
     let frame = |vcid| {
         let mut frame = Owned::new(Kind::Xl, 0x123, &[1]);
         frame.header = frame.header.with_xl(frame::XlFields {

@@ -1,4 +1,4 @@
-//! Rate limits: exact, without drift, harmless when the clock is not what it should be.
+//! Rate limits: exact, without drift, and harmless if the clock is wrong.
 
 use crate::common;
 
@@ -14,7 +14,7 @@ fn limited(limit: RateLimit) -> Table {
     table(vec![route])
 }
 
-/// Does a frame with this ID pass at this time?
+/// Returns whether a frame with this ID passes at this time.
 fn passes(table: &Table, memory: &mut Memory, raw: u32, now: Nanos) -> bool {
     let frame = Owned::new(Kind::Classic, raw, &[1]);
     let arrival = Arrival {
@@ -51,7 +51,7 @@ fn a_burst_and_then_one_frame_an_interval() {
     assert!(!passes(&table, &mut memory, 1, start + interval - 1));
     assert!(passes(&table, &mut memory, 1, start + interval));
     assert!(!passes(&table, &mut memory, 1, start + interval));
-    // After a long pause the burst is there again, and no more than that.
+    // After a long pause the burst is available again, but not more.
     let later = start + 100 * SECOND;
     let burst: Vec<_> = (0..5)
         .map(|_| passes(&table, &mut memory, 1, later))
@@ -61,9 +61,9 @@ fn a_burst_and_then_one_frame_an_interval() {
 
 #[test]
 fn nothing_drifts_when_the_interval_is_no_whole_number() {
-    // Every 142857142.857… ns. Of a bucket for two one frame is taken at once, so that it is
-    // never full again and loses nothing. From then on the nth frame passes at the first
-    // nanosecond that is not before n/7 s.
+    // One frame every 142857142.857… ns. One frame is taken at the start from a bucket for two, so
+    // that the bucket is never full again and loses nothing. From then on the nth frame passes at
+    // the first nanosecond that is not before n/7 s.
     let table = limited(per_second(7, 2));
     let mut memory = table.memory();
     assert!(passes(&table, &mut memory, 1, 0));
@@ -95,7 +95,7 @@ fn in_any_stretch_of_time_no_more_than_rate_and_burst_allow() {
         let start = now;
         let mut passed = 0_u128;
         for _ in 0..2000 {
-            // Now and then a frame of another port, a little older.
+            // From time to time a frame of another port, a little older.
             let jitter = if rng.one_in(3) { rng.next() % 1000 } else { 0 };
             passed += u128::from(passes(&table, &mut memory, 1, now.saturating_sub(jitter)));
             let elapsed = u128::from(now - start);
@@ -107,7 +107,8 @@ fn in_any_stretch_of_time_no_more_than_rate_and_burst_allow() {
             );
             now += rng.next() % (2 * limit.per / u64::from(limit.frames) + 1);
         }
-        // Nor much less: frames came twice as fast as allowed at most, half as fast on average.
+        // Not much less either: frames came at most twice as fast as allowed, half as fast on
+        // average.
         assert!(passed > 500, "{passed} {limit:?}");
     }
 }
@@ -125,7 +126,7 @@ fn a_clock_that_is_set_back_costs_no_more_than_an_empty_bucket() {
     assert!(!passes(&table, &mut memory, 1, back));
     assert!(passes(&table, &mut memory, 1, back + SECOND / 10));
     assert!(!passes(&table, &mut memory, 1, back + SECOND / 10));
-    // A little back: no time has passed, and none is lost.
+    // A little back: no time has passed, and no time is lost.
     assert!(passes(&table, &mut memory, 1, back + SECOND / 5));
     assert!(!passes(&table, &mut memory, 1, back + SECOND / 10));
     assert!(passes(&table, &mut memory, 1, back + 3 * SECOND / 10));

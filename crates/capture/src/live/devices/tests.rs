@@ -16,11 +16,11 @@ use std::time::Instant;
 
 const PATH: &str = "/dev/can0";
 
-/// One open file of the driver's.
+/// One open file of the driver.
 struct Driver {
     area: Vec<AtomicU64>,
     there: AtomicBool,
-    /// Lost since the last frame that found room.
+    /// Frames lost since the last frame that found room.
     lost: AtomicU64,
     filters: Mutex<(Vec<RawFilter>, u32)>,
 }
@@ -49,7 +49,7 @@ impl Driver {
         self.set(at::STATE, both(state, second(self.get(at::STATE)) + 1));
     }
 
-    /// A frame from the bus; false where the queue has no room.
+    /// Delivers a frame from the bus; returns false if the queue has no room.
     fn deliver(&self, frame: &Frame, stamp: u64, flags: u32) -> bool {
         let head = second(self.get(at::RX_HEAD));
         if head.wrapping_sub(first(self.get(at::RX_TAIL))) >= SLOTS {
@@ -105,7 +105,7 @@ impl Line for Handle {
 }
 
 struct Bench {
-    /// What is found when the device is opened.
+    /// The driver that is found when the device is opened.
     found: Arc<Mutex<Option<Arc<Driver>>>>,
     driver: Arc<Driver>,
     devices: Devices,
@@ -143,7 +143,7 @@ fn bench(texts: &[&str]) -> Bench {
     }
 }
 
-/// What went into the file.
+/// The entries that went into the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Seen {
     Frame(u64, Direction, Frame),
@@ -160,7 +160,7 @@ impl Bench {
         self.devices.take_remarks()
     }
 
-    /// Nobody waits in a test.
+    /// Checks the devices immediately: a test does not wait.
     fn look_soon(&mut self) -> Vec<String> {
         self.devices.all[0].look_at = Duration::ZERO;
         self.look()
@@ -226,7 +226,7 @@ fn frames_have_the_driver_s_stamps_directions_and_losses() {
         Seen::Frame(100, received, all[0]),
         Seen::Frame(200, sent, all[1]),
         Seen::Frame(300, received, all[2]),
-        // When this was noticed; how many frames it were nobody knows.
+        // The first number is the time when this was noticed; the number of lost frames is unknown.
         Seen::Lost(2),
         Seen::Frame(1000, received, classic(0)),
     ];
@@ -263,7 +263,7 @@ fn a_device_that_goes_is_recorded_to_its_last_frame_and_again_when_it_is_back() 
     assert!(b.look_soon().is_empty());
     b.take();
     let new = Driver::new();
-    // It was opened by others before, whom these are for.
+    // Other programs opened it before, and this frame is for them.
     new.deliver(&classic(5), 11, 0);
     *b.found.lock().unwrap() = Some(Arc::clone(&new));
     assert_eq!(b.look_soon(), ["/dev/can0 is back"]);
@@ -301,8 +301,8 @@ fn a_device_that_is_not_there_is_an_error_at_the_start() {
 }
 
 proptest! {
-    /// Whatever the driver's side writes: what it put into the queue is recorded once, and all
-    /// losses are told once.
+    /// Arbitrary steps of the driver: every frame that it put into the queue is recorded once, and
+    /// all losses are reported once.
     #[test]
     fn each_frame_is_recorded_or_lost(steps in prop::collection::vec(0_u8..40, 0..2000)) {
         let mut b = bench(&[PATH]);

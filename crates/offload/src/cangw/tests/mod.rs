@@ -1,4 +1,4 @@
-//! What is checked before anything is changed, and what errors say.
+//! The checks before anything is changed, and the messages of errors.
 
 mod plan;
 mod wire;
@@ -119,7 +119,7 @@ fn an_echo_that_other_rules_would_take_is_refused() {
     assert_eq!(survey(&routes, &interfaces(), &[], &limits), [None, None]);
 }
 
-/// A vcan echoes whatever the route says.
+/// A vcan echoes regardless of the route's setting.
 #[test]
 fn a_vcan_that_other_rules_begin_at_is_refused_with_several_hops() {
     let mut back = classic("back");
@@ -157,7 +157,7 @@ fn link(name: &str, index: u32, kind: &str) -> Link {
     }
 }
 
-/// What can-gw would drop without counting it, or send to nobody.
+/// Flags without which can-gw would drop frames without counting them, or send them to no receiver.
 #[test]
 fn jobs_send_what_routes_promise() {
     let limits = Limits {

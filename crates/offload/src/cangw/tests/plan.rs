@@ -1,4 +1,4 @@
-//! Plans against a list that behaves as the kernel's.
+//! Plans, applied to a list that behaves like the kernel's.
 
 use crate::cangw::plan::{Change, plan};
 use crate::cangw::wire::Job;
@@ -6,12 +6,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use route::{Modification, ModifyOp};
 
-/// IDs that frames have here; few, so that filters meet often.
+/// The IDs of the frames; few, so that filters often intersect.
 fn frames() -> impl Iterator<Item = u32> {
     (0..8).chain((0..8).map(|id| id | 0x8000_0000))
 }
 
-/// `can_rcv_filter` for frames without error flag, in the words of the man page.
+/// `can_rcv_filter` for frames without error flag, as the man page describes it.
 fn takes(job: &Job, frame: u32) -> bool {
     let (id, mask) = job.filter;
     let number = if mask & 0x8000_0000 != 0 && id & 0x8000_0000 == 0 {
@@ -24,7 +24,7 @@ fn takes(job: &Job, frame: u32) -> bool {
     same != (id & 0x2000_0000 != 0)
 }
 
-/// What can be seen of a job but its modifications.
+/// The visible properties of a job, except its modifications.
 fn face(job: &Job) -> (u32, u32, u16, u8, (u32, u32)) {
     (job.source, job.destination, job.flags, job.hops, job.filter)
 }
@@ -59,14 +59,14 @@ fn small_job() -> impl Strategy<Value = Job> {
     )
 }
 
-/// As the kernel has them.
+/// The jobs as the kernel has them.
 fn marked(jobs: &[Job], hidden: bool) -> Vec<Job> {
     let jobs = (1..).zip(jobs);
     jobs.map(|(mark, job)| job.clone().marked(mark, hidden))
         .collect()
 }
 
-/// The jobs of a list that take a frame of a source, as they are tried.
+/// The jobs of a list that take a frame of a source, in the order in which they are tried.
 fn takers(list: &[Job], source: u32, frame: u32) -> Vec<Job> {
     let takes = |job: &&Job| job.source == source && takes(job, frame);
     list.iter().filter(takes).cloned().collect()
@@ -83,8 +83,8 @@ fn subset(part: &[Job], whole: &[Job]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// The list ends up as it was wanted, as far as a frame can tell; what stays is not touched;
-    /// at no moment does a frame meet old rules and new ones.
+    /// The list ends up as wanted, as far as the order affects frames; jobs that stay are not
+    /// touched; at no moment does a frame meet both old and new rules.
     #[test]
     fn plans_lead_to_what_is_wanted(
         old in vec(small_job(), 0..7),
@@ -93,7 +93,7 @@ proptest! {
         update in any::<bool>(),
         hidden in any::<bool>(),
     ) {
-        // Much of the old is wanted still, in another order.
+        // Many of the old jobs are still wanted, in another order.
         let mut wanted = extra;
         for pick in picks {
             if !old.is_empty() {
@@ -150,15 +150,15 @@ proptest! {
         }
     }
 
-    /// What is there already is left alone, and what is new at the end costs nothing else unless
-    /// frames could tell the order.
+    /// An existing job is left alone, and a new job at the end causes no other change unless the
+    /// order affects frames.
     #[test]
     fn nothing_new_changes_nothing(jobs in vec(small_job(), 0..8), update in any::<bool>()) {
         prop_assert_eq!(plan(&jobs, &marked(&jobs, update), update).changes, []);
     }
 }
 
-/// The kernel's lists, within which order is kept: all, masks, inverted, one ID.
+/// The kernel's lists, within which the order is kept: all, masks, inverted, one ID.
 fn list_class(job: &Job) -> u8 {
     match job.filter {
         (id, _) if id & 0x2000_0000 != 0 => 2,
@@ -224,7 +224,7 @@ fn modifications_are_updated_where_the_kernel_can() {
         without,
         [Change::Delete { there: 1 }, Change::Add { wanted: 1 }]
     );
-    // Without a modification before or after there is no mark that the kernel knows.
+    // Without a modification before and after, there is no mark that the kernel knows.
     for (there, wanted) in [
         (&there[..1], changes((1, 0x7FF), 1)),
         (&there[1..], of((2, 0x7FF))),

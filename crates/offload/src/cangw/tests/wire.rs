@@ -1,4 +1,4 @@
-//! Messages there and back.
+//! Encoding and decoding of messages.
 
 use crate::cangw::wire::{self, Counters, FD, Job, Listed};
 use config::Source;
@@ -8,14 +8,14 @@ use proptest::prelude::*;
 use route::cangw::{Attribute, Rule, import};
 use route::{Action, Modification, Modify, ModifyOp};
 
-/// The jobs in what the kernel sent, each with the number of the request that it answers.
+/// Returns the jobs in the kernel's messages, each with the number of the request that it answers.
 fn decode(bytes: &[u8]) -> Result<Vec<(u32, Option<Listed>)>, Malformed> {
     let read =
         |message: linux::netlink::Message<'_>| Ok((message.sequence, wire::listed(&message)?));
     messages(bytes).map(|message| read(message?)).collect()
 }
 
-/// A message of this type.
+/// Returns a message of this type.
 fn said(kind: u16, body: &[u8]) -> Vec<u8> {
     Request::one(kind, body.to_vec()).bytes(5)
 }
@@ -42,7 +42,7 @@ fn modification(op: ModifyOp, fd: bool) -> impl Strategy<Value = Attribute> {
         })
 }
 
-/// The bytes of `struct cgw_csum_crc8` and of `struct cgw_csum_xor`, whatever they say.
+/// The bytes of `struct cgw_csum_crc8` and of `struct cgw_csum_xor`, with arbitrary content.
 fn sum(kind: u16, size: usize) -> impl Strategy<Value = Attribute> {
     vec(any::<u8>(), size).prop_map(move |value| Attribute { kind, value })
 }
@@ -69,7 +69,7 @@ fn job() -> impl Strategy<Value = Job> {
     })
 }
 
-/// Checksums are there only where something is modified.
+/// Removes checksums from a rule that modifies nothing.
 fn without_idle_sums(rule: &mut Rule) {
     if !rule.modifies() {
         rule.changes.clear();
@@ -77,7 +77,7 @@ fn without_idle_sums(rule: &mut Rule) {
 }
 
 proptest! {
-    /// What is asked for is read back as it was: a request has the form of a listed job.
+    /// A request is decoded as the same job: it has the form of a listed job.
     #[test]
     fn jobs_survive_the_way_there_and_back(jobs in vec((job(), any::<u32>()), 0..4)) {
         let mut bytes = Vec::new();
@@ -105,12 +105,12 @@ proptest! {
         let _ = decode(&said(kind, &body));
     }
 
-    /// Rules and jobs are the same thing: what a job means as a rule, in cangw's words, read by the
-    /// importer, is a rule with the same job.
+    /// Rules and jobs are equivalent: a job is converted to a rule in cangw's syntax, and the
+    /// importer reads it as a rule with the same job.
     #[test]
     fn a_job_is_the_rule_that_it_is_shown_as(job in job()) {
         let mut rule = job.rule("can0".into(), "can1".into());
-        // What the kernel would not have in its list.
+        // Values that the kernel would not have in its list.
         rule.hops = rule.hops.map(|hops| hops % 6 + 1);
         let most = rule.size() as i16;
         for change in &mut rule.changes {
@@ -121,7 +121,7 @@ proptest! {
             };
             indices.into_iter().for_each(|index| *index %= most);
         }
-        // No bus has remote FD frames, and a rule that makes them is not written.
+        // No bus has remote FD frames, and a rule that makes them is not exported.
         for change in &mut rule.changes {
             if let Action::Modify(modify) = change
                 && rule.fd
@@ -143,10 +143,10 @@ proptest! {
         prop_assert_eq!(Job::of(&job.rule("can0".into(), "can1".into()), 1, 2), job);
     }
 
-    /// A mark is found again, and changes nothing else of what a job does.
+    /// A mark is recognized, and changes nothing else of the job's effect.
     #[test]
     fn marks_are_found_again(job in job(), mark in 1_u32.., hidden in any::<bool>()) {
-        // As rules are: parts that do nothing are not there, nor checksums that are not computed.
+        // As in rules: without parts that do nothing, and without checksums that are not computed.
         let mut rule = job.rule("a".into(), "b".into());
         without_idle_sums(&mut rule);
         let job = Job::of(&rule, 1, 2);
@@ -158,7 +158,7 @@ proptest! {
         prop_assert_eq!(marked.unmarked(), job);
     }
 
-    /// One that somebody wants and that changes nothing is no mark.
+    /// A modification that a user wants and that changes nothing is not a mark.
     #[test]
     fn a_change_of_nothing_is_no_mark(fd in any::<bool>(), mark in 1_u32.., hidden in any::<bool>()) {
         let or = Modify { op: ModifyOp::Or, id: Some(route::IdOperand::Raw(0)), len: None, flags: None, data: None };
@@ -167,7 +167,7 @@ proptest! {
         prop_assert_eq!(job.clone().marked(mark, hidden).unmarked(), job);
     }
 
-    /// Each byte of a good message changed.
+    /// Changes each byte of a valid message.
     #[test]
     fn spoiled_jobs_are_read_without_panic(job in job(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = wire::add_request(&job).bytes(7);
@@ -179,7 +179,7 @@ proptest! {
     }
 }
 
-/// Two zeros instead of interfaces are how can-gw is asked to remove every job there is.
+/// Two zeros instead of interfaces are can-gw's request to remove every job.
 #[test]
 fn nothing_asks_for_the_removal_of_all_jobs() {
     let job = Job::default().marked(7, true);
@@ -205,7 +205,7 @@ fn answers_are_read() {
         assert_eq!(decode(&answer(code)), Ok(vec![(5, None)]), "no job");
     }
     assert_eq!(decode(&said(3, &[])), Ok(vec![(5, None)]));
-    // Routes of IPv4 come where can-gw is missing.
+    // Routes of IPv4 are listed where can-gw is missing.
     assert_eq!(decode(&said(24, &[2; 12])), Ok(vec![(5, None)]));
     assert_eq!(decode(&said(24, &[29, 1, 0])), Err(Malformed::Message));
     assert_eq!(

@@ -1,4 +1,5 @@
-//! `map_id`: what it maps besides, and what several of them do one after the other.
+//! Checks of `map_id`: IDs that it maps unintentionally, and the effect of several maps in
+//! sequence.
 
 use crate::filter::blocks;
 use crate::match_key::Class;
@@ -38,8 +39,8 @@ pub(super) fn warn(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
     }
 }
 
-/// The first `map_id` that changes IDs of both formats, as far as the actions before it leave IDs
-/// as they came.
+/// Returns the first `map_id` that changes IDs of both formats. The search ends at an action of
+/// another kind that changes IDs.
 fn first_of_both_formats(route: &Route) -> Option<&MapId> {
     let both = |map: &&MapId| {
         [Class::Sff, Class::Eff]
@@ -53,7 +54,7 @@ fn first_of_both_formats(route: &Route) -> Option<&MapId> {
     maps.find_map(|map| map.filter(both))
 }
 
-/// Does the route take a frame of this format whose number is in the block?
+/// Returns whether the route takes a frame of this format whose number is in the block.
 fn takes(route: &Route, class: Class, map: &MapId) -> bool {
     let kinds = route.matching.kinds;
     let max = match class {
@@ -79,7 +80,7 @@ fn takes(route: &Route, class: Class, map: &MapId) -> bool {
     takes
 }
 
-/// The lowest number from `start` on whose bits under the mask are the value's.
+/// Returns the lowest number, from `start` on, whose bits under the mask equal those of the value.
 fn next(start: u32, mask: u32, value: u32, max: u32) -> Option<u32> {
     let mut number = start;
     while number <= max {
@@ -99,7 +100,7 @@ fn next(start: u32, mask: u32, value: u32, max: u32) -> Option<u32> {
     None
 }
 
-/// Each `map_id` whose results a later one maps again.
+/// Returns each `map_id` whose results a later one maps again, with the later one.
 fn chained(route: &Route) -> impl Iterator<Item = (&MapId, &MapId)> {
     let maps = |from: usize| {
         let rest = route.actions.iter().skip(from).enumerate();
@@ -128,7 +129,7 @@ fn block(first: u32, count: u32) -> String {
     }
 }
 
-/// The block as `id` takes it.
+/// Returns the block in the syntax of `id`.
 fn text(map: &MapId, digits: usize) -> String {
     let MapId { from, count, .. } = *map;
     let last = from.saturating_add(count.saturating_sub(1));

@@ -12,9 +12,9 @@ use super::operation::Operation;
 use crate::Stop;
 use alloc::{format, string::String};
 
-/// Copies payload bytes as they are at this point; ranges may overlap. The length does not
-/// change; bytes past it are part of the buffer, as in can-gw. What lies outside the
-/// buffer of the frame at hand (8, 64 or 2048 bytes) is neither read nor written.
+/// Copies payload bytes as they are at this point; ranges may overlap. The length does not change;
+/// bytes past it are part of the buffer, as in can-gw. Bytes outside the buffer of the current
+/// frame (8, 64 or 2048 bytes) are neither read nor written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CopyBytes {
@@ -22,9 +22,9 @@ pub struct CopyBytes {
     pub from: u16,
     /// First byte to write.
     pub to: u16,
-    /// How many bytes.
+    /// Number of bytes.
     pub count: u16,
-    /// Write zeros where the bytes came from and were not overwritten: a move.
+    /// Write zeros to the bytes that were read and were not overwritten: a move.
     pub clear: bool,
 }
 
@@ -73,7 +73,7 @@ impl Apply for CopyBytes {
     fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
         let (from, to) = (usize::from(self.from), usize::from(self.to));
         let size = draft.data.len();
-        // What lies outside the buffer is neither read nor written.
+        // Bytes outside the buffer are neither read nor written.
         let count = usize::from(self.count)
             .min(size.saturating_sub(from))
             .min(size.saturating_sub(to));

@@ -8,7 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
 
-/// The last byte of the longest payload.
+/// Index of the last byte of the longest payload.
 const LAST: i64 = frame::dlc::XL_MAX as i64 - 1;
 
 impl Toml for CopyBytes {
@@ -37,7 +37,7 @@ impl Toml for CopyBytes {
         ]
     }
 
-    /// `{ from = 0, to = 4, count = 2 }`
+    /// Parses `{ from = 0, to = 4, count = 2 }`.
     fn parse(
         key: &'static str,
         value: &Value<'_>,

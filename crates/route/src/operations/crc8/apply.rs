@@ -1,11 +1,11 @@
-//! CRC8, done to a frame.
+//! Application of CRC8 to a frame.
 
 use super::{Crc8, Crc8Profile};
 use crate::Stop;
 use crate::operations::{apply::Apply, draft::Draft};
 use alloc::boxed::Box;
 
-/// Its table is too large to lie among the other operations.
+/// A boxed CRC8: its table is too large to be stored inline among the other operations.
 #[derive(Clone, Debug)]
 pub(crate) struct Boxed(pub(super) Box<Crc8>);
 

@@ -16,8 +16,9 @@ const KIND: u16 = 6;
 /// Bytes of `struct cgw_csum_crc8`.
 const SIZE: usize = 282;
 
-/// CVE-2026-31570: `cgw_csum_crc8_rel` computes where negative indices point, and then reads and
-/// writes at the negative ones, before the frame's payload in the kernel's memory.
+/// The versions with the fix of CVE-2026-31570: before it, `cgw_csum_crc8_rel` computes the
+/// positions for negative indices, but then reads and writes at the negative indices themselves,
+/// before the frame's payload in the kernel's memory.
 const FROM_END: &[Version] = &[
     Version(5, 10, 253),
     Version(5, 15, 203),
@@ -99,7 +100,7 @@ impl CanGw for Crc8 {
     }
 
     fn to_attribute(&self, _: bool) -> Option<Attribute> {
-        // That they are within -64 to 63 has been checked.
+        // The check has made sure that they are within -64 to 63.
         let indices = [self.from, self.to, self.result].map(|index| index as u8);
         let mut value = indices.to_vec();
         value.extend([self.init, self.final_xor]);
@@ -132,7 +133,7 @@ impl CanGw for Crc8 {
                 1 => Crc8Profile::OneByte(byte),
                 2 => Crc8Profile::Sixteen(*bytes.first_chunk()?),
                 3 => Crc8Profile::SffIdXor,
-                // can-gw adds nothing for a number that it does not know.
+                // can-gw adds no byte for a number that it does not know.
                 _ => Crc8Profile::None,
             },
         })
@@ -157,7 +158,7 @@ impl CanGw for Crc8 {
     }
 }
 
-/// The numbers of the profiles (`CGW_CRC8PRF_*`).
+/// Returns the number of a profile (`CGW_CRC8PRF_*`).
 fn profile_number(profile: &Crc8Profile) -> u8 {
     match profile {
         Crc8Profile::None => 0,
@@ -167,7 +168,7 @@ fn profile_number(profile: &Crc8Profile) -> u8 {
     }
 }
 
-/// `-c`
+/// Parses `-c`.
 fn crc8(text: &str, fd: bool) -> Read<Crc8> {
     let [from, to, result, init, final_xor, table] = whole(text).split(':', CRC)?;
     let bytes = table.bytes(256, CRC)?;
@@ -185,7 +186,7 @@ fn crc8(text: &str, fd: bool) -> Read<Crc8> {
     })
 }
 
-/// `-p`
+/// Parses `-p`.
 fn profile(text: &str) -> Read<Crc8Profile> {
     let (number, rest) = text.split_once(':').unwrap_or((text, ""));
     let data = Part {

@@ -14,14 +14,14 @@ use super::operation::Operation;
 use alloc::{boxed::Box, string::String};
 
 /// CRC8 as can-gw computes it (`cgw_csum_crc8_rel`). Negative indices count from the end of the
-/// payload: −1 is the last byte. An index that then lies outside the frame's buffer leaves the
-/// frame as it is. `from` above `to` sums downwards.
+/// payload: −1 is the last byte. If the resulting position is outside the frame's buffer, the frame
+/// stays as it is. If `from` is above `to`, the sum runs downwards.
 ///
-/// can-gw computes checksums only in a rule that modifies something; here they are computed
-/// wherever they are asked for, and the importer leaves out those that can-gw would not compute.
+/// can-gw computes checksums only in a rule that modifies something. Here they are computed
+/// wherever a route has them, and the importer leaves out those that can-gw would not compute.
 ///
-/// Kernels without the fix of CVE-2026-31570 take negative indices unresolved here; this is the
-/// fixed behaviour.
+/// Kernels without the fix of CVE-2026-31570 use negative indices without resolving them; this is
+/// the fixed behaviour.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Crc8 {
@@ -29,22 +29,23 @@ pub struct Crc8 {
     pub from: i16,
     /// Last byte of the sum.
     pub to: i16,
-    /// Where the result goes.
+    /// Position of the result.
     pub result: i16,
     /// Start value.
     pub init: u8,
-    /// XORed into the result.
+    /// Value that is XORed into the result.
     pub final_xor: u8,
     /// The 256-entry table.
     #[cfg_attr(feature = "serde", serde(with = "table"))]
     pub table: [u8; 256],
-    /// What is added after the bytes.
+    /// The additional input after the bytes.
     pub profile: Crc8Profile,
 }
 
 impl Crc8 {
-    /// The table of a polynomial as [`Crc8::table`] takes it, most significant bit first and
-    /// without its x^8: 0x1D is SAE J1850, 0x2F is AUTOSAR's CRC8H2F.
+    /// Returns the table of a polynomial in the form of [`Crc8::table`]. The polynomial is written
+    /// most significant bit first and without its x^8: 0x1D is SAE J1850, 0x2F is AUTOSAR's
+    /// CRC8H2F.
     #[must_use]
     pub const fn table_of(polynomial: u8) -> [u8; 256] {
         let mut table = [0; 256];
@@ -71,18 +72,18 @@ impl Crc8 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Crc8Profile {
-    /// Nothing.
+    /// No additional byte.
     None,
-    /// One more byte.
+    /// One additional byte.
     OneByte(u8),
-    /// One of sixteen bytes, chosen by the low four bits of payload byte 1.
+    /// One of sixteen bytes, selected by the low four bits of payload byte 1.
     Sixteen([u8; 16]),
-    /// One more byte: the XOR of the ID's lowest byte and the next one (`SFFID_XOR`).
+    /// One additional byte: the XOR of the ID's lowest byte and the next one (`SFFID_XOR`).
     SffIdXor,
 }
 
 impl Crc8 {
-    /// Its indices.
+    /// Returns its indices.
     fn indices(&self) -> Indices {
         Indices {
             from: self.from,

@@ -1,4 +1,4 @@
-//! A table of 256 bytes for serde, which knows arrays up to 32.
+//! A table of 256 bytes for serde, which supports arrays only up to 32.
 
 use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

@@ -128,7 +128,7 @@ impl Toml for Crc8 {
     }
 }
 
-/// `polynomial = "1D"` or `table = "…"`, 256 bytes.
+/// Parses `polynomial = "1D"` or `table = "…"`, 256 bytes.
 fn crc_table(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<[u8; 256]> {
     let polynomial = table.get("polynomial");
     let whole = table.get("table");
@@ -157,7 +157,7 @@ fn crc_table(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<[u8; 256]
     }
 }
 
-/// Exactly `N` bytes in hex.
+/// Parses exactly `N` bytes in hex.
 fn bytes<const N: usize>(value: &Value<'_>, found: &mut Diagnostics) -> Option<[u8; N]> {
     let read = value.hex(found)?;
     let count = read.value.len();
@@ -171,7 +171,7 @@ fn bytes<const N: usize>(value: &Value<'_>, found: &mut Diagnostics) -> Option<[
     }
 }
 
-/// `{ one_byte = "12" }`, `{ sixteen = "…" }` or `{ sff_id_xor = true }`.
+/// Parses `{ one_byte = "12" }`, `{ sixteen = "…" }` or `{ sff_id_xor = true }`.
 fn profile(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile> {
     let mut table = value.table("`profile`", found)?;
     let one = table.get("one_byte");
@@ -206,7 +206,7 @@ fn sff_id_xor(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile>
     None
 }
 
-/// The polynomial that a table was made of, where it is one.
+/// Returns the polynomial from which a table was made, if there is one.
 fn polynomial_of(table: &[u8; 256]) -> Option<u8> {
     (Crc8::table_of(table[1]) == *table).then_some(table[1])
 }

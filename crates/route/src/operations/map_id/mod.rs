@@ -16,17 +16,17 @@ use alloc::{
 };
 use frame::{CanId, Kind};
 
-/// Moves a block of IDs: number `from + i` becomes `to + i` for `i < count`; others stay. A
-/// result that does not fit into the format stops the route. The RTR flag is kept; error
+/// Moves a block of IDs: number `from + i` becomes `to + i` for `i < count`; other numbers stay the
+/// same. A result that does not fit into the format stops the route. The RTR flag is kept; error
 /// frames are left alone. An XL frame cannot become EFF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MapId {
     /// First number of the block.
     pub from: u32,
-    /// What it becomes.
+    /// First number of the destination block.
     pub to: u32,
-    /// How many.
+    /// Number of IDs.
     pub count: u32,
     /// The new frame format; `None` keeps the frame's.
     pub eff: Option<bool>,

@@ -36,7 +36,8 @@ impl Toml for MapId {
         )]
     }
 
-    /// `{ from = "100-1FF", to = "500" }`; `format` where digits do not say it.
+    /// Parses `{ from = "100-1FF", to = "500" }`; `format` is needed if the digits do not determine
+    /// it.
     fn parse(
         _: &'static str,
         value: &Value<'_>,

@@ -1,4 +1,4 @@
-//! AND, OR, XOR and SET, done to a frame.
+//! Application of AND, OR, XOR and SET to a frame.
 
 use super::{Modify, ModifyOp};
 use crate::Stop;
@@ -22,9 +22,9 @@ pub(crate) struct Masks {
     id: (u32, u32),
     /// Little-endian words for the first eight bytes of the payload.
     head: (u64, u64),
-    /// For the bytes after them.
+    /// Masks for the bytes after them.
     tail: Option<Box<[(u8, u8)]>>,
-    /// The operand is a byte, the length of an XL frame has two.
+    /// 16 bits: the operand is a byte, but the length of an XL frame has two.
     len: Option<(u16, u16)>,
     flags: (u8, u8),
 }
@@ -95,9 +95,9 @@ impl Apply for Masks {
     }
 }
 
-/// On a classic frame the operation sees the raw DLC (`mod_retrieve_ccdlc` and
-/// `mod_store_ccdlc` of `net/can/gw.c`, since Linux 5.11). Lengths that do not fit stay as they
-/// are; they may fit again after the next operation, and are refused in the end.
+/// Applies masks to the length. On a classic frame the operation works on the raw DLC
+/// (`mod_retrieve_ccdlc` and `mod_store_ccdlc` of `net/can/gw.c`, since Linux 5.11). Lengths that
+/// do not fit are kept: they may fit again after the next operation, and are refused at the end.
 fn modify_len((and, xor): (u16, u16), draft: &mut Draft<'_>) {
     match draft.kind {
         Kind::Classic => {

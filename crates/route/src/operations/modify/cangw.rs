@@ -14,7 +14,7 @@ use frame::dlc;
 const CLASSIC: &str = "write -m AND|OR|XOR|SET:ILD:ID.LEN.DATA in hex, DATA always 16 digits";
 const FD: &str = "write -M AND|OR|XOR|SET:IFLD:ID.FLAGS.LEN.DATA in hex, DATA always 128 digits";
 
-/// In can-gw's order: their names there, and `CGW_MOD_*` and `CGW_FDMOD_*`.
+/// The operations in can-gw's order: their names in cangw, and `CGW_MOD_*` and `CGW_FDMOD_*`.
 const OPS: [(ModifyOp, &str, u16, u16); 4] = [
     (ModifyOp::And, "AND", 1, 15),
     (ModifyOp::Or, "OR", 2, 16),
@@ -22,7 +22,8 @@ const OPS: [(ModifyOp, &str, u16, u16); 4] = [
     (ModifyOp::Set, "SET", 4, 18),
 ];
 
-/// Bytes of a frame before its payload, and of what says which parts of it count.
+/// Number of bytes of an attribute around the payload: the frame's header, and the byte that
+/// specifies which parts of the frame count.
 const AROUND: usize = 9;
 
 fn row(op: ModifyOp) -> (usize, &'static str, [u16; 2]) {
@@ -37,14 +38,14 @@ const fn size(fd: bool) -> usize {
     if fd { dlc::FD_MAX } else { dlc::CLASSIC_MAX }
 }
 
-/// A modification as the kernel has it.
+/// A modification in the kernel's form.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Modification {
-    /// Which one.
+    /// The operation.
     pub op: ModifyOp,
-    /// Of FD frames, else of classic ones.
+    /// It is for FD frames instead of classic ones.
     pub fd: bool,
-    /// What it works on: [`Modification::ID`] and so on.
+    /// The parts that it works on: [`Modification::ID`] and the other flags.
     pub parts: u8,
     /// Operand for the ID with its flags.
     pub id: u32,
@@ -59,14 +60,14 @@ pub struct Modification {
 impl Modification {
     /// It works on the ID (`CGW_MOD_ID`).
     pub const ID: u8 = 1;
-    /// … on the length (`CGW_MOD_LEN`).
+    /// It works on the length (`CGW_MOD_LEN`).
     pub const LEN: u8 = 2;
-    /// … on the payload (`CGW_MOD_DATA`).
+    /// It works on the payload (`CGW_MOD_DATA`).
     pub const DATA: u8 = 4;
-    /// … on the FD flags (`CGW_MOD_FLAGS`).
+    /// It works on the FD flags (`CGW_MOD_FLAGS`).
     pub const FLAGS: u8 = 8;
 
-    /// One that works on nothing.
+    /// Returns a modification that works on no part.
     #[must_use]
     pub fn new(op: ModifyOp, fd: bool) -> Self {
         Self {
@@ -80,14 +81,15 @@ impl Modification {
         }
     }
 
-    /// The parts of frames that can be modified.
+    /// Returns the parts of frames that can be modified.
     #[must_use]
     pub const fn parts_of(fd: bool) -> u8 {
         let classic = Self::ID | Self::LEN | Self::DATA;
         if fd { classic | Self::FLAGS } else { classic }
     }
 
-    /// What an attribute says, if it is a modification of the size that the kernel sends.
+    /// Returns the modification that an attribute contains; `None` if it is not a modification of
+    /// the size that the kernel sends.
     #[must_use]
     pub fn of(attribute: &Attribute) -> Option<Self> {
         let (op, fd) = OPS.into_iter().find_map(|(op, _, classic, fd)| {
@@ -111,7 +113,8 @@ impl Modification {
         })
     }
 
-    /// `struct can_frame` or `struct canfd_frame`, and a byte that says what counts of it.
+    /// Returns the attribute: `struct can_frame` or `struct canfd_frame`, and a byte that specifies
+    /// which parts of it count.
     #[must_use]
     pub fn to_attribute(&self) -> Attribute {
         let (_, _, [classic, fd]) = row(self.op);
@@ -196,7 +199,7 @@ impl CanGw for Modify {
         Ok(RulePart::Modification(at as u8))
     }
 
-    /// With a payload operand of the rule's full size.
+    /// Returns the form of a rule, with a payload operand of the rule's full size.
     fn for_rule(&self, fd: bool) -> Result<Option<Self>, String> {
         let mut modify = self.clone();
         if !fd {
@@ -250,8 +253,8 @@ impl CanGw for Modify {
         }
     }
 
-    /// What a part that is left alone holds does not matter to the kernel; it is 0, so that equal
-    /// modifications are equal attributes.
+    /// Returns the attribute. The kernel ignores the operand of a part that is not modified. The
+    /// operand is 0 there, so that equal modifications give equal attributes.
     fn to_attribute(&self, fd: bool) -> Option<Attribute> {
         let mut parts = 0;
         for (set, part) in [
@@ -309,10 +312,10 @@ impl CanGw for Modify {
 }
 
 impl Action {
-    /// Says modifications of the ID alone with can-gw's operands, which are for the ID and its
-    /// flags. `changes` are those of one rule, in can-gw's order. `has_flags`: the rule takes
-    /// frames with the RTR or the error flag. Where an ID is set for such frames, AND and XOR do
-    /// it: can-gw's SET replaces the flags.
+    /// Replaces modifications of the ID alone by ones with can-gw's operands, which are for the ID
+    /// and its flags. `changes` are those of one rule, in can-gw's order. `has_flags`: the rule
+    /// takes frames with the RTR or the error flag. If an ID is set for such frames, AND and XOR
+    /// are used, because can-gw's SET replaces the flags.
     pub(crate) fn id_with_flags(changes: &mut Vec<Self>, has_flags: bool) {
         let modify = |change: &Self| match change {
             Self::Modify(modify) => Some(modify.clone()),
@@ -344,7 +347,8 @@ impl Action {
     }
 }
 
-/// Masks one after the other, as operands of an AND and the XOR after it.
+/// Combines masks that are applied one after the other into the operands of an AND and a XOR after
+/// it.
 fn together(all: impl Iterator<Item = [ByteMask; 4]>) -> [u32; 2] {
     let masks = all.fold([ByteMask::SAME; 4], |all, next| {
         core::array::from_fn(|at| match (all.get(at), next.get(at)) {
@@ -358,7 +362,8 @@ fn together(all: impl Iterator<Item = [ByteMask; 4]>) -> [u32; 2] {
     ]
 }
 
-/// Gives the modification of this sort an operand for the ID; adds one if there is none.
+/// Gives the modification with this operation an operand for the ID; adds a modification if there
+/// is none.
 fn put_id(changes: &mut Vec<Action>, op: ModifyOp, operand: u32) {
     let (place, ..) = row(op);
     let id = Some(IdOperand::Raw(operand));
@@ -383,8 +388,8 @@ fn put_id(changes: &mut Vec<Action>, op: ModifyOp, operand: u32) {
 }
 
 impl Modify {
-    /// can-gw's operand for the ID, 0 where there is none. SET gives every flag that the frame has
-    /// then; see [`Action::id_with_flags`].
+    /// Returns can-gw's operand for the ID; 0 if there is none. With SET it replaces every flag of
+    /// the frame; see [`Action::id_with_flags`].
     fn raw_id(&self) -> u32 {
         match (self.op, self.id) {
             (_, None) => 0,
@@ -401,7 +406,7 @@ impl Modify {
     }
 }
 
-/// Some length from 0 to 8 becomes a DLC of 9 to 15. `all` are in can-gw's order.
+/// Returns whether some length from 0 to 8 becomes a DLC of 9 to 15. `all` are in can-gw's order.
 fn raises_dlc(all: &[&Modify]) -> bool {
     let after = |len: u8| {
         all.iter().fold(len, |len, modify| {
@@ -412,7 +417,7 @@ fn raises_dlc(all: &[&Modify]) -> bool {
     (0..=8).any(|len| (9..=15).contains(&after(len)))
 }
 
-/// `-m`, or with `fd` `-M`. Where nothing is named that is to be changed, it does nothing.
+/// Parses `-m` or, with `fd`, `-M`. If no element is named, the modification does nothing.
 fn read(text: &str, fd: bool) -> Read<Modify> {
     let hint = if fd { FD } else { CLASSIC };
     let [op, elements, values] = whole(text).split(':', hint)?;

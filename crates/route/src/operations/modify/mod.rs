@@ -15,7 +15,7 @@ use super::operation::Operation;
 use alloc::{format, string::String, vec::Vec};
 use frame::{CanId, dlc};
 
-/// Which operation a [`Modify`] does.
+/// The operation of a [`Modify`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ModifyOp {
@@ -30,7 +30,7 @@ pub enum ModifyOp {
 }
 
 impl ModifyOp {
-    /// What it does to a byte; nothing without an operand.
+    /// Returns its effect on a byte; without an operand it has none.
     fn mask(self, operand: Option<u8>) -> ByteMask {
         let (and, xor) = match (self, operand) {
             (_, None) => return ByteMask::SAME,
@@ -43,19 +43,19 @@ impl ModifyOp {
     }
 }
 
-/// What a [`Modify`] takes for the ID.
+/// The operand of a [`Modify`] for the ID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum IdOperand {
     /// For all 32 bits of SocketCAN's ID with its flags, as in can-gw.
     Raw(u32),
-    /// For the ID alone. [`ModifyOp::Set`] takes its number and its format, the others its number.
-    /// All other flags of the frame stay, so that a remote frame stays one.
+    /// For the ID alone. [`ModifyOp::Set`] uses its number and its format, the other operations
+    /// only its number. All other flags of the frame are kept, so that a remote frame remains one.
     Id(CanId),
 }
 
 impl IdOperand {
-    /// What it does to the four bytes of SocketCAN's ID, lowest byte first.
+    /// Returns the effect on the four bytes of SocketCAN's ID, lowest byte first.
     fn masks(self, op: ModifyOp) -> [ByteMask; 4] {
         const KEPT: u32 = CanId::RTR_FLAG | CanId::ERR_FLAG;
         let raw = |operand: u32| operand.to_le_bytes().map(|byte| op.mask(Some(byte)));
@@ -81,20 +81,20 @@ impl IdOperand {
 pub struct Modify {
     /// The operation.
     pub op: ModifyOp,
-    /// Operand for the ID. Of an XL frame only the 11 bits of its priority can change; an operand
-    /// that gives it a flag, such as that of an EFF ID, stops the route. So does one that makes an
-    /// FD frame remote: only classic frames can be.
+    /// Operand for the ID. In an XL frame only the 11 bits of its priority can change; an operand
+    /// that gives it a flag, such as that of an EFF ID, stops the route. So does an operand that
+    /// makes an FD frame remote, because only classic frames can be remote.
     pub id: Option<IdOperand>,
-    /// Operand for the length. On a classic frame it works on the raw DLC as can-gw does since
-    /// Linux 5.11: 9 to 15 are 8 bytes with that DLC. What does not fit in the end stops the
-    /// route.
+    /// Operand for the length. On a classic frame it works on the raw DLC, as in can-gw since Linux
+    /// 5.11: 9 to 15 are 8 bytes with that DLC. If the length does not fit at the end, the route is
+    /// stopped.
     pub len: Option<u8>,
     /// Operand for the FD flags; no effect on other frames.
     pub flags: Option<u8>,
     /// Operand for the payload from byte 0: up to 8 bytes for a rule on classic frames, 64 for
-    /// others. Shorter operands leave the bytes past them alone; of longer ones a classic frame
-    /// takes the first 8 bytes. The bytes past the frame's length are changed too. A remote
-    /// frame's buffer starts as zeros.
+    /// others. If it is shorter, the bytes past it are left alone; if it is longer, a classic frame
+    /// uses the first 8 bytes. The bytes past the frame's length are changed too. A remote frame's
+    /// buffer starts as zeros.
     pub data: Option<Vec<u8>>,
 }
 
@@ -144,7 +144,7 @@ impl Operation for Modify {
 }
 
 impl Modify {
-    /// What it does to the four bytes of SocketCAN's ID, lowest byte first.
+    /// Returns the effect on the four bytes of SocketCAN's ID, lowest byte first.
     fn id_masks(&self) -> [ByteMask; 4] {
         self.id
             .map_or([ByteMask::SAME; 4], |operand| operand.masks(self.op))

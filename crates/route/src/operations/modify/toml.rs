@@ -154,8 +154,9 @@ impl Toml for Modify {
     }
 }
 
-/// `id` is an ID as candump writes it. `set` takes its format too; the others work on the number.
-/// All leave the other flags alone. `raw_id` is all 32 bits, as can-gw takes them.
+/// Parses `id` and `raw_id`. `id` is an ID as candump writes it: `set` uses its format too, the
+/// other operations use only the number, and all leave the other flags alone. `raw_id` has all 32
+/// bits, as in can-gw.
 fn id(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
     let plain = table.get("id");
     let raw = table.get("raw_id");
@@ -172,7 +173,7 @@ fn id(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
 
 fn len(op: ModifyOp, value: &Value<'_>, limits: FrameLimits, f: &mut Diagnostics) -> Option<u8> {
     let len = value.integer(0..=255, f)?;
-    // A classic frame's length is its raw DLC, which goes to 15.
+    // A classic frame's length is its raw DLC, which can be up to 15.
     let most = if limits.kinds.fd || limits.kinds.xl {
         dlc::FD_MAX as i64
     } else {
@@ -186,7 +187,7 @@ fn len(op: ModifyOp, value: &Value<'_>, limits: FrameLimits, f: &mut Diagnostics
     Some(len.value as u8)
 }
 
-/// `["brs", "esi"]`, or a byte.
+/// Parses `["brs", "esi"]`, or a byte.
 fn flags(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<u8> {
     if limits.kinds.classic && !limits.kinds.fd && !limits.kinds.xl {
         let message = "classic frames have no flags that could be changed";

@@ -1,4 +1,4 @@
-//! Adds to the ID's number.
+//! Adds to the number of the ID.
 
 #[cfg(feature = "config")]
 mod toml;
@@ -13,13 +13,13 @@ use crate::Stop;
 use alloc::{format, string::String};
 use frame::{CanId, Kind};
 
-/// Adds to the ID's number. A result outside the frame's format (11 bits for SFF and XL, 29
-/// for EFF) stops the route: wrapping round would put the frame among IDs of quite another
+/// Adds to the number of the ID. A result outside the frame's format (11 bits for SFF and XL, 29
+/// for EFF) stops the route: with wrapping, the frame would get an ID of a completely different
 /// priority. Error frames have no ID and are left alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct OffsetId {
-    /// What is added.
+    /// The value that is added.
     pub by: i64,
 }
 

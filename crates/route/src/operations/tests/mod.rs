@@ -1,7 +1,8 @@
-//! An operation that is in no list but the one here does all that the others do: a folder and a
-//! line are enough.
+//! An operation that only the list of this module contains has all functions of the others: a
+//! folder and a line are enough.
 
-// The list makes all that the table and other crates need; here only some of it is called.
+// The list generates everything that the table and other crates need; only a part of it is called
+// here.
 #![allow(dead_code, unreachable_pub)]
 
 use super::apply::Apply as _;

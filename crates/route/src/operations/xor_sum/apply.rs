@@ -1,11 +1,12 @@
-//! The XOR checksum, done to a frame.
+//! Application of the XOR checksum to a frame.
 
 use super::XorSum;
 use crate::Stop;
 use crate::operations::{apply::Apply, draft::Draft};
 
 impl Apply for XorSum {
-    /// The order does not matter to XOR, so summing downwards is the same sum.
+    /// Applies the checksum. The order does not matter to XOR: a sum that runs downwards is the
+    /// same.
     fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
         draft.check_len()?;
         let Some((from, to, result)) = self.indices().resolve(draft) else {

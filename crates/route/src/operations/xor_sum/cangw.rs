@@ -49,7 +49,7 @@ impl CanGw for XorSum {
     }
 
     fn to_attribute(&self, _: bool) -> Option<Attribute> {
-        // That they are within -64 to 63 has been checked.
+        // The check has made sure that they are within -64 to 63.
         let [from, to, result] = [self.from, self.to, self.result].map(|index| index as u8);
         let value = Vec::from([from, to, result, self.init]);
         Some(Attribute { kind: KIND, value })
@@ -71,7 +71,7 @@ impl CanGw for XorSum {
     }
 }
 
-/// `-x`
+/// Parses `-x`.
 fn xor_sum(text: &str, fd: bool) -> Read<XorSum> {
     let [from, to, result, init] = whole(text).split(':', XOR)?;
     Ok(XorSum {

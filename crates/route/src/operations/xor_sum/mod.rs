@@ -19,14 +19,14 @@ pub struct XorSum {
     pub from: i16,
     /// Last byte of the sum.
     pub to: i16,
-    /// Where the result goes.
+    /// Position of the result.
     pub result: i16,
     /// Start value.
     pub init: u8,
 }
 
 impl XorSum {
-    /// Its indices.
+    /// Returns its indices.
     fn indices(self) -> Indices {
         Indices {
             from: self.from,

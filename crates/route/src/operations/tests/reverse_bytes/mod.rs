@@ -1,4 +1,4 @@
-//! Turns the payload round: an operation that can-gw and BPF do not have.
+//! Reverses the payload: an operation that can-gw and BPF do not have.
 
 #[cfg(feature = "config")]
 mod toml;
@@ -11,11 +11,11 @@ use crate::operations::draft::Draft;
 use crate::operations::operation::Operation;
 use alloc::{format, string::String};
 
-/// Turns the payload round.
+/// Reverses the payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ReverseBytes {
-    /// How many bytes, from the first one.
+    /// Number of bytes, from the first one.
     pub count: u16,
 }
 
