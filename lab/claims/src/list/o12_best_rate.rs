@@ -1,4 +1,4 @@
-//! O12: the fastest pair of ways, as fast as it can.
+//! O12: the fastest pair of ways, at its highest rate.
 
 use super::ways::{FASTEST, READ_WRITE, saturated, word};
 use crate::claim::{Claim, Judgement};

@@ -1,5 +1,5 @@
-//! O27: what a machine receives of a bus that is full (virtualization-2015 §5.3: "line-rate
-//! performance").
+//! O27: the frames that a machine receives from a bus that is full (virtualization-2015 §5.3:
+//! "line-rate performance").
 
 use super::v1_virtual_machines::{LONGEST, O18, PLAIN, over};
 use crate::claim::{Claim, Judgement};
