@@ -418,7 +418,7 @@ mod tests {
         let frames: Vec<Frame> = recorder.planned().iter().map(|p| p.frame).collect();
         let end = |i: usize| 1_000_000 + i as u64 * 300_000;
         let numbered = || frames.iter().enumerate();
-        // One bus after the other: in the order of time they are put by whoever matches.
+        // One bus after the other: the matching code sorts them by time.
         let stamps: Vec<Stamp> =
             numbered()
                 .map(|(i, &frame)| stamp(end(i), 0, 0, Event::Frame(frame)))

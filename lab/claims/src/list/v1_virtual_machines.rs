@@ -378,8 +378,8 @@ mod tests {
     use crate::list::round_trips::tests::{trips, verdict};
     use experiment::fake;
 
-    /// The verdict where round trips take so long beside the bus: natively, and with a payload by a
-    /// driver VM and by a virtual function, ns.
+    /// Returns the verdict where round trips take these times in addition to the bus: natively, and
+    /// with a payload by a driver VM and by a virtual function, ns.
     fn with(claim: &Claim, native: u64, driver: fn(u8) -> u64, function: u64) -> Verdict {
         verdict(claim, Extent::Quick, move |e| {
             let all = match e.gateway {
@@ -393,7 +393,7 @@ mod tests {
 
     #[test]
     fn v1_is_about_half_a_round_trip() {
-        // A frame of the made-up results is 124.5 µs on the bus.
+        // A frame of the generated results is 124.5 µs on the bus.
         assert_eq!(with(&V1, 124_000, |_| 0, 0), Reproduced);
         assert_eq!(with(&V1, 126_000, |_| 0, 0), Differs);
     }
@@ -426,7 +426,7 @@ mod tests {
         assert_eq!(with(&V4, 50_000, |_| 174_000, 175_000), Differs);
     }
 
-    /// The verdict where results have these counts.
+    /// Returns the verdict where results have these counts.
     fn counted(claim: &Claim, counts: &[(&str, &str)]) -> Verdict {
         let mut evidence = Evidence::default();
         for e in claim.needs(Extent::Quick) {
@@ -446,8 +446,8 @@ mod tests {
         assert_eq!(counted(&O18, &[]), NotTestable);
     }
 
-    /// The verdict on our own monitor where it adds so much, ns, of 200 000 by a driver VM, and has
-    /// these exits.
+    /// Returns the verdict on our own monitor where it adds `added` ns, with 200 000 added by a
+    /// driver VM, and has these exits.
     fn own(added: u64, exits: &str) -> Verdict {
         let mut evidence = Evidence::default();
         for e in O25.needs(Extent::Quick) {

@@ -316,7 +316,8 @@ mod tests {
 
     const BUS: u64 = 249_000;
 
-    /// The verdict where worst round trips take so long beside the bus, and the others did this.
+    /// Returns the verdict where worst round trips take these times in addition to the bus, and the
+    /// others had these figures.
     fn with(
         claim: &Claim,
         extent: Extent,
