@@ -44,7 +44,7 @@ pub(crate) struct Chosen {
     ///   vm:native    no gateway: round trips of a program on the hypervisor itself (vm bench only)
     ///   vm:host      the same from an inner machine; cangate shares the controller by virtio
     ///   vm:own       as vm:host, with our own monitor in QEMU's place
-    ///   vm:driver    the same; a machine that owns the controller routes, by memory that they share
+    ///   vm:driver    the same; a machine that owns the controller routes, by shared memory
     ///   vm:vf        the same; the machine drives a virtual function; the controller shares itself
     ///   vm:card      as vm:native, on an SJA1000 on a PCI card, whose bus takes no time
     ///   vm:trap      the same from an inner machine that has this card; each register is an exit
@@ -193,8 +193,8 @@ pub(crate) struct Chosen {
     /// joined by +; or none.
     ///
     ///   irq-thread:N     the interrupt threads of the CAN controllers have real-time priority N,
-    ///                    1 to 99; the kernel's is 50. Kernels with -rt have such threads, others with
-    ///                    the kernel's parameter threadirqs
+    ///                    1 to 99; the kernel's is 50. Kernels with -rt have such threads, others
+    ///                    with the kernel's parameter threadirqs
     ///   softirq-thread:N ksoftirqd has real-time priority N, 1 to 99; by default it has none
     ///   threaded-napi    received frames are read in threads (mscan controllers: --cpu board);
     ///                    with irq-thread:N, these have priority N, too
