@@ -278,7 +278,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The figure of a claim where each experiment has this latency, ns.
+    /// Returns the figure of a claim where each experiment has this latency, ns.
     pub(crate) fn figure(id: &str, extent: Extent, of: impl Fn(&Experiment) -> u64) -> Figure {
         let all = list::all();
         let claim = all.iter().find(|c| c.id == id).unwrap();

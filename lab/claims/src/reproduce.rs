@@ -298,7 +298,7 @@ mod tests {
             for key in ["id", "claim", "paper", "measured", "why"] {
                 assert!(json[key].is_string(), "{key}");
             }
-            // What it rests on is there.
+            // The results on which it depends exist.
             for name in json["experiments"].as_array().unwrap() {
                 let file = format!("{}.parquet", name.as_str().unwrap());
                 assert!(dir.path().join(file).exists());
@@ -321,7 +321,7 @@ mod tests {
         );
         let g7 = rows.iter().find(|r| r.id == "G7").unwrap();
         assert_eq!(g7.verdict, Verdict::NotTestable);
-        // The made-up guests lose nothing and all take as long.
+        // The generated guests lose nothing, and all have the same latency.
         let o7 = rows.iter().find(|r| r.id == "O7").unwrap();
         assert_eq!(o7.verdict, Verdict::Reproduced, "{}", o7.why);
         assert_eq!(o7.experiments.len(), 4);

@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn frames_that_follow_one_another_have_waited() {
-        // The made-up frames come a millisecond apart and last 60 µs.
+        // The generated frames come a millisecond apart and last 60 µs.
         let mut records = fake::records(4, 1);
         assert_eq!(waited(&records), 0.0);
         let first = records[0].outgoing.unwrap().end;

@@ -122,7 +122,7 @@ mod tests {
                 })
             })
         };
-        // The made-up frames last 60 µs.
+        // The generated frames last 60 µs.
         assert_eq!(with(10_000, 0, 500, 5), Reproduced);
         assert_eq!(with(20_000, 0, 500, 5), Differs);
         assert_eq!(with(10_000, 999, 500, 5), Differs);

@@ -127,8 +127,8 @@ mod tests {
 
     #[test]
     fn o26_wants_each_frame_within_its_bound() {
-        // Made-up frames have the identifier of made traffic; the set's own ones are looked at by
-        // `worst_case`.
+        // Generated frames have the identifier of generated traffic; the set's own identifiers are
+        // tested in `worst_case`.
         let with = |latency: u64| {
             verdict(&O26, Extent::Quick, move |e| {
                 let latency = match e.traffic {

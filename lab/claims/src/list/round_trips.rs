@@ -88,7 +88,7 @@ pub(super) mod tests {
     use experiment::fake;
     use probe::Results;
 
-    /// The verdict where an experiment's overheads are these, ns.
+    /// Returns the verdict where an experiment's overheads are these, ns.
     pub(in crate::list) fn verdict(
         claim: &Claim,
         extent: Extent,
@@ -102,7 +102,7 @@ pub(super) mod tests {
         claim.judge(&evidence, extent).verdict
     }
 
-    /// Round trips with these overheads, ns.
+    /// Returns round trips with these overheads, ns.
     pub(in crate::list) fn trips(overheads: Vec<u64>) -> Results {
         const BUS: u64 = 249_000;
         let latencies = overheads.into_iter().map(|ns| ns + BUS);

@@ -165,7 +165,8 @@ mod tests {
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
     use experiment::{Gateway, fake};
 
-    /// The verdict where the least and another latency of a way with a payload are these, ns.
+    /// Returns the verdict where the least and another latency of a way with a payload are these,
+    /// ns.
     fn with(extent: Extent, of: impl Fn(Nesting, u8) -> [u64; 2]) -> Verdict {
         let mut evidence = Evidence::default();
         for e in V6.needs(extent) {
