@@ -1,5 +1,5 @@
-//! What the rooms below have to say while they work, as lines like those of the commands:
-//! `warning: …`, `error: …`, and news without a word before it.
+//! Messages of the crates below, printed as lines like those of the commands: `warning: …`, `error:
+//! …`, and news without a prefix.
 
 use std::fmt;
 use tracing::{Event, Level, Subscriber};
@@ -29,7 +29,7 @@ where
     }
 }
 
-/// The word before a line.
+/// Returns the prefix of a line.
 const fn prefix(level: Level) -> &'static str {
     match level {
         Level::ERROR => "error: ",

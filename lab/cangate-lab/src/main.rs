@@ -1,4 +1,5 @@
-//! The laboratory on the command line: thin, every command is a call into the crates below.
+//! The laboratory on the command line: a thin layer, in which every command is a call into the
+//! crates that this one depends on.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +18,7 @@ fn main() -> ExitCode {
         }
         Err(end) => end.exit(),
     };
-    // Warnings of the crates below, on standard error: standard output may be a guest's.
+    // Warnings of the dependencies, on standard error: standard output may be a guest's.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)

@@ -1,4 +1,4 @@
-//! What a claim is.
+//! Claims and their verdicts.
 
 use crate::data_path::DataPath;
 use crate::evidence::{Evidence, Missing};
@@ -11,16 +11,16 @@ use experiment::recorders::Recorders;
 use serde::Serialize;
 use std::fmt;
 
-/// Does the claim hold here?
+/// The verdict on a claim on this bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Verdict {
-    /// Everything that the criterion asks for was measured.
+    /// Everything that the criterion requires was observed.
     #[serde(rename = "reproduced")]
     Reproduced,
-    /// Something was not.
+    /// A condition of the criterion was not met.
     #[serde(rename = "differs")]
     Differs,
-    /// It was not measured.
+    /// The claim was not measured.
     #[serde(rename = "not testable here")]
     NotTestable,
 }
@@ -35,27 +35,27 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What came of a claim.
+/// The judgement of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// Does it hold?
+    /// Whether the claim holds.
     pub verdict: Verdict,
     /// The measured figures, in the paper's units.
     pub measured: String,
-    /// One sentence.
+    /// The reason for the verdict, in one sentence.
     pub why: String,
 }
 
-/// Whose a claim is.
+/// The kind of origin of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A paper's.
+    /// A claim of a paper.
     Paper,
-    /// A paper's about can-gw, held against another data path.
+    /// A claim of a paper about can-gw, tested against another data path.
     #[serde(rename = "other-way")]
     OtherDataPath,
-    /// A bound that this program is to keep.
+    /// A bound that this program must keep.
     Bound,
 }
 
@@ -64,15 +64,15 @@ pub enum Kind {
 pub struct Claim {
     /// Its name: `G4`, on another data path `G4/bpf`.
     pub id: &'static str,
-    /// Who makes it, and where.
+    /// The papers and sections that make the claim, or the bound.
     pub origin: Origin,
-    /// What it says.
+    /// The claim, in words.
     pub claim: &'static str,
     /// The paper's figures, or the bound.
     pub figure: &'static str,
-    /// When it counts as reproduced, or the bound as met.
+    /// The condition under which it counts as reproduced, or the bound as met.
     pub criterion: &'static str,
-    /// The data path that it is held against.
+    /// The data path against which it is tested.
     pub path: DataPath,
     /// The experiments that it needs.
     pub(crate) needs: fn(Extent, DataPath) -> Vec<Experiment>,
@@ -80,9 +80,9 @@ pub struct Claim {
     pub(crate) bursts: fn(Extent) -> Option<Bursts>,
     /// The measurement of recorders that it needs.
     pub(crate) recorders: fn(Extent) -> Option<Recorders>,
-    /// Experiments whose highest rate is searched for.
+    /// The experiments whose highest rate is searched for.
     pub(crate) rates: fn(Extent) -> Vec<Experiment>,
-    /// Its verdict.
+    /// Computes its verdict.
     pub(crate) judge: fn(&Evidence, Extent, DataPath) -> Result<Judgement, Missing>,
     /// Its figure, where it has one.
     pub(crate) picture: Option<fn() -> Plan>,
@@ -95,7 +95,7 @@ impl fmt::Debug for Claim {
 }
 
 impl Claim {
-    /// A claim that needs nothing, to be completed.
+    /// A claim that needs no experiment, as a base for others.
     pub(crate) const BLANK: Self = Self {
         id: "",
         origin: Origin::Papers(&[]),
@@ -116,36 +116,37 @@ impl Claim {
         picture: None,
     };
 
-    /// The same, held against another data path.
+    /// Returns the same claim, tested against another data path.
     pub(crate) const fn on(self, id: &'static str, path: DataPath) -> Self {
         Self { id, path, ..self }
     }
 
-    /// The experiments that it needs; none where this extent is not enough for it.
+    /// Returns the experiments that it needs; none where this extent is not sufficient for it.
     #[must_use]
     pub fn needs(&self, extent: Extent) -> Vec<Experiment> {
         (self.needs)(extent, self.path)
     }
 
-    /// The measurement of system calls that it needs.
+    /// Returns the measurement of system calls that it needs.
     #[must_use]
     pub fn bursts(&self, extent: Extent) -> Option<Bursts> {
         (self.bursts)(extent)
     }
 
-    /// The measurement of recorders that it needs.
+    /// Returns the measurement of recorders that it needs.
     #[must_use]
     pub fn recorders(&self, extent: Extent) -> Option<Recorders> {
         (self.recorders)(extent)
     }
 
-    /// The experiments whose highest rate it needs.
+    /// Returns the experiments whose highest rate it needs.
     #[must_use]
     pub fn rates(&self, extent: Extent) -> Vec<Experiment> {
         (self.rates)(extent)
     }
 
-    /// Do experiments of it have virtual machines in their guests? They take most of the time.
+    /// Returns whether any of its experiments has virtual machines in its guest; those take most of
+    /// the time.
     #[must_use]
     pub fn has_machines(&self, extent: Extent) -> bool {
         let needs = self.needs(extent);
@@ -159,7 +160,7 @@ impl Claim {
         !self.rates(extent).is_empty()
     }
 
-    /// Whose it is.
+    /// Returns the kind of its origin.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match (self.origin, self.path) {
@@ -169,14 +170,14 @@ impl Claim {
         }
     }
 
-    /// Its figure, of what was measured of it.
+    /// Draws its figure from the measured evidence.
     #[must_use]
     pub fn picture(&self, evidence: &Evidence, extent: Extent) -> Option<Figure> {
         let experiments = [self.needs(extent), self.rates(extent)].concat();
         (self.picture?)().draw(evidence, &experiments)
     }
 
-    /// Its verdict on what was measured.
+    /// Judges it by the measured evidence.
     #[must_use]
     pub fn judge(&self, evidence: &Evidence, extent: Extent) -> Judgement {
         let nothing = self.needs(extent).is_empty() && self.rates(extent).is_empty();

@@ -1,4 +1,4 @@
-//! What a verdict rests on.
+//! The conditions on which a verdict depends.
 
 use crate::claim::{Judgement, Verdict};
 
@@ -7,18 +7,18 @@ use crate::claim::{Judgement, Verdict};
 pub(crate) struct Conditions(Vec<(bool, String)>);
 
 impl Conditions {
-    /// Adds one; `text` says what was found, as part of a sentence.
+    /// Adds one; `text` states the finding, as part of a sentence.
     pub(crate) fn add(&mut self, holds: bool, text: impl Into<String>) {
         self.0.push((holds, text.into()));
     }
 
-    /// Do all hold?
+    /// Returns whether all conditions hold.
     pub(crate) fn hold(&self) -> bool {
         self.0.iter().all(|c| c.0)
     }
 
-    /// The verdict, with what holds or else what does not; `remark` is added at the end, if it is
-    /// not empty.
+    /// Returns the verdict, with the conditions that hold, or else those that do not; `remark` is
+    /// added at the end, if it is not empty.
     pub(crate) fn judge(self, measured: String, remark: &str) -> Judgement {
         let failed: Vec<_> = self.0.iter().filter(|c| !c.0).collect();
         let (verdict, said) = if failed.is_empty() {

@@ -1,16 +1,16 @@
-//! Where a gateway routes.
+//! The data path of a gateway.
 
 use crate::evidence::Missing;
 use crate::extent::Extent;
 use experiment::{Experiment, Gateway, Ways};
 
-/// Where a gateway routes. The papers' claims are about the first; the others are held against the
-/// same criteria, with the first beside them.
+/// The data path through which a gateway routes. The papers' claims are about the first; the others
+/// are tested against the same criteria, with the first for comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPath {
-    /// can-gw, its rules put in by `cangw`.
+    /// can-gw, its rules added by `cangw`.
     Cangw,
-    /// can-gw, its rules put in by cangate.
+    /// can-gw, its rules added by cangate.
     OwnRules,
     /// cangate in user space.
     User,
@@ -28,8 +28,8 @@ impl DataPath {
         }
     }
 
-    /// Where a quick run has thousands of rules for can-gw, cangate puts them in: `cangw` is a
-    /// process to be started for each of them, and O8 compares the two.
+    /// Returns the data path to use where a quick run has thousands of rules for can-gw: cangate
+    /// adds them then, because `cangw` is one process for each rule, and O8 compares the two.
     pub(crate) fn quickly(self, extent: Extent) -> Self {
         match (self, extent) {
             (Self::Cangw, Extent::Quick) => Self::OwnRules,
@@ -37,7 +37,7 @@ impl DataPath {
         }
     }
 
-    /// The same experiment on this data path.
+    /// Returns the same experiment on this data path.
     pub(crate) fn of(self, experiment: Experiment) -> Experiment {
         Experiment {
             gateway: self.gateway(),
@@ -45,8 +45,9 @@ impl DataPath {
         }
     }
 
-    /// What a claim needs on this data path; where that is not the papers', theirs too, to be shown
-    /// beside it. Of the others a quick run has BPF only.
+    /// Returns the experiments that a claim needs on this data path, plus those on the papers' data
+    /// path for comparison, if that is another one. Of the data paths other than can-gw, a quick
+    /// run has BPF only.
     pub(crate) fn beside(
         self,
         extent: Extent,
@@ -62,7 +63,7 @@ impl DataPath {
         all
     }
 
-    /// On the other data paths, the end of a sentence: can-gw's figure.
+    /// Returns can-gw's figure as the end of a sentence, for the other data paths.
     pub(crate) fn against(
         self,
         cangw: impl FnOnce() -> Result<String, Missing>,

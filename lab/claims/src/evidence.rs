@@ -1,4 +1,4 @@
-//! What was measured, as claims ask for it.
+//! The measured results, in the form in which claims query them.
 
 use experiment::Experiment;
 use experiment::bursts::Point;
@@ -9,7 +9,7 @@ use experiment::trial::Failed;
 use probe::{LatencyProfile, Results, Summary};
 use std::collections::BTreeMap;
 
-/// Results by experiment, and what failed.
+/// Results by experiment, and failures.
 #[derive(Debug, Default)]
 pub struct Evidence {
     results: BTreeMap<Experiment, Result<Results, Failed>>,
@@ -18,41 +18,41 @@ pub struct Evidence {
     rates: BTreeMap<Experiment, Result<Rate, Failed>>,
 }
 
-/// Why there is nothing to judge by.
+/// The reason why there is nothing to judge by.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{experiment}: {why}")]
 pub struct Missing {
     /// The experiment's name.
     pub experiment: String,
-    /// What became of it.
+    /// The reason why it has no result.
     pub why: String,
 }
 
 impl Evidence {
-    /// Adds what came of an experiment.
+    /// Adds the outcome of an experiment.
     pub fn add(&mut self, experiment: Experiment, outcome: Result<Results, Failed>) {
         self.results.insert(experiment, outcome);
     }
 
-    /// Adds what came of the measurement of system calls.
+    /// Adds the outcome of the measurement of system calls.
     pub fn add_points(&mut self, outcome: Result<Vec<Point>, Failed>) {
         self.points = Some(outcome);
     }
 
-    /// Adds what came of the measurement of recorders.
+    /// Adds the outcome of the measurement of recorders.
     pub fn add_recordings(&mut self, outcome: Result<Vec<Recording>, Failed>) {
         self.recordings = Some(outcome);
     }
 
-    /// Adds what came of the search for an experiment's highest rate.
+    /// Adds the outcome of the search for an experiment's highest rate.
     pub fn add_rate(&mut self, experiment: Experiment, outcome: Result<Rate, Failed>) {
         self.rates.insert(experiment, outcome);
     }
 
-    /// The highest rate without loss of an experiment, whatever its traffic.
+    /// Returns the highest rate without loss of an experiment, whatever its traffic.
     ///
     /// # Errors
-    /// [`Missing`] where a try failed or the search was not made.
+    /// [`Missing`] where an attempt failed or the search was not run.
     pub fn rate(&self, experiment: &Experiment) -> Result<&Rate, Missing> {
         let why = match self.rates.get(experiment) {
             Some(Ok(rate)) => return Ok(rate),
@@ -65,26 +65,26 @@ impl Evidence {
         })
     }
 
-    /// What system calls cost.
+    /// Returns the costs of system calls.
     ///
     /// # Errors
-    /// [`Missing`] where it failed or was not made.
+    /// [`Missing`] where the measurement failed or was not run.
     pub fn points(&self) -> Result<&[Point], Missing> {
         printed(self.points.as_ref(), "system calls")
     }
 
-    /// What recorders cost.
+    /// Returns the costs of recorders.
     ///
     /// # Errors
-    /// [`Missing`] where it failed or was not made.
+    /// [`Missing`] where the measurement failed or was not run.
     pub fn recordings(&self) -> Result<&[Recording], Missing> {
         printed(self.recordings.as_ref(), "recorders")
     }
 
-    /// An experiment's results.
+    /// Returns an experiment's results.
     ///
     /// # Errors
-    /// [`Missing`] where it failed or was not made.
+    /// [`Missing`] where it failed or was not run.
     pub fn results(&self, experiment: &Experiment) -> Result<&Results, Missing> {
         let missing = |why: &str| Missing {
             experiment: experiment.name(),
@@ -97,7 +97,7 @@ impl Evidence {
         }
     }
 
-    /// Its latencies.
+    /// Returns its latencies.
     ///
     /// # Errors
     /// [`Missing`], also where no frame came back.
@@ -113,7 +113,7 @@ impl Evidence {
         Ok(profile)
     }
 
-    /// Its latencies in four figures.
+    /// Returns a summary of its latencies.
     ///
     /// # Errors
     /// [`Missing`], also where no frame came back.
@@ -126,7 +126,7 @@ impl Evidence {
     }
 }
 
-/// What a command in a guest printed.
+/// Returns the values that a command in a guest printed.
 fn printed<'a, T>(
     found: Option<&'a Result<Vec<T>, Failed>>,
     what: &str,

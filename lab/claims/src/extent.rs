@@ -1,16 +1,16 @@
 //! A quick run, or the full one.
 
-/// How much is made for a verdict.
+/// The extent of the measurements made for a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// Few frames, one kernel.
     Quick,
-    /// As the papers did.
+    /// The extent of the papers.
     Full,
 }
 
 impl Extent {
-    /// Of two values the one for this extent.
+    /// Returns the one of two values that applies to this extent.
     pub(crate) fn pick<T>(self, quick: T, full: T) -> T {
         match self {
             Self::Quick => quick,

@@ -1,22 +1,24 @@
-//! A claim's figure: what its experiments gave, over what the paper has on its axis, and the points
-//! that the paper states.
+//! A claim's figure: the results of its experiments, over the quantity on the paper's axis, and the
+//! points that the paper states.
 //!
-//! A claim says how its figure is made ([`Plan`]); [`Plan::draw`] fills it from what was measured.
-//! Who draws it needs to know nothing about claims: each value has its unit beside it.
+//! A claim defines how its figure is made ([`Plan`]); [`Plan::draw`] fills it from the measured
+//! evidence. The program that draws it needs no knowledge of claims: each value comes with its
+//! unit.
 
 use crate::evidence::{Evidence, Missing};
 use experiment::Experiment;
 use serde::Serialize;
 
-/// How a figure is drawn.
+/// The way in which a figure is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     /// Over numbers: a line for the medians, marks for the worst cases.
     Line,
-    /// As [`Form::Line`], where the name of each line says which figure of its latencies it is.
+    /// Like [`Form::Line`], where the name of each line states which statistic of its latencies it
+    /// shows.
     Named,
-    /// Beside one another: a column for each name.
+    /// Side by side: a column for each name.
     Bars,
     /// The latency profiles of the experiments; the paper's points are places on the axis of
     /// latencies.
@@ -26,40 +28,40 @@ pub enum Form {
 /// An axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Axis {
-    /// What is on it.
+    /// The quantity on the axis.
     pub title: &'static str,
-    /// In which unit; empty for names and plain numbers.
+    /// Its unit; empty for names and plain numbers.
     pub unit: &'static str,
 }
 
-/// Where a point is on the axis.
+/// A position on the axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Place {
     /// A number.
     Number(f64),
-    /// One of names, in the order in which they appear.
+    /// One of several names, in the order in which they appear.
     Name(String),
 }
 
-/// Which figure of a distribution the paper states.
+/// The statistic of a distribution that the paper states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Of {
     /// The best case.
     Best,
-    /// The median, or what most frames have.
+    /// The median, or the value of most frames.
     Median,
     /// The worst case.
     Worst,
-    /// The paper says no more than the value.
+    /// A value for which the paper names no statistic.
     Value,
 }
 
-/// What is measured at one place.
+/// The measured values at one position.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// Where.
+    /// The position.
     pub x: Place,
     /// The median, in the unit of the vertical axis.
     pub median: f64,
@@ -70,14 +72,14 @@ pub struct Point {
     pub experiment: String,
 }
 
-/// What belongs together.
+/// Points that belong together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
-    /// The gateway: a colour.
+    /// The gateway, which determines the colour.
     pub gateway: String,
-    /// What else tells it from the others; may be empty.
+    /// Any other setting that distinguishes it from the other series; may be empty.
     pub setting: String,
-    /// In the order of the axis.
+    /// The points, in the order of the axis.
     pub points: Vec<Point>,
     /// The experiment whose profile it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,21 +89,21 @@ pub struct Series {
 /// A value that the paper states.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stated {
-    /// Of what: "2048 in a list".
+    /// The quantity that the value is of: "2048 in a list".
     pub name: &'static str,
-    /// Where on the axis.
+    /// The position on the axis.
     pub x: Place,
     /// The value, in the unit of the vertical axis; of a profile there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y: Option<f64>,
-    /// Which figure it is.
+    /// The statistic.
     pub of: Of,
-    /// Where it is said.
+    /// The section of the paper that states it.
     pub source: &'static str,
 }
 
 impl Stated {
-    /// The paper's value over a number.
+    /// Returns the paper's value at a number on the axis.
     pub(crate) const fn at(
         name: &'static str,
         x: f64,
@@ -118,7 +120,7 @@ impl Stated {
         }
     }
 
-    /// The paper's value in a column.
+    /// Returns the paper's value in a column.
     pub(crate) fn beside(column: &str, y: f64, of: Of, source: &'static str) -> Self {
         Self {
             name: "",
@@ -129,7 +131,7 @@ impl Stated {
         }
     }
 
-    /// A latency that the paper states about a profile.
+    /// Returns a latency that the paper states about a profile.
     pub(crate) const fn mark(name: &'static str, x: f64, of: Of, source: &'static str) -> Self {
         Self {
             name,
@@ -144,41 +146,41 @@ impl Stated {
 /// A figure, complete.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// What it shows.
+    /// The title of the figure.
     pub title: &'static str,
-    /// How it is drawn.
+    /// The way in which it is drawn.
     pub form: Form,
-    /// The parameter.
+    /// The axis of the parameter.
     pub x: Axis,
-    /// What is measured.
+    /// The axis of the measured quantity.
     pub y: Axis,
-    /// What its times are: `virtual` or `real`, as the results say.
+    /// The clock of its times: `virtual` or `real`, as stated in the results.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub clock: String,
-    /// What was measured.
+    /// The measured values.
     pub series: Vec<Series>,
-    /// What the paper states.
+    /// The values that the paper states.
     pub paper: Vec<Stated>,
-    /// What else a reader must know.
+    /// A further note for the reader.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub note: &'static str,
 }
 
 /// A value of an experiment in a figure.
 pub(crate) struct Value {
-    /// What tells its series from others of the same gateway.
+    /// The setting that distinguishes its series from others of the same gateway.
     pub(crate) setting: String,
     pub(crate) x: Place,
     pub(crate) median: f64,
     pub(crate) worst: Option<f64>,
 }
 
-/// Nanoseconds as µs.
+/// Converts nanoseconds to µs.
 pub(crate) fn micros(ns: i64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// The median and the worst latency of an experiment, in µs, at a place.
+/// Returns the median and the worst latency of an experiment, in µs, at a position.
 pub(crate) fn latency(
     evidence: &Evidence,
     experiment: &Experiment,
@@ -194,13 +196,13 @@ pub(crate) fn latency(
     }])
 }
 
-/// How a claim's figure is made.
+/// The definition of a claim's figure.
 pub(crate) struct Plan {
     pub(crate) title: &'static str,
     pub(crate) form: Form,
     pub(crate) x: Axis,
     pub(crate) y: Axis,
-    /// What an experiment gives; nothing where it is not in the figure.
+    /// Returns the values of an experiment; none where it is not in the figure.
     pub(crate) of: fn(&Evidence, &Experiment) -> Result<Vec<Value>, Missing>,
     pub(crate) paper: Vec<Stated>,
     pub(crate) note: &'static str,
@@ -213,8 +215,8 @@ pub(crate) const LATENCY: Axis = Axis {
 };
 
 impl Plan {
-    /// Fills the figure from what was measured; an experiment without results is not in it. Nothing
-    /// where there is nothing to draw.
+    /// Fills the figure from the measured evidence; experiments without results are left out.
+    /// Returns `None` where there is nothing to draw.
     pub(crate) fn draw(self, evidence: &Evidence, experiments: &[Experiment]) -> Option<Figure> {
         let mut series: Vec<Series> = Vec::new();
         for experiment in experiments {
@@ -276,7 +278,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// The figure of a claim where each experiment has this latency, ns.
+    /// Returns the figure of a claim where each experiment has this latency, ns.
     pub(crate) fn figure(id: &str, extent: Extent, of: impl Fn(&Experiment) -> u64) -> Figure {
         let all = list::all();
         let claim = all.iter().find(|c| c.id == id).unwrap();

@@ -1,8 +1,9 @@
-//! The papers' claims and our own bounds: what each needs, and its verdict on what was measured.
+//! The papers' claims and our own bounds: the experiments that each needs, and its verdict on the
+//! measured evidence.
 //!
-//! Each claim is one file of `list/`, which `list/mod.rs` names. Its criterion stands beside the
-//! paper's figure and was taken from the paper, before anything was measured. What is compared
-//! are shapes and ratios: the guest is not the papers' board.
+//! Each claim is one file of `list/`, which `list/mod.rs` lists. Its criterion is next to the
+//! paper's figure and was taken from the paper, before anything was measured. Shapes and ratios are
+//! compared, because the guest is not the papers' board.
 //!
 //! [`reproduce`] leads from claims to experiments to a table of verdicts; [`Paper`] names the
 //! papers in full.

@@ -1,4 +1,4 @@
-//! Which part of a median the bench costs, and which is the gateway's own.
+//! The part of a median that the bench costs, and the part that is the gateway's own.
 
 use crate::evidence::{Evidence, Missing};
 use experiment::Experiment;
@@ -6,26 +6,27 @@ use experiment::settings::Setting;
 use probe::traffic::Pattern;
 use serde::Serialize;
 
-/// The median of an experiment with one frame at a time, and what an ideal gateway has of it.
+/// The median of an experiment with one frame at a time, and an ideal gateway's part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnShare {
-    /// In what it differs from the claim's other experiments: `gateway bpf, filters list:2048`.
+    /// The settings in which it differs from the claim's other experiments: `gateway bpf, filters
+    /// list:2048`.
     pub what: String,
     /// The median latency, ns.
     pub p50: i64,
-    /// The ideal gateway's on the same bench, ns.
+    /// The ideal gateway's median on the same bench, ns.
     pub floor: i64,
 }
 
 impl OwnShare {
-    /// What is the gateway's own, ns.
+    /// Returns the gateway's own part, ns.
     #[must_use]
     pub const fn own(&self) -> i64 {
         self.p50 - self.floor
     }
 }
 
-/// A median less the bench's floor, ns.
+/// Returns a median less the bench's floor, ns.
 pub(crate) fn own(evidence: &Evidence, experiment: &Experiment) -> Result<i64, Missing> {
     let floor = experiment.floor().ok_or_else(|| Missing {
         experiment: experiment.name(),
@@ -34,11 +35,11 @@ pub(crate) fn own(evidence: &Evidence, experiment: &Experiment) -> Result<i64, M
     Ok(evidence.summary(experiment)?.p50 - evidence.summary(&floor)?.p50)
 }
 
-/// Settings that say nothing about which gateway it is.
+/// Settings that do not identify the gateway.
 const COUNTS: [Setting; 3] = [Setting::Traffic, Setting::Frames, Setting::Seed];
 
-/// The own shares of the experiments in which frames come one at a time and without another load:
-/// where frames wait for one another, the bench's part overlaps the gateway's.
+/// Returns the own shares of the experiments in which frames come one at a time and without another
+/// load: where frames wait for one another, the bench's part overlaps the gateway's.
 pub(crate) fn own_shares(evidence: &Evidence, needs: &[Experiment]) -> Vec<OwnShare> {
     let alone = |e: &&Experiment| {
         e.traffic == Pattern::OneAtATime

@@ -18,7 +18,7 @@ pub enum Paper {
 }
 
 impl Paper {
-    /// All of them.
+    /// All papers.
     pub const ALL: [Self; 5] = [
         Self::Gateway2011,
         Self::Gateway2010Draft,
@@ -27,7 +27,7 @@ impl Paper {
         Self::Virtualization2015,
     ];
 
-    /// The short key by which claims name it.
+    /// Returns the short key by which claims name it.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Paper {
         }
     }
 
-    /// Authors, title, where it was published, and when.
+    /// Returns authors, title, place and date of publication.
     #[must_use]
     pub const fn citation(self) -> &'static str {
         match self {
@@ -69,17 +69,17 @@ impl Paper {
     }
 }
 
-/// Who makes a claim.
+/// The origin of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Papers, in these sections.
     Papers(&'static [(Paper, &'static str)]),
-    /// This program: a bound that it is to keep.
+    /// This program: a bound that it must keep.
     Bound(&'static str),
 }
 
 impl Origin {
-    /// The papers.
+    /// Returns the papers.
     pub fn papers(self) -> impl Iterator<Item = Paper> {
         let all = match self {
             Self::Papers(all) => all,

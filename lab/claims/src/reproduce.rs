@@ -1,4 +1,4 @@
-//! From claims to experiments to verdicts.
+//! The steps from claims to experiments to verdicts.
 
 use crate::claim::{Claim, Kind, Verdict};
 use crate::evidence::Evidence;
@@ -16,33 +16,33 @@ use experiment::{ByCommand, Experiment, with_floors};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the claims' file is called; the site reads it.
+/// The name of the claims' file; the site reads it.
 pub const CLAIMS: &str = "claims.json";
 
-/// A claim and what came of it: a row of the table.
+/// A claim and its outcome: a row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Its name.
     pub id: &'static str,
-    /// What it says.
+    /// The claim, in words.
     pub claim: &'static str,
     /// The paper's figures.
     pub paper: &'static str,
     /// The measured ones.
     pub measured: String,
-    /// Does it hold?
+    /// Whether the claim holds.
     pub verdict: Verdict,
-    /// One sentence.
+    /// The reason, in one sentence.
     pub why: String,
-    /// The results that it rests on, by file name.
+    /// The results on which the verdict depends, by file name.
     pub experiments: Vec<String>,
-    /// Where the paper says it.
+    /// The section of the paper that makes the claim.
     pub source: String,
-    /// When it counts as reproduced.
+    /// The condition under which it counts as reproduced.
     pub criterion: &'static str,
-    /// A paper's, or ours.
+    /// The kind of origin: a paper's, or ours.
     pub kind: Kind,
-    /// What of its experiments' medians is the gateway's own.
+    /// The gateway's own part of the medians of its experiments.
     pub own_shares: Vec<OwnShare>,
     /// Its figure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,12 +55,12 @@ pub struct Row {
 pub struct UnknownClaim {
     /// The name.
     pub name: String,
-    /// The names that there are.
+    /// All existing names.
     pub all: Vec<&'static str>,
 }
 
-/// The claims with these names, in their own order; all of them for no name. `G4` also means its
-/// like on other data paths, `G4/bpf`.
+/// Returns the claims with these names, in their own order; all claims if no name is given. `G4`
+/// also selects the same claim on other data paths, `G4/bpf`.
 ///
 /// # Errors
 /// [`UnknownClaim`].
@@ -84,15 +84,15 @@ pub fn select(names: &[String]) -> Result<Vec<Claim>, UnknownClaim> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-/// The searches for highest rates that the claims need, each once.
+/// Returns the searches for highest rates that the claims need, each once.
 #[must_use]
 pub fn searches(claims: &[Claim], extent: Extent) -> Vec<Search> {
     let all: BTreeSet<_> = claims.iter().flat_map(|c| c.rates(extent)).collect();
     all.iter().map(Search::new).collect()
 }
 
-/// What the claims need, each experiment once, the longest first: so that no guest runs on alone
-/// at the end.
+/// Returns the experiments that the claims need, each once, the longest first: so that no guest
+/// runs on alone at the end.
 #[must_use]
 pub fn plan(claims: &[Claim], extent: Extent) -> Vec<Experiment> {
     let all: BTreeSet<_> = claims.iter().flat_map(|c| c.needs(extent)).collect();
@@ -101,21 +101,22 @@ pub fn plan(claims: &[Claim], extent: Extent) -> Vec<Experiment> {
     all
 }
 
-/// What the claims need besides experiments: commands in guests that print what they measured.
+/// The measurements that the claims need in addition to experiments: commands in guests that print
+/// their results.
 #[derive(Clone, Debug, Default)]
 pub struct Printed {
-    /// What system calls cost.
+    /// The costs of system calls.
     pub points: Option<Result<Vec<Point>, Failed>>,
-    /// What recorders cost.
+    /// The costs of recorders.
     pub recordings: Option<Result<Vec<Recording>, Failed>>,
 }
 
-/// Makes what the claims need besides experiments, unless the folder has it. `begin` is told what
-/// is being measured.
+/// Makes the measurements that the claims need in addition to experiments, unless the folder has
+/// them. `begin` is called with the name of the measurement that starts.
 ///
 /// # Errors
-/// [`ScheduleError`] where no guest can be had or nothing can be kept; a guest that fails is in
-/// [`Printed`].
+/// [`ScheduleError`] where no guest can be started or nothing can be stored; a guest that fails is
+/// in [`Printed`].
 pub fn printed(
     machine: &dyn Machine,
     store: &Store,
@@ -131,7 +132,7 @@ pub fn printed(
     })
 }
 
-/// One of them, where there is a claim that needs it.
+/// Makes one of them, if there is a claim that needs it.
 fn print<M: ByCommand>(
     machine: &dyn Machine,
     store: &Store,
@@ -149,7 +150,7 @@ fn print<M: ByCommand>(
     only_failed(measurement.make(machine, store, &versions)?).map(Some)
 }
 
-/// A guest that went wrong is a result, a host that cannot run guests is an error.
+/// Separates failures: a guest that failed is a result, a host that cannot run guests is an error.
 fn only_failed<T>(made: Result<T, TrialError>) -> Result<Result<T, Failed>, ScheduleError> {
     match made {
         Ok(found) => Ok(Ok(found)),
@@ -158,7 +159,7 @@ fn only_failed<T>(made: Result<T, TrialError>) -> Result<Result<T, Failed>, Sche
     }
 }
 
-/// Verdicts from what a folder has, and from what commands printed.
+/// Computes verdicts from the results in a folder and from the output of commands.
 #[must_use]
 pub fn judge(
     store: &Store,
@@ -233,7 +234,7 @@ fn not_made() -> Failed {
     Failed::without_console("it was not made")
 }
 
-/// Writes the rows beside the results, for the site.
+/// Writes the rows next to the results, for the site.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -297,7 +298,7 @@ mod tests {
             for key in ["id", "claim", "paper", "measured", "why"] {
                 assert!(json[key].is_string(), "{key}");
             }
-            // What it rests on is there.
+            // The results on which it depends exist.
             for name in json["experiments"].as_array().unwrap() {
                 let file = format!("{}.parquet", name.as_str().unwrap());
                 assert!(dir.path().join(file).exists());
@@ -320,7 +321,7 @@ mod tests {
         );
         let g7 = rows.iter().find(|r| r.id == "G7").unwrap();
         assert_eq!(g7.verdict, Verdict::NotTestable);
-        // The made-up guests lose nothing and all take as long.
+        // The generated guests lose nothing, and all have the same latency.
         let o7 = rows.iter().find(|r| r.id == "O7").unwrap();
         assert_eq!(o7.verdict, Verdict::Reproduced, "{}", o7.why);
         assert_eq!(o7.experiments.len(), 4);

@@ -4,7 +4,7 @@ use crate::data_path::DataPath;
 use crate::extent::Extent;
 use experiment::{Bench, Cpu, Experiment, Filters, Kernel, Pattern};
 
-/// The papers' gateway: bit-timed buses, the board's controllers and speed, 4 bytes.
+/// Returns the papers' gateway: bit-timed buses, the board's controllers and speed, 4 bytes.
 pub(crate) fn board(frames: u32) -> Experiment {
     Experiment {
         bench: Bench::Timed,
@@ -14,12 +14,12 @@ pub(crate) fn board(frames: u32) -> Experiment {
     }
 }
 
-/// The first experiment of all: one frame at a time, no load.
+/// Returns the first experiment of all: one frame at a time, no load.
 pub(crate) fn simple(extent: Extent) -> Experiment {
     board(extent.pick(1000, 10_000))
 }
 
-/// A flood through a long list.
+/// Returns a flood through a long list.
 pub(crate) fn overrun(extent: Extent, path: DataPath) -> Experiment {
     path.quickly(extent).of(Experiment {
         traffic: Pattern::Flood,
@@ -28,13 +28,13 @@ pub(crate) fn overrun(extent: Extent, path: DataPath) -> Experiment {
     })
 }
 
-/// The lab's kernels in order: those with PREEMPT_RT, or their plain twins.
+/// Returns the lab's kernels in order: those with PREEMPT_RT, or their plain twins.
 pub(crate) fn kernels(rt: bool) -> Vec<String> {
     let of_kind = Kernel::all().filter(|kernel| kernel.rt() == rt);
     of_kind.map(|kernel| kernel.to_string()).collect()
 }
 
-/// The simple gateway on a kernel.
+/// Returns the simple gateway on a kernel.
 pub(crate) fn on_kernel(extent: Extent, path: DataPath, kernel: &str) -> Experiment {
     path.of(Experiment {
         kernel: kernel.to_owned(),

@@ -1,8 +1,8 @@
-//! What claims ask of numbers.
+//! Statistics that claims use.
 
 use probe::{Record, Results, Status};
 
-/// The widest empty stretch between values that has at least `share` of them on each side.
+/// Returns the widest empty interval between values that has at least `share` of them on each side.
 /// `(below, above)` are its ends: the last value below and the first above.
 pub(crate) fn widest_gap(sorted: &[i64], share: f64) -> Option<(i64, i64)> {
     let least = ((sorted.len() as f64) * share).ceil().max(1.0) as usize;
@@ -16,7 +16,8 @@ pub(crate) fn widest_gap(sorted: &[i64], share: f64) -> Option<(i64, i64)> {
         .max_by_key(|(a, b)| (b - a, -a))
 }
 
-/// The shortest arc of a circle of `period` that holds all `times`, as a share of the period.
+/// Returns the shortest arc of a circle of `period` that holds all `times`, as a share of the
+/// period.
 pub(crate) fn arc(times: &[u64], period: u64) -> Option<f64> {
     let mut phases: Vec<u64> = times.iter().map(|t| t % period.max(1)).collect();
     phases.sort_unstable();
@@ -28,7 +29,7 @@ pub(crate) fn arc(times: &[u64], period: u64) -> Option<f64> {
     Some((period - widest) as f64 / period as f64)
 }
 
-/// The most of `times` that lie on one arc of `length`, on a circle of `period`.
+/// Returns the greatest number of `times` that lie on one arc of `length`, on a circle of `period`.
 pub(crate) fn most_within(times: &[u64], period: u64, length: u64) -> usize {
     let period = period.max(1);
     let from = |start: &u64| {
@@ -38,7 +39,7 @@ pub(crate) fn most_within(times: &[u64], period: u64, length: u64) -> usize {
     times.iter().map(from).max().unwrap_or(0)
 }
 
-/// A straight line through points: `(slope, intercept, greatest distance of a point from it)`.
+/// Fits a straight line through points: `(slope, intercept, greatest distance of a point from it)`.
 pub(crate) fn line(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     let n = points.len() as f64;
     if points.len() < 2 {
@@ -56,8 +57,8 @@ pub(crate) fn line(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
     Some((slope, intercept, off.fold(0.0, f64::max)))
 }
 
-/// Lengths of the runs of frames that were received, among the frames in the order of sending.
-/// A run that the end of the measurement may have cut counts too.
+/// Returns the lengths of the runs of frames that were received, among the frames in the order of
+/// sending. A run that the end of the measurement may have cut counts as well.
 pub(crate) fn received_runs(records: &[Record]) -> Vec<usize> {
     let mut sent: Vec<&Record> = records.iter().filter(|r| r.incoming.is_some()).collect();
     sent.sort_by_key(|r| r.tag);
@@ -77,14 +78,14 @@ pub(crate) fn received_runs(records: &[Record]) -> Vec<usize> {
     runs
 }
 
-/// The middle one.
+/// Returns the median.
 pub(crate) fn median<T: Copy + Ord>(values: &[T]) -> Option<T> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     sorted.get(sorted.len().checked_sub(1)? / 2).copied()
 }
 
-/// Frames that went in and were lost, as a share of those that went in.
+/// Returns the number of frames that went in and were lost, as a share of those that went in.
 pub(crate) fn loss(results: &Results) -> f64 {
     let sent = results
         .records
@@ -103,20 +104,20 @@ pub(crate) fn loss(results: &Results) -> f64 {
     }
 }
 
-/// `a / b`; infinite where `b` is 0.
+/// Returns `a / b`; infinite where `b` is 0.
 pub(crate) fn ratio(a: i64, b: i64) -> f64 {
     a as f64 / b as f64
 }
 
-/// How many were lost.
+/// Returns the number of lost frames.
 pub(crate) fn lost(results: &Results) -> usize {
     let lost = |r: &&Record| r.status == Status::Lost;
     results.records.iter().filter(lost).count()
 }
 
-/// The share of the frames that went out which had to wait for the outgoing bus: their start of
-/// frame follows the end of the one before by the three bits of intermission (at 1 Mbit/s) and
-/// at most a microsecond more.
+/// Returns the share of the frames that went out which had to wait for the outgoing bus: their
+/// start of frame follows the end of the frame before by the three bits of intermission (at 1
+/// Mbit/s) and at most a microsecond more.
 pub(crate) fn waited(records: &[Record]) -> f64 {
     const INTERMISSION: u64 = 3_000;
     const SLACK: u64 = 1_000;
@@ -132,7 +133,8 @@ pub(crate) fn waited(records: &[Record]) -> f64 {
     waited as f64 / out.len().max(1) as f64
 }
 
-/// A time, ns, as the papers print it: microseconds, or milliseconds from 10 000 of them on.
+/// Formats a time in ns as the papers print it: microseconds, or milliseconds from 10 000 of them
+/// on.
 pub(crate) fn us(ns: i64) -> String {
     let us = ns as f64 / 1000.0;
     if us.abs() >= 10_000.0 {
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn frames_that_follow_one_another_have_waited() {
-        // The made-up frames come a millisecond apart and last 60 µs.
+        // The generated frames come a millisecond apart and last 60 µs.
         let mut records = fake::records(4, 1);
         assert_eq!(waited(&records), 0.0);
         let first = records[0].outgoing.unwrap().end;

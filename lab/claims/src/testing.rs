@@ -1,4 +1,4 @@
-//! Made-up evidence.
+//! Generated evidence.
 
 use crate::claim::{Claim, Judgement, Verdict};
 use crate::evidence::Evidence;
@@ -6,7 +6,7 @@ use crate::extent::Extent;
 use experiment::{Experiment, Gateway, fake};
 use probe::Record;
 
-/// Evidence in which each needed experiment has the records that `make` gives it.
+/// Judges evidence in which each needed experiment has the records that `make` returns for it.
 pub(crate) fn judge(
     claim: &Claim,
     extent: Extent,
@@ -28,7 +28,7 @@ pub(crate) fn verdict(
     judge(claim, extent, make).verdict
 }
 
-/// The same where the benches cost `floor` ns.
+/// Returns the verdict where the benches cost `floor` ns.
 pub(crate) fn verdict_with_floor(
     claim: &Claim,
     extent: Extent,

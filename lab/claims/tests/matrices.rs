@@ -62,7 +62,7 @@ fn the_papers_matrix_is_whole() {
         Setting::Modify,
         &["none", "and", "or", "xor", "set", "crc8", "xorsum"],
     );
-    // Every combination of gateway, load, traffic and kernel, as the paper has them.
+    // Every combination of gateway, load, traffic and kernel, as in the paper.
     let simple = |e: &&Experiment| {
         let like = Experiment {
             bench: e.bench,
@@ -78,7 +78,8 @@ fn the_papers_matrix_is_whole() {
     assert_eq!(all.iter().filter(simple).count(), 3 * 3 * 8);
 }
 
-/// Do the matrices of a file have all that these bounds need, other than by a search?
+/// Checks that the matrices of a file contain everything that these bounds need, other than by a
+/// search.
 fn has_what_they_need(file: &str, ids: &[&str]) {
     let all = read(&folder().join(file)).experiments;
     let bounds = claims::all();
@@ -146,7 +147,7 @@ fn every_bound_is_in_a_matrix() {
         .flat_map(|file| read(&folder().join(file)).experiments)
         .collect();
     for bound in bounds {
-        // A log that a claim makes is no value of a matrix.
+        // A log that a claim generates cannot be a value of a matrix.
         let needs = bound.needs(Extent::Full).into_iter();
         for e in needs.filter(|e| !e.log.is_some()) {
             assert!(all.contains(&e), "{}: {}", bound.id, e.name());

@@ -1,4 +1,4 @@
-//! The guest's agent, as experiments need it: its tasks are experiments.
+//! The guest's agent in the form that experiments need: its tasks are experiments.
 
 use crate::experiment::Experiment;
 use crate::measure::{self, MeasureError, Prepared};
@@ -6,7 +6,7 @@ use guest::agent::{Outputs, Tasks};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Makes experiments in a guest: for [`guest::agent::run`].
+/// Runs experiments in a guest: for [`guest::agent::run`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Agent;
 

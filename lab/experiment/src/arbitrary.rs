@@ -10,7 +10,7 @@ use guest::machine::Bench;
 use probe::traffic::{LOADS, PERIODS, Pattern};
 use proptest::prelude::*;
 
-/// A log of one frame; none without a time.
+/// Returns a log of one frame; no log without a time.
 fn log(at: Option<u64>) -> Log {
     let frame = frame::Frame::classic(frame::CanId::from_raw(1), &[0; 2]).unwrap();
     at.map_or(Log::NONE, |at| {
@@ -18,7 +18,7 @@ fn log(at: Option<u64>) -> Log {
     })
 }
 
-/// Any experiment whose words are right, whether its settings go together or not.
+/// Generates any experiment with valid words, whether its settings are compatible or not.
 pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
     let filters = prop_oneof![
         Just(Filters::None),

@@ -1,5 +1,5 @@
 //! An experiment without an operating system: on the host, from its settings to an image and its
-//! task, and from what the image says to a guest's outcome.
+//! task, and from the image's output to a guest's outcome.
 
 use crate::choices::Gateway;
 use crate::experiment::Experiment;
@@ -14,19 +14,19 @@ use guest::{Failure, Outcome, Said};
 use probe::traffic::Pattern;
 use tester::{Bitcan, BusEvent, BusStamp};
 
-/// What an image is given.
+/// The input of an image.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Its gateway.
+    /// The plan of its gateway.
     pub plan: Plan,
-    /// What the tester inside does: the file beside the image.
+    /// The task of the tester inside: the file next to the image.
     pub task: Vec<u8>,
 }
 
-/// What the image of an experiment is given.
+/// Returns the input for the image of an experiment.
 ///
 /// # Errors
-/// [`MeasureError`]: the tester's plan is none.
+/// [`MeasureError`]: the tester's plan is not valid.
 pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
     let setup = measure::setup(experiment)?;
     let drive = match experiment.gateway {
@@ -64,12 +64,13 @@ pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
             ports: ports.collect(),
             routes: under_test::routes(experiment),
         },
-        // Numbers and text: it has nothing that can fail.
+        // The task consists of numbers and text: serializing it cannot fail.
         task: serde_json::to_vec(&task).unwrap_or_default(),
     })
 }
 
-/// What the image said, as a guest's outcome. `versions`: what it was made of.
+/// Converts the output of the image to a guest's outcome. `versions`: the versions that it was
+/// built from.
 #[must_use]
 pub fn outcome(experiment: &Experiment, said: &Said, versions: Vec<(String, String)>) -> Outcome {
     let mut outcome = Outcome {
@@ -103,9 +104,9 @@ fn results(experiment: &Experiment, said: &Said) -> Result<Vec<u8>, String> {
     measure::accounted(experiment, outcome, read.counters.as_deref()).map_err(|e| words(&e))
 }
 
-/// What an image's lines say.
+/// The content of an image's lines.
 struct Read {
-    /// As `cangate stats --json` has them.
+    /// In the format of `cangate stats --json`.
     counters: Option<String>,
     stamps: Vec<BusStamp>,
     lost: u64,
@@ -156,7 +157,7 @@ impl Read {
     }
 }
 
-/// A stamp, as the tester of a kernel takes it.
+/// Converts a stamp to the form in which the tester of a kernel takes it.
 fn of_bus(stamp: &Stamp) -> Result<BusStamp, String> {
     Ok(BusStamp {
         end: stamp.end,
@@ -189,7 +190,7 @@ mod tests {
         }
     }
 
-    /// What the image of [`experiment`] says.
+    /// Returns the output of the image of [`experiment`].
     fn text(counters: &str, stamps: usize, end: &str) -> Said {
         let given = given(&experiment()).unwrap();
         let task: Task = serde_json::from_slice(&given.task).unwrap();

@@ -1,5 +1,5 @@
-//! What system calls cost on a virtual interface: a measurement that is no [`Experiment`], made
-//! by `cangate bench syscalls` in a guest (syscalls-2014 §3.1, §4.1).
+//! The cost of system calls on a virtual interface: a measurement that is not an [`Experiment`],
+//! made by `cangate bench syscalls` in a guest (syscalls-2014 §3.1, §4.1).
 //!
 //! [`Experiment`]: crate::Experiment
 
@@ -7,21 +7,21 @@ use crate::by_command::ByCommand;
 use crate::choices::Cpu;
 use serde::{Deserialize, Serialize};
 
-/// Which measurement.
+/// The parameters of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bursts {
     /// The guest's kernel.
     pub kernel: String,
     /// Its processor.
     pub cpu: Cpu,
-    /// The most frames of a burst.
+    /// The maximum number of frames of a burst.
     pub most: u32,
 }
 
-/// How long it took to move a number of frames, ns.
+/// Time taken to move a number of frames, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Point {
-    /// How many frames.
+    /// Number of frames.
     pub frames: u32,
     /// By read(2).
     pub read_ns: u64,
@@ -33,7 +33,7 @@ pub struct Point {
     pub sendmmsg_ns: u64,
 }
 
-/// What is printed; there is more in it.
+/// The part of the printed output that is used; it contains more.
 #[derive(Deserialize)]
 struct Printed {
     points: Vec<Point>,

@@ -1,5 +1,5 @@
-//! Measurements that are no [`Experiment`]: a command that runs in a guest of virtual time, and
-//! prints what it measured.
+//! Measurements that are not an [`Experiment`]: a command runs in a guest of virtual time, and
+//! prints its results.
 //!
 //! [`Experiment`]: crate::Experiment
 
@@ -13,47 +13,48 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The name in an [`Outcome`](guest::Outcome) of what a command printed, where a [`Machine`] keeps
-/// that.
+/// The name, in an [`Outcome`](guest::Outcome), of the standard output of a command, where a
+/// [`Machine`] stores it.
 pub const STDOUT: &str = "stdout";
 
-/// A command in a guest with virtual CAN interfaces, and what it measures.
+/// A command in a guest with virtual CAN interfaces, and the measurement that it makes.
 pub trait ByCommand {
     /// The command, by its words.
     const COMMAND: &'static str;
 
-    /// What it finds out.
+    /// The type of its result.
     type Found: Serialize + DeserializeOwned;
 
-    /// Its name, and that of the file that keeps what it found out.
+    /// Returns its name, which is also that of the file that stores its result.
     fn name(&self) -> String;
 
-    /// The guest's kernel.
+    /// Returns the guest's kernel.
     fn kernel(&self) -> &str;
 
-    /// Its processor.
+    /// Returns the guest's processor.
     fn cpu(&self) -> Cpu;
 
-    /// What its command line goes on with.
+    /// Returns the remaining words of its command line.
     fn options(&self) -> Vec<String>;
 
-    /// Reads what the command printed.
+    /// Parses the output of the command.
     ///
     /// # Errors
-    /// It is not what the command prints.
+    /// The text is not the output of the command.
     fn read(&self, printed: &[u8]) -> Result<Self::Found, serde_json::Error>;
 
-    /// What a folder has of it, made with these versions.
+    /// Returns the result stored in a folder, if it was made with these versions.
     fn find(&self, store: &Store, versions: &[(String, String)]) -> Option<Self::Found> {
         let text = std::fs::read_to_string(store.dir().join(self.name())).ok()?;
         let kept: Kept<Self::Found> = serde_json::from_str(&text).ok()?;
         (kept.versions == versions).then_some(kept.found)
     }
 
-    /// Makes it and keeps it.
+    /// Runs it and stores its result.
     ///
     /// # Errors
-    /// [`TrialError`] in the inner result; the outer one's where it cannot be kept.
+    /// [`TrialError`] in the inner result; an error of the outer one where the result cannot be
+    /// stored.
     fn make(
         &self,
         machine: &dyn Machine,
@@ -79,7 +80,7 @@ pub trait ByCommand {
     }
 }
 
-/// As it is kept.
+/// The result as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Kept<T> {
     versions: Vec<(String, String)>,
@@ -139,7 +140,7 @@ pub(crate) mod printing {
     use crate::fake;
     use guest::Outcome;
 
-    /// A machine whose commands print this.
+    /// A machine whose commands print this text.
     pub(crate) struct Printing(pub(crate) &'static str);
 
     impl Machine for Printing {

@@ -1,20 +1,20 @@
-//! What a result says about itself: what was asked for, and what it was made of.
+//! The description of a result: the requested settings, and the versions that it was made with.
 
 use crate::experiment::Experiment;
 use crate::settings::Setting;
 use probe::Description;
 
-/// A result that is of something else.
+/// The reason why a result belongs to something else.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
-    /// A setting or a version is another one.
+    /// A setting or a version differs.
     #[error("{name} was {was}, and is {is}")]
     Differs {
-        /// Which.
+        /// The name of the setting or version.
         name: String,
         /// The result's.
         was: String,
-        /// The one that is asked for.
+        /// The requested value.
         is: String,
     },
     /// The result does not name a setting or a version.
@@ -22,12 +22,12 @@ pub enum Mismatch {
     Unsaid(String),
 }
 
-/// The name that a version has in a result.
+/// Returns the name that a version has in a result.
 fn version_key(name: &str) -> String {
     format!("version {name}")
 }
 
-/// Sets a further entry.
+/// Sets an additional entry.
 fn put(description: &mut Description, name: &str, value: String) {
     match description.more.iter_mut().find(|(n, _)| n == name) {
         Some(entry) => entry.1 = value,
@@ -35,7 +35,7 @@ fn put(description: &mut Description, name: &str, value: String) {
     }
 }
 
-/// Writes down what was asked for and what it was made of.
+/// Records the requested settings and the versions used.
 pub(crate) fn describe(
     description: &mut Description,
     experiment: &Experiment,
@@ -52,10 +52,11 @@ pub(crate) fn describe(
     }
 }
 
-/// Is it the result of this experiment with these versions? If not, says what differs.
+/// Checks whether it is the result of this experiment with these versions; if not, reports the
+/// difference.
 ///
 /// # Errors
-/// The first setting or version that is another.
+/// The first setting or version that differs.
 pub fn is_of(
     description: &Description,
     experiment: &Experiment,
@@ -81,14 +82,14 @@ pub fn is_of(
     Ok(())
 }
 
-/// The experiment that a result says that it is of.
+/// Returns the experiment to which a result belongs, according to its description.
 #[must_use]
 pub fn experiment_of(description: &Description) -> Option<Experiment> {
     let mut experiment = Experiment::default();
     for &setting in Setting::ALL {
         match description.more.iter().find(|(n, _)| n == setting.name()) {
             Some((_, word)) => setting.apply(&mut experiment, word).ok()?,
-            // Results from before there was a choice.
+            // Results from before this setting existed.
             None if matches!(
                 setting,
                 Setting::Task

@@ -1,19 +1,21 @@
-//! Figures among the entries of a description: what a measurement says beside its latencies.
+//! Figures among the entries of a description: the values that a measurement reports in addition to
+//! its latencies.
 
 use probe::Results;
 use std::str::FromStr;
 
-/// How the entries begin that say how often KVM did something for a frame, by kind.
+/// The prefix of the entries for KVM's counts per frame, by kind.
 const PER_FRAME: &str = "kvm a frame, ";
 
-/// The figure of this entry. `None`: there is no such entry, or it is no such figure.
+/// Returns the figure of this entry. `None`: there is no such entry, or it is not a number of this
+/// type.
 pub(crate) fn figure<T: FromStr>(results: &Results, name: &str) -> Option<T> {
     let more = &results.description.more;
     let (_, value) = more.iter().find(|(known, _)| known == name)?;
     value.parse().ok()
 }
 
-/// The figures whose entries begin with this, each with the rest of its entry's name.
+/// Returns the figures whose entries begin with this, each with the rest of its entry's name.
 pub(crate) fn figures<'r>(
     results: &'r Results,
     begin: &'r str,
@@ -25,13 +27,13 @@ pub(crate) fn figures<'r>(
         .filter_map(move |(name, value)| Some((name.strip_prefix(begin)?, value.parse().ok()?)))
 }
 
-/// What KVM counted for a frame, as entries.
+/// Returns KVM's counts per frame, as entries.
 pub(crate) fn of_exits(exits: &[(String, f64)]) -> impl Iterator<Item = (String, String)> {
     let one = |(kind, each): &(String, f64)| (format!("{PER_FRAME}{kind}"), format!("{each:.2}"));
     exits.iter().map(one)
 }
 
-/// The same, read again.
+/// Reads these entries again.
 pub(crate) fn exits(results: &Results) -> Vec<(String, f64)> {
     let all = figures(results, PER_FRAME);
     all.map(|(kind, each)| (kind.to_owned(), each)).collect()

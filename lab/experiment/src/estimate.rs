@@ -1,33 +1,35 @@
-//! How long many experiments will take, judged by those that were made.
+//! Estimate of the time that many experiments will take, based on those already made.
 
 use crate::experiment::Experiment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long the rest will take. Time is passed in: it is the time since the beginning.
+/// The estimate of the remaining time. The current time is passed in, as the time since the
+/// beginning.
 ///
-/// The work is of two kinds, which follow each other: experiments that are known, and the tries of
-/// searches, which are only expected. The tries of one search come one after the other.
+/// The work is of two kinds, which follow each other: experiments that are known, and the attempts
+/// of searches, which are only expected. The attempts of one search come one after the other.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     jobs: usize,
     /// The cost of known experiments that have not begun.
     waiting: f64,
-    /// By number: the cost of those that run, and when they began.
+    /// By number: the cost of each running experiment, and the time at which it began.
     running: BTreeMap<usize, (f64, Duration)>,
-    /// How many of the first ones are still to begin. Their guests may have to be booted and saved,
-    /// which later ones need not: they are not judged by.
+    /// The number of first experiments that have not yet begun. Their guests may have to be booted
+    /// and saved, which is not necessary for later ones: estimates are not based on them.
     first: usize,
-    /// The numbers of the first ones that run.
+    /// The numbers of the first experiments that are running.
     not_judged: BTreeSet<usize>,
-    /// The cost of all tries that are expected, and of those of the longest search.
+    /// The cost of all expected attempts, and of those of the longest search.
     expected: (f64, f64),
-    /// What was made: its cost, the seconds that it took in its guests, and its number.
+    /// The completed experiments: their cost, the seconds that they took in their guests, and their
+    /// number.
     made: (f64, f64, usize),
 }
 
 impl Estimate {
-    /// With so many guests at a time; nothing is to be made yet.
+    /// Creates an estimate for this many concurrent guests, with no planned experiment.
     #[must_use]
     pub fn new(jobs: usize) -> Self {
         Self {
@@ -41,15 +43,16 @@ impl Estimate {
         }
     }
 
-    /// These are to be made, too.
+    /// Adds planned experiments.
     pub fn plan<'e>(&mut self, experiments: impl IntoIterator<Item = &'e Experiment>) {
         for experiment in experiments {
             self.waiting += cost(experiment);
         }
     }
 
-    /// Besides what is planned, so many tries of these experiments are expected, each list one
-    /// after the other. It takes the place of what was expected before.
+    /// Sets the expected attempts, in addition to the planned experiments: for each search its
+    /// experiment and the number of attempts, which come one after the other. This replaces the
+    /// previous expectation.
     pub fn expect<'e>(&mut self, searches: impl IntoIterator<Item = (&'e Experiment, usize)>) {
         self.expected = (0.0, 0.0);
         for (base, tries) in searches {
@@ -59,12 +62,12 @@ impl Estimate {
         }
     }
 
-    /// This one need not be made.
+    /// Removes an experiment that need not be made.
     pub fn leave_out(&mut self, experiment: &Experiment) {
         self.waiting = (self.waiting - cost(experiment)).max(0.0);
     }
 
-    /// This one begins; `number` tells it from others that run.
+    /// Records the start of an experiment; `number` distinguishes it from others that are running.
     pub fn started(&mut self, number: usize, experiment: &Experiment, now: Duration) {
         self.leave_out(experiment);
         self.running.insert(number, (cost(experiment), now));
@@ -74,7 +77,7 @@ impl Estimate {
         }
     }
 
-    /// It has ended.
+    /// Records the end of an experiment.
     pub fn ended(&mut self, number: usize, now: Duration) {
         if let Some((cost, began)) = self.running.remove(&number)
             && !self.not_judged.remove(&number)
@@ -85,8 +88,8 @@ impl Estimate {
         }
     }
 
-    /// What is left; `None` until an experiment was made besides the first ones, of which there are
-    /// as many as run at the same time.
+    /// Returns the remaining time; `None` until an experiment was completed apart from the first
+    /// ones, of which there are as many as run at the same time.
     #[must_use]
     pub fn left(&self, now: Duration) -> Option<Duration> {
         let (cost, seconds, number) = self.made;
@@ -108,7 +111,8 @@ impl Estimate {
     }
 }
 
-/// What an experiment costs against others: a guest's start is worth some 3000 frames.
+/// Returns the relative cost of an experiment: the start of a guest is equivalent to some 3000
+/// frames.
 fn cost(experiment: &Experiment) -> f64 {
     3000.0 + f64::from(experiment.frames)
 }
@@ -135,7 +139,7 @@ mod tests {
         estimate.plan(&all);
         estimate.leave_out(&all[0]);
         assert_eq!(estimate.left(S(0)), None);
-        // Their guests are booted and saved: 100 s that do not come again.
+        // Their guests are booted and saved: 100 s that do not recur.
         estimate.started(1, &all[1], S(0));
         estimate.started(2, &all[2], S(0));
         estimate.ended(1, S(110));
@@ -174,8 +178,8 @@ mod tests {
         );
     }
 
-    /// Makes all by a simulated clock, each in its time; gives what was estimated when, and the
-    /// end.
+    /// Runs all experiments by a simulated clock, each in its time; returns the estimates with
+    /// their times, and the end.
     fn simulate(seconds: &[u64], jobs: usize) -> (Vec<(Duration, Duration)>, Duration) {
         let all = some(seconds.len() as u64);
         let mut estimate = Estimate::new(jobs);
@@ -201,8 +205,8 @@ mod tests {
 
     proptest! {
         /// Experiments of equal cost take between 20 and 60 s, in any order. Once a quarter of them
-        /// is made, what is said to be left is at most twice and at least half of what is, give or
-        /// take the longest experiment.
+        /// is made, the estimated remaining time is at most twice and at least half of the actual
+        /// one, plus or minus the longest experiment.
         #[test]
         fn what_is_said_holds_within_a_factor_of_two(
             seconds in prop::collection::vec(20u64..=60, 8..60),
@@ -215,7 +219,7 @@ mod tests {
                 prop_assert!(*left <= truth * 2 + S(60), "{left:?} of {truth:?} at {now:?}");
                 prop_assert!(*left * 2 + S(60) >= truth, "{left:?} of {truth:?} at {now:?}");
             }
-            // The last word is right.
+            // The last estimate is correct.
             prop_assert_eq!(said.last().map(|last| last.1), Some(Duration::ZERO));
         }
     }

@@ -1,4 +1,4 @@
-//! One experiment: everything that is chosen, and nothing that is found out.
+//! One experiment: all settings, and no results.
 
 use crate::choices::{
     Boot, Cpu, Filters, Gateway, Hops, Load, Log, Machines, Modify, Priority, Side, Task, Tuning,
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Frames of a floor: they hardly differ.
 const FLOOR_FRAMES: u32 = 100;
 
-/// One experiment, one row of a matrix. Its text forms are those of `cangate lab measure`.
+/// One experiment, one row of a matrix. Its text form is that of `cangate lab measure`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -19,39 +19,39 @@ pub struct Experiment {
     pub kernel: String,
     /// Kvaser or timed.
     pub bench: Bench,
-    /// What the machine under test does.
+    /// The task of the machine under test.
     #[serde(default)]
     pub task: Task,
-    /// The gateway under test; of a round trip the ways of both ends.
+    /// The gateway under test; for a round trip, the ways of both ends.
     pub gateway: Gateway,
-    /// How frames come.
+    /// The pattern in which frames come.
     pub traffic: Pattern,
-    /// A log that is played in the place of made frames; `traffic`, `payload` and `frames` are then
-    /// the log's ([`Experiment::playing`]).
+    /// A log that is replayed in place of generated frames; `traffic`, `payload` and `frames` are
+    /// then those of the log ([`Experiment::playing`]).
     #[serde(default)]
     pub log: Log,
-    /// What else the gateway's machine does.
+    /// The load on the gateway's machine.
     pub load: Load,
     /// Payload bytes, at least 2 (the frame's number); above 8 the frames are FD.
     pub payload: u8,
-    /// How many frames.
+    /// Number of frames.
     pub frames: u32,
-    /// What the gateway filters by.
+    /// The filters of the gateway.
     pub filters: Filters,
-    /// What the gateway changes.
+    /// The changes that the gateway makes.
     pub modify: Modify,
     /// Passes through virtual interfaces.
     pub hops: Hops,
-    /// How fast the guest's processor is, and which controllers it has.
+    /// The speed of the guest's processor, and the controllers that it has.
     pub cpu: Cpu,
     /// Parameters for the guest's kernel.
     pub boot: Boot,
-    /// Who goes first in the gateway's machine.
+    /// The priorities in the gateway's machine.
     pub priority: Priority,
-    /// How the kernel is tuned.
+    /// The tuning of the kernel.
     #[serde(default)]
     pub tuning: Tuning,
-    /// What each exit of an inner machine takes besides what KVM does for it, ns.
+    /// Time that each exit of an inner machine takes in addition to KVM's own work for it, ns.
     #[serde(default)]
     pub exit_cost: u32,
     /// The machines that share the controller.
@@ -59,16 +59,16 @@ pub struct Experiment {
     pub machines: Machines,
     /// Seed of everything random.
     pub seed: u64,
-    /// Not in virtual time.
+    /// Whether it runs in real time instead of virtual time.
     pub real_time: bool,
-    /// Every how many frames the tester takes stamps (timed bench): 1, except to see what
-    /// stamping costs.
+    /// The interval, in frames, at which the tester takes stamps (timed bench): 1, except to
+    /// determine the cost of stamping.
     pub stamp_every: u32,
 }
 
 impl Default for Experiment {
-    /// What `cangate lab measure` does without options: can-gw on the kvaser bench, 4 bytes, one
-    /// frame at a time.
+    /// Returns the experiment that `cangate lab measure` runs without options: can-gw on the kvaser
+    /// bench, 4 bytes, one frame at a time.
     fn default() -> Self {
         Self {
             kernel: "6.1".to_owned(),
@@ -97,22 +97,23 @@ impl Default for Experiment {
 }
 
 impl Experiment {
-    /// Are the frames FD frames? Classic ones have up to 8 bytes.
+    /// Returns whether the frames are FD frames. Classic ones have up to 8 bytes.
     #[must_use]
     pub const fn is_fd(&self) -> bool {
         self.payload > 8
     }
 
-    /// Does its guest run virtual machines of its own? An emulated processor emulates another one
-    /// for them, so such a guest takes several times as long as others.
+    /// Returns whether its guest runs virtual machines of its own. An emulated processor emulates
+    /// another one for them, so such a guest takes several times as long as others.
     #[must_use]
     pub fn has_machines(&self) -> bool {
         self.bench == Bench::Vm
     }
 
-    /// The experiment that says what the bench costs under this one: an ideal gateway in the same
-    /// machine, one frame at a time, the same length. The gateway's own share of a latency is what
-    /// is above its median. `None` where there is no gateway, or where figures do not repeat.
+    /// Returns the experiment that measures the cost of the bench under this one: an ideal gateway
+    /// in the same machine, one frame at a time, the same length. The gateway's own share of a
+    /// latency is the part above its median. `None` where there is no gateway, or where figures are
+    /// not reproducible.
     #[must_use]
     pub fn floor(&self) -> Option<Self> {
         let routes = self.task == Task::Gateway && self.gateway.has_routes();
@@ -137,7 +138,7 @@ impl Experiment {
         })
     }
 
-    /// The same with the frames of a log, at their own times.
+    /// Returns the same experiment with the frames of a log, at their own times.
     #[must_use]
     pub fn playing(self, log: Log) -> Self {
         Self {
@@ -149,19 +150,19 @@ impl Experiment {
         }
     }
 
-    /// The log's frames for this bus of the bench; `None` where frames are made.
+    /// Returns the log's frames for this bus of the bench; `None` where frames are generated.
     pub(crate) fn played(&self, side: Side) -> Option<Vec<(frame::Nanos, frame::Frame)>> {
         self.log.is_some().then(|| self.log.frames(side))
     }
 
-    /// Does the kernel have PREEMPT_RT?
+    /// Returns whether the kernel has PREEMPT_RT.
     #[must_use]
     pub fn is_rt(&self) -> bool {
         self.kernel.parse().is_ok_and(guest::Kernel::rt)
     }
 }
 
-/// The experiments and, behind them, their floors, each once.
+/// Returns the experiments, followed by their floors, each once.
 #[must_use]
 pub fn with_floors(mut experiments: Vec<Experiment>) -> Vec<Experiment> {
     let floors: BTreeSet<_> = experiments.iter().filter_map(Experiment::floor).collect();

@@ -1,4 +1,5 @@
-//! For tests, here and in the crates above: a machine without machines, and made-up results.
+//! For tests, here and in the crates that depend on this one: a machine without guests, and
+//! generated results.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,12 +12,12 @@ use probe::{Incoming, Outgoing, Record, Results, Status};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// `n` frames one after the other, each with this latency, ns.
+/// Returns `n` frames one after the other, each with this latency, ns.
 pub fn records(n: u64, latency: u64) -> Vec<Record> {
     with_latencies((0..n).map(|_| latency))
 }
 
-/// Frames, a millisecond apart, with these latencies, ns.
+/// Returns frames, a millisecond apart, with these latencies, ns.
 pub fn with_latencies(latencies: impl IntoIterator<Item = u64>) -> Vec<Record> {
     let id = CanId::from_raw(0x123);
     let one = |(tag, latency): (usize, u64)| {
@@ -48,7 +49,7 @@ pub fn with_latencies(latencies: impl IntoIterator<Item = u64>) -> Vec<Record> {
     latencies.into_iter().enumerate().map(one).collect()
 }
 
-/// The same records, those that `lost` names lost.
+/// Returns the same records, where those selected by `lost` are lost.
 pub fn losing(mut records: Vec<Record>, lost: impl Fn(u64) -> bool) -> Vec<Record> {
     for record in &mut records {
         if lost(record.tag) {
@@ -59,7 +60,7 @@ pub fn losing(mut records: Vec<Record>, lost: impl Fn(u64) -> bool) -> Vec<Recor
     records
 }
 
-/// Results of these records, between two ports.
+/// Returns results of these records, between two ports.
 pub fn results(records: Vec<Record>) -> Results {
     Results {
         ports: vec!["in".to_owned(), "out".to_owned()],
@@ -68,12 +69,12 @@ pub fn results(records: Vec<Record>) -> Results {
     }
 }
 
-/// What [`Fake`] says that its guests are made of.
+/// Returns the versions that [`Fake`] reports for its guests.
 pub fn versions() -> Vec<(String, String)> {
     vec![("qemu".to_owned(), "11".to_owned())]
 }
 
-/// What a guest leaves that does well: latencies that depend on the seed only.
+/// Returns the outcome of a guest that succeeds: latencies that depend on the seed only.
 pub fn outcome(e: &Experiment) -> Outcome {
     let latencies = (0..u64::from(e.frames.min(50))).map(|n| 10_000 + e.seed + n % 7);
     let mut bytes = Vec::new();
@@ -88,14 +89,14 @@ pub fn outcome(e: &Experiment) -> Outcome {
 
 type Behaviour = dyn Fn(&Experiment) -> Result<Outcome, guest::Error> + Send + Sync;
 
-/// A machine that does what a test says, and remembers what it was asked.
+/// A machine whose behaviour a test defines, and which records the requests that it received.
 pub struct Fake {
-    /// What it says that its guests are made of.
+    /// The versions that it reports for its guests.
     pub versions: Vec<(String, String)>,
     asked: Mutex<Vec<String>>,
-    /// Was it told to stop?
+    /// Whether [`Machine::stop`] was called.
     pub stopped: AtomicBool,
-    /// Was it to end its guests because of an error?
+    /// Whether [`Machine::give_up`] was called.
     pub given_up: AtomicBool,
     behaviour: Box<Behaviour>,
 }
@@ -107,7 +108,7 @@ impl Default for Fake {
 }
 
 impl Fake {
-    /// A machine that answers as `behaviour` says.
+    /// Creates a machine with the given behaviour.
     pub fn new(
         behaviour: impl Fn(&Experiment) -> Result<Outcome, guest::Error> + Send + Sync + 'static,
     ) -> Self {
@@ -120,7 +121,7 @@ impl Fake {
         }
     }
 
-    /// The names of the experiments that it was asked for, sorted.
+    /// Returns the names of the experiments that it was asked to run, sorted.
     pub fn asked(&self) -> Vec<String> {
         let mut asked = self.asked.lock().unwrap().clone();
         asked.sort();

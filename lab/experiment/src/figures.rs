@@ -1,10 +1,10 @@
-//! What the results of an experiment say, in a few figures.
+//! A summary of the results of an experiment.
 
 use crate::experiment::Experiment;
 use probe::{LatencyProfile, Record, Results, Status};
 use serde::Serialize;
 
-/// Costs of a register access at which latencies are shown, ns.
+/// The costs of a register access for which latencies are shown, ns.
 pub const ACCESS_COSTS: [u32; 3] = [0, 100, 1000];
 
 /// Four figures of latencies, ns.
@@ -14,7 +14,7 @@ pub struct Latencies {
     pub min: i64,
     /// The median.
     pub p50: i64,
-    /// 99 % are not above it.
+    /// 99th percentile.
     pub p99: i64,
     /// The greatest.
     pub max: i64,
@@ -32,12 +32,12 @@ impl Latencies {
     }
 }
 
-/// Latencies if a register access cost so much.
+/// Latencies under the assumption that a register access has this cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct AtCost {
     /// Assumed cost of an access, ns.
     pub access_ns: u32,
-    /// The latencies then.
+    /// The latencies at that cost.
     pub latency_ns: Latencies,
 }
 
@@ -50,24 +50,24 @@ pub struct Registers {
     pub p50: u32,
     /// The most.
     pub max: u32,
-    /// What they would cost.
+    /// The latencies at each assumed cost.
     pub at_cost: Vec<AtCost>,
 }
 
 /// The figures of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Figures {
-    /// The gateway's latencies; nothing where no frame came back.
+    /// The gateway's latencies; `None` where no frame came back.
     pub latency_ns: Option<Latencies>,
     /// Frames that went in.
     pub sent: u64,
     /// Frames that came out.
     pub received: u64,
-    /// Frames that did not.
+    /// Frames that did not come out.
     pub lost: u64,
     /// Frames that left after one that had come in later.
     pub reordered: u64,
-    /// Frames that came out once more than they should.
+    /// Frames that came out a second time.
     pub duplicated: u64,
     /// Frames that came out and had not gone in.
     pub unexpected: u64,
@@ -78,7 +78,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// The figures of results.
+    /// Returns the figures of results.
     #[must_use]
     pub fn of(experiment: &Experiment, results: &Results) -> Self {
         let records = &results.records;
@@ -102,7 +102,7 @@ impl Figures {
     }
 }
 
-/// The latencies of the frames that came back, in the records' order.
+/// Returns the latencies of the frames that came back, in the records' order.
 pub fn latencies(results: &Results) -> impl Iterator<Item = i64> + '_ {
     let delivered = |r: &&Record| r.status == Status::Delivered;
     results
@@ -112,7 +112,7 @@ pub fn latencies(results: &Results) -> impl Iterator<Item = i64> + '_ {
         .filter_map(Record::latency)
 }
 
-/// Frames that left after one that had come in later (RFC 4737 §3.3).
+/// Counts the frames that left after one that had come in later (RFC 4737 §3.3).
 fn reordered(records: &[Record]) -> u64 {
     let delivered = records.iter().filter(|r| r.status == Status::Delivered);
     let ends = delivered.filter_map(|r| Some((r.outgoing?.end, r.incoming?.end)));

@@ -1,38 +1,38 @@
-//! What results say of an incident: something that happened to a machine, or to the controller,
-//! while all sent.
+//! The entries of results about an incident: something that happened to a machine, or to the
+//! controller, while all machines sent.
 
 use crate::entry::figure;
 use probe::Results;
 
-/// What came of an incident.
+/// The effects of an incident.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Aftermath {
     /// Round trips before it.
     pub before: u64,
-    /// Frames of the machine that were on the bus after it had happened, and before the machine was
+    /// Frames of the machine that were on the bus after the incident, and before the machine was
     /// started again.
     pub later: u64,
-    /// Machines that knew that the controller was bus-off.
+    /// Machines that had been notified that the controller was bus-off.
     pub told: u64,
-    /// Of 20 frames that the machine sent afterwards: those that were on the bus.
+    /// Of 20 frames that the machine sent afterwards: the number that were on the bus.
     pub returned: u64,
-    /// Of one frame that was sent to it afterwards: whether it received it.
+    /// Of one frame that was sent to it afterwards: the number that it received.
     pub received: u64,
-    /// Frames that all machines together asked for, from the first to the last.
+    /// Frames that all machines together requested to send, from the first to the last.
     pub requested: u64,
-    /// Of these: on the bus.
+    /// Of these: frames sent on the bus.
     pub sent: u64,
-    /// Refused at once: no right, the queue was full, or the controller was down.
+    /// Frames refused at once: no right, the queue was full, or the controller was down.
     pub refused: u64,
-    /// Given up: by the end or the reset of a machine, or by bus-off.
+    /// Frames given up: by the end or the reset of a machine, or by bus-off.
     pub given_up: u64,
-    /// Still waiting.
+    /// Frames still waiting.
     pub waiting: u64,
-    /// What the node that answers has heard on the bus.
+    /// Frames that the node that answers has received from the bus.
     pub heard: u64,
 }
 
-/// Frames that a machine sends when it has returned.
+/// Number of frames that a machine sends when it has returned.
 pub const RETURNED: u64 = 20;
 
 const NAMES: [&str; 11] = [
@@ -50,16 +50,17 @@ const NAMES: [&str; 11] = [
 ];
 
 impl Aftermath {
-    /// Frames without a fate: those that were asked for and are in no sum, or the other way round.
+    /// Returns the number of frames without a fate: those that were requested and are in no sum, or
+    /// the other way round.
     #[must_use]
     pub const fn without_fate(&self) -> u64 {
         let fates = self.sent + self.refused + self.given_up + self.waiting;
         self.requested.abs_diff(fates)
     }
 
-    /// Frames that are said to have been sent, and that the node that answers has not heard, or the
-    /// other way round. This is 0 where that node reads its controller in time: of frames that its
-    /// FIFO has no room for, it counts only how often that happened.
+    /// Returns the number of frames that are counted as sent but that the node that answers has not
+    /// received, or the other way round. This is 0 where that node reads its controller in time:
+    /// for frames that do not fit into its FIFO, it only counts how often that happened.
     #[must_use]
     pub const fn unheard(&self) -> u64 {
         self.sent.abs_diff(self.heard)
@@ -81,7 +82,7 @@ impl Aftermath {
         ]
     }
 
-    /// As entries of a description.
+    /// Returns them as entries of a description.
     #[must_use]
     pub fn entries(&self) -> Vec<(String, String)> {
         let all = NAMES.iter().zip(self.numbers());
@@ -89,7 +90,7 @@ impl Aftermath {
             .collect()
     }
 
-    /// From results; `None` where nothing happened.
+    /// Reads them from results; `None` where there was no incident.
     #[must_use]
     pub fn of(results: &Results) -> Option<Self> {
         let mut numbers = [0; NAMES.len()];

@@ -1,9 +1,9 @@
-//! Experiments: what is chosen, how it is made in a guest, what is kept of it.
+//! Experiments: their settings, how they are run in a guest, and how their results are stored.
 //!
-//! * [`Experiment`]: everything that is chosen, one file of [`choices`] a setting; [`settings`]
-//!   names them; [`matrix`] multiplies them.
-//! * On the host: [`trial`] makes one experiment, [`schedule`] many of them, [`store`] keeps what
-//!   came of them, [`rate`] searches for the highest rate without loss, [`figures`] sums up.
+//! * [`Experiment`]: all settings, each with one file of [`choices`]; [`settings`] names them;
+//!   [`matrix`] multiplies them.
+//! * On the host: [`trial`] runs one experiment, [`schedule`] many of them, [`store`] stores their
+//!   results, [`rate`] searches for the highest rate without loss, [`figures`] summarizes.
 //! * In the guest: [`Agent`] starts the gateway under test and the load, calls the tester
 //!   ([`measure`]), and checks that every frame is accounted for.
 

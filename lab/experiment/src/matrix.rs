@@ -1,5 +1,5 @@
-//! A matrix of experiments: a TOML file whose settings may be lists, read with every mistake at
-//! its place.
+//! A matrix of experiments: a TOML file whose settings may be lists, read with every error reported
+//! at its place.
 //!
 //! The format is described in docs/reproduction.md.
 
@@ -8,25 +8,25 @@ use crate::settings::{Setting, SettingError};
 use config::{Diagnostic, Diagnostics, Document, Source, Table, Value};
 use std::collections::BTreeSet;
 
-/// More experiments than this in one file are a mistake.
+/// More experiments than this in one file are considered a mistake.
 pub const MOST_EXPERIMENTS: usize = 100_000;
 
-/// What a matrix file asks for.
+/// The content of a matrix file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// What it is, for people; the file's name where it does not say.
+    /// The title, for people; the file's name where the file does not contain one.
     pub title: String,
     /// The experiments, each once, in the file's order.
     pub experiments: Vec<Experiment>,
 }
 
-/// A setting and the words that it takes, one after the other.
+/// A setting and its words, in order.
 type Axis = (Setting, Vec<String>);
 
 /// Reads a matrix file.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All errors in the file.
 pub fn read(source: &Source) -> Result<Matrix, Vec<Diagnostic>> {
     let mut found = Diagnostics::new();
     let document = Document::parse(source, &mut found);
@@ -52,7 +52,7 @@ pub fn read(source: &Source) -> Result<Matrix, Vec<Diagnostic>> {
     if found.has_errors() {
         return Err(found.into_sorted());
     }
-    // Two blocks may overlap; one experiment is made once.
+    // Two blocks may overlap; each experiment is run once.
     let mut seen = BTreeSet::new();
     all.retain(|e: &Experiment| seen.insert(e.clone()));
     Ok(Matrix {
@@ -61,7 +61,7 @@ pub fn read(source: &Source) -> Result<Matrix, Vec<Diagnostic>> {
     })
 }
 
-/// One `[[matrix]]`: its product without what is excluded, and what is included.
+/// Reads one `[[matrix]]`: its product without the excluded experiments, plus the included ones.
 fn block(
     table: &mut Table<'_>,
     defaults: &[Axis],
@@ -93,25 +93,25 @@ fn block(
     }
 }
 
-/// Of a block's axes those that have one value: what an include starts from.
+/// Returns those axes of a block that have one value: the basis of an include.
 fn own_single(axes: &[Axis]) -> Vec<Axis> {
     let single = axes.iter().filter(|(_, words)| words.len() == 1);
     single.cloned().collect()
 }
 
-/// `lower` with what `upper` says in its place.
+/// Returns `lower` with the axes of `upper` replacing those of the same settings.
 fn over(lower: &[Axis], upper: Vec<Axis>) -> Vec<Axis> {
     let kept = lower
         .iter()
         .filter(|(setting, _)| upper.iter().all(|(other, _)| other != setting));
     let mut axes: Vec<Axis> = kept.cloned().collect();
     axes.extend(upper);
-    // Settings vary in their own order, whatever the file's.
+    // Settings vary in their own order, independent of the file's order.
     axes.sort_by_key(|axis| axis.0);
     axes
 }
 
-/// The settings of a table, each word checked.
+/// Reads the settings of a table, and checks each word.
 fn axes(table: &mut Table<'_>, found: &mut Diagnostics) -> Vec<Axis> {
     let mut axes = Vec::new();
     for &setting in Setting::ALL {
@@ -129,7 +129,7 @@ fn axes(table: &mut Table<'_>, found: &mut Diagnostics) -> Vec<Axis> {
     axes
 }
 
-/// A value as a word that means something.
+/// Converts a value to a valid word.
 fn word(setting: Setting, value: &Value<'_>, found: &mut Diagnostics) -> Option<String> {
     let text = match (value.as_str(), value.as_integer()) {
         (Some(text), _) => text.to_owned(),
@@ -151,7 +151,7 @@ fn word(setting: Setting, value: &Value<'_>, found: &mut Diagnostics) -> Option<
     }
 }
 
-/// Does it have, of each of these settings, one of the words?
+/// Returns whether the experiment has, for each of these settings, one of the words.
 fn is_among(experiment: &Experiment, axes: &[Axis]) -> bool {
     axes.iter().all(|(setting, words)| {
         let own = setting.word(experiment);
@@ -163,7 +163,7 @@ fn is_among(experiment: &Experiment, axes: &[Axis]) -> bool {
     })
 }
 
-/// Adds the product of the axes without what is excluded.
+/// Adds the product of the axes without the excluded experiments.
 fn add(
     (span, place): &(std::ops::Range<usize>, String),
     axes: &[Axis],
@@ -291,7 +291,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every experiment that can be made can be written down.
+        /// Every possible experiment can be written in a file.
         #[test]
         fn any_experiment_can_be_in_a_file(e in any_experiment()) {
             let lines: Vec<_> = e.settings().iter().map(|(s, w)| format!("{s} = \"{w}\"\n")).collect();

@@ -1,13 +1,13 @@
-//! The one name of an experiment, the command that makes it, and its title.
+//! The unique name of an experiment, the command that runs it, and its title.
 
 use crate::choices::{Boot, Priority, Task, Tuning};
 use crate::experiment::Experiment;
 use crate::settings::Setting;
 
 impl Experiment {
-    /// Its name, different for every experiment, fit for a file: kernel, bench, gateway,
-    /// traffic, load and payload, then what differs from `lab measure`'s defaults, then the
-    /// number of frames.
+    /// Returns its name, which is different for every experiment and fit for a file: kernel, bench,
+    /// gateway, traffic, load and payload, then the settings that differ from `lab measure`'s
+    /// defaults, then the number of frames.
     #[must_use]
     pub fn name(&self) -> String {
         let default = Self::default();
@@ -29,7 +29,7 @@ impl Experiment {
         shortened(name)
     }
 
-    /// The options of `lab measure` that make it.
+    /// Returns the command line of `lab measure` that runs it.
     #[must_use]
     pub fn command(&self) -> String {
         let default = Self::default();
@@ -49,7 +49,7 @@ impl Experiment {
                 | Setting::Budget
                 | Setting::Incident
                     if word == setting.word(&default) => {}
-                // What the log says itself.
+                // These settings are those of the log.
                 Setting::Traffic | Setting::Payload | Setting::Frames if self.log.is_some() => {}
                 Setting::Log => {
                     if let Some(name) = self.log.name() {
@@ -62,7 +62,7 @@ impl Experiment {
         line
     }
 
-    /// What it is, for people.
+    /// Returns its title, for people.
     #[must_use]
     pub fn title(&self) -> String {
         let default = Experiment::default();
@@ -107,17 +107,17 @@ impl Experiment {
     }
 }
 
-/// The longest name, bytes: Linux's NAME_MAX, with room for what a store puts around it.
+/// The longest name, bytes: Linux's NAME_MAX, with room for the additions of a store.
 const LONGEST: usize = 255 - 20;
 
-/// FNV-1a, 64 bits: it is the same on every machine and with every compiler.
+/// Returns the FNV-1a hash, 64 bits: it is the same on every machine and with every compiler.
 pub(crate) fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// A name that is too long for a file, with a checksum in the place of its end.
+/// Shortens a name that is too long for a file, with a checksum in place of its end.
 fn shortened(name: String) -> String {
     if name.len() <= LONGEST {
         return name;

@@ -1,52 +1,52 @@
-//! What results of round trips in inner machines say.
+//! The entries of results of round trips in inner machines.
 
 use crate::entry::{self, figure};
 use probe::Results;
 
-/// How the entries of a description begin that say how often KVM did something in a round trip, by
-/// kind.
+/// The prefix of the entries of a description for KVM's counts per round trip, by kind.
 pub(crate) const PER_TRIP: &str = "kvm a round trip, ";
 /// KVM's own name for all exits together.
 const ALL: &str = "exits";
 
-/// What KVM counted in a round trip, which is a frame sent and a frame received, by its own names
-/// (`/sys/kernel/debug/kvm`). Empty for results without inner machines.
+/// Returns KVM's counts per round trip, which is a frame sent and a frame received, by KVM's own
+/// names (`/sys/kernel/debug/kvm`). Empty for results without inner machines.
 pub fn exits(results: &Results) -> impl Iterator<Item = (&str, f64)> {
     entry::figures(results, PER_TRIP)
 }
 
-/// How often KVM left the machine for a frame: half of a round trip's. `None` for results without
-/// inner machines.
+/// Returns how often KVM left the machine per frame: half of the count per round trip. `None` for
+/// results without inner machines.
 #[must_use]
 pub fn exits_a_frame(results: &Results) -> Option<f64> {
     let (_, count) = exits(results).find(|(kind, _)| *kind == ALL)?;
     Some(count / 2.0)
 }
 
-/// What machines beside the one that asks did meanwhile.
+/// The activity of the machines other than the one that asks, at the same time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Beside {
-    /// How long the longest of their frames is on the bus, with the intermission after it, ns.
+    /// Time that the longest of their frames takes on the bus, including the intermission after it,
+    /// ns.
     pub frame: u64,
-    /// How much of the time there was a frame on the bus during the round trips, per cent,
-    /// intermissions included.
+    /// Percentage of the time with a frame on the bus during the round trips, intermissions
+    /// included.
     pub asking: f64,
-    /// Their frames on the bus a second, while nobody asks.
+    /// Their frames on the bus per second, while there are no round trips.
     pub rate: f64,
-    /// How much of the time there was a frame on the bus, per cent, while nobody asks.
+    /// Percentage of the time with a frame on the bus, while there are no round trips.
     pub load: f64,
-    /// How much of the time the processor had nothing to do, per cent, while nobody asks.
+    /// Percentage of the time in which the processor was idle, while there are no round trips.
     pub idle: f64,
-    /// Frames that the interfaces of all machines say that they sent, from the first to the last.
+    /// Frames that the interfaces of all machines report as sent, from the first to the last.
     pub sent: u64,
-    /// Frames that they say that they did not send.
+    /// Frames that they report as not sent.
     pub refused: u64,
-    /// Frames that they say that they sent, and that were not on the bus.
+    /// Frames that they report as sent, and that were not on the bus.
     pub lost: u64,
     /// Frames on the bus for which the node that answers had no room.
     pub unheard: u64,
-    /// What KVM counted for each frame on the bus, of all machines together, by its own names,
-    /// while nobody asks.
+    /// KVM's counts per frame on the bus, of all machines together, by KVM's own names, while there
+    /// are no round trips.
     pub exits: Vec<(String, f64)>,
 }
 
@@ -60,7 +60,7 @@ const REFUSED: &str = "machines, frames refused";
 const LOST: &str = "machines, frames lost";
 const UNHEARD: &str = "machines, frames not heard";
 
-/// As entries of a description.
+/// Returns them as entries of a description.
 #[must_use]
 pub fn entries(beside: &Beside) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = [
@@ -80,7 +80,8 @@ pub fn entries(beside: &Beside) -> Vec<(String, String)> {
     all
 }
 
-/// What results say of machines beside the one that asks. `None` for results without any.
+/// Reads the entries of results about machines other than the one that asks. `None` for results
+/// without such machines.
 #[must_use]
 pub fn beside(results: &Results) -> Option<Beside> {
     let whole = |name| figure::<u64>(results, name);
@@ -121,7 +122,7 @@ mod tests {
         };
         results.description.more = entries(&said);
         assert_eq!(beside(&results), Some(said));
-        // Of a round trip nothing is known then.
+        // Nothing is known about a round trip then.
         assert_eq!(exits_a_frame(&results), None);
     }
 

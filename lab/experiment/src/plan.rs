@@ -1,4 +1,4 @@
-//! What the tester sends in an experiment.
+//! The tester's plan for an experiment.
 
 use crate::choices::Side;
 use crate::experiment::Experiment;
@@ -9,7 +9,7 @@ use frame::wire::{BitRate, RateError};
 use guest::machine::Bench;
 use tester::{Plan, Source};
 
-/// The tester's plan.
+/// Returns the tester's plan.
 pub(crate) fn plan(experiment: &Experiment) -> Plan {
     let id = sent_id(experiment);
     let len = usize::from(experiment.payload);
@@ -26,7 +26,7 @@ pub(crate) fn plan(experiment: &Experiment) -> Plan {
     }
 }
 
-/// The bit rates of the buses; none on buses that take no time.
+/// Returns the bit rates of the buses; none for buses on which frames take no time.
 ///
 /// # Errors
 /// [`RateError`] where there are no such rates.

@@ -1,21 +1,21 @@
-//! Preparations that take so long that a guest in which they are done is worth keeping.
+//! Preparations that take long enough for a prepared guest to be worth saving.
 
 use crate::choices::{Gateway, Incident, Load, Log, Machines, Others};
 use crate::experiment::Experiment;
 use crate::under_test;
 use probe::traffic::Pattern;
 
-/// Rules from which on putting them in takes longer than saving a guest does: Debian's cangw is
+/// The number of rules from which adding them takes longer than saving a guest: Debian's cangw is
 /// started for each of them.
 const MANY_RULES: u32 = 64;
-/// The same for routes in a file, which cangate reads at once.
+/// The same for routes in a file, all of which cangate reads at once.
 const MANY_ROUTES: u32 = 4096;
 
-/// What the gateway of an experiment is set up with, where setting it up takes so long that a guest
-/// in this state is worth keeping: many rules or routes. Experiments with the same text can start
-/// from the same prepared guest.
+/// Returns the configuration of an experiment's gateway, where setting it up takes long enough for
+/// a guest in this state to be worth saving: many rules or routes. Experiments with the same text
+/// can start from the same prepared guest.
 fn preparation(experiment: &Experiment) -> Option<String> {
-    // Inner machines boot for a minute of the host's time.
+    // Inner machines take a minute of the host's time to boot.
     if let Gateway::Vm(nesting) = experiment.gateway
         && nesting.has_machines()
     {
@@ -31,12 +31,12 @@ fn preparation(experiment: &Experiment) -> Option<String> {
     under_test::config(experiment).ok()
 }
 
-/// The experiment that a guest is prepared with for this one and others: what does not enter the
-/// preparation is set to the same for all, so that the prepared guest is the same whichever came
-/// first. `None` if no preparation is worth it.
+/// Returns the experiment with which a guest is prepared for this one and others: settings that do
+/// not affect the preparation are set to the same values for all, so that the prepared guest is the
+/// same whichever came first. `None` if no preparation is worthwhile.
 pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
     let text = preparation(experiment)?;
-    // Above 8 bytes routes are those of FD frames; a budget can be the gateway's.
+    // Above 8 bytes routes are those of FD frames; a budget can be in the gateway's configuration.
     let machines = experiment.machines;
     let choices = [
         (2, 0),
@@ -53,7 +53,7 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
         seed: 0,
         stamp_every: 1,
         exit_cost: 0,
-        // Other machines are there, and are silent.
+        // Other machines exist, and are silent.
         machines: Machines {
             others: Others::Flood,
             budget,

@@ -1,8 +1,8 @@
-//! The highest rate of frames at which none is lost, searched for.
+//! The search for the highest rate of frames at which none is lost.
 //!
-//! Each try is an experiment of its own: first a flood, then periods that close in on the one at
-//! which loss begins. The search is a function of what the tries brought, so that a folder with
-//! their results goes on where it was left, and gives the same rate again without any guest.
+//! Each attempt is an experiment of its own: first a flood, then periods that close in on the one
+//! at which loss begins. The search is a function of the results of the attempts, so that a folder
+//! with these results continues where it was left, and gives the same rate again without any guest.
 
 use crate::experiment::Experiment;
 use crate::figures::{Figures, Latencies, latencies};
@@ -26,22 +26,22 @@ const SLOWEST: u64 = 1_000_000_000;
 /// beginning.
 const GROWTH: f64 = 10.0;
 
-/// What a try brought.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Try {
     /// The experiment.
     pub name: String,
     /// Its traffic: `flood` or `period:MICROSECONDS`.
     pub traffic: String,
-    /// Frames a second on the incoming bus, from the first to the last.
+    /// Frames per second on the incoming bus, from the first to the last.
     pub frames_per_s: f64,
     /// Frames that went in.
     pub sent: u64,
     /// Frames that did not come out.
     pub lost: u64,
-    /// None is lost yet, but a queue becomes longer and longer: a longer run would lose some.
+    /// Whether a queue keeps growing although no frame is lost yet: a longer run would lose some.
     pub queue_grows: bool,
-    /// Of those that came out.
+    /// The latencies of those that came out.
     pub latency_ns: Option<Latencies>,
 }
 
@@ -60,14 +60,14 @@ impl Try {
         }
     }
 
-    /// Did all come through, and would go on to?
+    /// Returns whether all frames came through, and would continue to.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.lost == 0 && self.sent > 0 && !self.queue_grows
     }
 }
 
-/// The mean time from one incoming frame to the next, ns.
+/// Returns the mean time from one incoming frame to the next, ns.
 fn spacing(records: &[Record]) -> f64 {
     let ends = || records.iter().filter_map(|r| Some(r.incoming?.end));
     match (ends().min(), ends().max(), ends().count()) {
@@ -76,8 +76,8 @@ fn spacing(records: &[Record]) -> f64 {
     }
 }
 
-/// How much longer the last tenth of the frames took than the second one (the first is the
-/// beginning's), by their medians, ns.
+/// Returns the difference between the latencies of the last tenth of the frames and the second one
+/// (the first is the start-up), by their medians, ns.
 fn growth(results: &Results) -> f64 {
     let all: Vec<i64> = latencies(results).collect();
     let tenth = all.len() / 10;
@@ -92,7 +92,7 @@ fn growth(results: &Results) -> f64 {
     }
 }
 
-/// What keeps the rate from being higher.
+/// The limit of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
@@ -107,15 +107,15 @@ pub enum Bound {
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rate {
-    /// Frames a second without loss, as measured on the incoming bus.
+    /// Frames per second without loss, as measured on the incoming bus.
     pub frames_per_s: f64,
-    /// What keeps it from being higher.
+    /// The limit of the rate.
     pub bound: Bound,
-    /// The fastest try that lost nothing.
+    /// The fastest attempt without loss.
     pub passed: Option<Try>,
-    /// The slowest one that lost frames.
+    /// The slowest attempt with loss.
     pub failed: Option<Try>,
-    /// How many were made.
+    /// The number of attempts made.
     pub tries: usize,
 }
 
@@ -130,7 +130,7 @@ pub struct Search {
     pace: u64,
     /// The longest period that lost frames, ns.
     bad: Option<(u64, Try)>,
-    /// The shortest one that did not.
+    /// The shortest period without loss.
     good: Option<(u64, Try)>,
     tried: Vec<Try>,
     end: Option<Result<Rate, Failed>>,
@@ -138,7 +138,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// For an experiment, whose own traffic does not matter.
+    /// Creates a search for an experiment, whose own traffic does not matter.
     #[must_use]
     pub fn new(base: &Experiment) -> Self {
         Self {
@@ -154,25 +154,25 @@ impl Search {
         }
     }
 
-    /// The try that ended the search by failing.
+    /// Returns the attempt that ended the search by failing.
     #[must_use]
     pub fn failing(&self) -> Option<Experiment> {
         self.failing.clone()
     }
 
-    /// What it is a search for.
+    /// Returns the experiment that the search is for.
     #[must_use]
     pub fn base(&self) -> &Experiment {
         &self.base
     }
 
-    /// The tries up to now, in their order.
+    /// Returns the attempts up to now, in their order.
     #[must_use]
     pub fn tried(&self) -> &[Try] {
         &self.tried
     }
 
-    /// Is an experiment one of its tries?
+    /// Returns whether an experiment is one of its attempts.
     #[must_use]
     pub fn is_for(&self, experiment: &Experiment) -> bool {
         let traffic = self.base.traffic;
@@ -183,10 +183,11 @@ impl Search {
         alike == self.base
     }
 
-    /// How many tries are still to be expected, judged by what is known up to now.
+    /// Returns the number of attempts still expected, based on the results up to now.
     #[must_use]
     pub fn tries_left(&self) -> usize {
-        /// Tries until a period that passes and one that does not are close enough together.
+        /// Returns the number of attempts until a period that passes and one that does not are
+        /// close enough together.
         fn halvings(width: u64, good: u64) -> usize {
             let parts = width as f64 * PRECISION as f64 / good.max(1) as f64;
             parts.log2().ceil().max(0.0) as usize
@@ -204,13 +205,13 @@ impl Search {
         }
     }
 
-    /// What was found, once it is.
+    /// Returns the result, once there is one.
     #[must_use]
     pub fn end(&self) -> Option<&Result<Rate, Failed>> {
         self.end.as_ref()
     }
 
-    /// Goes on as far as results are there; gives the experiment that is missing next.
+    /// Continues as far as results exist; returns the next experiment that is missing.
     pub fn follow(&mut self, find: &dyn Fn(&Experiment) -> Stored) -> Option<Experiment> {
         while self.end.is_none() {
             let Some(traffic) = self.next() else {
@@ -233,7 +234,7 @@ impl Search {
         None
     }
 
-    /// The next traffic to try; none at the end.
+    /// Returns the next traffic to try; `None` at the end.
     fn next(&self) -> Option<Pattern> {
         let Some(flood) = &self.flood else {
             return Some(Pattern::Flood);
@@ -251,7 +252,7 @@ impl Search {
         };
         let period = period.max(self.floor).next_multiple_of(STEP);
         let is = |side: &Option<(u64, Try)>| side.as_ref().is_some_and(|s| s.0 == period);
-        // Between them there is no period that the bus, or the clock, could tell apart.
+        // Between them there is no period that the bus, or the clock, could distinguish.
         (!is(&self.bad) && !is(&self.good) && period <= SLOWEST).then_some(Pattern::Period(period))
     }
 
@@ -294,7 +295,7 @@ impl Search {
     }
 }
 
-/// The shortest period that the bus can keep, ns: its longest frame with intermission.
+/// Returns the shortest period that the bus can keep, ns: its longest frame with intermission.
 fn floor(experiment: &Experiment) -> u64 {
     let Ok(Some(rate)) = bit_rate(experiment) else {
         return STEP;
@@ -310,7 +311,8 @@ fn floor(experiment: &Experiment) -> u64 {
     lengths.max().unwrap_or(STEP).max(STEP)
 }
 
-/// The median time between two outgoing frames, ns; that between incoming ones if none came out.
+/// Returns the median time between two outgoing frames, ns; that between incoming ones if none came
+/// out.
 fn pace(records: &[Record]) -> u64 {
     let mut ends: Vec<u64> = records
         .iter()
@@ -326,8 +328,8 @@ fn pace(records: &[Record]) -> u64 {
     median.unwrap_or(spacing(records) as u64)
 }
 
-/// Makes all searches to their ends. `make` makes experiments and keeps what comes of them, so
-/// that `find` has it.
+/// Runs all searches to their ends. `make` runs experiments and stores their results, so that
+/// `find` returns them.
 ///
 /// # Errors
 /// [`ScheduleError`] of `make`.
@@ -339,11 +341,11 @@ pub fn search(
     search_in_rounds(searches, find, &mut |_, todo| make(todo))
 }
 
-/// Makes experiments of a round and keeps what comes of them; it also sees how far the searches
-/// are.
+/// Runs the experiments of a round and stores their results; it also receives the progress of the
+/// searches.
 pub type MakeRound<'a> = dyn FnMut(&[Search], &[Experiment]) -> Result<Tally, ScheduleError> + 'a;
 
-/// As [`search`]; `make` also sees how far the searches are.
+/// Like [`search`]; `make` also receives the progress of the searches.
 ///
 /// # Errors
 /// [`ScheduleError`] of `make`.

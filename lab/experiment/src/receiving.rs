@@ -1,37 +1,37 @@
-//! What results of programs that receive say.
+//! The entries of results of programs that receive.
 
 use crate::entry::{self, figure};
 use crate::nested::IDLE;
 use probe::Results;
 
-/// How many frames arrived where, of those that a node of the bus sent.
+/// The numbers of frames that arrived at each place, of those that a node of the bus sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Receiving {
     /// Frames on the bus.
     pub bus: u64,
-    /// How much of the time there was a frame on the bus, per cent, intermissions included.
+    /// Percentage of the time with a frame on the bus, intermissions included.
     pub load: f64,
-    /// Frames that the driver of the controller's owner handed on.
+    /// Frames that the driver of the controller's owner passed on.
     pub owner: u64,
-    /// Frames that the interface handed on at which the program is: of a machine that owns its
-    /// controller the same.
+    /// Frames that the interface of the program passed on: for a machine that owns its controller
+    /// this is the same number.
     pub machine: u64,
-    /// Frames that the program has.
+    /// Frames that the program received.
     pub program: u64,
-    /// How much of the time the processor had nothing to do, per cent.
+    /// Percentage of the time in which the processor was idle.
     pub idle: f64,
-    /// What KVM counted for each frame, of all machines together, by its own names.
+    /// KVM's counts per frame, of all machines together, by KVM's own names.
     pub exits: Vec<(String, f64)>,
 }
 
 impl Receiving {
-    /// Frames that were on the bus and that the program does not have.
+    /// Returns the number of frames that were on the bus and that the program did not receive.
     #[must_use]
     pub const fn lost(&self) -> u64 {
         self.bus.saturating_sub(self.program)
     }
 
-    /// Where they were lost, and how many.
+    /// Returns the places where frames were lost, and their numbers.
     #[must_use]
     pub const fn places(&self) -> [(&'static str, u64); 3] {
         [
@@ -57,7 +57,7 @@ const OWNER: &str = "receiving, frames of the controller's driver";
 const MACHINE: &str = "receiving, frames of the machine's interface";
 const PROGRAM: &str = "receiving, frames of the program";
 
-/// As entries of a description.
+/// Returns them as entries of a description.
 #[must_use]
 pub fn entries(receiving: &Receiving) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = [
@@ -79,7 +79,7 @@ pub fn entries(receiving: &Receiving) -> Vec<(String, String)> {
     all
 }
 
-/// What results say of a program that receives. `None` for others.
+/// Reads the entries of results about a program that receives. `None` for other results.
 #[must_use]
 pub fn receiving(results: &Results) -> Option<Receiving> {
     let whole = |name| figure::<u64>(results, name);

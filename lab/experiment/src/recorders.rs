@@ -1,22 +1,22 @@
-//! What it costs to record many interfaces, by several recorders: made by `cangate lab
+//! The cost of recording many interfaces with several recorders: measured by `cangate lab
 //! bench-capture` in a guest.
 
 use crate::by_command::ByCommand;
 use crate::choices::Cpu;
 use serde::{Deserialize, Serialize};
 
-/// Which measurement: 32 virtual interfaces, each recorder at each rate.
+/// The parameters of a measurement: 32 virtual interfaces, each recorder at each rate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recorders {
     /// The guest's kernel.
     pub kernel: String,
     /// Its processor.
     pub cpu: Cpu,
-    /// Frames a second over all interfaces.
+    /// Frames per second over all interfaces.
     pub rates: Vec<u32>,
     /// Frames of each trial.
     pub frames: u32,
-    /// Which recorders, by the names that `cangate lab bench-capture` has for them.
+    /// The recorders, by their names in `cangate lab bench-capture`.
     pub names: Vec<String>,
 }
 
@@ -25,18 +25,18 @@ pub struct Recorders {
 pub struct Recording {
     /// Its name.
     pub recorder: String,
-    /// Frames a second that were to be sent.
+    /// Requested frames per second.
     pub rate: u32,
     /// Frames that were sent.
     pub sent: u32,
     /// Frames that are in its file.
     pub recorded: Option<u64>,
-    /// Its processor time a frame that was sent, ns.
+    /// Its processor time per frame that was sent, ns.
     pub recorder_ns: f64,
 }
 
 impl Recording {
-    /// Frames that are not in its file.
+    /// Returns the number of frames that are not in its file.
     #[must_use]
     pub fn lost(&self) -> u64 {
         u64::from(self.sent).saturating_sub(self.recorded.unwrap_or(0))
@@ -79,7 +79,7 @@ impl ByCommand for Recorders {
             .collect()
     }
 
-    /// An object for each trial, one after the other.
+    /// Reads an object for each trial, one after the other.
     fn read(&self, printed: &[u8]) -> Result<Vec<Recording>, serde_json::Error> {
         let trials = serde_json::Deserializer::from_slice(printed);
         trials.into_iter().collect()

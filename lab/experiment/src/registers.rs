@@ -1,7 +1,7 @@
-//! How many register accesses a frame's latency holds (kvaser bench).
+//! The number of register accesses in a frame's latency (kvaser bench).
 //!
-//! Virtual time charges an access one instruction. On a bus of peripherals it costs 100 ns to
-//! 1 µs, so that the count belongs beside the latency.
+//! Virtual time charges an access one instruction. On a bus of peripherals it costs 100 ns to 1 µs,
+//! so the count is reported together with the latency.
 
 use guest::machine::Access;
 use probe::{Record, Status};
@@ -11,9 +11,9 @@ const COMMAND: u8 = 1;
 /// Its command that releases the receive buffer: a frame was read out. The driver takes the stamp
 /// next (`sja1000_rx` of drivers/net/can/sja1000/sja1000.c).
 const RELEASE: u8 = 0x04;
-/// The tester's card that stamps what goes into the gateway.
+/// The tester's card that stamps frames that go into the gateway.
 const REFERENCE: u8 = 1;
-/// The tester's card that stamps what comes out.
+/// The tester's card that stamps frames that come out.
 const RECEIVER: u8 = 2;
 
 fn releases(accesses: &[Access], card: u8) -> Vec<usize> {
@@ -23,9 +23,9 @@ fn releases(accesses: &[Access], card: u8) -> Vec<usize> {
     all.map(|(at, _)| at).collect()
 }
 
-/// Puts into each record how many accesses, of all cards, lie between its two stamps. Only where
-/// that is certain: where every frame was delivered once and in order. The frames of the records
-/// are the last of the recording; those before them warmed the gateway up.
+/// Adds to each record the number of accesses, of all cards, between its two stamps. This is done
+/// only where it is certain: where every frame was delivered once and in order. The frames of the
+/// records are the last of the recording; those before them warmed up the gateway.
 pub fn count(records: &mut [Record], accesses: &[Access]) {
     let certain = records.iter().all(|r| r.status == Status::Delivered)
         && records.is_sorted_by_key(|r| r.incoming.map(|f| f.end))

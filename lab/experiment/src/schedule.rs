@@ -1,5 +1,5 @@
-//! Many experiments, several guests at a time: what is there is not made again, what fails is
-//! written down, and it can be stopped at any moment.
+//! Runs many experiments, several guests at a time: existing results are not made again, failures
+//! are recorded, and it can be stopped at any moment.
 
 use crate::experiment::Experiment;
 use crate::figures::Figures;
@@ -11,70 +11,70 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-/// How experiments are made.
+/// The options for running experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Guests at a time.
     pub jobs: usize,
-    /// Make those again that failed.
+    /// Whether failed experiments are run again.
     pub retry_failed: bool,
 }
 
-/// Something happened to one of the experiments, which is named by its index in the list.
+/// An event of one of the experiments, which is named by its index in the list.
 #[derive(Debug)]
 pub enum Event {
-    /// Its results were there.
+    /// Its results already existed.
     Kept(usize),
-    /// It had failed before, and is left at that.
+    /// It had failed before, and is not run again.
     FailedBefore(usize, Failed),
-    /// Something is there that does not count; it is made again.
+    /// An existing result is not valid; the experiment is run again.
     Again(usize, Stale),
     /// A guest boots.
     Started(usize),
-    /// Done.
+    /// It was completed.
     Made(usize, Box<Figures>),
     /// It failed.
     Failed(usize, Failed),
 }
 
-/// Why not all could be tried.
+/// The reason why not all experiments could be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
-    /// Stopped from outside.
+    /// It was stopped from outside.
     #[error("stopped; the same command goes on where this one stopped")]
     Stopped,
-    /// No guest can be had.
+    /// No guest can be run.
     #[error(transparent)]
     Machine(#[from] guest::Error),
-    /// What was made is not in the folder afterwards.
+    /// Results that were made are not in the folder afterwards.
     #[error("what was made cannot be read back: {}", .0.join(", "))]
     NotReadBack(Vec<String>),
-    /// Results cannot be kept.
+    /// Results cannot be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// How it went.
+/// The numbers of experiments by outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Results that were there.
+    /// Results that already existed.
     pub kept: usize,
-    /// Made now.
+    /// Results made now.
     pub made: usize,
-    /// Failed, now or before.
+    /// Experiments that failed, now or before.
     pub failed: usize,
 }
 
-/// What a worker tells.
+/// A worker's message.
 enum Message {
     Started(usize),
     Ended(usize, Box<Result<Results, TrialError>>),
 }
 
-/// The versions of each kernel that occurs.
+/// The versions of each kernel in use.
 pub type Versions = BTreeMap<String, Vec<(String, String)>>;
 
-/// Asks for the versions of the kernels that occur; this may fetch them.
+/// Returns the versions of the kernels in use; this may fetch them.
 ///
 /// # Errors
 /// [`ScheduleError::Machine`].
@@ -92,11 +92,11 @@ pub fn versions(
     Ok(versions)
 }
 
-/// Makes what is not there. `stop` may be set at any time from anywhere: running guests are
-/// ended, and what they were at counts as not done.
+/// Runs the experiments without existing results. `stop` may be set at any time from anywhere:
+/// running guests are ended, and their experiments count as not run.
 ///
 /// # Errors
-/// [`ScheduleError`]. A guest that fails is no error.
+/// [`ScheduleError`]. A guest that fails is not an error.
 pub fn run(
     machine: &dyn Machine,
     store: &Store,
@@ -205,7 +205,7 @@ pub fn run(
     });
     match first_error {
         Some(error) => Err(error),
-        // Stopped when the last guests had just ended.
+        // It was stopped when the last guests had just ended.
         None if tally.kept + tally.made + tally.failed < experiments.len() => {
             Err(ScheduleError::Stopped)
         }

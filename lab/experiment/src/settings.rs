@@ -13,11 +13,11 @@ macro_rules! settings {
         pub enum Setting { $($(#[$doc])* $name,)* }
 
         impl Setting {
-            /// All of them, in the order in which they are shown.
+            /// All settings, in the order in which they are shown.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// Its name: `lab measure`'s option without the dashes, the key in matrix files and
-            /// in results.
+            /// Returns its name: `lab measure`'s option without the dashes, the key in matrix files
+            /// and in results.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
@@ -31,51 +31,51 @@ settings! {
     Kernel = "kernel",
     /// The CAN interfaces.
     Bench = "bench",
-    /// What the machine under test does.
+    /// The task of the machine under test.
     Task = "task",
     /// The gateway under test.
     Gateway = "gateway",
-    /// How frames come.
+    /// The pattern in which frames come.
     Traffic = "traffic",
-    /// A log that is played.
+    /// A log that is replayed.
     Log = "log",
-    /// What else the gateway's machine does.
+    /// The load on the gateway's machine.
     Load = "load",
     /// Payload bytes.
     Payload = "payload",
-    /// What the gateway filters by.
+    /// The filters of the gateway.
     Filters = "filters",
-    /// What the gateway changes.
+    /// The changes that the gateway makes.
     Modify = "modify",
     /// Passes through virtual interfaces.
     Hops = "hops",
     /// The guest's processor.
     Cpu = "cpu",
-    /// Who goes first in the gateway's machine.
+    /// The priorities in the gateway's machine.
     Priority = "priority",
-    /// How the kernel is tuned.
+    /// The tuning of the kernel.
     Tuning = "tuning",
     /// Parameters for the guest's kernel.
     Boot = "boot",
-    /// What an exit of an inner machine takes besides, ns.
+    /// The additional time of an exit of an inner machine, ns.
     ExitCost = "exit-cost",
     /// Machines that share the controller.
     Machines = "machines",
-    /// What those send that do not ask.
+    /// The frames of the machines that do not ask.
     Others = "others",
-    /// In which order the frames of all are sent.
+    /// The order in which the frames of all are sent.
     Order = "order",
-    /// Frames a second that each of the others may send; 0: any number.
+    /// Frames per second that each of the others may send; 0: no limit.
     Budget = "budget",
-    /// What happens in the middle.
+    /// The incident in the middle of the round trips.
     Incident = "incident",
-    /// How many frames.
+    /// Number of frames.
     Frames = "frames",
     /// Seed of everything random.
     Seed = "seed",
     /// Virtual or real time.
     Clock = "clock",
-    /// Every how many frames stamps are taken.
+    /// The interval, in frames, at which stamps are taken.
     StampEvery = "stamp-every",
 }
 
@@ -85,25 +85,25 @@ impl fmt::Display for Setting {
     }
 }
 
-/// A setting whose word is wrong.
+/// A setting with an invalid word.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--{setting}: {word}")]
 pub struct SettingError {
-    /// Which.
+    /// The setting.
     pub setting: Setting,
-    /// What is wrong with its word.
+    /// The error in its word.
     pub word: WordError,
 }
 
 /// The longest distance between two stamps, frames: the frame's number, by which the tester of the
-/// timed bench knows which frame to stamp, has 16 bits.
+/// timed bench identifies the frame to stamp, has 16 bits.
 pub const MOST_STAMP_EVERY: u32 = 65_536;
 
-/// The highest cost of an exit, ns: a hundred times what an exit takes the slowest processors that
-/// are known.
+/// The highest cost of an exit, ns: a hundred times the cost of an exit on the slowest known
+/// processors.
 pub const MOST_EXIT_COST: u32 = 100_000;
 
-/// A number of payload bytes: which of them an experiment can have, [`Experiment::check`] says.
+/// Parses a number of payload bytes: [`Experiment::check`] determines which numbers are possible.
 fn payload(word: &str) -> Result<u8, WordError> {
     let bytes = number(word, 0, LONGEST_PAYLOAD, "number of payload bytes")?;
     // At most 64.
@@ -114,7 +114,7 @@ impl Setting {
     /// Sets it to a word.
     ///
     /// # Errors
-    /// [`SettingError`] where the word means nothing.
+    /// [`SettingError`] where the word has no meaning.
     pub fn apply(self, experiment: &mut Experiment, word: &str) -> Result<(), SettingError> {
         self.try_apply(experiment, word.trim())
             .map_err(|word| SettingError {
@@ -168,7 +168,7 @@ impl Setting {
         Ok(())
     }
 
-    /// Its word in an experiment.
+    /// Returns its word in an experiment.
     #[must_use]
     pub fn word(self, e: &Experiment) -> String {
         match self {
@@ -200,7 +200,7 @@ impl Setting {
         }
     }
 
-    /// Is it always part of an experiment's name?
+    /// Returns whether it is always part of an experiment's name.
     pub(crate) fn always_named(self) -> bool {
         matches!(
             self,
@@ -210,16 +210,16 @@ impl Setting {
 }
 
 impl Experiment {
-    /// All settings with their words.
+    /// Returns all settings with their words.
     #[must_use]
     pub fn settings(&self) -> Vec<(Setting, String)> {
         Setting::ALL.iter().map(|&s| (s, s.word(self))).collect()
     }
 
-    /// An experiment from words; settings that are not given have `lab measure`'s defaults.
+    /// Creates an experiment from words; settings that are not given have `lab measure`'s defaults.
     ///
     /// # Errors
-    /// [`SettingError`] for the first word that means nothing.
+    /// [`SettingError`] for the first word that has no meaning.
     pub fn from_words<'w>(
         words: impl IntoIterator<Item = (Setting, &'w str)>,
     ) -> Result<Self, SettingError> {

@@ -6,12 +6,12 @@ use crate::preparation;
 use guest::machine::{Bench, Job, Spec, Time};
 use std::time::Duration;
 
-/// The bit rate of the timed bench's buses, bit/s: at it the papers' shortest frame takes their
-/// 60 µs (gateway-2010-draft §IV-A).
+/// The bit rate of the timed bench's buses, bit/s: at this rate the papers' shortest frame takes
+/// their 60 µs (gateway-2010-draft §IV-A).
 pub const BITRATE: u32 = 1_000_000;
 /// The data bit rate, bit/s.
 pub const DATA_BITRATE: u32 = 4_000_000;
-/// The guest that an experiment needs.
+/// Returns the guest that an experiment needs.
 #[must_use]
 pub fn spec(experiment: &Experiment) -> Spec {
     let time = if experiment.real_time {
@@ -43,23 +43,24 @@ pub fn spec(experiment: &Experiment) -> Spec {
     }
 }
 
-/// An experiment as a guest is given it.
+/// Returns an experiment in the form in which it is given to a guest.
 fn task(experiment: &Experiment) -> serde_json::Value {
-    // It has no maps, no number that JSON lacks, and nothing that can fail.
+    // It contains no maps and no numbers that JSON lacks: serializing it cannot fail.
     serde_json::to_value(experiment).unwrap_or_default()
 }
 
 /// The memory of a guest in which inner machines run, MiB: twice its image, and theirs.
 pub const VM_MEMORY: u32 = 1536;
 
-/// What each machine beside the one that is measured takes, MiB: its own memory, and its monitor's.
+/// The memory of each machine in addition to the measured one, MiB: its own memory, and its
+/// monitor's.
 const BESIDE_MEMORY: u32 = 240;
 
-/// Frames from which on a guest gets more memory.
+/// The number of frames from which a guest gets more memory.
 const MANY_FRAMES: u32 = 65_536;
 
-/// The guest's memory, MiB: 100 000 routes are read into some hundred of them, and a million frames
-/// with their stamps and records take up to a thousand.
+/// Returns the guest's memory, MiB: 100 000 routes need some hundred of them while they are read,
+/// and a million frames with their stamps and records take up to a thousand.
 fn memory(experiment: &Experiment) -> u32 {
     if let Gateway::Vm(nesting) = experiment.gateway {
         let beside = if nesting.has_machines() {
@@ -77,9 +78,9 @@ fn memory(experiment: &Experiment) -> u32 {
     }
 }
 
-/// Real time after which a guest is taken to hang: ten minutes, a second for ten frames and one for
-/// ten rules, five minutes for each further machine, which is far more than what a busy host with
-/// several guests a core takes.
+/// Returns the real time after which a guest is considered hung: ten minutes, plus a second for ten
+/// frames and one for ten rules, plus five minutes for each further machine, which is far more than
+/// a busy host with several guests per core needs.
 fn timeout(experiment: &Experiment) -> Duration {
     let rules = experiment.filters.count().unwrap_or(0);
     let machines = u32::from(experiment.machines.beside()) * 300;

@@ -1,8 +1,8 @@
-//! The folder that keeps results: a Parquet file for each experiment that was made, a note for
-//! each that failed.
+//! The folder that stores results: a Parquet file for each experiment that was run, a note for each
+//! that failed.
 //!
-//! A file is there whole or not at all: it is written beside its place and moved there. One
-//! process at a time writes into a folder; any number may read.
+//! A file exists complete or not at all: it is written next to its destination and renamed. Only
+//! one process at a time writes into a folder; any number may read.
 
 use crate::describe::{Mismatch, is_of};
 use crate::experiment::Experiment;
@@ -15,12 +15,12 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The file by which one process keeps others from writing.
+/// The file by which one process prevents others from writing.
 const LOCK: &str = ".lock";
-/// The end of the name of a file that is not whole yet.
+/// The suffix of the name of an incomplete file.
 const PARTIAL: &str = ".partial";
 
-/// The folder could not be used.
+/// The reasons why the folder could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another process writes there.
@@ -36,38 +36,38 @@ pub enum StoreError {
         path = .0.display()
     )]
     Full(PathBuf),
-    /// It could not be read or written.
+    /// A file could not be read or written.
     #[error("cannot {what} {path}: {source}", path = .path.display())]
     File {
-        /// What was to be done.
+        /// The operation that failed.
         what: &'static str,
-        /// With what.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The results could not be put into a file.
+    /// The results could not be encoded as a file.
     #[error(transparent)]
     Results(#[from] probe::results::WriteError),
 }
 
-/// What a folder has of an experiment.
+/// The content of a folder for an experiment.
 #[derive(Debug)]
 pub enum Stored {
     /// Its results, made with the same versions.
     Results(Box<Results>),
     /// It failed, with the same versions.
     Failed(Failed),
-    /// Nothing.
+    /// No result.
     Absent,
-    /// Something that does not count.
+    /// A result that is not valid.
     Stale(Stale),
 }
 
-/// Why something that a folder has does not count.
+/// The reason why existing data of a folder is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum Stale {
-    /// It is of something else.
+    /// It belongs to something else.
     #[error(transparent)]
     Other(#[from] Mismatch),
     /// It cannot be read as results.
@@ -76,12 +76,12 @@ pub enum Stale {
     /// The file cannot be read.
     #[error("cannot read {path}: {source}", path = .path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It failed, and might not with these versions.
+    /// It failed with other versions, and might succeed with these.
     #[error("it failed with other versions")]
     FailedBefore,
     /// The note of a failure cannot be read.
@@ -89,7 +89,7 @@ pub enum Stale {
     Note(#[source] serde_json::Error),
 }
 
-/// A failure as it is kept.
+/// A failure in its stored form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Note {
@@ -99,20 +99,20 @@ struct Note {
     console: String,
 }
 
-/// A file's name without its end, and its results or what is wrong with it.
+/// A file's name without its extension, and its results or the error in it.
 pub type Named = (String, Result<Results, ReadError>);
 
 /// A folder of results.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    /// Held as long as this lives; `None` where it is only read.
+    /// The lock, held as long as this value exists; `None` where the folder is only read.
     _lock: Option<File>,
 }
 
 impl Store {
-    /// Opens a folder for writing; makes it where there is none, and clears away what an
-    /// interrupted run left half written.
+    /// Opens a folder for writing; creates it if it does not exist, and removes incomplete files of
+    /// an interrupted run.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -142,7 +142,7 @@ impl Store {
         })
     }
 
-    /// A folder to read from only; others may write there.
+    /// Opens a folder for reading only; other processes may write there.
     #[must_use]
     pub fn read_only(dir: &Path) -> Self {
         Self {
@@ -151,13 +151,13 @@ impl Store {
         }
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The file of an experiment's results, whether it is there or not.
+    /// Returns the path of an experiment's results, whether the file exists or not.
     #[must_use]
     pub fn path(&self, experiment: &Experiment) -> PathBuf {
         self.dir.join(format!("{}.parquet", experiment.name()))
@@ -167,8 +167,8 @@ impl Store {
         self.dir.join(format!("{}.failed.json", experiment.name()))
     }
 
-    /// What is there of an experiment. Damaged files and those of other versions count as
-    /// nothing.
+    /// Returns the folder's content for an experiment. Damaged files and those of other versions do
+    /// not count as results.
     #[must_use]
     pub fn find(&self, experiment: &Experiment, versions: &[(String, String)]) -> Stored {
         let path = self.path(experiment);
@@ -203,10 +203,10 @@ impl Store {
         }
     }
 
-    /// Keeps results; a note of an earlier failure goes.
+    /// Stores results; a note of an earlier failure is removed.
     ///
     /// # Errors
-    /// [`StoreError`]; then nothing has changed.
+    /// [`StoreError`]; in this case nothing has changed.
     pub fn keep(&self, experiment: &Experiment, results: &Results) -> Result<PathBuf, StoreError> {
         let path = self.path(experiment);
         let mut bytes = Vec::new();
@@ -216,7 +216,7 @@ impl Store {
         Ok(path)
     }
 
-    /// Keeps a note of a failure; results of other versions go.
+    /// Stores a note of a failure; results of other versions are removed.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -239,7 +239,7 @@ impl Store {
         remove(&self.path(experiment))
     }
 
-    /// Writes a file whole or not at all.
+    /// Writes a file completely or not at all.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -254,13 +254,13 @@ impl Store {
             fs::rename(&partial, path)
         };
         write().map_err(|e| {
-            // Half of a file is of no use.
+            // An incomplete file is of no use.
             let _ = fs::remove_file(&partial);
             at("write", path)(e)
         })
     }
 
-    /// Every result of the folder, by file name: what it says it is of, or what is wrong with it.
+    /// Returns every result of the folder, by file name: the results, or the error in the file.
     ///
     /// # Errors
     /// [`StoreError`] where the folder cannot be read.

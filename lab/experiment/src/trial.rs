@@ -1,4 +1,4 @@
-//! One experiment made: from its settings to a guest, from what the guest left to results.
+//! Running one experiment: from its settings to a guest, and from the guest's output to results.
 
 use crate::describe::describe;
 use crate::experiment::Experiment;
@@ -9,52 +9,52 @@ use guest::{Outcome, with_causes};
 use probe::Results;
 use std::path::Path;
 
-/// What the file of a guest's results is called.
+/// The name of the file of a guest's results.
 pub const RESULTS: &str = "results.parquet";
 
-/// What runs guests. The lab is one; tests have others.
+/// A machine that runs guests. The lab is one; tests have others.
 pub trait Machine: Sync {
-    /// What a guest with this kernel is made of, QEMU and cangate's own program included: two
-    /// guests with the same versions give the same results.
+    /// Returns the versions of the components of a guest with this kernel, including QEMU and
+    /// cangate's own program: two guests with the same versions give the same results.
     ///
     /// # Errors
-    /// No guest can be had.
+    /// No guest can be run.
     fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error>;
 
     /// Runs a guest to its end.
     ///
     /// # Errors
-    /// No guest can be had; one that fails is an [`Outcome`].
+    /// No guest can be run; one that fails is an [`Outcome`].
     fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error>;
 
-    /// Runs an image without an operating system to its end: [`crate::bare`] says what it is given,
-    /// and what its words mean.
+    /// Runs an image without an operating system to its end: [`crate::bare`] defines its input, and
+    /// the meaning of its output.
     ///
     /// # Errors
-    /// As [`Machine::run`].
+    /// The same as those of [`Machine::run`].
     fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error>;
 
-    /// Ends all guests that run, and starts none any more, because someone asked for that from
-    /// outside. The process may end with it: nothing is left to be said.
+    /// Ends all running guests, and starts no more, because of a request from outside. The process
+    /// may end with it: nothing remains to be reported.
     fn stop(&self) {}
 
-    /// Ends all guests that run, and starts none any more, because of an error. It returns, so that
-    /// the error is reported.
+    /// Ends all running guests, and starts no more, because of an error. It returns, so that the
+    /// error is reported.
     fn give_up(&self) {}
 }
 
-/// A guest that did not do what it was asked: what is kept of it.
+/// The record of a guest that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the experiment failed: {why}")]
 pub struct Failed {
-    /// What happened, in a sentence.
+    /// A description of the failure, in one sentence.
     pub why: String,
     /// The end of its console.
     pub console: String,
 }
 
 impl Failed {
-    /// Without a console.
+    /// Creates a failure without a console.
     #[must_use]
     pub fn without_console(why: impl Into<String>) -> Self {
         Self {
@@ -64,18 +64,18 @@ impl Failed {
     }
 }
 
-/// Why there is no result.
+/// The reasons why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// No guest could be had: nor could any other.
+    /// No guest can be run, for this or any other experiment.
     #[error(transparent)]
     Machine(#[from] guest::Error),
-    /// The guest failed; another experiment may do better.
+    /// The guest failed; another experiment may succeed.
     #[error(transparent)]
     Failed(#[from] Failed),
 }
 
-/// Makes an experiment.
+/// Runs an experiment.
 ///
 /// # Errors
 /// [`TrialError`].

@@ -11,32 +11,32 @@ use linux::chardev::{Control, Device, ReceiveQueue};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// Names that begin with it are character devices.
+/// Prefix of the names of character devices.
 const DEVICES: &str = "/dev/";
 /// All classes of error frames (`CAN_ERR_MASK`).
 const ERRORS: u32 = CanId::EFF_MASK;
-/// How often, and with what pause, an interface that is on is looked at until it has a carrier.
+/// Number of checks, and the pause between them, for the carrier of an interface that is up.
 const CARRIER_LOOKS: u32 = 30;
 const CARRIER_PAUSE: Duration = Duration::from_millis(100);
 
-/// What an end is for.
+/// The purpose for which an end is opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Want<'a> {
     /// How an interface is opened.
     pub(crate) options: &'a FrameOptions,
-    /// FD frames, too.
+    /// Whether the end must carry FD frames as well.
     pub(crate) fd: bool,
-    /// The bus's bit rate, where it is given: a device that is stopped is started with it.
+    /// The bus's bit rate, if it was given: a device that is stopped is started with it.
     pub(crate) rate: Option<BitRate>,
 }
 
-/// A frame that has come.
+/// A received frame.
 pub(crate) struct Arrived<'a> {
     pub(crate) frame: FrameRef<'a>,
-    /// The kernel's stamp, ns of `CLOCK_REALTIME`.
+    /// The kernel's timestamp, ns of `CLOCK_REALTIME`.
     pub(crate) software: Option<Nanos>,
     pub(crate) hardware: Option<Nanos>,
-    /// This machine sent it.
+    /// Whether this machine sent the frame.
     pub(crate) local: bool,
 }
 
@@ -45,13 +45,13 @@ pub(crate) enum End {
     Device(Box<DeviceEnd>),
 }
 
-/// Is it a character device's name?
+/// Returns whether the name is that of a character device.
 pub(crate) fn is_device(name: &str) -> bool {
     name.starts_with(DEVICES)
 }
 
 impl End {
-    /// Opens an end that is up and carries what it is to carry.
+    /// Opens an end, which must be up and able to carry the frames wanted.
     pub(crate) fn open(name: &str, want: &Want<'_>) -> Result<Self, SetUpError> {
         if is_device(name) {
             return Ok(Self::Device(Box::new(DeviceEnd::open(name, want)?)));
@@ -87,7 +87,7 @@ impl End {
         }
     }
 
-    /// Frames that were lost here for want of room.
+    /// Returns the number of frames lost here because the receive queue was full.
     pub(crate) fn lost(&self) -> u64 {
         match self {
             Self::Socket(socket) => u64::from(socket.lost().unwrap_or(0)),
@@ -98,7 +98,8 @@ impl End {
         }
     }
 
-    /// Bytes that it has for frames that were not taken; `None` where it is slots.
+    /// Returns the size, in bytes, of the buffer for frames not yet taken; `None` where the queue
+    /// consists of slots.
     pub(crate) fn receive_buffer(&self) -> Option<u32> {
         match self {
             Self::Socket(socket) => socket.receive_buffer().ok(),
@@ -107,7 +108,7 @@ impl End {
     }
 }
 
-/// An open character device, and how far both of its queues have come.
+/// An open character device, with the positions in both of its queues.
 pub(crate) struct DeviceEnd {
     device: Device,
     queue: ReceiveQueue,
@@ -140,7 +141,7 @@ impl DeviceEnd {
         if want.fd && !runs_fd {
             return Err(SetUpError::NoFdDevice(path.to_owned()));
         }
-        // All frames for whoever hears; of the sending end only what is wrong.
+        // An end that listens receives all frames; the sending end receives error frames only.
         let all: &[(u32, u32)] = if want.options.hear { &[(0, 0)] } else { &[] };
         let filtered = device.set_filters(all, ERRORS);
         filtered.map_err(|errno| fail("takes no filter", errno))?;
@@ -196,7 +197,7 @@ impl DeviceEnd {
     }
 }
 
-/// The bit rates with which a device runs; `None` where it is stopped.
+/// Returns the bit rates with which a device runs; `None` where it is stopped.
 pub(crate) fn device_rate(path: &str) -> Result<Option<BitRate>, SetUpError> {
     let device = Device::open(path)?;
     device.bit_rate().map_err(|errno| SetUpError::System {
@@ -206,7 +207,7 @@ pub(crate) fn device_rate(path: &str) -> Result<Option<BitRate>, SetUpError> {
     })
 }
 
-/// Opens a socket on an interface that is up and carries what it is to carry.
+/// Opens a socket on an interface, which must be up and able to carry the frames wanted.
 fn socket(name: &str, options: &FrameOptions, fd: bool) -> Result<FrameSocket, SetUpError> {
     let socket = FrameSocket::open(name, options)?;
     let look = || {
@@ -218,7 +219,7 @@ fn socket(name: &str, options: &FrameOptions, fd: bool) -> Result<FrameSocket, S
     };
     let mut state = look()?;
     let mut looks = 0;
-    // The kernel may say late that an interface has a carrier.
+    // The kernel may report the carrier of an interface late.
     while state.up && !state.is_usable() && looks < CARRIER_LOOKS {
         std::thread::sleep(CARRIER_PAUSE);
         state = look()?;

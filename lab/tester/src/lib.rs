@@ -1,18 +1,18 @@
-//! The tester: sends frames into a gateway, receives what comes out, stamps both, and says which
-//! frame is which and how long it took (gateway-2011 §2.1).
+//! The tester: sends frames into a gateway, receives the frames that come out, stamps both, and
+//! reports which frame is which and how long it took (gateway-2011 §2.1).
 //!
-//! It works with any gateway between any interfaces: three of a real PC (one sends, one listens
-//! beside the gateway's input, one listens at its output), or the nodes of a bit-timed bus
-//! (`kmod/bitcan`). Traffic and matching are `probe`'s; sockets and the bit-timed bus's device are
-//! `linux`'s; this room joins them and owns the loop.
+//! It works with any gateway between any interfaces: three of a real PC (one sends, one listens on
+//! the gateway's incoming bus, one listens at its output), or the nodes of a bit-timed bus
+//! (`kmod/bitcan`). Traffic and matching come from `probe`; sockets and the bit-timed bus's device
+//! come from `linux`; this crate joins them and owns the loop.
 //!
-//! * [`Plan`]: what is to be sent, frame by frame, before anything is.
+//! * [`Plan`]: the frames that will be sent, one by one, before any of them is.
 //! * [`Sockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything that
-//!   is a [`Wire`].
-//! * [`Recorder`]: which frame is which; [`Counts`], and records for `probe`'s results.
+//!   implements [`Wire`].
+//! * [`Recorder`]: determines which frame is which; [`Counts`], and records for `probe`'s results.
 //! * [`over_sockets`], [`over_bitcan`]: a whole measurement, from plan to outcome.
-//! * [`one_way`]: frames on a bit-timed bus that somebody else counts.
-//! * [`syscalls`]: what each way to receive and to send costs a frame.
+//! * [`one_way`]: frames on a bit-timed bus that another program counts.
+//! * [`syscalls`]: the cost per frame of each way to receive and to send.
 //! * [`prepare`]: real-time priority and locked memory.
 
 #![forbid(unsafe_code)]

@@ -10,12 +10,13 @@ use crate::sockets::{Interfaces, SetUpError, Sockets};
 use frame::wire::BitRate;
 use probe::traffic::Pattern;
 
-/// What the two buses take of time.
+/// The bit rates of the two buses, which determine how long frames take on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buses {
     /// The bit rates of the gateway's incoming bus; `None` where frames take no time.
     pub incoming: Option<BitRate>,
-    /// The same of its outgoing bus: what is subtracted as the outgoing frame's duration.
+    /// The same for its outgoing bus: gives the duration of the outgoing frame, which is
+    /// subtracted.
     pub outgoing: Option<BitRate>,
 }
 
@@ -39,13 +40,13 @@ impl Buses {
 /// A measurement that could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The plan cannot be carried out.
+    /// The plan that was given is not valid.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The interfaces are not as they must be.
+    /// The interfaces are not in the state that the run needs.
     #[error(transparent)]
     SetUp(#[from] SetUpError),
-    /// The bit-timed bus is not as it must be.
+    /// The bit-timed bus is not in the state that the run needs.
     #[error(transparent)]
     Bitcan(#[from] linux::bitcan::Error),
     /// The run is longer than the bench can hold.
@@ -71,8 +72,8 @@ fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error
     let planned = setup.plan.frames(buses.incoming)?;
     let words = words(setup, &names, buses);
     let mut sockets = Sockets::open(names)?;
-    // After the sockets have their buffers, before the recorder gets its memory: that shall be
-    // locked as it is touched.
+    // After the sockets have their buffers, but before the recorder gets its memory, so that the
+    // latter is locked as it is touched.
     let mut warnings = prepare(setup.priority);
     warnings.extend_from_slice(sockets.remarks());
     let bus = buses.outgoing.map_or(BusTime::None, BusTime::Rate);
@@ -105,7 +106,7 @@ fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error
     Ok(assemble(setup, &words, &recorder, &played, warnings))
 }
 
-/// Sends the first frames once before; says why not, where that goes wrong.
+/// Sends the first frames once in advance; returns the reason if that fails.
 fn warm_up(
     setup: &Setup,
     sockets: &mut Sockets,

@@ -1,5 +1,5 @@
-//! Frames that go one way: the tester sends them on a bit-timed bus, and somebody else counts what
-//! arrives.
+//! Frames that go one way: the tester sends them on a bit-timed bus, and another program counts
+//! those that arrive.
 
 use crate::measure::Error;
 use crate::plan::{Plan, Planned};
@@ -16,7 +16,7 @@ const AFTER: Nanos = 1_000_000;
 /// A frame that was on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// What was sent; its number is in its first two bytes.
+    /// The frame as sent; its number is in its first two bytes.
     pub frame: Frame,
     /// Its end of frame, ns of the bus's time.
     pub end: Nanos,
@@ -24,11 +24,11 @@ pub struct Sent {
     pub duration: u32,
 }
 
-/// Sends the plan's frames on a bus of `kmod/bitcan`, at this bit rate, and says which were on it,
-/// in their order.
+/// Sends the plan's frames on a bus of `kmod/bitcan`, at this bit rate, and returns those that were
+/// on it, in their order.
 ///
 /// # Errors
-/// [`Error`] where the run cannot begin, or the device does not do as it should.
+/// [`Error`] where the run cannot begin, or the device fails.
 pub fn one_way(
     plan: &Plan,
     bus: u8,
@@ -37,7 +37,7 @@ pub fn one_way(
 ) -> Result<Vec<Sent>, Error> {
     in_own_thread(|| {
         let planned = plan.frames(Some(rate))?;
-        // Sending needs no priority: the kernel's tester has the frames.
+        // Sending needs no priority: the kernel's tester already holds the frames.
         let _ = prepare(priority);
         let setup = Setup {
             plan: plan.clone(),
@@ -61,8 +61,8 @@ pub fn one_way(
     })
 }
 
-/// The planned frames among what was on the bus: they leave in their order, and the tester's number
-/// as a node is 0.
+/// Returns the planned frames among those stamped on the bus: they leave in their order, and the
+/// tester's node number is 0.
 fn in_order(planned: &[Planned], ran: &Ran, bus: u8) -> Vec<Sent> {
     let mut stamps: Vec<&Stamp> = ran
         .stamps

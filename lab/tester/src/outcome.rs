@@ -1,4 +1,4 @@
-//! What a run gives: records, counts, latencies, and what must be said with them.
+//! The result of a run: records, counts, latencies, and the warnings that belong to them.
 
 use crate::play::Played;
 use crate::recorder::{Counts, Measure, Recorder};
@@ -6,32 +6,32 @@ use crate::setup::Setup;
 use probe::{Description, LatencyProfile, Results, Summary};
 use serde::Serialize;
 
-/// A run, whole or as far as it came.
+/// A run, complete or up to the point where it ended early.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Every frame's stamps, and how they were made.
     pub results: Results,
-    /// How many frames met which fate.
+    /// Number of frames by fate.
     pub counts: Counts,
-    /// What the latencies say together; `None` where no frame has one.
+    /// Summary of the latencies; `None` where no frame has one.
     pub latency: Option<Summary>,
     /// Self-check with a reference: receiver's stamp − reference's stamp.
     pub difference: Option<Summary>,
-    /// Why the run ended early, if it did.
+    /// Reason why the run ended early, if it did.
     pub failure: Option<String>,
-    /// What the reader of the figures must know, in sentences.
+    /// Warnings that the reader of the figures must know, in sentences.
     pub warnings: Vec<String>,
     /// Error frames on the sending, the reference and the receiving interface (a bus of
     /// `bitcan`: on the incoming bus, 0, on the outgoing bus).
     pub error_frames: [u64; 3],
-    /// Frames that the gateway's controllers lost in their receive FIFOs, where the bench sees
-    /// it.
+    /// Frames that the gateway's controllers lost in their receive FIFOs, where the bench can see
+    /// them.
     pub overruns: Option<u64>,
-    /// How often the sending interface had no room.
+    /// Number of times that a frame had to wait for room at the sending interface.
     pub stalled: u64,
     /// From the first frame to the end of the waiting, ns.
     pub elapsed: u64,
-    /// What clock the times are of.
+    /// Whether the times are of a virtual clock.
     pub virtual_time: bool,
 }
 
@@ -47,15 +47,15 @@ pub struct Figures {
     pub sent: u64,
     /// Frames that came out in time.
     pub received: u64,
-    /// Frames that did not.
+    /// Frames that did not come out in time.
     pub lost: u64,
     /// Of the lost ones, how many came out too late.
     pub late: u64,
     /// Received frames that a later one overtook.
     pub reordered: u64,
-    /// Frames that came out once more.
+    /// Frames that came out a second time.
     pub duplicated: u64,
-    /// Frames that came out and were not the tester's.
+    /// Frames that came out but had not been sent by the tester.
     pub unexpected: u64,
     /// Frames that were never seen on the gateway's incoming bus.
     pub never_in: u64,
@@ -63,22 +63,22 @@ pub struct Figures {
     pub changed: Changed,
     /// Error frames on the tester's interfaces.
     pub error_frames: [u64; 3],
-    /// Frames lost in the gateway's controllers, where the bench sees it.
+    /// Frames lost in the gateway's controllers, where the bench can see them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overruns: Option<u64>,
-    /// How often the sending interface had no room.
+    /// Number of times that a frame had to wait for room at the sending interface.
     pub stalled: u64,
     /// From the first frame to the end of the waiting, ns.
     pub elapsed_ns: u64,
     /// `virtual` or `real`.
     pub time: &'static str,
-    /// What the stamps mark.
+    /// The event that the timestamps mark.
     pub stamp: String,
-    /// What the method cannot see.
+    /// Effects that the method cannot see.
     pub blind_spots: String,
-    /// What the reader must know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
-    /// Why the run ended early; `null` where it did not.
+    /// Reason why the run ended early; `null` where it did not.
     pub failure: Option<String>,
 }
 
@@ -89,20 +89,20 @@ pub struct Quantiles {
     pub min: i64,
     /// Median.
     pub p50: i64,
-    /// 99 % are not above it.
+    /// 99th percentile.
     pub p99: i64,
     /// Greatest.
     pub max: i64,
 }
 
-/// What the gateway changed.
+/// Numbers of frames that the gateway changed.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Changed {
     /// Frames with another identifier.
     pub ids: u64,
     /// Frames with another length, kind or bit rate switch.
     pub lengths: u64,
-    /// Frames with other payload behind the number.
+    /// Frames with other payload after the number.
     pub data: u64,
 }
 
@@ -116,7 +116,7 @@ impl From<Summary> for Quantiles {
 }
 
 impl Outcome {
-    /// The figures, for JSON.
+    /// Returns the figures, for JSON.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let c = &self.counts;
@@ -149,23 +149,23 @@ impl Outcome {
     }
 }
 
-/// The word for the clock.
+/// Returns the word for the clock.
 pub(crate) const fn clock(virtual_time: bool) -> &'static str {
     if virtual_time { "virtual" } else { "real" }
 }
 
-/// What a bench says of itself in the description.
+/// A bench's own entries for the description of the results.
 pub(crate) struct Words {
     pub(crate) bench: &'static str,
     pub(crate) time_base: String,
     pub(crate) stamp: String,
     pub(crate) blind_spots: String,
     pub(crate) bit_rates: String,
-    /// Names of the incoming and the outgoing side.
+    /// Names of the incoming and the outgoing port.
     pub(crate) ports: [String; 2],
 }
 
-/// Puts a run's result together.
+/// Assembles the result of a run.
 pub(crate) fn assemble(
     setup: &Setup,
     words: &Words,
@@ -214,7 +214,7 @@ fn summary(results: &Results) -> Option<Summary> {
         .summary()
 }
 
-/// Sentences about what makes figures doubtful.
+/// Adds sentences about the events that make figures doubtful.
 fn warn(counts: &Counts, played: &Played, warnings: &mut Vec<String>) {
     let mut say = |n: u64, text: &str| {
         if n > 0 {

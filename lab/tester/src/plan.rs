@@ -1,4 +1,4 @@
-//! What is to be sent, frame by frame, before anything is.
+//! The frames that will be sent, one by one, planned before the first is sent.
 
 use frame::wire::{self, BitRate};
 use frame::{CanId, Frame, Nanos};
@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 /// Where the frames come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The plan makes them, and they go in this pattern.
+    /// The plan generates the frames, and they are sent in this pattern.
     Made(Pattern),
     /// These frames at these times, ns. Their first two payload bytes are replaced by the number.
     Log(Vec<(Nanos, Frame)>),
@@ -24,7 +24,7 @@ impl From<Pattern> for Source {
 }
 
 impl fmt::Display for Source {
-    /// As results name it.
+    /// Formats the source as results name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Made(pattern) => pattern.fmt(f),
@@ -33,12 +33,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// What is to be sent.
+/// The plan of the frames to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Where the frames come from, and when each is sent.
     pub traffic: Source,
-    /// How many; a replayed log's own number where that is lower.
+    /// Number of frames; a replayed log's own number where that is lower.
     pub frames: u32,
     /// The lowest and the highest identifier; at random where they differ.
     pub ids: (CanId, CanId),
@@ -48,7 +48,7 @@ pub struct Plan {
     pub fd: Option<u8>,
     /// Seed of identifiers, lengths and payloads.
     pub seed: u64,
-    /// Frames that the tester sends besides, on the bus on which it receives, at times of the
+    /// Other frames, which the tester sends on the bus on which it receives, at times of the
     /// replayed log's clock. They have no number and are not measured. Bit-timed buses only.
     pub beside: Vec<(Nanos, Frame)>,
 }
@@ -72,19 +72,19 @@ impl Default for Plan {
 /// A plan that cannot be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// No room for the number.
+    /// A payload too short for the number.
     #[error(
         "{0} bytes of payload are too short for the frame's number, which takes the first two: \
          give at least {SHORTEST_PAYLOAD}"
     )]
     Short(usize),
-    /// More payload than the kind of frame has.
+    /// A payload longer than this kind of frame carries.
     #[error("{0}; longer ones need FD frames, which carry up to 64")]
     Length(#[from] frame::LengthError),
-    /// Identifiers that are no range.
+    /// Identifiers that are not a valid range.
     #[error(transparent)]
     Ids(#[from] probe::traffic::IdRangeError),
-    /// Nothing, or more than fits.
+    /// No frame, or more frames than a run can have.
     #[error("{0} frames: a run has 1 to {MOST_FRAMES}")]
     Frames(u32),
     /// A load or a period out of its limits.
@@ -101,9 +101,9 @@ pub enum PlanError {
          with its intermission: give a longer one, or flood the bus"
     )]
     Period {
-        /// What was asked for, ns.
+        /// The period that was requested, ns.
         period: Nanos,
-        /// What the longest frame takes, ns.
+        /// Time that the longest frame takes, ns.
         frame: Nanos,
     },
     /// A log without a frame that can be numbered.
@@ -114,16 +114,17 @@ pub enum PlanError {
 /// One frame of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// When it is to be sent, ns after the start; 0 for traffic that goes by the bus or by the
-    /// frames that come back.
+    /// Time at which the frame must be sent, ns after the start; 0 for traffic that is paced by the
+    /// bus or by the frames that come back.
     pub at: Nanos,
     /// The frame; the number in its first two bytes is its place in the plan, modulo 65536.
     pub frame: Frame,
 }
 
 impl Plan {
-    /// All its frames. `rate` is the incoming bus's, where that takes time: needed for
-    /// [`Pattern::Load`], and to refuse a [`Pattern::Period`] that the bus cannot keep.
+    /// Returns all frames of the plan. `rate` is the bit rate of the incoming bus, if frames take
+    /// time on it: it is needed for [`Pattern::Load`], and to refuse a [`Pattern::Period`] that the
+    /// bus cannot keep.
     ///
     /// # Errors
     /// [`PlanError`].
@@ -156,8 +157,8 @@ impl Plan {
         Ok(planned)
     }
 
-    /// How long after the earliest of all frames the first one of [`Plan::frames`] is sent; and the
-    /// frames beside, with their times after the earliest, ns.
+    /// Returns the time from the earliest of all frames to the first one of [`Plan::frames`], and
+    /// the frames of [`Plan::beside`] with their times after the earliest, ns.
     pub(crate) fn together(&self) -> (Nanos, Vec<(Nanos, Frame)>) {
         let first = match &self.traffic {
             Source::Log(log) => log
@@ -199,7 +200,7 @@ impl Plan {
     }
 }
 
-/// From one frame's time to the next one's.
+/// Returns the time from one frame to the next.
 fn pause(pattern: Pattern, frame: &Frame, rate: Option<BitRate>) -> Result<Nanos, PlanError> {
     let duration = rate.and_then(|rate| on_the_bus(frame, rate));
     match pattern {
@@ -215,14 +216,14 @@ fn pause(pattern: Pattern, frame: &Frame, rate: Option<BitRate>) -> Result<Nanos
     }
 }
 
-/// Does the frame have room for a number?
+/// Returns whether the frame has room for a number.
 #[must_use]
 pub fn can_be_numbered(frame: &Frame) -> bool {
     let id = frame.id();
     !id.is_err() && !id.is_rtr() && number_in(frame.data(), 0).is_some()
 }
 
-/// How long a frame keeps the bus, intermission included, ns.
+/// Returns the time for which a frame occupies the bus, intermission included, ns.
 fn on_the_bus(frame: &Frame, rate: BitRate) -> Option<Nanos> {
     Some(wire::length(frame.view())?.duration(rate, true))
 }

@@ -1,9 +1,11 @@
-//! The loop: sends what is planned, takes what comes, until all has come back or is lost.
+//! The loop: sends the planned frames and takes received ones, until all have come back or are
+//! lost.
 //!
-//! On a machine with one processor the tester competes with the gateway, so its work for each
-//! frame is small and constant: one at a time it sleeps until the frame is back, and does not
-//! wake up for the reference's stamp, which it fetches afterwards; at a pace it sleeps until the
-//! next frame is due, and takes what came in before it sends. It never waits in a busy loop.
+//! On a machine with one processor the tester competes with the gateway, so its work for each frame
+//! is small and constant: when it sends one frame at a time, it sleeps until the frame is back, and
+//! does not wake up for the reference's stamp, which it fetches afterwards; when it sends at a
+//! pace, it sleeps until the next frame is due, and takes received frames before it sends. It never
+//! busy-waits.
 
 use crate::plan::Source;
 use crate::recorder::Recorder;
@@ -11,30 +13,30 @@ use crate::wire::{Fault, Side, Unsent, Wire};
 use frame::{Frame, Nanos};
 use probe::traffic::Pattern;
 
-/// The longest sleep without a look at what came in.
+/// The longest sleep without a check for received frames.
 const LONGEST_SLEEP: Nanos = 100_000_000;
-/// How long the tester goes on listening after the last frame came back, for one that comes
+/// How long the tester goes on listening after the last frame came back, for frames that come out
 /// twice.
 const LINGER: Nanos = 10_000_000;
 /// From the start to the first frame, so that it is as well prepared as the others.
 const LEAD: Nanos = 1_000_000;
-/// Frames of a flood between two looks at what came in, where sending never has to wait.
+/// Frames of a flood between two checks for received frames, where sending never has to wait.
 const FLOOD_BATCH: u32 = 32;
-/// One at a time: after so many losses in a row from the beginning something else is wrong.
+/// One at a time: after this many losses in a row from the beginning, the fault is elsewhere.
 const SILENT_FRAMES: u32 = 5;
-/// The longest wait for room to send.
+/// The longest wait for room to send a frame.
 const STUCK: Nanos = 1_000_000_000;
 
-/// What was counted besides the frames.
+/// Counts apart from those of the frames.
 #[derive(Debug, Default)]
 pub struct Played {
-    /// Why the run ended early, if it did. What is in the recorder is what was seen until then.
+    /// Reason why the run ended early, if it did. The recorder holds everything seen until then.
     pub failure: Option<Fault>,
-    /// How often the sending interface had no room.
+    /// Number of times that a frame had to wait for room at the sending interface.
     pub stalled: u64,
-    /// The most that a frame was sent after its time, ns.
+    /// The greatest delay of a frame after its scheduled time, ns.
     pub behind: Nanos,
-    /// Frames without a stamp of the kernel, which got the tester's own.
+    /// Frames without a kernel timestamp, which got the tester's own.
     pub unstamped: u64,
     /// Error frames, in the order of [`Side::ALL`].
     pub error_frames: [u64; 3],
@@ -42,10 +44,11 @@ pub struct Played {
     pub elapsed: Nanos,
 }
 
-/// How long the tester waits for what.
+/// The waiting times of the tester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// A frame that has not come back so long after it was sent is not waited for any longer, ns.
+    /// Time after which a frame that has not come back is no longer waited for, ns after it was
+    /// sent.
     pub timeout: Nanos,
     /// One at a time: from a frame's return to the next one, ns. On a machine with one processor
     /// the kernel leaves some of a frame's work to ksoftirqd, which runs only while the tester
@@ -53,7 +56,8 @@ pub struct Patience {
     pub pause: Nanos,
 }
 
-/// Sends the recorder's frames as `traffic` says, and writes into the recorder what comes of them.
+/// Sends the recorder's frames with the timing of `traffic`, and records their fates in the
+/// recorder.
 pub fn play<W: Wire>(
     wire: &mut W,
     recorder: &mut Recorder,
@@ -122,7 +126,7 @@ impl<W: Wire> Player<'_, W> {
         Ok(())
     }
 
-    /// Takes what came out; is this frame there now?
+    /// Takes the frames that came out, and returns whether this frame has now come out.
     fn came_back(&mut self, index: u32) -> Result<bool, Fault> {
         self.take(Side::Receive)?;
         Ok(self.recorder.is_back(index))
@@ -163,7 +167,7 @@ impl<W: Wire> Player<'_, W> {
         Ok(())
     }
 
-    /// Sends a frame as soon as there is room.
+    /// Sends a frame as soon as there is room for it.
     fn send(&mut self, index: u32, frame: &Frame) -> Result<(), Fault> {
         let mut until = None;
         loop {
@@ -190,7 +194,7 @@ impl<W: Wire> Player<'_, W> {
         }
     }
 
-    /// Waits for what is under way, and a little longer for what comes twice.
+    /// Waits for the frames under way, and a little longer for frames that come out twice.
     fn settle(&mut self) -> Result<(), Fault> {
         let Some(last) = self.last else {
             return Ok(());
@@ -215,7 +219,7 @@ impl<W: Wire> Player<'_, W> {
         Ok(())
     }
 
-    /// Takes all that there is on one interface.
+    /// Takes all frames that are waiting on one interface.
     fn take(&mut self, side: Side) -> Result<(), Fault> {
         if side == Side::Reference && !self.wire.has_reference() {
             return Ok(());
@@ -251,7 +255,7 @@ impl<W: Wire> Player<'_, W> {
         Ok(())
     }
 
-    /// Nothing came back from the first frames: says what to look at.
+    /// Builds the fault for when none of the first frames came back, with advice on what to check.
     fn silence(&self) -> Fault {
         let [send, reference, receive] = Side::ALL.map(|side| self.wire.name(side));
         Fault::Silence(if self.wire.has_reference() && !self.recorder.any_in() {
@@ -268,8 +272,8 @@ impl<W: Wire> Player<'_, W> {
     }
 }
 
-/// The frames that [`Wire::receive`] hands over at once, at most, before it says that there may
-/// be more.
+/// The greatest number of frames that [`Wire::receive`] hands over at once; when it returns this
+/// many, there may be more.
 pub(crate) const BATCH: usize = linux::can::MOST_ARRIVALS;
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use linux::schedule::{lock_memory, schedule_fifo};
 
-/// Runs `work` in a thread of its own, so that its priority ends with it: a caller who kept it
-/// could keep the kernel's threads from running. Timers have the lowest real-time priority on a
-/// kernel with PREEMPT_RT, and getrandom(2) spins until one has run.
+/// Runs `work` in a thread of its own, so that its priority ends with it: a caller that kept the
+/// priority could prevent the kernel's threads from running. Timers have the lowest real-time
+/// priority on a kernel with PREEMPT_RT, and getrandom(2) spins until one has run.
 pub(crate) fn in_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| match scope.spawn(work).join() {
         Ok(done) => done,
@@ -12,9 +12,9 @@ pub(crate) fn in_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Gives the calling thread SCHED_FIFO with this priority, where there is one, and keeps all
-/// memory of the process from being paged out. Says, in sentences, what was not allowed and what
-/// to do about it; the run goes on without.
+/// Gives the calling thread SCHED_FIFO with this priority, where there is one, and keeps all memory
+/// of the process from being paged out. Returns, in sentences, what was not allowed and what to do
+/// about it; the run goes on without it.
 #[must_use]
 pub fn prepare(priority: Option<u8>) -> Vec<String> {
     let mut said = Vec::new();

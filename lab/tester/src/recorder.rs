@@ -1,13 +1,14 @@
-//! What was seen of each planned frame, and which frame that came out is which.
+//! Records of each planned frame, and matching of the frames that came out to planned ones.
 //!
 //! The papers' lookup table (gateway-2011 §2.1): the number in a frame's first two bytes leads to
-//! the frame that was sent with it last. Work for each frame is small and constant, and nothing
-//! is allocated while frames run. Numbers wrap after 65536 frames; a frame that comes out after
-//! its number was used again is taken for the later one, so that the answer is right as long as
-//! a frame takes less time than 65536 frames do: more than two seconds on any bus that takes
+//! the frame that was sent with it last. Work for each frame is small and constant, and nothing is
+//! allocated while frames run. Numbers wrap after 65536 frames; a frame that comes out after its
+//! number was used again is taken for the later one, so that the match is right as long as a frame
+//! takes less time than 65536 frames do: more than two seconds on any bus on which frames take
 //! time, twice the time after which a frame counts as lost.
 //!
-//! [`probe::matching::Matcher`] is not used here: docs/decisions/0009-one-matcher.md says why.
+//! [`probe::matching::Matcher`] is not used here: docs/decisions/0009-one-matcher.md gives the
+//! reason.
 
 use crate::plan::Planned;
 use frame::wire::{self, BitRate};
@@ -16,11 +17,11 @@ use probe::matching::Order;
 use probe::traffic::number_in;
 use probe::{Incoming, Outgoing, Payloads, Record, Status};
 
-/// Frames that came out once too often, or of nothing, of which a record is kept. The others are
-/// counted only.
+/// The greatest number of records of duplicated or unexpected frames. Further ones are only
+/// counted.
 const MOST_EXTRAS: usize = 1 << 16;
 
-/// What the latency of a frame is taken to be.
+/// The interval that is taken as the latency of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// End of the outgoing frame − end of the incoming one − the outgoing one's duration.
@@ -28,8 +29,8 @@ pub enum Measure {
     /// Stamp of the receiver − stamp of the reference, of one frame on one bus: how well two
     /// stamps of the tester agree.
     Difference,
-    /// Stamp of the reference − time before sending − duration (gateway-2011 §2.4, Fig. 5): what
-    /// sending and receiving add to a frame that meets no gateway.
+    /// Stamp of the reference − time before sending − duration (gateway-2011 §2.4, Fig. 5): the
+    /// time that sending and receiving add to a frame that passes no gateway.
     Sending,
 }
 
@@ -40,18 +41,18 @@ pub enum BusTime {
     None,
     /// Calculated, bit by bit.
     Rate(BitRate),
-    /// Said with each stamp.
+    /// Contained in each stamp.
     Reception,
 }
 
-/// What became of one planned frame.
+/// The fate of one planned frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
-    /// When it was handed over to be sent.
+    /// Time at which it was handed over to be sent.
     sent: Option<Nanos>,
     /// Its stamp on the incoming bus.
     incoming: Option<Nanos>,
-    /// How it came out.
+    /// The frame as it came out.
     outgoing: Option<Out>,
 }
 
@@ -60,7 +61,7 @@ struct Out {
     at: Nanos,
     frame: Frame,
     duration: Nanos,
-    /// Its place among all that came out.
+    /// Its position among all frames that came out.
     order: u32,
 }
 
@@ -75,7 +76,7 @@ struct Extra {
 pub struct Recorder {
     planned: Vec<Planned>,
     rows: Vec<Row>,
-    /// By number: the frame that was sent with it last.
+    /// By number: the frame that was last sent with it.
     latest: Vec<u32>,
     extras: Vec<Extra>,
     timeout: Nanos,
@@ -85,7 +86,7 @@ pub struct Recorder {
     tally: Tally,
 }
 
-/// What is counted as it is seen.
+/// Counters that are kept while frames are received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
     duplicated: u64,
@@ -94,50 +95,52 @@ struct Tally {
     twice: u64,
 }
 
-/// No frame had this number yet.
+/// No frame has had this number yet.
 const NONE: u32 = u32::MAX;
 
-/// How many frames met which fate.
+/// Number of frames by fate.
 ///
 /// `planned = sent + never_in + not_tried` and `sent = received + lost`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Frames that were to be sent.
+    /// Frames that were planned to be sent.
     pub planned: u64,
     /// Frames that went into the gateway: seen on its incoming bus, or coming out of it.
     pub sent: u64,
     /// Of those, how many came out in time.
     pub received: u64,
-    /// Of those, how many did not, or too late.
+    /// Of those, how many did not come out, or came out too late.
     pub lost: u64,
     /// Of the lost ones, how many came out too late.
     pub late: u64,
     /// Frames handed to the sending interface that were never seen on the bus.
     pub never_in: u64,
-    /// Frames that were not sent because the run ended before.
+    /// Frames that were not sent because the run ended first.
     pub not_tried: u64,
     /// Received frames that another one of the same incoming identifier overtook.
     pub reordered: u64,
-    /// Frames that came out once more.
+    /// Frames that came out a second time.
     pub duplicated: u64,
-    /// Frames that came out, but that nobody sent; frames that came out too late are not here.
+    /// Frames that came out but that the tester never sent; frames that came out too late are not
+    /// included.
     pub unexpected: u64,
     /// Frames on the incoming bus that are not the tester's.
     pub foreign: u64,
-    /// Frames of the tester that were seen on the incoming bus once more.
+    /// Frames of the tester that were seen on the incoming bus a second time.
     pub twice: u64,
-    /// Received frames that the reference did not see, and that have no latency therefore.
+    /// Received frames that the reference did not see, and that therefore have no latency.
     pub unreferenced: u64,
     /// Received frames with another identifier than they were sent with.
     pub other_id: u64,
     /// Received frames with another length, kind or bit rate switch.
     pub other_length: u64,
-    /// Received frames of the same length with other payload behind the number.
+    /// Received frames of the same length with other payload after the number.
     pub other_data: u64,
 }
 
 impl Recorder {
-    /// Nothing seen yet. A frame is lost when it did not come out `timeout` ns after it went in.
+    /// Creates a recorder that has seen nothing yet. A frame is lost when it did not come out
+    /// within `timeout` ns after it went in.
     #[must_use]
     pub fn new(planned: Vec<Planned>, timeout: Nanos, bus: BusTime) -> Self {
         Self {
@@ -153,13 +156,13 @@ impl Recorder {
         }
     }
 
-    /// The frames that are to be sent.
+    /// Returns the planned frames.
     #[must_use]
     pub fn planned(&self) -> &[Planned] {
         &self.planned
     }
 
-    /// Frame number `index` of the plan was about to be sent at `at`.
+    /// Records that frame number `index` of the plan is about to be sent at `at`.
     pub fn sent(&mut self, index: u32, at: Nanos) {
         let Some(row) = self.rows.get_mut(index as usize) else {
             return;
@@ -173,7 +176,7 @@ impl Recorder {
         }
     }
 
-    /// Frame number `index` could not be sent after all.
+    /// Records that frame number `index` could not be sent after all.
     pub fn unsent(&mut self, index: u32) {
         if let Some(row) = self.rows.get_mut(index as usize)
             && row.sent.take().is_some()
@@ -182,7 +185,7 @@ impl Recorder {
         }
     }
 
-    /// The frame sent last with the number that this one carries.
+    /// Returns the last frame sent with the number that this one carries.
     fn with_number(&self, frame: &Frame) -> Option<u32> {
         let number = number_in(frame.data(), 0)?;
         let index = *self.latest.get(usize::from(number))?;
@@ -190,8 +193,8 @@ impl Recorder {
         (index != NONE && sent).then_some(index)
     }
 
-    /// A frame was seen on the incoming bus. Says which frame of the plan it is: only one that
-    /// is the same in all its bits can be.
+    /// Records a frame that was seen on the incoming bus. Returns its index in the plan: it must be
+    /// identical to the planned frame in all its bits.
     pub fn incoming(&mut self, frame: &Frame, at: Nanos) -> Option<u32> {
         let found = self.with_number(frame).filter(|&index| {
             let planned = self.planned.get(index as usize);
@@ -210,8 +213,8 @@ impl Recorder {
         Some(index)
     }
 
-    /// A frame was seen on the outgoing bus; `stamped` is its duration where the stamp says it.
-    /// Says which frame of the plan it is, where it is the first with its number.
+    /// Records a frame that was seen on the outgoing bus; `stamped` is its duration if the stamp
+    /// contains one. Returns its index in the plan, if it is the first with its number.
     pub fn outgoing(&mut self, frame: &Frame, at: Nanos, stamped: Option<Nanos>) -> Option<u32> {
         let out = Out {
             at,
@@ -247,28 +250,28 @@ impl Recorder {
         }
     }
 
-    /// Has this frame of the plan come out?
+    /// Returns whether this frame of the plan has come out.
     #[must_use]
     pub fn is_back(&self, index: u32) -> bool {
         let row = self.rows.get(index as usize);
         row.is_some_and(|row| row.outgoing.is_some())
     }
 
-    /// Was any frame of the plan seen on the incoming bus?
+    /// Returns whether any frame of the plan was seen on the incoming bus.
     #[must_use]
     pub fn any_in(&self) -> bool {
         self.rows.iter().any(|row| row.incoming.is_some())
     }
 
-    /// Frames that were sent and have not come out.
+    /// Returns the number of frames that were sent and have not come out.
     #[must_use]
     pub fn under_way(&self) -> u32 {
         self.under_way
     }
 
-    /// The records of all frames, in the order of the plan, then those that came out once too
-    /// often; and how many met which fate. Ports are 0 for the incoming bus and 1 for the
-    /// outgoing one.
+    /// Returns the records of all frames, in the order of the plan, followed by those of duplicated
+    /// or unexpected frames; and the number of frames by fate. Ports are 0 for the incoming bus and
+    /// 1 for the outgoing one.
     #[must_use]
     pub fn finish(&self, measure: Measure) -> (Vec<Record>, Counts) {
         let mut counts = Counts {
@@ -299,8 +302,8 @@ impl Recorder {
         (records, counts)
     }
 
-    /// The payloads of these records, which [`Recorder::finish`] gave: of the plan's frames as they
-    /// went in, and of what came out.
+    /// Returns the payloads of these records, which [`Recorder::finish`] returned: those of the
+    /// plan's frames as they went in, and those of the frames that came out.
     #[must_use]
     pub fn payloads(&self, records: &[Record]) -> Payloads {
         let mut payloads = Payloads::default();
@@ -381,8 +384,8 @@ impl Recorder {
             .is_some_and(|from| out.at.saturating_sub(from) > self.timeout)
     }
 
-    /// Frames of one incoming identifier are expected to keep their order: those after which a
-    /// later one had come out already (as RFC 4737 counts).
+    /// Counts the frames that came out after a later one of the same incoming identifier (as RFC
+    /// 4737 counts); frames of one identifier are expected to keep their order.
     fn reordered(&self) -> u64 {
         let mut arrived: Vec<(u32, usize)> = self
             .rows
@@ -423,25 +426,26 @@ fn outgoing(out: &Out, measure: Measure) -> Outgoing {
         len: out.frame.len() as u16,
         end: out.at,
         duration: match measure {
-            // Both stamps are of one frame.
+            // Both stamps are of the same frame.
             Measure::Difference => 0,
             Measure::Gateway | Measure::Sending => out.duration,
         },
     }
 }
 
-/// The same frame on a bus. ESI is its sender's state, and not part of what was to be sent.
+/// Returns whether both are the same frame on a bus. ESI is the sender's state, and not part of the
+/// frame as planned.
 fn same(a: &Frame, b: &Frame) -> bool {
     a.id() == b.id() && alike(a, b) && a.data() == b.data()
 }
 
-/// Of one kind and length.
+/// Returns whether both are of the same kind and length.
 fn alike(a: &Frame, b: &Frame) -> bool {
     let (a, b) = (a.header(), b.header());
     a.kind() == b.kind() && a.len() == b.len() && a.is_brs() == b.is_brs()
 }
 
-/// What the gateway changed.
+/// Counts the changes that the gateway made.
 fn compare(sent: &Frame, out: &Frame, counts: &mut Counts) {
     counts.other_id += u64::from(sent.id() != out.id());
     if !alike(sent, out) {

@@ -1,11 +1,12 @@
-//! What it costs to record many interfaces, by whatever program: processor time for each frame, and
+//! The cost of recording many interfaces with any program: processor time for each frame, and
 //! frames that are missing in the file.
 //!
-//! Frames are sent into virtual interfaces at a pace, with real-time priority, as buses would bring
-//! them: whether the recorder keeps up or not. Its processor time is the kernel's own account of
-//! its threads (`/proc/PID/task/*/schedstat`), from the first frame until it has nothing more to
-//! do. What a delivery to it costs stands in the sender's time, because a virtual interface
-//! delivers while it is sent to; the difference to a run without a recorder is this share.
+//! Frames are sent into virtual interfaces at a pace, with real-time priority, as buses would
+//! deliver them: whether the recorder keeps up or not. Its processor time is the kernel's own
+//! account of its threads (`/proc/PID/task/*/schedstat`), from the first frame until it has nothing
+//! more to do. The cost of a delivery to the recorder is part of the sender's time, because a
+//! virtual interface delivers within the call that sends; the difference to a run without a
+//! recorder is this share.
 
 use crate::realtime::prepare;
 use frame::{CanId, Frame};
@@ -22,40 +23,42 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Frames are sent in groups, so long apart.
+/// Interval between groups of frames.
 const TICK: Duration = Duration::from_millis(1);
-/// A recorder is given so long to start.
+/// Time given to a recorder to start.
 const START: Duration = Duration::from_secs(2);
-/// And so long to write what it has, with time to spare: cangate writes Parquet every 10 seconds.
+/// Time given to a recorder to write its frames, with a margin: cangate writes Parquet every 10
+/// seconds.
 const SETTLE: Duration = Duration::from_secs(12);
 
-/// What is measured.
+/// The parameters of a trial.
 #[derive(Clone, Debug)]
 pub struct Trial<'a> {
-    /// What the recorder is called in the result.
+    /// The recorder's name in the result.
     pub name: &'a str,
-    /// Its processes: program and arguments, and where the standard output goes; none: no recorder.
+    /// The recorder's processes: program and arguments, and the file for standard output; empty for
+    /// no recorder.
     pub commands: &'a [(Vec<String>, PathBuf)],
-    /// Virtual interfaces that are sent into, in turn.
+    /// Virtual interfaces into which frames are sent, in turn.
     pub interfaces: &'a [String],
-    /// Frames in a second, over all interfaces.
+    /// Frames per second, over all interfaces.
     pub rate: u32,
-    /// Frames to be sent.
+    /// Number of frames to send.
     pub frames: u32,
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, Serialize)]
 pub struct Cost {
     /// The recorder.
     pub recorder: String,
-    /// Frames in a second that were asked for.
+    /// Requested frames per second.
     pub rate: u32,
     /// Frames that were sent.
     pub sent: u32,
-    /// How long that took, s.
+    /// Time that sending took, s.
     pub seconds: f64,
-    /// Frames in a second that were reached: less where the sender itself takes the whole
+    /// Achieved frames per second: fewer than requested where the sender itself takes the whole
     /// processor.
     pub reached: f64,
     /// Processor time of the recorder for each frame that was sent, ns.
@@ -64,7 +67,7 @@ pub struct Cost {
     pub sender_ns: f64,
 }
 
-/// Why there is no result.
+/// The reasons why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
     /// An interface cannot be used.
@@ -76,7 +79,7 @@ pub enum RecorderError {
     /// The recorder could not be run.
     #[error("{0}: {1}")]
     Run(String, io::Error),
-    /// It ended before it should.
+    /// The recorder ended too early.
     #[error("{0} ended before the first frame; does it run by itself?")]
     Ended(String),
 }
@@ -147,7 +150,7 @@ fn start(trial: &Trial<'_>) -> Result<Vec<Child>, RecorderError> {
     Ok(children)
 }
 
-/// Processor time of all threads of a process, ns.
+/// Returns the processor time of all threads of a process, ns.
 fn consumed(pid: u32) -> io::Result<u64> {
     let mut sum = 0;
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -158,9 +161,10 @@ fn consumed(pid: u32) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// Sends all frames; how long it took, and how much of it was processor time, ns.
+/// Sends all frames; returns the time it took, and the processor time of it, ns.
 fn send(trial: &Trial<'_>, sockets: &[(Socket, &String)]) -> Result<(u64, u64), RecorderError> {
-    // Buses do not wait for a recorder. Without the right to it, the result says so by `reached`.
+    // Buses do not wait for a recorder. Without the privilege for this priority, `reached` shows
+    // the effect.
     let _ = prepare(Some(50));
     let mut outbox = Outbox::new(1, CLASSIC_SIZE);
     let interval = 1_000_000_000 / u64::from(trial.rate.max(1));
@@ -198,11 +202,11 @@ fn now(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Frames in a file that a recorder wrote: candump's lines, or blocks of pcapng, or records of
-/// pcap.
+/// Counts the frames in a file that a recorder wrote: candump's lines, blocks of pcapng, or records
+/// of pcap.
 ///
 /// # Errors
-/// The file cannot be read, or has another form.
+/// The file cannot be read, or has another format.
 pub fn count(path: &Path) -> io::Result<u64> {
     let bytes = fs::read(path)?;
     let word = |at: usize| {
@@ -210,7 +214,7 @@ pub fn count(path: &Path) -> io::Result<u64> {
         word.map(|word| u32::from_le_bytes(*word) as usize)
     };
     match word(0) {
-        // Blocks; 6 is a frame's.
+        // Blocks; type 6 holds a frame.
         Some(0x0A0D_0D0A) => {
             let (mut at, mut frames) = (0, 0);
             while let (Some(kind), Some(len)) = (word(at), word(at + 4)) {
@@ -219,7 +223,7 @@ pub fn count(path: &Path) -> io::Result<u64> {
             }
             Ok(frames)
         }
-        // Records behind a header of 24 bytes, stamps in microseconds or nanoseconds.
+        // Records after a header of 24 bytes, with timestamps in microseconds or nanoseconds.
         Some(0xA1B2_C3D4 | 0xA1B2_3C4D) => {
             let (mut at, mut frames) = (24, 0);
             while let Some(len) = word(at + 8) {

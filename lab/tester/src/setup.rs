@@ -1,4 +1,4 @@
-//! What is to be measured.
+//! The parameters of a measurement.
 
 use crate::plan::Plan;
 use crate::play::Patience;
@@ -6,17 +6,17 @@ use crate::recorder::Measure;
 use frame::Nanos;
 use probe::Description;
 
-/// What is to be measured, on whatever bench.
+/// The parameters of a measurement, independent of the bench.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What to send.
+    /// The frames to send.
     pub plan: Plan,
-    /// A frame that did not come out so long after it went in is lost, ns. The papers' 1 s.
+    /// Time after which a frame that went in and did not come out is lost, ns. The papers' 1 s.
     pub timeout: Nanos,
     /// One at a time on interfaces: from a frame's return to the next one, ns
     /// ([`Patience::pause`]).
     pub pause: Nanos,
-    /// Frames that are sent before, one at a time, and thrown away: caches fill, neighbours
+    /// Frames that are sent in advance, one at a time, and discarded: caches fill, neighbours
     /// answer, the kernel's first-time work is done.
     pub warm_up: u32,
     /// The tester's SCHED_FIFO priority; `None` for ordinary scheduling. On one processor it
@@ -24,10 +24,10 @@ pub struct Setup {
     pub priority: Option<u8>,
     /// The machine's clock is virtual (the lab's).
     pub virtual_time: bool,
-    /// What the latency is taken to be.
+    /// The interval that is taken as the latency.
     pub measure: Measure,
-    /// What the caller knows: title, version, command, configuration, settings. The rest is
-    /// filled in.
+    /// The entries that the caller knows: title, version, command, configuration, settings. The
+    /// rest is filled in.
     pub description: Description,
 }
 

@@ -13,49 +13,50 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the sockets may hold of frames that the tester has not taken yet, bytes as the kernel
+/// Capacity of the sockets for frames that the tester has not taken yet, bytes as the kernel
 /// counts: more than a second of the fastest bus.
 const RECEIVE_BUFFER: u32 = 32 << 20;
-/// The pause before another try where the interface's queue is full and poll(2) does not know,
-/// ns: about the time of one short frame at 1 Mbit/s.
+/// The pause before another attempt where the interface's queue is full, which poll(2) does not
+/// report, ns: about the time of one short frame at 1 Mbit/s.
 const QUEUE_PAUSE: Nanos = 50_000;
-/// The kernel begins to stamp a moment after the first socket asks for it, ns.
+/// Time from the first socket's request for timestamps until the kernel begins to stamp, ns.
 const STAMPS_BEGIN: Nanos = 50_000_000;
 
 /// The tester's interfaces (gateway-2011, Fig. 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interfaces {
-    /// Sends.
+    /// The interface that sends.
     pub send: String,
-    /// Stamps what goes into the gateway, on the same bus. Without one the sending interface's
-    /// own echo is stamped, which the driver gives when the transmission was complete.
+    /// The interface that stamps the frames that go into the gateway, on the same bus. Without one,
+    /// the sending interface's own echo is stamped, which the driver returns when the transmission
+    /// is complete.
     pub reference: Option<String>,
-    /// Stamps what comes out.
+    /// The interface that stamps the frames that come out.
     pub receive: String,
-    /// Carry FD frames.
+    /// Whether the interfaces carry FD frames.
     pub fd: bool,
-    /// The controllers' stamps instead of the kernel's.
+    /// Whether the controllers' timestamps are used instead of the kernel's.
     pub hardware_stamps: bool,
-    /// The bit rates that were given: character devices that are stopped are started with them.
+    /// The bit rates that were given: stopped character devices are started with them.
     pub rate: Option<BitRate>,
 }
 
-/// Interfaces with which the run cannot begin.
+/// The reasons why the run cannot begin with these interfaces.
 #[derive(Debug, thiserror::Error)]
 pub enum SetUpError {
     /// The interface cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// One interface for two purposes.
+    /// One interface was given for two purposes.
     #[error("{0} cannot be two of the tester's interfaces: {1}")]
     Twice(String, &'static str),
-    /// It is switched off or bus-off.
+    /// The interface is switched off or bus-off.
     #[error(
         "{0} is down: switch it on (real: `ip link set {0} up type can bitrate 500000`, virtual: \
          `ip link set {0} up`), or restart it after bus-off (`ip link set {0} type can restart`)"
     )]
     Down(String),
-    /// No FD.
+    /// The interface does not carry FD frames.
     #[error(
         "{0} carries no FD frames: set it up for FD (real: `ip link set {0} type can bitrate \
          500000 dbitrate 2000000 fd on`, virtual: `ip link set {0} mtu 72`, both while it is \
@@ -65,7 +66,7 @@ pub enum SetUpError {
     /// The character device cannot be opened.
     #[error(transparent)]
     Device(#[from] chardev::OpenError),
-    /// It is off the bus, and nobody said with which bit rate it is to be started.
+    /// The device is off the bus, and no bit rate was given with which to start it.
     #[error(
         "{0} is stopped: give --bitrate, with which it is started, or start it by a program such as \
          `cangate run`"
@@ -80,20 +81,20 @@ pub enum SetUpError {
     /// A character device has no hardware stamps.
     #[error("{0} is a character device, whose driver stamps frames: leave out hardware stamps")]
     NoHardware(String),
-    /// Stamps of two clocks.
+    /// The timestamps are of two clocks.
     #[error(
         "{0} and {1} are not channels of one device, so their hardware stamps are of two clocks: \
          leave out hardware stamps, the kernel's are of one"
     )]
     TwoClocks(String, String),
-    /// The system does not answer.
+    /// A system call failed.
     #[error("{interface}: {what}: {source}")]
     System {
         /// Which interface.
         interface: String,
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// What was said.
+        /// The kernel's error.
         source: std::io::Error,
     },
 }
@@ -104,10 +105,11 @@ pub struct Sockets {
     send: End,
     reference: End,
     receive: End,
-    /// The reference is the sending interface's echo.
+    /// Whether the reference is the sending interface's echo.
     echo: bool,
     poll: Poll,
-    /// The last refusal was the interface's queue, of which poll(2) does not know.
+    /// Whether the last refusal was due to the interface's full queue, which poll(2) does not
+    /// report.
     queue_full: bool,
     remarks: Vec<String>,
 }
@@ -116,7 +118,7 @@ impl Sockets {
     /// Opens the interfaces, which must be up.
     ///
     /// # Errors
-    /// [`SetUpError`] that says what to do.
+    /// [`SetUpError`], whose text explains what to do.
     pub fn open(names: Interfaces) -> Result<Self, SetUpError> {
         different(&names)?;
         if names.hardware_stamps {
@@ -144,7 +146,7 @@ impl Sockets {
             receive_buffer: Some(RECEIVE_BUFFER),
             ..FrameOptions::default()
         };
-        // What the driver does not echo, the kernel must, or nobody sees it (vcan).
+        // If the driver does not echo a frame, the kernel must, or no socket sees it (vcan).
         let open = |name: &str, options: &FrameOptions, fd| {
             End::open(
                 name,
@@ -200,13 +202,13 @@ impl Sockets {
         }
     }
 
-    /// What a user should know, in sentences.
+    /// Returns remarks for the user, in sentences.
     #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
 
-    /// Frames that the tester's own sockets lost, reference and receiver.
+    /// Returns the numbers of frames that the tester's own sockets lost, reference and receiver.
     #[must_use]
     pub fn overruns(&self) -> [u64; 2] {
         [&self.reference, &self.receive].map(End::lost)
@@ -224,7 +226,7 @@ impl Sockets {
         fault(self.name(side), errno)
     }
 
-    /// Waits for one socket.
+    /// Waits until one socket is readable or writable.
     fn wait(&mut self, side: Side, writable: bool, until: Nanos) -> Result<(), Fault> {
         let left = until.saturating_sub(self.now());
         if left == 0 {
@@ -365,18 +367,18 @@ fn different(names: &Interfaces) -> Result<(), SetUpError> {
     Ok(())
 }
 
-/// The device that an interface is a channel of, where it is one.
+/// Returns the device of which an interface is a channel, if there is one.
 fn device(interface: &str) -> Option<PathBuf> {
     std::fs::canonicalize(format!("/sys/class/net/{interface}/device")).ok()
 }
 
-/// Bit rates that are not known, or do not fit.
+/// The reasons why a bit rate is not known, or does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RateError {
     /// No such interface.
     #[error("there is no interface {0}: `ip link` lists them")]
     Missing(String),
-    /// The kernel does not know it (slcan, some drivers).
+    /// The kernel does not know the bit rate (slcan, some drivers).
     #[error(
         "the kernel does not know the bit rate of {0}: give --bitrate, or --no-bus-time where \
          its frames take no time"
@@ -391,15 +393,16 @@ pub enum RateError {
     /// A character device that does not answer.
     #[error("{0}")]
     Device(String),
-    /// FD frames with a second bit rate need to know it.
+    /// FD frames are sent with a second bit rate, which is not known.
     #[error("the kernel does not know the data bit rate of {0}: give --data-bitrate, or no BRS")]
     UnknownData(String),
 }
 
-/// The bit rates of an interface's bus; `None` where frames take no time, as on a virtual one.
+/// Returns the bit rates of an interface's bus; `None` where frames take no time, as on a virtual
+/// one.
 ///
 /// # Errors
-/// [`RateError`] where it has some and nobody knows which.
+/// [`RateError`] where the bus has a bit rate, but it is not known.
 pub fn bit_rate(interface: &str, brs: bool) -> Result<Option<BitRate>, RateError> {
     if is_device(interface) {
         return match device_rate(interface) {

@@ -1,5 +1,5 @@
-//! The tester on bit-timed buses (`kmod/bitcan`): the kernel plays the frames and stamps them,
-//! and what happened is matched afterwards, so that measuring costs the gateway next to nothing.
+//! The tester on bit-timed buses (`kmod/bitcan`): the kernel sends the frames and stamps them, and
+//! the events are matched afterwards, so that measuring costs the gateway next to nothing.
 
 use crate::measure::Error;
 use crate::outcome::{Outcome, Words, assemble, clock};
@@ -15,22 +15,23 @@ use linux::bitcan::{BUSES, DEVICE, Event, Mode, Stamp, Tester, Timed};
 use probe::traffic::{Pattern, number_in};
 use std::time::Duration;
 
-/// Stamps for which there is to be room, for each frame: it goes in, comes out, is lost by a
-/// FIFO, comes out once more.
+/// Number of stamps to make room for, per frame: it goes in, comes out, is lost by a FIFO, comes
+/// out a second time.
 const STAMPS_PER_FRAME: u32 = 4;
-/// And some for what happens besides.
+/// Additional stamps, for other events.
 const STAMPS_BESIDES: u32 = 1 << 14;
-/// How long the kernel's tester may take beyond what its frames need, ns.
+/// How much longer than its frames need the kernel's tester may take, ns.
 const PATIENCE: Nanos = 60_000_000_000;
-/// Between two looks, where it takes long.
+/// Interval between two checks during a long run.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Which buses, and how.
+/// The buses and the settings of a measurement on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bitcan {
-    /// Where the tester sends.
+    /// The bus on which the tester sends.
     pub send_bus: u8,
-    /// Where frames come out of the gateway; the same as [`Bitcan::send_bus`] without gateway.
+    /// The bus on which frames come out of the gateway; equal to [`Bitcan::send_bus`] without a
+    /// gateway.
     pub receive_bus: u8,
     /// Stamps are taken of every n-th frame only; 1 for all.
     pub stamp_every: u32,
@@ -41,20 +42,21 @@ pub struct Bitcan {
 /// Sends, stamps and matches on bit-timed buses.
 ///
 /// # Errors
-/// [`Error`] where the run cannot begin, or the device does not do as it should.
+/// [`Error`] where the run cannot begin, or the device fails.
 pub fn over_bitcan(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
     in_own_thread(|| sent(setup, bench))
 }
 
-/// The tester on the bit-timed buses after its run: it acknowledges what a gateway still sends,
-/// without which a frame behind a load would be repeated for ever. It stamps nothing.
+/// The tester on the bit-timed buses after its run: it acknowledges the frames that a gateway still
+/// sends; without an acknowledgement, a frame after a load would be repeated for ever. It stamps
+/// nothing.
 pub struct Listening(#[expect(dead_code, reason = "it is on the buses while it is open")] Tester);
 
 impl Listening {
-    /// Takes part on every bus that exists, until it is dropped.
+    /// Joins every bus that exists, until the value is dropped.
     ///
     /// # Errors
-    /// [`Error`] where the device is not there, or somebody else has it.
+    /// [`Error`] where the device is not there, or another process has it.
     pub fn begin() -> Result<Self, Error> {
         Ok(Self(Tester::open(&[], 0)?))
     }
@@ -72,12 +74,12 @@ fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
     Ok(outcome(setup, bench, planned, &ran, warnings))
 }
 
-/// What stamps say that another tester has taken on bit-timed buses, from frames of this plan: an
-/// image without an operating system has one inside. `started`: bus time at its start, ns; `lost`:
-/// stamps that had no room.
+/// Evaluates stamps that another tester has taken on bit-timed buses, from frames of this plan: an
+/// image without an operating system contains such a tester. `started`: bus time at its start, ns;
+/// `lost`: stamps that had no room.
 ///
 /// # Errors
-/// [`Error`]: the plan is none, or the buses are not.
+/// [`Error`]: the plan or the buses are not valid.
 pub fn from_stamps(
     setup: &Setup,
     bench: &Bitcan,
@@ -122,7 +124,7 @@ fn outcome(
     let mut outcome = assemble(setup, &words, &recorder, &taken.played, warnings);
     outcome.overruns = Some(taken.overruns);
     if bench.stamp_every > 1 {
-        // The frames between are neither sent nor lost in the recorder's eyes: it never saw them.
+        // To the recorder, the frames in between are neither sent nor lost: it never saw them.
         let every = ("stamp_every".to_owned(), bench.stamp_every.to_string());
         outcome.results.description.more.push(every);
     }
@@ -152,15 +154,15 @@ fn check(setup: &Setup, bench: &Bitcan) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the device gave.
+/// The data that the device returned.
 pub(crate) struct Ran {
     pub(crate) stamps: Vec<Stamp>,
     pub(crate) unknown: u64,
-    /// When it began.
+    /// Bus time at which the run began.
     pub(crate) started: Nanos,
     /// Stamps that had no room.
     pub(crate) lost: u64,
-    /// It came to its end.
+    /// Whether the run came to its end.
     pub(crate) done: bool,
 }
 
@@ -215,7 +217,8 @@ pub(crate) fn run(
     })
 }
 
-/// How long a run can take, ns: every frame lost, or every frame as long as any.
+/// Returns the longest time that a run can take, ns: every frame lost, or every frame of the
+/// greatest length.
 fn longest(n: u64, last: Nanos, mode: Mode, timeout: Nanos) -> Nanos {
     // The longest FD frame has 732 bits, with intermission (docs of `frame::wire`), which take
     // less than this at 10 kbit/s, the lowest rate in use.
@@ -243,7 +246,7 @@ fn wait(tester: &mut Tester, most: Nanos) -> Result<bool, Error> {
 }
 
 impl Ran {
-    /// From the start to the last thing that happened, ns.
+    /// Returns the time from the start to the last event, ns.
     fn elapsed(&self) -> Nanos {
         let last = self.stamps.iter().map(|s| s.end).max();
         last.map_or(0, |end| end.saturating_sub(self.started))
@@ -264,7 +267,7 @@ impl Ran {
     }
 }
 
-/// What was counted while matching.
+/// The counts made while matching.
 #[derive(Default)]
 struct Taken {
     played: Played,
@@ -274,13 +277,13 @@ struct Taken {
     first_out: Option<Nanos>,
 }
 
-/// Writes into the recorder what the stamps say, in the order of time.
+/// Records the stamps in the recorder, in the order of time.
 fn matched(recorder: &mut Recorder, stamps: &[Stamp], bench: &Bitcan) -> Taken {
     let mut taken = Taken::default();
     let mut order: Vec<&Stamp> = stamps.iter().collect();
-    // Stable: what happened at one time stays as it was taken.
+    // A stable sort: events of the same time keep the order in which they were taken.
     order.sort_by_key(|stamp| stamp.end);
-    // By number: the next frame of the plan that has it.
+    // By number: the next frame of the plan that carries it.
     let mut next: Vec<u32> = (0..1 << 16).collect();
     for stamp in order {
         let frame = match stamp.event {
@@ -415,7 +418,7 @@ mod tests {
         let frames: Vec<Frame> = recorder.planned().iter().map(|p| p.frame).collect();
         let end = |i: usize| 1_000_000 + i as u64 * 300_000;
         let numbered = || frames.iter().enumerate();
-        // One bus after the other: in the order of time they are put by whoever matches.
+        // One bus after the other: the matching code sorts them by time.
         let stamps: Vec<Stamp> =
             numbered()
                 .map(|(i, &frame)| stamp(end(i), 0, 0, Event::Frame(frame)))

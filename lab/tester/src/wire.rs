@@ -1,33 +1,33 @@
-//! What the tester needs of its interfaces, so that tests can put something else in their place.
+//! The operations that the tester needs of its interfaces, so that tests can substitute them.
 
 use frame::{Frame, FrameRef, Nanos};
 
 /// One of the tester's interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Sends. Only error frames are received there.
+    /// The interface that sends. Only error frames are received there.
     Send,
-    /// Stamps what goes into the gateway.
+    /// The interface that stamps frames that go into the gateway.
     Reference,
-    /// Stamps what comes out.
+    /// The interface that stamps frames that come out.
     Receive,
 }
 
 impl Side {
-    /// All of them.
+    /// All sides.
     pub const ALL: [Self; 3] = [Self::Send, Self::Reference, Self::Receive];
 }
 
-/// A frame that was seen, with its stamp.
+/// A received frame, with its timestamp.
 #[derive(Clone, Copy, Debug)]
 pub struct Reception<'a> {
-    /// The frame, an error frame too.
+    /// The frame, which may be an error frame.
     pub frame: FrameRef<'a>,
-    /// Its stamp, in the stamps' clock; `None` where whoever stamps did not.
+    /// Its timestamp, in the timestamps' clock; `None` where it was not stamped.
     pub stamp: Option<Nanos>,
 }
 
-/// Why a run ended before its time.
+/// The reasons why a run ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// The interface was switched off, or went bus-off.
@@ -39,46 +39,46 @@ pub enum Fault {
     /// The interface is no longer there.
     #[error("{0} is gone: unplugged, or deleted, in the middle of the run")]
     Gone(String),
-    /// Nothing more can be sent.
+    /// No more frames can be sent.
     #[error(
         "{0} has not sent a frame for a second: is another node on the bus, to acknowledge, and \
          at the same bit rate? (see `ip -details -statistics link show {0}`)"
     )]
     Stuck(String),
-    /// Nothing ever came back.
+    /// No frame ever came back.
     #[error("{0}")]
     Silence(String),
-    /// The system said something else.
+    /// Any other error of the system.
     #[error("{interface}: {source}")]
     System {
-        /// Where.
+        /// The interface.
         interface: String,
-        /// What.
+        /// The error.
         source: std::io::Error,
     },
 }
 
-/// A frame was not taken.
+/// The reason why a frame was not accepted.
 #[derive(Debug)]
 pub enum Unsent {
-    /// No room: [`Wire::wait_room`] and try again.
+    /// There is no room now: call [`Wire::wait_room`] and try again.
     Full,
-    /// And never will be.
+    /// The frame will never be accepted.
     Fault(Fault),
 }
 
 /// Three interfaces and two clocks.
 pub trait Wire {
-    /// Time to keep the schedule by, ns; never set.
+    /// Returns the time by which the schedule is kept, ns; this clock is never set.
     fn now(&self) -> Nanos;
 
-    /// Time in the stamps' clock, ns.
+    /// Returns the time of the timestamps' clock, ns.
     fn stamp_now(&self) -> Nanos;
 
-    /// The name of an interface, for words.
+    /// Returns the name of an interface, for messages.
     fn name(&self, side: Side) -> &str;
 
-    /// Is there an interface beside the sending one?
+    /// Returns whether there is a reference interface in addition to the sending one.
     fn has_reference(&self) -> bool;
 
     /// Hands a frame over to be sent, without waiting.
@@ -87,8 +87,8 @@ pub trait Wire {
     /// [`Unsent`].
     fn send(&mut self, frame: &Frame) -> Result<(), Unsent>;
 
-    /// Hands over what was seen on an interface since, without waiting; says how much. Nothing
-    /// where the interface does not exist.
+    /// Hands over the frames received on an interface since the last call, without waiting; returns
+    /// their number. No frames where the interface does not exist.
     ///
     /// # Errors
     /// [`Fault`] where the interface can no longer be used.
@@ -97,7 +97,7 @@ pub trait Wire {
     /// Sleeps until a time of [`Wire::now`].
     fn sleep_until(&mut self, at: Nanos);
 
-    /// Sleeps until something was received on the outgoing bus, or that time is reached.
+    /// Sleeps until a frame was received on the outgoing bus, or that time is reached.
     ///
     /// # Errors
     /// [`Fault`].

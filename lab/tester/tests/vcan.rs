@@ -1,7 +1,7 @@
 //! The tester on real virtual interfaces, with a gateway of two sockets and a thread in between.
 //!
-//! Needs a kernel with AF_CAN, vcan, and leave to make interfaces (`CAP_NET_ADMIN`, `ip` on the
-//! path). Without them each test says why it is skipped.
+//! Needs a kernel with AF_CAN, vcan, and the privilege to create interfaces (`CAP_NET_ADMIN`, `ip`
+//! on the path). Without them each test prints the reason why it is skipped.
 #![allow(clippy::unwrap_used)]
 
 use frame::wire::BitRate;
@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tester::{Buses, Error, Interfaces, Measure, Outcome, Plan, SetUpError, Setup};
 
-/// Two virtual interfaces of this test's own; gone when the test is over.
+/// Two virtual interfaces for this test only; they are removed when the test is over.
 struct Pair([String; 2]);
 
 fn ip(arguments: &str) -> Result<(), String> {
@@ -77,7 +77,8 @@ macro_rules! pair {
     };
 }
 
-/// A gateway from the first interface to the second: what `change` makes of each frame.
+/// A gateway from the first interface to the second: it sends the frames that `change` makes of
+/// each frame.
 struct Gateway {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -159,7 +160,7 @@ fn what_goes_in_comes_out_with_its_latency() {
         assert_eq!((c.duplicated, c.unexpected, c.never_in), (0, 0, 0));
         let latency = outcome.latency.unwrap();
         assert_eq!(latency.count, 100);
-        // A gateway that runs in another thread after the frame came in.
+        // The gateway runs in another thread after the frame came in.
         assert!(latency.min > 0);
         assert_eq!(outcome.results.records.len(), 100);
         assert!(outcome.warnings.iter().all(|w| !w.contains("no stamp")));
@@ -178,7 +179,7 @@ fn loss_doubles_and_changes_are_told_apart() {
             Frame::classic(CanId::from_raw(0x321), &data).unwrap()
         };
         match number % 10 {
-            // Not the first ones: a warm-up that is lost takes its time.
+            // Not the first ones: a frame lost in the warm-up takes its time.
             7 => vec![],
             8 => vec![frame, frame],
             9 => vec![changed()],
@@ -287,8 +288,8 @@ fn what_is_wrong_with_an_interface_is_said_before_anything_is_sent() {
 #[test]
 fn the_self_check_measures_without_a_gateway() {
     let pair = pair!("ctself");
-    // On a vcan every socket hears what is sent: one interface is the whole bus. Two of them
-    // need somebody between; here that is the kernel's echo on one and a thread to the other.
+    // On a vcan every socket receives sent frames: one interface is the whole bus. Two of them need
+    // a connection; here that is the kernel's echo on one and a thread to the other.
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
     let check = Setup {
         measure: Measure::Sending,
@@ -313,7 +314,7 @@ fn each_way_is_timed() {
         assert!(times.iter().all(|&ns| ns > 0), "{p:?}");
     }
     for row in measured.ways {
-        // Either it was measured, or it is said why not.
+        // Either it was measured, or the reason is given.
         assert_eq!(row.refused.is_none(), row.fit.is_some(), "{row:?}");
     }
 }

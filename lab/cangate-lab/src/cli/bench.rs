@@ -31,11 +31,11 @@ pub(crate) struct Bench {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum BenchCommand {
-    /// Measure what each way to receive and to send costs: calls, rings, io_uring.
+    /// Measure the cost of each way to receive and to send: calls, rings, io_uring.
     ///
     /// It sends bursts of 1 to N frames on one interface, receives them there, and times nothing
-    /// but that. The result is a line for each way: what a frame costs, and what a call costs
-    /// beside it. The best interface for this is a virtual one (vcan).
+    /// but that. The result is a line for each way: the cost of a frame, and the additional cost of
+    /// a call. The best interface for this is a virtual one (vcan).
     Syscalls(Syscalls),
 }
 
@@ -45,8 +45,8 @@ pub(crate) struct Syscalls {
     /// The interface. On one that is not virtual, test frames go on the bus.
     #[arg(value_name = "IFACE")]
     pub(crate) interface: String,
-    /// The most frames of a burst, 1 to 50000 [default: 50000, or what the interface's queue
-    /// holds].
+    /// The maximum number of frames of a burst, 1 to 50000 [default: 50000, or the length of the
+    /// interface's queue].
     #[arg(long, value_name = "N")]
     pub(crate) frames: Option<u32>,
     /// CAN ID of the frames in hexadecimal: 3 digits for SFF, 8 digits for EFF.

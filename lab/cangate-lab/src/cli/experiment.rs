@@ -40,12 +40,12 @@ pub(crate) struct Chosen {
     ///   chardev      cangate on two character devices (timed bench only)
     ///   baremetal    an image without an operating system, on a timed bench inside it, polling
     ///   baremetal:irq    the same, by interrupt
-    ///   baremetal:ideal  what that bench itself costs
-    ///   vm:native    no gateway: round trips of a program beside the hypervisor's (vm bench only)
+    ///   baremetal:ideal  the cost of that bench itself
+    ///   vm:native    no gateway: round trips of a program on the hypervisor itself (vm bench only)
     ///   vm:host      the same from an inner machine; cangate shares the controller by virtio
     ///   vm:own       as vm:host, with our own monitor in QEMU's place
-    ///   vm:driver    the same; a machine that owns the controller routes, by memory that both share
-    ///   vm:vf        the same; the machine drives a virtual function of a controller that shares itself
+    ///   vm:driver    the same; a machine that owns the controller routes, by shared memory
+    ///   vm:vf        the same; the machine drives a virtual function; the controller shares itself
     ///   vm:card      as vm:native, on an SJA1000 on a PCI card, whose bus takes no time
     ///   vm:trap      the same from an inner machine that has this card; each register is an exit
     ///   ideal        a gateway without software: what the bench itself costs
@@ -53,12 +53,12 @@ pub(crate) struct Chosen {
     ///
     /// Ways to receive (RX), as `receive` in gateway.toml:
     ///   read                one read(2) for each frame, after poll(2)
-    ///   read-nonblock       read(2) again and again (busy)
+    ///   read-nonblock       read(2) in a loop (busy)
     ///   read-busypoll       the same, and each call polls the driver: SO_BUSY_POLL (busy)
     ///   read-noirq          the same with the interface's interrupts deferred (busy)
     ///   recvmmsg            up to 64 frames for each recvmmsg(2), after poll(2)
     ///   ring                from a ring in memory (PACKET_MMAP), after poll(2)
-    ///   ring-busy           the same ring, looked at again and again (busy)
+    ///   ring-busy           the same ring, polled in a loop (busy)
     ///   io_uring            by io_uring, with buffers that the kernel chooses
     ///
     /// Ways to transmit (TX), as `transmit` in gateway.toml:
@@ -152,8 +152,8 @@ pub(crate) struct Chosen {
     ///              Example with no pass: --hops 0. With three: --hops 3
     ///   N:2        N passes, 2 or 4, through a chain of two vcan interfaces
     ///              Example: --hops 4:2
-    ///   N:vxcan    N passes through one pair of vxcan interfaces: what goes into one comes out of
-    ///              the other. Example: --hops 1:vxcan
+    ///   N:vxcan    N passes through one pair of vxcan interfaces: frames into one come out of the
+    ///              other. Example: --hops 1:vxcan
     ///   N:2:vxcan  N passes, 2 or 4, through a chain of two vxcan pairs
     ///              Example: --hops 4:2:vxcan
     ///
@@ -175,7 +175,7 @@ pub(crate) struct Chosen {
     /// has three, and a receive FIFO of four frames.
     #[arg(long, value_name = "CPU", default_value = "pc", verbatim_doc_comment)]
     pub(crate) cpu: String,
-    /// Who goes first on the gateway's processor: gateway, ordinary or softirq.
+    /// Priorities on the gateway's processor: gateway, ordinary or softirq.
     ///
     ///   gateway   a gateway in user space has real-time priority 90, but not with a busy way
     ///   ordinary  it is an ordinary process
@@ -189,15 +189,15 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) priority: String,
-    /// How the kernel is tuned: irq-thread:N, softirq-thread:N, threaded-napi, netdev-budget:N,
+    /// Tuning of the kernel: irq-thread:N, softirq-thread:N, threaded-napi, netdev-budget:N,
     /// joined by +; or none.
     ///
-    ///   irq-thread:N     the interrupt threads of the CAN controllers have real-time priority N, 1 to
-    ///                    99; the kernel's is 50. Kernels with -rt have such threads, others with
-    ///                    the kernel's parameter threadirqs
+    ///   irq-thread:N     the interrupt threads of the CAN controllers have real-time priority N,
+    ///                    1 to 99; the kernel's is 50. Kernels with -rt have such threads, others
+    ///                    with the kernel's parameter threadirqs
     ///   softirq-thread:N ksoftirqd has real-time priority N, 1 to 99; by default it has none
-    ///   threaded-napi    received frames are read in threads (mscan controllers: --cpu board); with
-    ///                    irq-thread:N, these have priority N, too
+    ///   threaded-napi    received frames are read in threads (mscan controllers: --cpu board);
+    ///                    with irq-thread:N, these have priority N, too
     ///   netdev-budget:N  at most N frames in one run of the receive soft interrupt, 1 to 100000
     ///
     /// Examples: --tuning irq-thread:95, --tuning threaded-napi+netdev-budget:1
@@ -215,24 +215,24 @@ pub(crate) struct Chosen {
     /// Examples: --boot nohz=off, --boot nohz=off+threadirqs
     #[arg(long, value_name = "PARAMETERS", default_value = "none")]
     pub(crate) boot: String,
-    /// Nanoseconds that each exit of an inner machine takes besides what KVM does for it: 0 to
+    /// Nanoseconds that each exit of an inner machine takes in addition to KVM's work for it: 0 to
     /// 100000.
     ///
-    /// Virtual time has the hypervisor's instructions in it, not what hardware takes to leave and
-    /// to enter a machine. Example: --exit-cost 1000
+    /// Virtual time includes the hypervisor's instructions, but not the time that hardware needs to
+    /// leave and to enter a machine. Example: --exit-cost 1000
     #[arg(long, value_name = "NS", default_value_t = 0)]
     pub(crate) exit_cost: u32,
-    /// Machines that share the controller, 1 to 8: one asks, the others send at once (vm bench
-    /// only).
+    /// Machines that share the controller, 1 to 8: one asks, the others send at the same time (vm
+    /// bench only).
     ///
     /// With vm:native, programs on controllers of their own. Example: --machines 8
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) machines: u8,
-    /// What the machines beside the one that asks send: flood, load:PERCENT or babble.
+    /// Frames of the machines other than the one that asks: flood, load:PERCENT or babble.
     ///
     ///   flood         as fast as they can, frames of 8 bytes with a lower priority
-    ///   load:PERCENT  together about so much of what the bus carries, with a lower priority
-    ///   babble        as flood, and the last of them with a higher priority than the one that asks
+    ///   load:PERCENT  together about this share of the bus's capacity, with a lower priority
+    ///   babble        like flood, but the last has a higher priority than the one that asks
     ///
     /// Example: --machines 4 --others load:50
     #[arg(
@@ -242,10 +242,10 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) others: String,
-    /// In which order frames of several machines are sent: priority or fifo.
+    /// The order in which frames of several machines are sent: priority or fifo.
     ///
-    ///   priority  the highest priority first, as far as the way can
-    ///   fifo      as they came, in one queue: the highest priority waits behind all others
+    ///   priority  the highest priority first, as far as the way allows
+    ///   fifo      in order of arrival, in one queue: the highest priority waits behind all others
     ///
     /// Example: --machines 4 --order fifo
     #[arg(
@@ -255,16 +255,16 @@ pub(crate) struct Chosen {
         verbatim_doc_comment
     )]
     pub(crate) order: String,
-    /// Frames a second that each machine beside the one that asks may send; 0: any number.
+    /// Frames per second that each machine other than the one that asks may send; 0: no limit.
     ///
     /// Example: --machines 2 --others babble --budget 500
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) budget: u32,
-    /// What happens in the middle of the round trips: none, kill, pause, reset or bus-off.
+    /// The incident in the middle of the round trips: none, kill, pause, reset or bus-off.
     ///
-    ///   kill     the first machine beside the one that asks is killed with its monitor (SIGKILL)
-    ///   pause    it stands still with its monitor for 50 ms (SIGSTOP)
-    ///   reset    it is reset, as by its reset button, and boots
+    ///   kill     the first of the other machines is killed with its monitor (SIGKILL)
+    ///   pause    that machine is stopped with its monitor for 50 ms (SIGSTOP)
+    ///   reset    that machine is reset, as by its reset button, and boots
     ///   bus-off  the controller that all share goes bus-off, and its owner restarts it
     ///
     /// After kill and reset the machine is started again. Example: --machines 3 --incident kill
@@ -284,14 +284,14 @@ pub(crate) struct Chosen {
 pub(crate) struct Measure {
     #[command(flatten)]
     pub(crate) locations: Locations,
-    /// What is measured: gateway, round-trip, loop or receive.
+    /// The task to measure: gateway, round-trip, loop or receive.
     ///
     ///   gateway     the latency of a gateway between two buses
     ///   round-trip  two programs on two controllers of one bus ask and answer each other, as
     ///               `cangate ping` does; --gateway says by which ways both receive and transmit
     ///   loop        a program sends on one controller and waits for its own frame, as
     ///               `cangate ping --own` does; on the bench vm
-    ///   receive     how many frames of a node of the bus arrive in a program; on the bench vm
+    ///   receive     the number of a node's frames that arrive in a program; on the bench vm
     ///
     /// Example: --task round-trip --gateway user:read-write --bench timed
     #[arg(
@@ -318,7 +318,7 @@ pub(crate) struct Measure {
         verbatim_doc_comment
     )]
     pub(crate) traffic: String,
-    /// Play this log instead, at its own times (timed bench only).
+    /// Replay this log instead, at its own times (timed bench only).
     ///
     /// The tester is one node with one transmit buffer, and sends the frames in the order of the
     /// log. The number of the frame replaces the first two payload bytes. All identifiers pass the
@@ -327,7 +327,8 @@ pub(crate) struct Measure {
     /// Example: --log worst.log
     #[arg(long, value_name = "FILE", conflicts_with_all = ["traffic", "frames", "payload"])]
     pub(crate) log: Option<PathBuf>,
-    /// With --log: the frames of this interface are sent on the outgoing bus, beside the gateway's.
+    /// With --log: the frames of this interface are sent on the outgoing bus, in addition to the
+    /// gateway's.
     ///
     /// Example: --log-out logger
     #[arg(long, value_name = "INTERFACE", requires = "log")]
@@ -342,12 +343,12 @@ pub(crate) struct Measure {
     pub(crate) stamp_every: u32,
     /// Measure in real time instead of virtual time (kvaser bench only).
     ///
-    /// Such a result does not repeat; it says that its time is real.
+    /// Such a result is not reproducible; the result states that its time is real.
     #[arg(long)]
     pub(crate) real_time: bool,
-    /// Do not measure the ideal gateway besides.
+    /// Do not measure the ideal gateway in addition.
     ///
-    /// It says which part of the latency is the bench's, and takes one more guest.
+    /// It shows which part of the latency is the bench's, and takes one more guest.
     #[arg(long)]
     pub(crate) no_floor: bool,
     /// Write the result to this Parquet file.
@@ -364,13 +365,13 @@ pub(crate) struct Rate {
     pub(crate) locations: Locations,
     #[command(flatten)]
     pub(crate) chosen: Chosen,
-    /// Number of frames in each try, 1 to 65536.
+    /// Number of frames in each attempt, 1 to 65536.
     ///
     /// If a gateway is only a little too slow, it loses frames only after its queues are full. Few
     /// frames therefore give too high a rate.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) frames: u32,
-    /// The folder for the results of all tries; an interrupted search continues from it.
+    /// The folder for the results of all attempts; an interrupted search continues from it.
     #[arg(long, value_name = "DIR", default_value = "rates")]
     pub(crate) out: PathBuf,
     /// Print the result as JSON.
@@ -387,7 +388,7 @@ mod tests {
     use std::fmt::Debug;
     use std::str::FromStr;
 
-    /// What the help of `cangate lab measure` says about an option.
+    /// Returns the help of `cangate lab measure` for an option.
     fn help(option: &str) -> String {
         let command = Cli::command();
         let measure = command.find_subcommand("measure").unwrap();
@@ -396,7 +397,7 @@ mod tests {
         argument.get_long_help().unwrap().to_string()
     }
 
-    /// The examples in an option's help, each of which is a value.
+    /// Returns the examples in an option's help, each of which is a value.
     fn examples<T: FromStr<Err: Debug>>(option: &str) -> Vec<String> {
         let help = help(option);
         let mark = format!("--{option} ");

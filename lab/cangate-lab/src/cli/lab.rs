@@ -23,7 +23,7 @@ pub(crate) struct Monitor {
     /// The file for its console.
     #[arg(long, value_name = "FILE")]
     pub(crate) console: PathBuf,
-    /// The socket of its second serial line, which is made.
+    /// The socket of its second serial line, which is created.
     #[arg(long, value_name = "SOCKET")]
     pub(crate) agent: PathBuf,
     /// Add a virtio CAN device behind this socket. Can be given several times.
@@ -306,13 +306,15 @@ pub(crate) struct Reproduce {
     /// Leave out the claims whose guests have virtual machines of their own (V1 and others; with
     /// `--list`, see which are left): these guests take most of the time.
     ///
-    /// With the same --out, a later run without this option makes only what was left out.
+    /// With the same --out, a later run without this option makes only the experiments that were
+    /// left out.
     #[arg(long)]
     pub(crate) without_machines: bool,
     /// Leave out the claims that search for the highest rate (with `--list`, see which are left):
     /// the experiments of a search wait for one another.
     ///
-    /// With the same --out, a later run without this option makes only what was left out.
+    /// With the same --out, a later run without this option makes only the experiments that were
+    /// left out.
     #[arg(long)]
     pub(crate) without_searches: bool,
     /// The folder for the results and the page.
@@ -324,8 +326,7 @@ pub(crate) struct Reproduce {
     /// Run experiments that failed before again.
     #[arg(long)]
     pub(crate) retry_failed: bool,
-    /// Only list the claims in full: what each says, the paper's figure, the criterion, and the
-    /// papers.
+    /// Only list the claims in full: each claim, the paper's figure, the criterion, and the papers.
     #[arg(long)]
     pub(crate) list: bool,
     /// Print the table as JSON.

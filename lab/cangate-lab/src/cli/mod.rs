@@ -65,7 +65,8 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write the man pages into a folder.
     Man(Man),
-    /// Measure what recorders cost: cangate capture, candump, tcpdump. The lab runs it in a guest.
+    /// Measure the cost of recorders: cangate capture, candump, tcpdump. The lab runs it in a
+    /// guest.
     #[command(hide = true)]
     BenchCapture(bench_capture::BenchCapture),
     /// Inside a guest: run the job that the host gave. Not for users.

@@ -2,7 +2,7 @@
 
 use console::Failure;
 
-/// Does the job that the host left.
+/// Runs the job that the host left.
 pub(crate) fn run() -> Result<(), Failure> {
     guest::agent::run(&experiment::Agent).map_err(Failure::run)
 }

@@ -14,7 +14,7 @@ use std::io::Write as _;
 use std::path::Path;
 use tester::{Buses, Interfaces, Measure, Outcome, Plan, Setup, Source};
 
-/// Times a gateway between real interfaces, or what else was asked for.
+/// Times a gateway between real interfaces, or runs the subcommand.
 pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
     if let Some(BenchCommand::Syscalls(args)) = &args.command {
         return super::syscalls::run(args);
@@ -115,8 +115,8 @@ fn setup(args: &Bench) -> Result<Setup, Failure> {
     })
 }
 
-/// A log's frames; XL frames, which no interface of the tester's carries, and bad lines are left
-/// out and said.
+/// Reads a log's frames; XL frames, which no interface of the tester carries, and bad lines are
+/// left out and reported.
 fn log(path: &Path) -> Result<Vec<(Nanos, Frame)>, Failure> {
     let mut reader = LogReader::open(path).map_err(Failure::input)?;
     let mut frames = Vec::new();
@@ -238,7 +238,7 @@ fn render(setup: &Setup, outcome: &Outcome) -> String {
         ("error frames", figures.error_frames.iter().sum()),
     ];
     for (index, (name, n)) in fates.into_iter().enumerate() {
-        // The first three always; of the others, what happened.
+        // The first three lines always; of the others, those that are not 0.
         if index < 3 || n > 0 {
             let _ = writeln!(text, "{n:>9}  {name}");
         }

@@ -1,4 +1,4 @@
-//! `cangate lab bench-capture`: what recorders cost, for each frame.
+//! `cangate lab bench-capture`: the cost of recorders, for each frame.
 
 use crate::cli::bench_capture::BenchCapture;
 use console::Failure;
@@ -13,11 +13,11 @@ use tester::recorders::{Cost, Trial, count, measure};
 /// A recorder.
 struct Recorder {
     name: &'static str,
-    /// The end of its file's name.
+    /// The extension of its file's name.
     ending: &'static str,
     /// Program and arguments; `FILE` stands for the file, `ALL` for the interfaces.
     command: &'static [&'static str],
-    /// It takes at most so many interfaces, so that several processes share them.
+    /// The maximum number of interfaces of one process; several processes share more interfaces.
     most: usize,
 }
 
@@ -30,7 +30,7 @@ const fn own(name: &'static str, ending: &'static str) -> Recorder {
     }
 }
 
-/// All recorders. candump of can-utils 2020.11 takes 16 interfaces (`MAXSOCK`), and `any` is no
+/// All recorders. candump of can-utils 2020.11 takes 16 interfaces (`MAXSOCK`), and `any` covers no
 /// more than 30 (`MAXIFNAMES`); written by `-l` or through standard output, the text is the same.
 const ALL: [Recorder; 6] = [
     Recorder {
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &BenchCapture) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One trial, and how many frames are in the recorder's file.
+/// Runs one trial, and counts the frames in the recorder's file.
 fn one(
     recorder: &Recorder,
     rate: u32,
@@ -149,7 +149,7 @@ fn one(
     let mut recorded = None;
     for (file, said) in &files {
         let frames = match recorder.name {
-            // Its rows are not lines or blocks; it says how many it wrote.
+            // Its rows are not lines or blocks; it reports how many it wrote.
             "cangate-parquet" => written(said)?,
             "candump" => counted(said)?,
             _ => counted(file)?,
@@ -175,7 +175,7 @@ fn written(said: &Path) -> Result<u64, Failure> {
     frames.ok_or_else(|| Failure::Run("cangate did not say what it wrote".to_owned()))
 }
 
-/// Best effort: what is not there need not be removed.
+/// Best effort: a file that does not exist need not be removed.
 fn remove(path: &Path) {
     let _ = fs::remove_file(path);
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
     end(&outcome)
 }
 
-/// A guest's memory where none is given, MiB.
+/// Returns a guest's memory where none is given, MiB.
 pub(super) const fn memory(bench: Bench) -> u32 {
     match bench {
         Bench::Vm => VM_MEMORY,
@@ -74,7 +74,7 @@ pub(super) const fn memory(bench: Bench) -> u32 {
     }
 }
 
-/// The end of a guest that did what the user told it: its exit status is ours.
+/// Ends like a guest that ran the user's command: with its exit status.
 pub(super) fn end(outcome: &Outcome) -> Result<(), Failure> {
     if let Some(failure) = &outcome.failure {
         return Err(Failure::Run(format!(
@@ -90,7 +90,7 @@ pub(super) fn end(outcome: &Outcome) -> Result<(), Failure> {
     }
 }
 
-/// Prints what the guest prints, in place of the progress.
+/// Prints the guest's output, in place of the progress.
 pub(super) struct Through<'a> {
     pub(super) stages: &'a Stages,
     pub(super) status: Result<(), Failure>,
@@ -118,7 +118,7 @@ impl Sink for Through<'_> {
     }
 }
 
-/// PATH or PATH=NAME. A file whose own name has a `=` is taken as it is.
+/// Parses PATH or PATH=NAME. A file whose own name contains a `=` is used as it is.
 pub(super) fn guest_file(text: &Path) -> Result<GuestFile, Failure> {
     let wrong = |words: &str| Failure::Input(format!("--file {}: {words}", text.display()));
     let given = text.to_str().ok_or_else(|| wrong("its name is no text"))?;

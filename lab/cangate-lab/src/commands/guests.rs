@@ -1,4 +1,4 @@
-//! The lab as what runs experiments.
+//! The lab as the machine that runs experiments.
 
 use super::setup::{Stages, open};
 use crate::cli::lab::Locations;
@@ -19,18 +19,19 @@ use std::time::Duration;
 /// Guests of the lab.
 pub(super) struct Guests {
     lab: Lab,
-    /// One guest only: its stages are shown, and what its agent says.
+    /// Whether there is one guest only: its stages are shown, and the output of its agent.
     one: bool,
 }
 
 impl Guests {
-    /// The lab that these folders name.
+    /// Opens the lab in these folders.
     pub(super) fn open(locations: &Locations, one: bool) -> Result<Self, Failure> {
         let lab = open(locations)?;
         Ok(Self { lab, one })
     }
 
-    /// Checks what these experiments need besides guests, before the first of them takes its time.
+    /// Checks the requirements of these experiments apart from guests, before the first of them
+    /// starts.
     pub(super) fn check<'e>(
         &self,
         experiments: impl IntoIterator<Item = &'e Experiment>,
@@ -42,18 +43,19 @@ impl Guests {
         Ok(())
     }
 
-    /// Where images without an operating system are kept.
+    /// Returns the folder for images without an operating system.
     fn images(&self) -> PathBuf {
         images(&self.lab)
     }
 }
 
-/// Where a lab keeps images without an operating system.
+/// Returns the folder in which a lab stores images without an operating system.
 pub(super) fn images(lab: &Lab) -> PathBuf {
     lab.folder().join("image")
 }
 
-/// What a guest prints: kept; what its agent says: on standard error, where it is the only one.
+/// The output of a guest: its standard output is stored; its agent's messages go to standard error,
+/// where it is the only guest.
 struct Heard {
     stdout: Vec<u8>,
     aloud: bool,
@@ -73,7 +75,7 @@ impl Sink for Heard {
 impl Machine for Guests {
     fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error> {
         let kernel: Kernel = kernel.parse()?;
-        // This may fetch things: shown whatever follows.
+        // This may fetch files: its stages are always shown.
         let stages = Stages::new();
         let versions = self.lab.versions(kernel, &stages);
         stages.finish();
@@ -91,7 +93,7 @@ impl Machine for Guests {
             stages.finish();
             outcome
         } else if std::io::stderr().is_terminal() {
-            // The bar of all experiments is there.
+            // The bar of all experiments is shown.
             self.lab.run(spec, &Silent, &mut heard)
         } else {
             let stages = Stages::new();
@@ -136,17 +138,18 @@ impl Machine for Guests {
     }
 }
 
-/// Results are whole or not there, and QEMU ends with us: nothing is to be waited for.
+/// Ends the process: results are complete or do not exist, and QEMU ends with this process, so
+/// there is nothing to wait for.
 fn stop() -> ! {
     eprintln!("error: stopped; what is made is kept, and the same command goes on from there");
     std::process::exit(130);
 }
 
-/// How long after a signal the work may take until it looks at the flag.
+/// Time, after a signal, within which the work is expected to check the flag.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Set by Ctrl-C and SIGTERM. Where nobody looks at it, because the work waits for a lock or for a
-/// package, the process ends all the same, a moment later.
+/// Returns a flag that is set by Ctrl-C and SIGTERM. Where the work does not check it, because it
+/// waits for a lock or for a package, the process ends as well, a moment later.
 pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let cannot = |e: std::io::Error| Failure::Run(format!("cannot watch for Ctrl-C: {e}"));
     let flag = Arc::new(AtomicBool::new(false));
@@ -165,7 +168,7 @@ pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
-/// How many guests at a time.
+/// Returns the number of guests that run at a time.
 pub(super) fn jobs(asked: Option<usize>) -> Result<usize, Failure> {
     match asked {
         Some(0) => Err(Failure::input("--jobs 0: at least one guest must run")),

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Image, color: bool) -> Result<(), Failure> {
     let mut bytes =
         fs::read(&template.path).map_err(|e| Failure::file("read", &template.path, &e))?;
     image::embed(&mut bytes, &plan).map_err(Failure::input)?;
-    // Whole or not at all: a machine may start from the one that is there.
+    // Written completely or not at all: a machine may start from the existing image.
     let whole = args.out.with_extension("new");
     fs::write(&whole, &bytes).map_err(|e| Failure::file("write", &whole, &e))?;
     fs::rename(&whole, &args.out).map_err(|e| Failure::file("write", &args.out, &e))?;
@@ -33,13 +33,13 @@ pub(crate) fn run(args: &Image, color: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The image without a gateway; says so if it has to be built first.
+/// Returns the image without a gateway; prints a message if it has to be built first.
 pub(crate) fn template(folder: &std::path::Path) -> Result<image::Template, Failure> {
     let begin = || eprintln!("building the image with cargo, once for this version of cangate …");
     image::template(image::For::Pc, folder, &begin).map_err(Failure::run)
 }
 
-/// Where templates are kept.
+/// Returns the folder of templates.
 fn folder() -> Result<PathBuf, Failure> {
     let of = |name: &str| {
         std::env::var_os(name)

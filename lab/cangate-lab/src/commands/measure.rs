@@ -13,7 +13,7 @@ use experiment::{Experiment, Task, nested, round_trip};
 use probe::Results;
 use std::io::Write;
 
-/// Makes one experiment.
+/// Runs one experiment.
 pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     let experiment = experiment(args)?;
     if let Some(path) = &args.out {
@@ -67,12 +67,12 @@ fn failure(error: TrialError) -> Failure {
     }
 }
 
-/// The median's part that is the gateway's own, ns: what is above an ideal gateway's median.
+/// Returns the gateway's own part of the median, ns: the part above an ideal gateway's median.
 fn own_share(figures: &Figures, floor: Option<Latencies>) -> Option<i64> {
     Some(figures.latency_ns?.p50 - floor?.p50)
 }
 
-/// The experiment that was asked for.
+/// Returns the requested experiment.
 fn experiment(args: &Measure) -> Result<Experiment, Failure> {
     let clock = if args.real_time { "real" } else { "virtual" };
     let (frames, stamps) = (args.frames.to_string(), args.stamp_every.to_string());
@@ -91,7 +91,7 @@ fn experiment(args: &Measure) -> Result<Experiment, Failure> {
     checked(experiment)
 }
 
-/// An experiment of the settings that were chosen, and of further ones.
+/// Returns an experiment of the chosen settings, and of additional ones.
 pub(super) fn chosen(args: &Chosen, more: &[(Setting, &str)]) -> Result<Experiment, Failure> {
     checked(from_words(args, more)?)
 }
@@ -165,7 +165,7 @@ fn json(
     Ok(format!("{text}\n"))
 }
 
-/// Own frames, each without its time on the bus.
+/// Formats own frames, each without its time on the bus.
 fn own_frames(results: &Results, row: &str) -> String {
     let all: Vec<i64> = latencies(results).collect();
     let sum: i128 = all.iter().map(|ns| i128::from(*ns)).sum();
@@ -179,7 +179,7 @@ fn own_frames(results: &Results, row: &str) -> String {
     format!("own frame, µs    {row}   mean {mean:>9.2}\n{bus}")
 }
 
-/// What a program received.
+/// Formats the numbers of frames that a program received.
 fn received(results: &Results) -> String {
     let Some(said) = receiving(results) else {
         return "the results do not say what was received\n".to_owned();

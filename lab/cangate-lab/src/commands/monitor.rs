@@ -4,7 +4,7 @@ use crate::cli::lab::Monitor;
 use console::Failure;
 use vmm::{Ended, Settings};
 
-/// Is the monitor of a machine until that ends.
+/// Runs the monitor of a machine until the machine ends.
 pub(crate) fn run(args: Monitor) -> Result<(), Failure> {
     let settings = Settings {
         kernel: args.kernel,

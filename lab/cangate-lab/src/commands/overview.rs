@@ -1,4 +1,4 @@
-//! How far many experiments are, on standard error.
+//! The progress of many experiments, on standard error.
 
 use super::units::{clock, micros};
 use experiment::Experiment;
@@ -10,17 +10,17 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The time that is left, over all rounds of a command.
+/// The remaining time, over all rounds of a command.
 pub(super) struct TimeLeft {
     estimate: Estimate,
     began: Instant,
     jobs: usize,
-    /// Experiments of the rounds before: numbers go on from there.
+    /// Number of experiments of the rounds before: numbering continues from there.
     before: usize,
 }
 
 impl TimeLeft {
-    /// From now on, with so many guests at a time.
+    /// Starts now, for this many guests at a time.
     pub(super) fn new(jobs: usize) -> Self {
         Self {
             estimate: Estimate::new(jobs),
@@ -30,7 +30,7 @@ impl TimeLeft {
         }
     }
 
-    /// These searches are to follow. Of those in `now`, one try is about to be made.
+    /// Sets the searches that will follow. Of those in `now`, one attempt is about to be made.
     pub(super) fn expect(&mut self, searches: &[Search], now: &[Experiment]) {
         let about_to = |search: &Search| {
             let of_it = |e: &&Experiment| search.is_for(e);
@@ -43,7 +43,7 @@ impl TimeLeft {
         self.estimate.expect(tries);
     }
 
-    /// In words; nothing while there is too little to judge by.
+    /// Returns the time in words; `None` while there is no basis for an estimate.
     fn words(&self) -> Option<String> {
         let left = self.estimate.left(self.began.elapsed())?;
         if left.is_zero() {
@@ -53,7 +53,7 @@ impl TimeLeft {
     }
 }
 
-/// Shows how far it is: a bar on a terminal, else a line for each experiment.
+/// Shows the progress: a bar on a terminal, otherwise a line for each experiment.
 pub(super) struct Overview<'e> {
     experiments: &'e [Experiment],
     bar: Option<ProgressBar>,
@@ -65,7 +65,7 @@ pub(super) struct Overview<'e> {
 }
 
 impl<'e> Overview<'e> {
-    /// For these experiments.
+    /// Creates an overview of these experiments.
     pub(super) fn new(experiments: &'e [Experiment], left: &'e mut TimeLeft) -> Self {
         left.estimate.plan(experiments);
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -87,7 +87,7 @@ impl<'e> Overview<'e> {
         }
     }
 
-    /// Something happened.
+    /// Shows an event.
     pub(super) fn event(&mut self, event: Event) {
         match event {
             Event::Kept(n) => self.has_ended(n, false, None),
@@ -165,7 +165,7 @@ impl<'e> Overview<'e> {
         }
     }
 
-    /// Says how much there is to do, before the first of it is done.
+    /// Prints the amount of work, before the first experiment is done.
     fn announce(&mut self) {
         if std::mem::replace(&mut self.announced, true) {
             return;
@@ -197,7 +197,7 @@ impl<'e> Overview<'e> {
         }
     }
 
-    /// The end; names what failed.
+    /// Ends the overview; prints the number of failures.
     pub(super) fn finish(self, dir: &Path) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path, out: Option<&str>) -> Result<Log, Failure> {
             true => Side::Outgoing,
             false => Side::Incoming,
         };
-        // Stamps that go back are taken for the one before them, as `cangate demo` does.
+        // A stamp that goes back is replaced by the one before it, as in `cangate demo`.
         last = logged.ns.max(last);
         frames.push((side, last, frame));
     }

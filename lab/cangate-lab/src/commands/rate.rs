@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes searches to their ends, several guests at a time; says how many experiments that took.
+/// Runs searches to their ends, several guests at a time; returns the number of experiments needed.
 pub(super) fn make(
     guests: &Guests,
     store: &Store,
@@ -72,7 +72,7 @@ pub(super) fn make(
     let find =
         |e: &Experiment| store.find(e, versions.get(&e.kernel).map_or(&[][..], Vec::as_slice));
     let mut all = Tally::default();
-    // A failure of before is a result, unless it is to be tried again: then once.
+    // An earlier failure is a result, unless it should be tried again: then it is tried once.
     let mut again: Vec<_> = Vec::new();
     if options.retry_failed {
         for search in searches.iter() {
@@ -111,7 +111,7 @@ pub(super) fn make(
     Ok(all)
 }
 
-/// A number with its word.
+/// Formats a number with its noun.
 fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
@@ -159,7 +159,7 @@ fn text(search: &Search, rate: &Rate) -> String {
     text
 }
 
-/// What is searched for.
+/// Returns the title of a search.
 fn title(search: &Search) -> String {
     let base = search.base();
     format!("highest rate of {} ({} frames)", base.title(), base.frames)
@@ -177,7 +177,7 @@ fn line(tried: &Try) -> String {
     )
 }
 
-/// What became of a try's frames.
+/// Formats the fates of an attempt's frames.
 fn fate(tried: &Try) -> String {
     if tried.lost > 0 {
         format!("lost {} of {}", tried.lost, tried.sent)

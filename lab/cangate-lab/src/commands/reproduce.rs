@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     let printed = printed(&guests, &store, &claims, extent, &mut begin).map_err(Failure::run)?;
     let rows = judge(&store, &versions, printed, &claims, extent);
     write(&store, &rows).map_err(Failure::run)?;
-    // Without any result there is nothing to make a site of.
+    // Without any result there is no content for a site.
     let site = if tally.made + tally.kept > 0 {
         let out = args.out.join("site");
         let site = report::site::write(&args.out, &out);
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The table, some lines a claim: the sentences do not fit into columns.
+/// Formats the table, with several lines per claim: the sentences do not fit into columns.
 fn text(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -175,10 +175,10 @@ fn text(rows: &[Row]) -> String {
     text
 }
 
-/// Own shares that the table has room for; `--json` and the site have all.
+/// Number of own shares that fit into the table; `--json` and the site have all.
 const SHARES: usize = 6;
 
-/// What of each median is the gateway's own, µs.
+/// Formats the gateway's own part of each median, µs.
 fn own_shares(all: &[OwnShare]) -> String {
     let mut text = String::new();
     for share in all.iter().take(SHARES) {
@@ -197,7 +197,7 @@ fn own_shares(all: &[OwnShare]) -> String {
     text
 }
 
-/// A verdict on a bound.
+/// Returns the word for a verdict on a bound.
 fn bound_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "met",
@@ -206,7 +206,7 @@ fn bound_words(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Each claim in one line, with where it stands.
+/// Lists each claim in one line, with its source.
 fn list_briefly(claims: &[Claim], extent: Extent, json: bool) -> Result<(), Failure> {
     if json {
         return list(claims, extent, true);
@@ -222,7 +222,7 @@ fn list_briefly(claims: &[Claim], extent: Extent, json: bool) -> Result<(), Fail
     Ok(())
 }
 
-/// What each claim says, when it counts as reproduced, and the papers in full.
+/// Lists the text of each claim, its criterion, and the papers in full.
 fn list(claims: &[Claim], extent: Extent, json: bool) -> Result<(), Failure> {
     let papers = |claim: &Claim| -> Vec<Paper> { claim.origin.papers().collect() };
     let mut out = std::io::stdout().lock();

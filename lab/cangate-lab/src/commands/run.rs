@@ -13,7 +13,7 @@ use experiment::with_floors;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Makes the experiments of a matrix.
+/// Runs the experiments of a matrix.
 pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     let mut matrix = read(&args.file, color)?;
     matrix.experiments = with_floors(matrix.experiments);
@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path, color: bool) -> Result<Matrix, Failure> {
     matrix::read(&source).map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))
 }
 
-/// The file's name without its end, here.
+/// Returns the file's name without its extension, in the current folder.
 fn folder(file: &Path) -> PathBuf {
     PathBuf::from(file.file_stem().unwrap_or(file.as_os_str()))
 }

@@ -1,4 +1,4 @@
-//! `cangate lab setup`, and the progress of everything that sets up.
+//! `cangate lab setup`, and the progress display of everything that sets up.
 
 use super::guests::images;
 use super::units::clock;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens the lab whose folders were named.
+/// Opens the lab in the given folders.
 pub(crate) fn open(locations: &Locations) -> Result<Lab, Failure> {
     let locations = guest::Locations {
         cache: locations.cache.clone(),
@@ -51,7 +51,7 @@ pub(crate) fn open(locations: &Locations) -> Result<Lab, Failure> {
     Lab::open(&locations).map_err(lab_failure)
 }
 
-/// An error of the lab: what was asked for is wrong, or it could not be done.
+/// Converts an error of the lab: the request is invalid, or it could not be carried out.
 pub(crate) fn lab_failure(error: guest::Error) -> Failure {
     if error.is_wrong_input() {
         Failure::Input(guest::with_causes(&error))
@@ -60,18 +60,18 @@ pub(crate) fn lab_failure(error: guest::Error) -> Failure {
     }
 }
 
-/// Shows stages on standard error: a bar on a terminal, else a line when a stage begins, and one
-/// when it has ended if it took long.
+/// Shows stages on standard error: a bar on a terminal, otherwise a line when a stage begins, and
+/// one when it has ended if it took long.
 pub(crate) struct Stages {
     bar: Option<ProgressBar>,
     began: Mutex<Option<(String, Instant)>>,
 }
 
-/// The end of a shorter stage is not worth a line.
+/// Duration from which the end of a stage is worth a line.
 const LONG: Duration = Duration::from_secs(5);
 
 impl Stages {
-    /// Nothing has begun yet.
+    /// Creates a display without any stage.
     pub(crate) fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(1000);
@@ -85,7 +85,7 @@ impl Stages {
         }
     }
 
-    /// Nothing more is to come.
+    /// Ends the display.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -133,7 +133,7 @@ impl Progress for Stages {
             bar.reset();
             bar.set_message(what.to_owned());
         } else {
-            // Standard error is the job's from now on.
+            // From now on, standard error belongs to the job.
             self.finish();
         }
     }

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-/// A shell ends when its user ends it. This long is for ever.
+/// A shell ends when its user ends it. This time is practically unlimited.
 const FOR_EVER: Duration = Duration::from_secs(365 * 86_400);
 
-/// How long a guest may take to end after a signal.
+/// Time given to a guest to end after a signal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs the shell.
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
         }
         type_in(keyboard);
     });
-    // Whatever happened, the terminal is as before, and only then something is said.
+    // In all cases, the terminal is restored first, and messages are printed only then.
     drop(raw);
     let outcome = outcome.map_err(lab_failure)?;
     let written = sink.status;
@@ -84,7 +84,8 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
     end(&outcome)
 }
 
-/// Ends the guest on a signal, and gives what will hold its number, 0 before.
+/// Ends the guest on a signal, and returns the variable that will hold the signal's number, 0
+/// before.
 fn end_by_signal(lab: &Arc<Lab>) -> Result<Arc<AtomicI32>, Failure> {
     let watch = |error: std::io::Error| Failure::Run(format!("cannot watch for signals: {error}"));
     let mut signals =
@@ -95,8 +96,8 @@ fn end_by_signal(lab: &Arc<Lab>) -> Result<Arc<AtomicI32>, Failure> {
         for signal in signals.forever() {
             let again = seen.swap(signal, Ordering::SeqCst) != 0;
             lab.stop();
-            // While something is fetched or built, no guest runs that could be ended. The terminal
-            // is not in raw mode then.
+            // While files are fetched or built, no guest runs that could be ended. The terminal is
+            // not in raw mode then.
             if again {
                 std::process::exit(128 + signal);
             }
@@ -109,7 +110,7 @@ fn end_by_signal(lab: &Arc<Lab>) -> Result<Arc<AtomicI32>, Failure> {
     Ok(number)
 }
 
-/// Hands on what is typed, or what comes from a pipe, in a thread of its own.
+/// Passes on typed input, or input from a pipe, in a thread of its own.
 fn type_in(mut keyboard: Keyboard) {
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
@@ -127,15 +128,15 @@ fn type_in(mut keyboard: Keyboard) {
                 Err(_) => break,
             }
         }
-        // If the guest is gone, it needs no end.
+        // If the guest is gone, this end is not needed.
         let _ = keyboard.end();
     });
 }
 
-/// Tells the guest each new size of the terminal.
+/// Sends each new size of the terminal to the guest.
 fn follow_size(keyboard: &Keyboard) {
     let signals = signal_hook::iterator::Signals::new([SIGWINCH]);
-    // Without them, the size stays what it was.
+    // Without these signals, the size stays the same.
     let (Ok(mut signals), Ok(mut keyboard)) = (signals, keyboard.try_clone()) else {
         return;
     };

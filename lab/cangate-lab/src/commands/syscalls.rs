@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use tester::syscalls::{BurstError, Direction, Measured, Row, measure};
 
-/// What makes a way to send cost more than its calls.
+/// The additional costs of a way to send.
 const VIRTUAL: &str =
     "sending has the delivery to the other socket in it; frames take no time on this interface";
 const REAL: &str =
@@ -86,7 +86,7 @@ fn cells(way: &Row) -> Vec<String> {
     ]
 }
 
-/// A line for each number of frames, a column for each way.
+/// Formats a line for each number of frames, with a column for each way.
 fn times(ways: &[Row]) -> String {
     let mut head = vec!["frames".to_owned()];
     let measured = || ways.iter().filter(|way| way.refused.is_none());

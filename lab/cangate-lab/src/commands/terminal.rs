@@ -6,7 +6,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// Where descriptions of terminals are (terminfo(5)), after `$TERMINFO` and `~/.terminfo`.
+/// The folders with descriptions of terminals (terminfo(5)), after `$TERMINFO` and `~/.terminfo`.
 const TERMINFO: [&str; 4] = [
     "/etc/terminfo",
     "/lib/terminfo",
@@ -14,12 +14,12 @@ const TERMINFO: [&str; 4] = [
     "/usr/lib/terminfo",
 ];
 
-/// Is there a terminal, for typing and for reading?
+/// Returns whether there is a terminal, for typing and for reading.
 pub(super) fn is_there() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// The terminal as the guest is to find it.
+/// Describes the terminal for the guest.
 pub(super) fn describe() -> Terminal {
     let name = std::env::var("TERM").unwrap_or_default();
     let (rows, columns) = size();
@@ -31,7 +31,7 @@ pub(super) fn describe() -> Terminal {
     }
 }
 
-/// Rows and columns. A terminal that does not know its size gets that of a plain one.
+/// Returns rows and columns. A terminal that does not know its size gets that of a plain one.
 pub(super) fn size() -> (u16, u16) {
     match tcgetwinsize(rustix::stdio::stdout()) {
         Ok(size) if size.ws_row > 0 && size.ws_col > 0 => (size.ws_row, size.ws_col),
@@ -39,7 +39,7 @@ pub(super) fn size() -> (u16, u16) {
     }
 }
 
-/// The host's description of a kind of terminal.
+/// Returns the host's description of a kind of terminal.
 fn terminfo(name: &str) -> Option<Vec<u8>> {
     let first = name.chars().next()?;
     if name.contains('/') {
@@ -53,13 +53,14 @@ fn terminfo(name: &str) -> Option<Vec<u8>> {
     files.find_map(|file| std::fs::read(file).ok())
 }
 
-/// The terminal passes on every key, and shows what it gets as it is, until this is dropped.
+/// The raw mode of the terminal, until this value is dropped: it passes on every key, and shows its
+/// input unchanged.
 pub(super) struct Raw {
     before: Termios,
 }
 
 impl Raw {
-    /// From now on.
+    /// Enters the raw mode.
     pub(super) fn new() -> std::io::Result<Self> {
         let before = tcgetattr(rustix::stdio::stdin())?;
         let mut raw = before.clone();
@@ -71,7 +72,7 @@ impl Raw {
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // Flushed: keys that were typed for the guest are not for the caller's shell.
+        // Input is flushed: keys that were typed for the guest are not for the caller's shell.
         let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &self.before);
     }
 }

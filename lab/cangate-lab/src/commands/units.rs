@@ -1,13 +1,13 @@
-//! Figures as the lab's commands print them.
+//! Figures in the format that the lab's commands print.
 
 use std::time::Duration;
 
-/// Nanoseconds as microseconds.
+/// Formats nanoseconds as microseconds.
 pub(super) fn micros(ns: i64) -> String {
     format!("{:.2}", ns as f64 / 1000.0)
 }
 
-/// A time in the two units that tell most.
+/// Formats a time in its two most significant units.
 pub(super) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

@@ -1,5 +1,5 @@
-//! `cangate bench`: what is wrong is said before anything is sent, with what to do. Measuring
-//! itself is tested where there are interfaces (lab/tester/tests/vcan.rs).
+//! `cangate bench`: errors are reported before any frame is sent, with advice on what to do.
+//! Measuring itself is tested where there are interfaces (lab/tester/tests/vcan.rs).
 
 use crate::{cangate, stderr, stdout};
 
@@ -9,7 +9,7 @@ fn bench(arguments: &str) -> std::process::Output {
     command.output().unwrap()
 }
 
-/// What is said, where what was given is wrong.
+/// Returns the error message for invalid arguments.
 fn wrong(arguments: &str) -> String {
     let mut command = cangate();
     command.arg("bench").args(arguments.split_whitespace());

@@ -1,10 +1,10 @@
-//! All commands say what is wrong in the same form: `error: …`, and warnings `warning: …`.
+//! All commands report errors in the same form: `error: …`, and warnings `warning: …`.
 
 use crate::{cangate, stderr, text};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Commands with something wrong, and the exit status. `DIR` is a folder with the files of
+/// Commands with an error, and the exit status. `DIR` is a folder with the files of
 /// [`write_files`].
 const WRONG: &[(&str, i32)] = &[
     ("nonsense", 2),
@@ -123,7 +123,7 @@ fn every_error_begins_with_the_same_word() {
     }
 }
 
-/// All commands that the help names, without those that only have others below them.
+/// Returns all commands that the help names, without those that only contain subcommands.
 fn commands(above: &[&str]) -> BTreeSet<String> {
     let mut help = cangate();
     let output = help.args(above).arg("--help").output().unwrap();
@@ -167,7 +167,7 @@ fn warnings_begin_with_the_same_word() {
     bench.args(["bench", "--send", "no0", "--receive", "no1", "--log"]);
     let said = stderr(bench.arg(&log), 2);
     assert!(said.starts_with("warning: "), "{said}");
-    // What a gateway says has its time in front.
+    // Messages of a gateway begin with the time.
     let file = folder.path().join("gateway.toml");
     std::fs::write(
         &file,
@@ -178,7 +178,7 @@ fn warnings_begin_with_the_same_word() {
     .unwrap();
     let mut run = cangate();
     run.args(["run", "--until-end"]).arg(&file);
-    // There is no place for a control socket, which nobody asked for.
+    // There is no place for a control socket, which was not requested.
     run.current_dir(folder.path());
     run.env("XDG_RUNTIME_DIR", "/proc/none");
     // Bad lines are losses: docs/guide.md has the exit statuses.

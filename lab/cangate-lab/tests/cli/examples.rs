@@ -52,7 +52,7 @@ fn examples_that_are_not_run() {
     );
 }
 
-/// The files that the documents name, and programs that stand for others.
+/// Writes the files that the documents name, and programs that substitute others.
 fn prepare(document: &str, folder: &Path) {
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
     let text = std::fs::read_to_string(root().join("docs/guide.md")).unwrap();
@@ -84,7 +84,7 @@ fn prepare(document: &str, folder: &Path) {
         }
     }
     write("cangw.txt", "cangw -A -s can0 -d can1 -e -f 123:7FF\n");
-    // Ports that are on every machine, and an input that does not end before the gateway does.
+    // Ports that exist on every machine, and an input that does not end before the gateway does.
     let gateway = "[gateway]\nrealtime = false\nlock_memory = false\n\
                    [ports.a]\nkind = 'bus'\n[ports.b]\nkind = 'bus'\n\
                    [[routes]]\nfrom = 'a'\nto = 'b'\n";
@@ -105,7 +105,7 @@ fn prepare(document: &str, folder: &Path) {
     };
     let cangate = crate::program().display().to_string();
     program("cangate", &format!("exec '{cangate}' \"$@\""));
-    // The program under test is built already.
+    // The program under test has already been built.
     let cargo = "[ \"$1 $2 $3\" = 'run --release --' ] || exit 97; shift 3; exec cangate \"$@\"";
     program("cargo", cargo);
     program("cangw", "[ \"$*\" = -L ] || exit 97; cat cangw.txt");
@@ -119,7 +119,7 @@ fn prepare(document: &str, folder: &Path) {
 fn shell(folder: &Path, command: &str) -> Output {
     let mut child = start(folder, command);
     let began = Instant::now();
-    // Read beside it: an output can be longer than a pipe holds.
+    // Read concurrently: an output can be longer than a pipe holds.
     let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -163,7 +163,7 @@ fn start(folder: &Path, command: &str) -> Child {
         .unwrap()
 }
 
-/// Stamps are of the time when it is run.
+/// Removes the stamps, which depend on the time of the run.
 fn without_stamps(text: &str) -> String {
     let line = |line: &str| match line.split_once(") ") {
         Some((stamp, rest)) if stamp.starts_with('(') => format!("{rest}\n"),

@@ -1,17 +1,17 @@
-//! A folder for results is made, or refused, before anything is run for them.
+//! A folder for results is created, or refused, before anything is run for them.
 
 use crate::{cangate, stderr};
 use std::path::Path;
 
-/// A command that would take long, or needs what is not there, if its output were not looked at
-/// first.
+/// Runs a command that would take long, or needs missing files, if its output folder were not
+/// checked first.
 fn refused(folder: &Path, line: &str) -> String {
     let mut command = cangate();
     command
         .args(line.split(' '))
         .current_dir(folder)
         .env("CANGATE_LAB", folder.join("cache"))
-        // Nothing could be fetched from here: whoever tries it has begun too early.
+        // Nothing can be downloaded from here: a command that tries it has begun too early.
         .args(
             ["--mirror", "http://127.0.0.1:1"]
                 .iter()

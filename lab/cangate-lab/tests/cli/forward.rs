@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// How long a file that was just written may be busy: a test beside this one forked while it was
+/// Time for which a file that was just written may be busy: a concurrent test forked while it was
 /// open.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A copy of `cangate` in a folder of its own, and beside it a `cangate-lab` that prints its
-/// arguments.
+/// Creates a copy of `cangate` in a folder of its own, and next to it a `cangate-lab` that prints
+/// its arguments.
 fn prepared(folder: &Path, with_lab: bool) -> Command {
     let program = folder.join("cangate");
     std::fs::copy(crate::program(), &program).unwrap();

@@ -102,7 +102,7 @@ fn each_word_of_a_value_is_explained() {
     assert!(option_of(&reproduce, "--claims").contains("Example: --claims G4"));
 }
 
-/// The help of one option, up to the next one.
+/// Returns the help of one option, up to the next one.
 fn option_of<'h>(help: &'h str, option: &str) -> &'h str {
     let at = help.find(&format!("\n      {option} ")).unwrap() + 1;
     let own = &help[at..];

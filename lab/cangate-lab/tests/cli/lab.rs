@@ -1,4 +1,5 @@
-//! `cangate lab measure`, `run`, `list`, `reproduce`: what is refused before any guest is needed.
+//! `cangate lab measure`, `run`, `list`, `reproduce`: errors that are reported before any guest is
+//! needed.
 
 use assert_cmd::Command;
 
@@ -8,7 +9,7 @@ fn cangate(args: &[&str]) -> Command {
     command
 }
 
-/// What it says on standard error, with this exit status.
+/// Returns the output on standard error, with this exit status.
 fn refused(args: &[&str], status: i32) -> String {
     let output = cangate(args).output().unwrap();
     assert_eq!(output.status.code(), Some(status), "{args:?}");
@@ -118,7 +119,7 @@ fn a_rate_of_what_there_is_not_is_refused() {
         let said = refused(&args, 2);
         assert!(said.contains(place), "{words:?}: {said}");
     }
-    // The folder of the tries is a file.
+    // The folder for the attempts is a file.
     let file = tempfile::NamedTempFile::new().unwrap();
     let name = file.path().to_str().unwrap();
     let said = refused(&["lab", "rate", "--out", name], 1);
@@ -154,7 +155,7 @@ fn claims_without_a_value_are_listed() {
     assert!(said.contains("--claims list"), "{said}");
 }
 
-/// `cargo xtask test --all` has the claims that these options leave, and `--long` the rest.
+/// `cargo xtask test --all` has the claims that remain with these options, and `--long` the rest.
 #[test]
 fn claims_with_machines_and_searches_can_be_left_out() {
     struct Listed {

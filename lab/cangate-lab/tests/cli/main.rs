@@ -1,5 +1,5 @@
-//! The command lines of both programs from outside, as users and scripts meet them: what is
-//! printed, and the exit status.
+//! The command lines of both programs from outside, as users and scripts use them: the output, and
+//! the exit status.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -32,19 +32,19 @@ use assert_cmd::Command;
 use program::program;
 use std::path::PathBuf;
 
-/// The program, without the caller's colours.
+/// Returns the program, without the caller's colours.
 fn cangate() -> Command {
     let mut command = Command::new(program());
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }
 
-/// The checkout.
+/// Returns the folder of the checkout.
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Standard output as text; the exit status must be the given one.
+/// Returns standard output as text; the exit status must be the given one.
 fn stdout(command: &mut Command, status: i32) -> String {
     let output = command.output().unwrap();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -52,7 +52,7 @@ fn stdout(command: &mut Command, status: i32) -> String {
     out
 }
 
-/// Standard error as text; the exit status must be the given one.
+/// Returns standard error as text; the exit status must be the given one.
 fn stderr(command: &mut Command, status: i32) -> String {
     let output = command.output().unwrap();
     let (out, err) = (text(&output.stdout), text(&output.stderr));

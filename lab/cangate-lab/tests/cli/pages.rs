@@ -1,8 +1,8 @@
-//! How long pages take that promise to be short.
+//! The reading time of pages that promise to be short.
 
 use super::documents::{root, typed};
 
-/// Somebody reads 200 words of a technical text and types 150 characters in a minute: slower than
+/// A reader reads 200 words of a technical text and types 150 characters in a minute: slower than
 /// most (Brysbaert 2019 has 238 words for English; 190 characters are an average typist's).
 const WORDS: usize = 200;
 const CHARACTERS: usize = 150;
@@ -18,7 +18,7 @@ fn the_first_ten_minutes_are_ten() {
         .iter()
         .map(|block| block.split_whitespace().count())
         .sum();
-    // What is typed is not read once more.
+    // Typed text is not read once more.
     let words = text.split_whitespace().count() - shown;
     let minutes = words as f64 / WORDS as f64 + typed as f64 / CHARACTERS as f64;
     println!("{words} words to read, {typed} characters to type: {minutes:.1} minutes");

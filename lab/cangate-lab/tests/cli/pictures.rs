@@ -1,11 +1,11 @@
-//! The documents' pictures of what the command line and its pages show.
+//! The documents' pictures of the output of the command line and its pages.
 
 use crate::pictures::{keep, plain, terminal};
 use crate::{browser, cangate, root, stdout};
 use std::path::Path;
 
-/// Makes the widths of letters those of no font, so that a chart is the same on every machine; then
-/// presses *Save SVG* of a figure, and says what is saved.
+/// Returns a script that makes the widths of letters independent of fonts, so that a chart is the
+/// same on every machine; then presses *Save SVG* of a figure, and logs the saved text.
 fn script(figure: &str) -> String {
     const SCRIPT: &str = r##"
 CanvasRenderingContext2D.prototype.measureText = function (text) { return { width: 0.56 * parseFloat(this.font) * text.length }; };
@@ -51,7 +51,7 @@ fn picture_of_a_latency_profile() {
     keep("latency-profile.svg", &saved(&chromium, &file));
 }
 
-/// What a quick run of the lab found of G4, kept in `docs/pictures/g4.json`.
+/// The results of a quick run of the lab for G4, stored in `docs/pictures/g4.json`.
 #[test]
 fn picture_of_a_claim() {
     let Some(chromium) = browser::chromium() else {
@@ -75,7 +75,7 @@ fn picture_of_a_claim() {
     keep("claim-g4.svg", &saved(&chromium, &file));
 }
 
-/// Without what is measured in real time, which is another figure each time.
+/// Excludes values measured in real time, which differ each time.
 #[test]
 fn picture_of_the_demo() {
     let out = stdout(cangate().args(["demo", "--seconds", "5"]), 0);

@@ -1,4 +1,4 @@
-//! `cangate lab measure --log`: what cannot be played is said before a guest boots.
+//! `cangate lab measure --log`: a log that cannot be replayed is reported before a guest boots.
 
 use std::path::Path;
 

@@ -32,7 +32,7 @@ fn a_lab_command_that_waits_for_a_lock() {
     place.write("matrix.toml", MATRIX);
     let mut command = place.command(&["lab", "run", "matrix.toml", "--cache", "cache"]);
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-    // Into its wait, wherever that is; what is asserted holds at every moment.
+    // The command reaches its wait, wherever that is; the assertion holds at every moment.
     std::thread::sleep(Duration::from_millis(200));
     assert!(child.try_wait().unwrap().is_none(), "it did not wait");
     signal(&child, "TERM");

@@ -1,5 +1,5 @@
-//! The examples of README.md and docs/*.md: the commands of their code blocks, and how each is
-//! tried.
+//! The examples of README.md and docs/*.md: the commands of their code blocks, and the way in which
+//! each is tested.
 
 #![allow(
     dead_code,
@@ -8,31 +8,31 @@
 
 use std::path::{Path, PathBuf};
 
-/// One command as a document has it.
+/// One command as written in a document.
 #[derive(Clone, Debug)]
 pub(crate) struct Example {
     /// The document's name without its folder, and the line.
     pub(crate) place: (String, usize),
-    /// Which block of the document it is in.
+    /// The number of its block in the document.
     pub(crate) block: usize,
-    /// As written, without the prompt and without the remark behind it.
+    /// The command as written, without the prompt and without the remark after it.
     pub(crate) command: String,
-    /// What the document shows as its output; empty if it shows none.
+    /// The output that the document shows; empty if it shows none.
     pub(crate) output: String,
 }
 
-/// How an example is tried.
+/// The way in which an example is tested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Trial {
     /// On this machine, in a folder with the files that the documents name.
     Here,
     /// The same, while `cangate run gateway.toml` runs there.
     WithGateway,
-    /// It boots a guest itself, and ends within so many seconds.
+    /// It boots a guest itself, and ends within this many seconds.
     Lab(u64),
     /// In a guest with this bench, together with the commands after it in its block.
     InGuest(&'static str, u64),
-    /// Not at all, because.
+    /// Not at all, for this reason.
     Not(&'static str),
 }
 
@@ -43,7 +43,8 @@ const LONG: &str = "it takes too long for a test; the step `reproduce` of `cargo
 const TYPED: &str = "tests/lab/service.rs and tests/lab/container.rs type the whole page";
 const RELEASE: &str = "it builds for release, which other steps of `cargo xtask test` do";
 
-/// How each example is tried, by the beginning of its command. The longest beginning counts.
+/// The way in which each example is tested, by the beginning of its command. The longest matching
+/// beginning is used.
 pub(crate) const TRIALS: &[(&str, Trial)] = &[
     // README.md and docs/guide.md. `cargo run --release --` is the program that is under test.
     ("cargo run --release -- demo", Here),
@@ -110,7 +111,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
         "cangate keep-card",
         Not("it needs a card that nobody drives; tests/lab/direct.rs does it by a gateway"),
     ),
-    // Recordings are tried by tests/lab/capture.rs.
+    // Recordings are tested by tests/lab/capture.rs.
     (
         "cangate capture",
         Not("it records until it is stopped; tests/lab/capture.rs records"),
@@ -180,7 +181,7 @@ pub(crate) const TRIALS: &[(&str, Trial)] = &[
     ("cangate lab reproduce --claims list", Here),
 ];
 
-/// How an example is tried; none if nothing is said about it.
+/// Returns the way in which an example is tested; `None` if none is defined.
 pub(crate) fn trial(example: &Example) -> Option<Trial> {
     let rows = TRIALS.iter();
     let fitting = rows.filter(|(start, _)| example.command.starts_with(start));
@@ -189,12 +190,12 @@ pub(crate) fn trial(example: &Example) -> Option<Trial> {
         .map(|(_, trial)| *trial)
 }
 
-/// The checkout.
+/// Returns the folder of the checkout.
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All examples of all documents, in their order.
+/// Returns all examples of all documents, in their order.
 pub(crate) fn examples() -> Vec<Example> {
     let mut files = vec![root().join("README.md")];
     let docs = std::fs::read_dir(root().join("docs")).unwrap();
@@ -225,7 +226,7 @@ fn of_document(file: &Path) -> Vec<Example> {
     blocks.iter().enumerate().flat_map(of_block).collect()
 }
 
-/// Code blocks that may hold commands, with the line of their first line.
+/// Returns code blocks that may contain commands, with the line of their first line.
 pub(crate) fn blocks(text: &str) -> Vec<(usize, String)> {
     let mut blocks = Vec::new();
     let mut inside: Option<(bool, usize, String)> = None;
@@ -251,8 +252,8 @@ pub(crate) fn blocks(text: &str) -> Vec<(usize, String)> {
     blocks
 }
 
-/// The commands of a block: line, command, output. With a prompt `$ ` somewhere, lines without it
-/// are output; without one, lines that begin with the name of a program are commands.
+/// Returns the commands of a block: line, command, output. If any line has the prompt `$ `, lines
+/// without it are output; otherwise, lines that begin with the name of a program are commands.
 fn commands(block: &str) -> Vec<(usize, String, String)> {
     const PROGRAMS: [&str; 6] = [
         "cangate ", "cargo ", "cangw ", "candump ", "export ", "echo ",
@@ -286,7 +287,7 @@ fn commands(block: &str) -> Vec<(usize, String, String)> {
     all
 }
 
-/// What is before ` # …`.
+/// Returns the text before ` # …`.
 fn without_remark(line: &str) -> &str {
     let remark = line.find(" # ");
     line.get(..remark.unwrap_or(line.len()))
@@ -294,7 +295,8 @@ fn without_remark(line: &str) -> &str {
         .trim_end()
 }
 
-/// What a page has a reader type: its blocks that are marked `sh` and nothing else, in their order.
+/// Returns the text that a page asks a reader to type: its blocks that are marked `sh` and nothing
+/// else, in their order.
 pub(crate) fn typed(page: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join("docs").join(page)).unwrap();
     let mut blocks = Vec::new();

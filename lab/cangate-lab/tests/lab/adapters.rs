@@ -6,7 +6,7 @@ use super::waiting_lab;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The adapter of paper, as a program for guests; `None`, and words about it, where there is no C
+/// Builds the simulated adapter, a program for guests; `None`, and a message, where there is no C
 /// compiler.
 fn adapter(folder: &tempfile::TempDir) -> Option<PathBuf> {
     let program = folder.path().join("slcan_adapter");
@@ -50,7 +50,7 @@ fn an_adapter_without_restart_starts(kernel: &str) {
         format!("error: usb: usb0 cannot be told to restart 70 ms after bus-off: {refused}; leave");
     assert!(steps["asked"].starts_with(&asked), "{}", steps["asked"]);
     assert_eq!(steps["never"], "t123133\nrestart-ms 0 bitrate 500000 ");
-    // The reason is the kernel's where it gives one.
+    // The reason is that of the kernel, where it gives one.
     let (odd, fd) = match kernel {
         "7.3" => (
             "; the kernel says: bitrate 0 bps not supported\n",

@@ -1,5 +1,5 @@
-//! Images without an operating system: cards by interrupt and by polling, what goes wrong on a bus,
-//! what is said on the serial line.
+//! Images without an operating system: cards by interrupt and by polling, faults on a bus, and the
+//! output on the serial line.
 
 use super::lab;
 use baremetal::bench::{Disturbed, Pattern, Stamp, StampKind, Task, TaskFrame};
@@ -11,10 +11,10 @@ use image::For;
 use route::{PortId, Route, Routes};
 use std::time::Duration;
 
-/// ns
+/// Nanoseconds per millisecond.
 const MS: u64 = 1_000_000;
 
-/// What an image left: its counters, and what its tester saw.
+/// The output of an image: its counters, and the stamps of its tester.
 pub(super) struct Left {
     pub(super) counters: Snapshot,
     pub(super) stamps: Vec<Stamp>,
@@ -40,7 +40,7 @@ impl Left {
         }
     }
 
-    /// Frames of the gateway on this bus, in order.
+    /// Returns the frames of the gateway on this bus, in order.
     pub(super) fn came(&self, bus: u8) -> Vec<Frame> {
         let of_gateway = |s: &&Stamp| s.bus == bus && s.node != 0 && s.kind == StampKind::Frame;
         let stamps = self.stamps.iter().filter(of_gateway);
@@ -91,7 +91,7 @@ pub(super) fn task(pattern: Pattern, frames: impl IntoIterator<Item = (u64, Fram
     }
 }
 
-/// Frames with a number in front, so far apart, ns.
+/// Returns `count` frames that begin with their number, `apart` ns apart.
 fn numbered(count: u16, apart: u64) -> impl Iterator<Item = (u64, Frame)> {
     (0..count).map(move |n| {
         let [high, low] = n.to_be_bytes();
@@ -169,7 +169,7 @@ fn cards_are_driven_by_interrupt_and_by_polling() {
                 bare.devices = [(4, "b0"), (5, "b1"), (6, "b0"), (7, "b1")]
                     .map(|(slot, bus)| match model {
                         "kvaser" => format!("kvaser_pci,canbus={bus},addr={slot}"),
-                        // The second core has nobody to talk to.
+                        // The second core has no other node on its bus.
                         _ => format!("ctucan_pci,canbus0={bus},canbus1=b2,addr={slot}"),
                     })
                     .to_vec();
@@ -222,7 +222,7 @@ fn bus_off_is_survived_and_every_frame_has_a_fate() {
 fn overruns_are_counted_by_image_and_tester_alike() {
     let Some(_lab) = lab() else { return };
     let task = task(Pattern::Schedule, numbered(200, 0));
-    // An instruction in 1 µs: the gateway takes more for a frame than the bus.
+    // An instruction takes 1 µs: the gateway needs more time for a frame than the bus.
     let slow = |bare: &mut Bare| bare.shift = 10;
     let left = Left::of(&run(Some(&on_bench(Drive::Poll)), Some(&task), slow));
     let port = left.counters.port("a").unwrap();
@@ -280,7 +280,7 @@ fn the_serial_line_answers_and_says_what_is_wrong() {
         missing.contains("port a: there is no PCI card 0000:00:09.0: cards that cangate can drive are at 0000:00:04.0"),
         "{missing}"
     );
-    // The counters are asked for, and once more at the end.
+    // The counters are requested, and once more at the end.
     let answers = says(Some(&card(4)), b"sq");
     let counters: Vec<Snapshot> = answers
         .lines()

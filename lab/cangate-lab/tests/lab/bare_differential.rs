@@ -1,6 +1,6 @@
-//! One meaning in one more place: random can-gw rules on the bench of an image, against the routing
-//! table as it decides here, which is held against the kernel's can-gw and against BPF elsewhere
-//! (`crates/offload/tests`), by the same rules and frames.
+//! The same semantics in one more place: random can-gw rules on the bench of an image, compared
+//! with the routing table on this host, which is compared with the kernel's can-gw and with BPF
+//! elsewhere (`crates/offload/tests`), with the same rules and frames.
 
 use super::bare::{Left, port, run, task};
 use super::rng::Rng;
@@ -16,7 +16,7 @@ use route::{Arrival, Forward, PortId, RouteId, Sink, Stop, Table};
 const SETS: u64 = 12;
 const FRAMES: usize = 120;
 
-/// What is on the wire of a frame: what a controller cannot send is left out by it.
+/// The content of a frame on the wire: fields that a controller cannot send are left out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct OnWire {
     fd: bool,
@@ -73,7 +73,8 @@ fn routes_mean_the_same_without_an_operating_system() {
             max_hops: 1,
         };
         let drawn: Vec<_> = (0..9).map(|_| rules::rule(rng, shape, &names)).collect();
-        // A rule that takes what nobody else does, so that each set has one from the first port.
+        // A rule that takes frames that no other rule takes, so that each set has one from the
+        // first port.
         let mut text = "modprobe can-gw max_hops=1\ncangw -A -s a -d b -e\n".to_owned();
         for rule in &drawn {
             let one = format!("{text}cangw -A {}\n", rule.text);
@@ -134,7 +135,7 @@ fn routes_mean_the_same_without_an_operating_system() {
             ports: ports.collect(),
             routes: imported.routes.clone(),
         };
-        // So far apart that each is through before the next one comes, and its copies beside it.
+        // Far enough apart that each frame and its copies are through before the next one comes.
         let apart = all
             .iter()
             .zip(0..)

@@ -31,8 +31,8 @@ fn the_tester_sends_and_stamps_on_character_devices() {
             "{text}"
         );
     }
-    // By the echo and by another node the reference is stamped at the same end of frame, but for
-    // the interrupts' order.
+    // With the echo and with another node as reference, the stamp is at the same end of frame,
+    // apart from the order of the interrupts.
     let (echo, other) = (p50(figures[0]), p50(figures[1]));
     assert!(echo.abs_diff(other) < 10_000, "{text}");
     assert!((1_000..100_000).contains(&echo), "{text}");

@@ -1,4 +1,4 @@
-//! Bit rates of Linux interfaces that the gateway's file sets.
+//! Bit rates of Linux interfaces, set by the gateway's file.
 
 use super::lab;
 use super::script::{parts, printed};
@@ -32,7 +32,7 @@ fn the_file_sets_bit_rates() {
         format!("{}{cure}{}", runs_at(500_000), at(500_000))
     );
     assert_eq!(steps["other file"], at(250_000));
-    // One that was up at the start is somebody else's, who has to switch it off.
+    // An interface that was up at the start belongs to another owner, who has to switch it off.
     let refused = "can1 is up at 125000 bit/s: `ip link set can1 down` first, or leave `bitrate` out to take it as it is";
     assert_eq!(
         steps["not ours"],

@@ -1,5 +1,5 @@
-//! The kernel module's buses in a guest: against the model of a bus, every end of frame at the
-//! same nanosecond; and under whatever may happen to an interface, a tester and a module.
+//! The kernel module's buses in a guest: compared with the model of a bus, every end of frame at
+//! the same nanosecond; and under all events of an interface, a tester and a module.
 
 use super::{exec, lab};
 use bus::{Bus, BusConfig, Event, NodeConfig};
@@ -25,7 +25,8 @@ fn measured(words: &str, out: &Path) -> probe::Results {
     probe::results::read(out).unwrap()
 }
 
-/// Start and end of each frame, as the model says: floods have them all ready at once.
+/// Returns start and end of each frame according to the model: floods have all frames ready at
+/// once.
 fn model(planned: &[Planned]) -> Vec<(Nanos, Nanos)> {
     let mut bus = Bus::new(BusConfig::fd(RATE, DATA_RATE)).unwrap();
     let sender = NodeConfig {
@@ -85,8 +86,8 @@ fn a_guests_buses_keep_the_models_time() {
         let ends = records.iter().map(|r| r.incoming.unwrap().end).collect();
         let wanted = model.iter().map(|(_, end)| *end).collect();
         assert_eq!(from_first(ends), from_first(wanted), "{words}");
-        // On the outgoing bus each takes its own time, and none begins before the one before and
-        // its intermission are over.
+        // On the outgoing bus each frame takes its own time, and none begins before the previous
+        // one and its intermission are over.
         let (mut free, mut seen) = (0, 0);
         for (record, (start, end)) in records.iter().zip(&model) {
             // A flood of long frames is too much for a FIFO of 64 bytes.
@@ -100,8 +101,8 @@ fn a_guests_buses_keep_the_models_time() {
     }
 }
 
-/// Interfaces go down under a flood, testers are killed, the module is taken out while frames are
-/// under way: what is still there goes on to work, and the kernel has nothing to complain about.
+/// Interfaces go down under a flood, testers are killed, the module is removed while frames are
+/// under way: the remaining parts continue to work, and the kernel reports no error.
 #[test]
 #[ignore = "boots a guest"]
 fn what_is_taken_away_under_a_flood_does_no_harm() {

@@ -1,10 +1,10 @@
-//! Recording in a guest, where everything that can go wrong does.
+//! Recording in a guest, with everything that can go wrong.
 
 use super::lab;
 use super::script::{self, printed};
 use std::collections::BTreeMap;
 
-/// What each part of the script said.
+/// Returns the output of each part of the script.
 pub(crate) fn parts(text: &str) -> BTreeMap<&str, Vec<&str>> {
     let parts = script::parts(text).into_iter();
     parts
@@ -12,7 +12,7 @@ pub(crate) fn parts(text: &str) -> BTreeMap<&str, Vec<&str>> {
         .collect()
 }
 
-/// The objects of JSON among the lines.
+/// Parses the objects of JSON among the lines.
 pub(crate) fn json(lines: &[&str]) -> Vec<serde_json::Value> {
     let lines = lines.iter().filter(|line| line.starts_with('{'));
     lines
@@ -28,7 +28,7 @@ fn recordings_are_whole_and_what_is_lost_is_counted() {
     let parts = parts(&text);
     let number = |value: &serde_json::Value, key: &str| value[key].as_u64().unwrap();
 
-    // 500 and 4 frames on vcan0 beside one error frame, 100 and 1 on vcan1.
+    // 500 and 4 frames on vcan0 and one error frame, 100 and 1 on vcan1.
     let forms = &parts["forms"];
     let all = json(forms);
     let received: Vec<_> = all.iter().map(|one| number(one, "received")).collect();
@@ -49,7 +49,7 @@ fn recordings_are_whole_and_what_is_lost_is_counted() {
     assert!(number(loss, "lost_ring") > 0, "{text}");
     assert_eq!(number(loss, "received") + number(loss, "lost"), 20_100);
     assert!(parts["loss"].contains(&"status 3"), "{text}");
-    // The frames behind the gap are there.
+    // The frames after the gap are there.
     assert!(number(loss, "received") > 100, "{text}");
 
     let losses = &json(&parts["losses"])[0];
@@ -88,7 +88,7 @@ fn recordings_are_whole_and_what_is_lost_is_counted() {
         received,
         "{text}"
     );
-    // Beside the frames a line for each loss.
+    // In addition to the frames, a line for each loss.
     let lines: u64 = parts["full"].last().unwrap().parse().unwrap();
     assert!((1..5).contains(&(lines + lost - received)), "{text}");
 

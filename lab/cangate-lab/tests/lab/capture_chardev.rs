@@ -4,8 +4,8 @@ use super::capture::{json, parts};
 use super::lab;
 use super::script::{TWO_DEVICES, printed};
 
-/// The same frames as candump has them on an interface of the same bus; and what can happen to a
-/// device.
+/// Compares the frames with candump's on an interface of the same bus; and tests the possible
+/// events of a device.
 #[test]
 #[ignore = "boots a guest"]
 fn a_character_device_is_recorded_as_an_interface_of_its_bus() {
@@ -53,7 +53,7 @@ fn a_character_device_is_recorded_as_an_interface_of_its_bus() {
     let error = "error: 236 frames were lost: 236: a character device's queue was full (it has room for 64)";
     assert_eq!(lost[..2], [error, "status 3"], "{text}");
     let said = &json(lost)[0];
-    // 64 have room in the queue.
+    // The queue has room for 64.
     let counts = &said["interfaces"][0];
     assert_eq!(number(said, "received"), 65, "{text}");
     assert_eq!(number(counts, "lost_device"), 236, "{text}");

@@ -1,12 +1,12 @@
-//! The driver `canchar`: what canchar.h promises, and floods of processes that are killed while
-//! devices come and go. The programs are kmod/canchar/test's.
+//! The driver `canchar`: the promises of canchar.h, and floods of processes that are killed while
+//! devices come and go. The programs are those of kmod/canchar/test.
 
 use super::script::printed;
 use super::{is_there, lab};
 use std::path::Path;
 use std::process::Command;
 
-/// Compiles the two programs into a folder; `None`, and words about it, if there is no compiler.
+/// Compiles the two programs into a folder; `None`, and a message, if there is no compiler.
 fn programs(into: &Path) -> Option<String> {
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kmod/canchar/test");
     let mut files = String::new();
@@ -28,8 +28,7 @@ fn programs(into: &Path) -> Option<String> {
     Some(files)
 }
 
-/// Runs chardev.sh in a guest; each of these steps must end well, and the kernel have nothing to
-/// say.
+/// Runs chardev.sh in a guest; each of these steps must end well, without a message of the kernel.
 fn holds(bench: &str, kernel: &str, module: Option<&Path>, steps: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let Some(mut files) = programs(folder.path()) else {

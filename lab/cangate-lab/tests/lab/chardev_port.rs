@@ -4,7 +4,7 @@ use super::script::TWO_DEVICES;
 use super::{exec, lab};
 
 /// A device that goes and comes back, a second process on it, a flood, a kill: every frame is
-/// counted, and the next gateway finds the controllers at work.
+/// counted, and the next gateway finds the controllers running.
 #[test]
 #[ignore = "boots a guest"]
 fn a_gateway_on_character_devices_meets_what_happens_to_devices() {

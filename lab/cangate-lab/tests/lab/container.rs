@@ -1,4 +1,4 @@
-//! A gateway in a network namespace, by the static program, on the oldest kernel of the lab.
+//! A gateway in a network namespace, with the static program, on the oldest kernel of the lab.
 
 use super::documents::{root, typed};
 use super::lab;

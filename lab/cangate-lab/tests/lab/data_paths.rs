@@ -1,20 +1,20 @@
 //! One list of situations, each over all data paths: what they promise alike they do alike, and
-//! what differs is written down here and in docs/gateway-toml.md ("Where data paths differ").
+//! differences are listed here and in docs/gateway-toml.md ("Where data paths differ").
 
 use super::script::printed;
 use super::waiting_lab;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The data paths that are asked for, in the order of the table's columns.
+/// The requested data paths, in the order of the table's columns.
 const PATHS: [&str; 4] = ["none", "can-gw", "bpf", "auto"];
 
 const REFUSED: &str = "refused";
 
-/// What each situation brings: where the route runs, and which frames come out; or that the start
-/// is refused.
+/// The outcome of each situation: where the route runs, and which frames come out; or that the
+/// start is refused.
 ///
-/// The frame that is sent while a destination is not there (123#0C) comes out nowhere.
+/// A frame that is sent while a destination does not exist (123#0C) does not come out anywhere.
 const TABLE: [(&str, [&str; 4]); 15] = [
     (
         "plain",
@@ -25,7 +25,7 @@ const TABLE: [(&str, [&str; 4]); 15] = [
             "bpf 123#01,123##5112233,123#R3",
         ],
     ),
-    // What local programs see at the vxcan to which the route leads.
+    // The frames that local programs see at the vxcan to which the route leads.
     ("near-end", ["process 123#11", "can-gw ", "bpf ", "bpf "]),
     (
         "near-end-echo",
@@ -93,7 +93,8 @@ const TABLE: [(&str, [&str; 4]); 15] = [
             "can-gw 123#0A",
         ],
     ),
-    // BPF says so when the interface comes. What is not there yet, auto leaves to can-gw.
+    // BPF reports this when the interface comes. Interfaces that do not exist yet, auto leaves to
+    // can-gw.
     (
         "absent-vcan",
         ["process 123#0B", "can-gw 123#0B", "bpf ", "can-gw 123#0B"],
@@ -154,7 +155,7 @@ impl Cell {
         }
     }
 
-    /// A number of a route, wherever it runs.
+    /// Returns a number of a route, wherever it runs.
     fn count(&self, route: usize, at: &str) -> u64 {
         self.rows[route]
             .pointer(at)
@@ -194,7 +195,7 @@ fn data_paths_agree_on(kernel: &str) {
     assert_eq!(cells.len(), TABLE.len() * PATHS.len());
 
     let cell = |situation, path| &cells[&(situation, path)];
-    // What this process does not send it counts, with the reason.
+    // Frames that this process does not send are counted, with the reason.
     for situation in ["error-frame", "error-class"] {
         assert_eq!(
             cell(situation, "none").count(0, "/count/copies/unsupported"),
@@ -208,10 +209,10 @@ fn data_paths_agree_on(kernel: &str) {
     );
     assert!(cell("absent-at-start", "none").count(0, "/count/copies/down") > 0);
     assert!(cell("gone", "none").count(0, "/count/copies/down") > 0);
-    // BPF takes the frame while it has nowhere to go.
+    // BPF takes the frame while it has no destination.
     assert!(cell("gone", "bpf").count(0, "/kernel/failed") > 0);
     assert!(cell("absent-vcan", "bpf").count(0, "/kernel/failed") > 0);
-    // The rule that leads back sees what a vcan echoes, and stops it.
+    // The rule that leads back sees frames that a vcan echoes, and stops them.
     assert_eq!(
         cell("vcan-both-ways", "can-gw").count(1, "/kernel/hop_limit"),
         1
@@ -229,7 +230,7 @@ fn data_paths_agree_on(kernel: &str) {
             .contains("a vcan always echoes")
     );
     // One rule for classic frames and one for FD frames. tcx, which later kernels have, is not
-    // taken away so.
+    // removed in this way.
     let clsact = kernel == "6.1";
     assert_eq!(cell("foreign-flush", "can-gw").restored, 2);
     for path in ["bpf", "auto"] {

@@ -4,7 +4,7 @@
 use super::lab;
 use super::script::{parts, printed};
 
-/// The numbers of `"key":number` in a step, in their order.
+/// Returns the numbers of `"key":number` in a step, in their order.
 fn numbers(step: &str, key: &str) -> Vec<u64> {
     let key = format!("\"{key}\":");
     let parts = step.split(&key).skip(1);
@@ -33,7 +33,7 @@ fn frames_pass_and_cards_come_back() {
         // On the other side, as they were sent there.
         has("456 [1] AA\n1ABCDEF0 [0] remote request\n001 [2] 88 99\n");
         let received = numbers(said, "received");
-        // 104 and what the FIFO kept of the 20 that came while nobody looked.
+        // 104, plus the frames that the FIFO kept of the 20 that came while no program read it.
         assert!((105..124).contains(&received[0]), "{said}");
         assert_eq!(received[1], 3, "{said}");
         assert!(numbers(said, "overrun")[0] >= 1, "{said}");
@@ -75,7 +75,7 @@ fn frames_pass_and_cards_come_back() {
     ] {
         assert!(said.contains(words), "no {words:?} in {said}");
     }
-    // Nothing was taken.
+    // No controller was taken.
     assert_eq!(said.matches("driver kvaser_pci").count(), 6, "{said}");
 }
 
@@ -96,7 +96,7 @@ fn fd_frames_pass_without_a_driver() {
         // 11 bytes are padded to 12, as the DLC says.
         has(&first);
         has("in order 200\n");
-        // No driver had it, and none gets it.
+        // No driver had it before, and none gets it.
         has("driver (null)\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Guests that go wrong, and a cangate that is ended while one runs.
+//! Guests that fail, and a cangate that is ended while a guest runs.
 
 use super::{exec, lab};
 use std::fs;
@@ -55,7 +55,7 @@ fn a_guest_that_is_switched_off_under_its_job_is_told() {
     assert!(words.contains("switched itself off"), "{words}");
 }
 
-/// The folders of guests that this process runs.
+/// Returns the folders of guests that this process runs.
 fn qemus_of(pid: u32) -> Vec<String> {
     let mark = format!("/runs/{pid}-");
     let mut found = Vec::new();
@@ -69,10 +69,11 @@ fn qemus_of(pid: u32) -> Vec<String> {
     found
 }
 
-/// Runs a guest that waits, ends cangate by a signal, and sees what is left.
+/// Runs a guest that waits, ends cangate by a signal, and checks what is left.
 fn ended_by(signal: &str) {
     // Virtual time would be over at once.
-    // A shell that runs us in the background has us ignore interrupts, and all that we start.
+    // A shell that runs this test in the background makes it, and all its children, ignore
+    // interrupts.
     let mut child = Command::new("env")
         .arg("--default-signal=INT")
         .arg(crate::program())
@@ -93,7 +94,7 @@ fn ended_by(signal: &str) {
         .unwrap();
     assert!(killed.success());
     child.wait().unwrap();
-    // The kernel tells QEMU when its parent is gone; it needs a moment to go, however long.
+    // The kernel notifies QEMU when its parent is gone; QEMU needs some time to end.
     let patience = Instant::now();
     while !qemus_of(child.id()).is_empty() {
         assert!(
@@ -102,7 +103,7 @@ fn ended_by(signal: &str) {
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-    // What it left in the cache goes with the next one.
+    // Its remains in the cache are removed by the next cangate.
     let folder = guest::Lab::open(&guest::Locations::default())
         .unwrap()
         .folder();

@@ -1,4 +1,4 @@
-//! The examples of the documents that need a guest, as written, each within its bound.
+//! The examples of the documents that need a guest, as written, each within its time limit.
 
 use super::documents::{Trial, examples, trial};
 use super::lab;
@@ -77,7 +77,8 @@ fn examples_with_can_interfaces_run_in_a_guest_that_has_them() {
             block.bench
         );
         let out = run(folder.path(), &command, block.seconds);
-        // What each says at its end: what system calls cost, what became of round trips, of frames.
+        // The end of the output of each: the cost of system calls, the fates of round trips, of
+        // frames.
         let all = |what: &str| block.commands.iter().all(|command| command.contains(what));
         let end = if all("bench syscalls") {
             "µs for so many frames"

@@ -1,4 +1,4 @@
-//! Guests that do what they are told.
+//! Guests that run the given commands.
 
 use super::{exec, lab};
 use std::fs;
@@ -126,7 +126,7 @@ fn the_vcan_bench_has_two_interfaces_and_can_gw() {
     .output()
     .unwrap();
     let text = text(&output.stdout);
-    // Newer kernels say in the flags that it is an FD frame.
+    // Newer kernels indicate in the flags that it is an FD frame.
     assert!(
         text.contains("vcan1 123##") && text.trim().ends_with("AA"),
         "{text}"

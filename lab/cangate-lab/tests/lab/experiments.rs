@@ -1,4 +1,4 @@
-//! Experiments: the same bytes whatever else the host does; what is made is not made again.
+//! Experiments: the same bytes whatever else the host does; existing results are not made again.
 
 use super::lab;
 use assert_cmd::Command;
@@ -12,7 +12,7 @@ fn cangate(args: &[&str]) -> Command {
     command
 }
 
-/// A host that has better things to do.
+/// Threads that keep the host busy.
 struct Hog {
     stop: Arc<AtomicBool>,
     threads: Vec<std::thread::JoinHandle<()>>,
@@ -230,7 +230,7 @@ fn the_highest_rate_is_searched_for_once() {
     );
     assert!(keeps < loses && loses < 1.02 * keeps, "{keeps} {loses}");
     assert_eq!(number(&rate["frames_per_s"]), keeps);
-    // From what is in the folder the same is found, and nothing is made.
+    // The same rate follows from the results in the folder, and nothing is run.
     let files = || std::fs::read_dir(dir.path()).unwrap().count();
     let count = files();
     assert_eq!((search(), files()), (found, count));

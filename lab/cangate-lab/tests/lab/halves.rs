@@ -4,8 +4,8 @@ use super::lab;
 use super::script::printed;
 use serde_json::Value;
 
-/// The controllers echo what is sent to everybody on the interface, also to the port itself: by no
-/// pair of ways it comes in.
+/// The controllers echo sent frames to all sockets on the interface, including the port itself:
+/// with no pair of ways does it receive them.
 #[test]
 #[ignore = "boots a guest"]
 fn by_no_pair_of_ways_a_port_receives_what_it_sent() {
@@ -29,7 +29,7 @@ fn by_no_pair_of_ways_a_port_receives_what_it_sent() {
     assert_eq!(tried, 12);
 }
 
-/// What a ring sends has not come by the CAN protocol; can-gw takes it all the same.
+/// Frames sent by a ring have not passed the CAN protocol; can-gw takes them all the same.
 #[test]
 #[ignore = "boots a guest"]
 fn can_gw_takes_what_a_ring_sends() {

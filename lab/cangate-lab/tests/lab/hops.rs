@@ -3,7 +3,8 @@
 use super::lab;
 use super::script::printed;
 
-/// What came out of so many passes; each gives the frame the next ID.
+/// Checks the frame that comes out after each number of passes; each pass gives the frame the next
+/// ID.
 fn passed(kernel: &str, passes: &[u32]) {
     let all: Vec<String> = passes.iter().map(u32::to_string).collect();
     let text = printed(
@@ -31,7 +32,7 @@ fn passed(kernel: &str, passes: &[u32]) {
     }
 }
 
-/// Kernels before 7.0 have something before a driver's frame, those since have nothing. Each pass
+/// Kernels before 7.0 store something before a driver's frame, later ones store nothing. Each pass
 /// takes some of the room that is left: as much as `max_hops` allows, for which there are four
 /// sizes.
 const PASSES: [u32; 6] = [1, 2, 3, 4, 5, 6];
@@ -43,7 +44,7 @@ fn bpf_lets_a_frame_pass_as_often_as_max_hops_says() {
     passed("6.1", &PASSES);
 }
 
-/// The same on three kernels more.
+/// The same on three more kernels.
 mod long {
     use super::*;
 

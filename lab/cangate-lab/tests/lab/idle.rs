@@ -1,7 +1,7 @@
-//! A guest that idles most of the time repeats, however busy the host is.
+//! A guest that idles most of the time is reproducible, however busy the host is.
 //!
 //! Without the plugin for halts (lab/guest/plugin/halt.c), QEMU's main loop could set the next
-//! timer late when it looked between HLT and the accounting of its instructions: of 9 runs on a
+//! timer late when it checked between HLT and the accounting of its instructions: of 9 runs on a
 //! host with a load of 10, 5 had another hash.
 
 use crate::{lab, program};
@@ -9,20 +9,20 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Asks [`sleeps`] to sleep; without it, it is a test like any other.
+/// The variable that makes [`sleeps`] sleep; without it, it is a test like any other.
 const ASKED: &str = "CANGATE_TEST_SLEEPS";
-/// How often the guest sleeps, and how long.
+/// Number of the guest's sleeps, and the duration of each.
 const SLEEPS: u32 = 20_000;
 const SLEEP: Duration = Duration::from_micros(20);
-/// What the guest prints before the hash.
+/// The text that the guest prints before the hash.
 const MARK: &str = "durations ";
 
-/// Busy guests on a busy host, after one on a host that is left alone.
+/// Number of runs on a busy host, after one on a host that is idle.
 const BUSY_RUNS: usize = 6;
 /// Processes on the host that never rest, for each of its processors.
 const HOGS: usize = 3;
 
-/// The guest's part: prints a hash of how long each sleep took, to the nanosecond.
+/// The guest's part: prints a hash of the duration of each sleep, to the nanosecond.
 #[test]
 #[ignore = "a guest runs it"]
 fn sleeps() {

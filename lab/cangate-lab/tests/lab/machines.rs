@@ -1,12 +1,12 @@
-//! Inner machines: the ways that no claim measures, and what happens to machines while they send.
+//! Inner machines: the ways that no claim measures, and incidents of machines while they send.
 
 use crate::lab;
 use assert_cmd::Command;
 use experiment::incident::{Aftermath, RETURNED};
 use std::path::Path;
 
-/// Round trips by this way (further options behind it), written there: what is printed, and the
-/// file.
+/// Makes round trips by this way (with further options after it), and writes them to `out`; returns
+/// the output, and the bytes of the file.
 fn measured(out: &Path, gateway: &str) -> (serde_json::Value, Vec<u8>) {
     made(out, "round-trip", gateway)
 }
@@ -25,8 +25,8 @@ fn made(out: &Path, task: &str, gateway: &str) -> (serde_json::Value, Vec<u8>) {
     (json, std::fs::read(out).unwrap())
 }
 
-/// By our own monitor a machine has its device's interrupts without an exit to read what they are
-/// for, and two guests do the same.
+/// With our own monitor, a machine gets its device's interrupts without an exit to read their
+/// cause, and two guests do the same.
 #[test]
 #[ignore = "boots a guest"]
 fn a_machine_of_our_own_monitor_reads_no_interrupts_status() {
@@ -39,19 +39,20 @@ fn a_machine_of_our_own_monitor_reads_no_interrupts_status() {
     assert_eq!(results.records.len(), 50);
     let exits: Vec<_> = experiment::nested::exits(&results).collect();
     let count = |name: &str| exits.iter().find(|(kind, _)| *kind == name).map(|c| c.1);
-    // Its registers are only for setting it up; a frame's kick is a port that KVM takes itself.
+    // Its registers are only for setting it up; the notification for a frame is a port that KVM
+    // handles itself.
     assert_eq!(count("mmio_exits"), None, "{exits:?}");
     assert_eq!(count("io_exits"), Some(1.0), "{exits:?}");
-    // It waits for the frame that was sent and for the one that comes. With so few round trips
-    // KVM's sum of all exits says more of what the program does at its start.
+    // It waits for the frame that was sent and for the one that comes. With few round trips, KVM's
+    // sum of all exits mostly shows the program's start.
     assert!(
         count("halt_exits").is_some_and(|all| all < 2.5),
         "{exits:?}"
     );
 }
 
-/// A frame of a program's own comes back at its end of frame: what is left without the bus is less
-/// than a round trip's rest, and two guests do the same.
+/// A program's own frame comes back at its end of frame: the time without the bus is less than that
+/// of a round trip, and two guests do the same.
 #[test]
 #[ignore = "boots a guest"]
 fn a_machines_own_frame_comes_back_when_it_was_on_the_bus() {
@@ -86,8 +87,8 @@ fn a_machine_receives_what_a_node_sends() {
     assert!(said.load > 99.0, "{said:?}");
 }
 
-/// A machine that has a card's ports leaves for the hypervisor at each of them, and two guests do
-/// the same.
+/// A machine that has a card's ports exits to the hypervisor at each of them, and two guests do the
+/// same.
 #[test]
 #[ignore = "boots a guest"]
 fn a_machine_with_a_card_leaves_at_each_register() {
@@ -111,8 +112,8 @@ fn a_machine_with_a_card_leaves_at_each_register() {
     assert!((20.0..60.0).contains(&ports), "{ports}");
 }
 
-/// What came of an incident with two machines, of which one asks and the other sends as fast as it
-/// can.
+/// Causes an incident with two machines, of which one asks and the other sends as fast as it can,
+/// and returns its effects.
 fn incident(way: &str, what: &str) -> Aftermath {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("results.parquet");
@@ -120,10 +121,10 @@ fn incident(way: &str, what: &str) -> Aftermath {
     let (json, _) = measured(&out, &options);
     let results = probe::results::read(&out).unwrap();
     let all = Aftermath::of(&results).unwrap();
-    // The one that asks goes on: it is answered each time.
+    // The one that asks continues: it is answered each time.
     assert_eq!(results.records.len(), 50, "{way} {what}");
     assert_eq!(json["lost"].as_u64(), Some(0), "{way} {what}: {json}");
-    // While it sent, in the middle of the round trips.
+    // The incident happened while it sent, in the middle of the round trips.
     assert!((20..70).contains(&all.before), "{way} {what}: {all:?}");
     // It sends and receives again, and each frame has a fate.
     let after = (all.returned, all.received, all.waiting);
@@ -132,8 +133,8 @@ fn incident(way: &str, what: &str) -> Aftermath {
     all
 }
 
-/// By this way: nothing of a machine that is killed or reset comes later, one that stands still
-/// goes on, and all machines are told of bus-off.
+/// Checks this way: no frame of a machine that is killed or reset comes later, a machine that was
+/// stopped continues, and all machines are notified of bus-off.
 fn survives(way: &str) {
     for what in ["kill", "reset"] {
         let all = incident(way, what);

@@ -1,8 +1,8 @@
-//! `cangate lab exec` from outside: guests that do what they are told, and guests that go wrong.
+//! `cangate lab exec` from outside: guests that run the given commands, and guests that fail.
 //!
-//! These need the lab's packages (`cangate lab setup`). Where they are missing, the tests say so
-//! and do nothing, unless CANGATE_LAB_TESTS=1 asks for them: then they are fetched. They are
-//! ignored without `--ignored`: guests take minutes. Those that take the longest are in modules
+//! These need the lab's packages (`cangate lab setup`). Where they are missing, the tests print a
+//! message and do nothing, unless CANGATE_LAB_TESTS=1 requests them: then they are fetched. They
+//! are ignored without `--ignored`: guests take minutes. Those that take the longest are in modules
 //! named `long`: see `cargo xtask test --list`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -46,7 +46,7 @@ mod uring;
 mod virtio;
 mod worst_case;
 
-// What draws rules and frames for kernels draws them for images.
+// The code that draws rules and frames for kernels also draws them for images.
 #[allow(dead_code, reason = "drawn for kernels, too")]
 #[path = "../../../../crates/gateway/tests/cangw_kernel/frames.rs"]
 mod frames;
@@ -62,8 +62,8 @@ use program::program;
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Guests that run at a time: as many as the host has processors. More would only be in one
-/// another's way.
+/// Number of guests that run at a time: as many as the host has processors. More would only slow
+/// one another down.
 static RUNNING: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// The right to run a guest, until it is dropped.
@@ -72,7 +72,7 @@ struct Right {
 }
 
 impl Right {
-    /// Waits until so many processors of the host are free for the guest.
+    /// Waits until this many processors of the host are free for the guest.
     fn wait(processors: usize) -> Self {
         let all = std::thread::available_parallelism().map_or(1, NonZero::get);
         let (running, fewer) = &RUNNING;
@@ -93,14 +93,15 @@ impl Drop for Right {
     }
 }
 
-/// The right to run a guest; `None`, and a message, if there is nothing to run it with.
+/// Returns the right to run a guest; `None`, and a message, if there is nothing to run it with.
 ///
 /// A guest with `--fast` has two processors, but rarely uses more than one at a time.
 fn lab() -> Option<Right> {
     is_there().then(|| Right::wait(1))
 }
 
-/// The right to run a guest that sleeps for most of its time: it takes no processor from others.
+/// Returns the right to run a guest that sleeps for most of its time: it takes no processor from
+/// others.
 fn waiting_lab() -> Option<Right> {
     is_there().then(|| Right::wait(0))
 }
@@ -119,7 +120,7 @@ fn is_there() -> bool {
     true
 }
 
-/// `cangate lab exec` with these arguments, separated by blanks, and a shell's command.
+/// Returns `cangate lab exec` with these arguments, separated by blanks, and a shell's command.
 fn exec(arguments: &str, command: &str) -> Command {
     let mut all = Command::new(crate::program());
     all.args(["lab", "exec"])

@@ -1,4 +1,4 @@
-//! What a controller that is no interface has to do, whichever driver it has: by ports of kind
+//! The duties of a controller that is not an interface, whichever driver it has: with ports of kind
 //! `direct` and of kind `chardev`.
 
 use super::{exec, lab};
@@ -51,12 +51,12 @@ fn does_what_a_driver_must(
         "came 123##5 123##41122334455667788 1ABCDEF0##5112233445566778899AABBCC {long} 456#R2"
     );
     part(0, "fd", &[&came, "gw1 up · · 5 5"]);
-    // 102 met an error, 104 lost the arbitration: both are lost, and neither comes later.
+    // 102 met an error, 104 lost the arbitration: both are lost, and neither is sent later.
     let one_shot = part(1, "one-shot", &["came 101#01 103#03 105#05"]);
     let row = one_shot.iter().find(|l| l.starts_with("gw1 up")).unwrap();
     assert!(row.ends_with(" · 5 3 2"), "offered, sent, lost: {said}");
     let module = one_shot.iter().find(|l| l.starts_with("gw1 bus")).unwrap();
-    // It has also heard can1's frames.
+    // It has also received can1's frames.
     let own = counts(0, 3, 2).replace("received=0", "");
     assert!(module.ends_with(&own), "{own} {said}");
     // 32 errors in a row make it bus-off: the frame is lost, and after the restart the next one
@@ -72,8 +72,8 @@ fn does_what_a_driver_must(
             "port gw1: is up again",
         ],
     );
-    // It hears what others acknowledge; it acknowledges nothing, so that its sender becomes
-    // error-passive.
+    // It receives frames that others acknowledge; it acknowledges nothing, so that its sender
+    // becomes error-passive.
     let module = format!("gw0 bus=0 model={model} {}", counts(2, 0, 0));
     let heard = ["ERROR-PASSIVE", "came 301#01 302#02", &module];
     part(3, "listen-only", &heard);

@@ -1,10 +1,10 @@
-//! `cangate run` with routes in the kernel, from the first frame to what is left behind: with
+//! `cangate run` with routes in the kernel, from the first frame to the remains after its end: with
 //! each `offload`, in guests.
 
 use super::lab;
 use super::script::{parts, printed};
 
-/// Lines that are frames.
+/// Returns the lines that are frames.
 fn frames(step: &str) -> Vec<&str> {
     let frame = |line: &&str| {
         let id = line.split('#').next().unwrap_or_default();
@@ -13,7 +13,7 @@ fn frames(step: &str) -> Vec<&str> {
     step.lines().filter(frame).collect()
 }
 
-/// `sent` of a route, from `cangate routes --json`.
+/// Returns `sent` of a route, from `cangate routes --json`.
 fn sent(step: &str, route: &str) -> u64 {
     let line = step.lines().rfind(|line| line.starts_with("[{"));
     let rows: serde_json::Value = serde_json::from_str(line.unwrap()).unwrap();
@@ -35,7 +35,7 @@ fn lives(kernel: &str, offload: &str, place: &str) {
             without.contains("plain runs in the kernel, by can-gw"),
             "{without}"
         ),
-        // There it needs none.
+        // BPF does not need clsact there.
         "bpf" => assert!(!without.contains("not on this machine"), "{without}"),
         _ => {}
     }
@@ -70,11 +70,11 @@ fn lives(kernel: &str, offload: &str, place: &str) {
     assert!(second.contains("/run/g.sock"), "{second}");
     let reload = said("reload");
     assert_eq!(frames(reload), ["123#44", "300#55"]);
-    // What stays goes on counting.
+    // Routes that stay continue counting.
     assert_eq!((sent(reload, "plain"), sent(reload, "other")), (3, 1));
     assert_eq!(frames(said("broken")), ["123#66"], "all as before");
-    // With `auto` from place to place; where a place is demanded, some are refused and nothing
-    // changes. Either way each frame comes once.
+    // With `auto` routes move from place to place; where a place is required, some are refused and
+    // nothing changes. In both cases each frame comes once.
     for (step, frame) in [
         ("moved to can-gw", "123#67"),
         ("moved to process", "123#68"),

@@ -1,10 +1,10 @@
-//! The order of a port's transmit queue, on a kernel: priority inversion, made and cured.
+//! The order of a port's transmit queue, on a kernel: priority inversion, caused and prevented.
 
 use super::lab;
 use super::script::{objects, parts, printed};
 
-/// How many frames leave on the slow bus between the end of each urgent frame on the fast bus and
-/// its end on the slow one, and how many frames there are on the slow bus.
+/// Returns how many frames leave on the slow bus between the end of each urgent frame on the fast
+/// bus and its end on the slow one, and the number of frames on the slow bus.
 fn overtaking(recording: &str) -> (Vec<usize>, usize) {
     let frames: Vec<(f64, &str, &str)> = recording
         .lines()

@@ -1,5 +1,5 @@
-//! What `cangate run` says of real interfaces, and the frames that the kernel's filters keep from
-//! it.
+//! The reports of `cangate run` about real interfaces, and the frames that the kernel's filters
+//! keep from it.
 
 use super::lab;
 use super::script::{objects, parts, printed};
@@ -10,7 +10,7 @@ fn interface<'v>(stats: &'v Value, port: &str) -> &'v Value {
     rows.iter().find(|row| row["port"] == port).unwrap()
 }
 
-/// Port, state and source of each notice of an interface.
+/// Returns port, state and source of each notice of an interface.
 fn links(objects: &[Value]) -> Vec<[&str; 3]> {
     let links = objects.iter().filter(|line| line["event"] == "link");
     links
@@ -26,7 +26,7 @@ fn links_and_filtered_frames_are_told() {
     let steps = parts(&text);
     let said = |step: &str| steps[step];
 
-    // 650 came in; 306 of them were asked for. Elsewhere nothing is asked for but the vcan's 124.
+    // 650 came in; routes ask for 306 of them. Elsewhere they ask only for the vcan's 124.
     let filtered = said("filtered");
     let stats = &objects(filtered)[0];
     let row = interface(stats, "in");
@@ -44,7 +44,7 @@ fn links_and_filtered_frames_are_told() {
     let words = "Port in: 344 frames not asked for (filtered by the kernel).";
     assert!(filtered.contains(words), "{filtered}");
 
-    // What was lost is not called "not asked for".
+    // Lost frames are not reported as "not asked for".
     let stats = &objects(said("lost"))[0];
     let ports = stats["ports"].as_array().unwrap();
     let port = ports.iter().find(|port| port["name"] == "in").unwrap();

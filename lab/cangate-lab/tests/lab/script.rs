@@ -4,12 +4,12 @@
 use super::exec;
 use std::collections::BTreeMap;
 
-/// For scripts that take their buses and their ports from it.
+/// A file for scripts that take their buses and their ports from it.
 pub(super) const TWO_DEVICES: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/two_devices.sh");
 
-/// What `script` printed on both of its outputs; words behind its name are its arguments.
-/// `arguments` are those of `cangate lab exec`.
+/// Returns the text that `script` printed on both of its outputs; words after its name are its
+/// arguments. `arguments` are those of `cangate lab exec`.
 pub(super) fn printed(arguments: &str, script: &str) -> String {
     let here = env!("CARGO_MANIFEST_DIR");
     let name = script.split(' ').next().unwrap();
@@ -26,7 +26,7 @@ pub(super) fn printed(arguments: &str, script: &str) -> String {
     text
 }
 
-/// The parts of what a script printed, by name.
+/// Returns the parts of a script's output, by name.
 pub(super) fn parts(text: &str) -> BTreeMap<&str, &str> {
     text.split("== ")
         .skip(1)
@@ -34,7 +34,7 @@ pub(super) fn parts(text: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// The objects of JSON in a part, one a line.
+/// Parses the objects of JSON in a part, one per line.
 pub(super) fn objects(part: &str) -> Vec<serde_json::Value> {
     let lines = part.lines().filter(|line| line.starts_with('{'));
     lines

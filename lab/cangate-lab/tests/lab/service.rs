@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the system is to have besides dpkg.
+/// The packages that the system must have in addition to dpkg.
 const PACKAGES: [&str; 6] = ["systemd", "iproute2", "can-utils", "kmod", "curl", "procps"];
 
-/// A Debian system with systemd as an archive, without what is only for people to read.
+/// Creates a Debian system with systemd as an archive, without files that are only for people to
+/// read.
 fn archive(folder: &Path) -> PathBuf {
     let lab = guest::Lab::open(&guest::Locations::default()).unwrap();
     let system = lab.debian(&PACKAGES, &guest::Silent).unwrap();
@@ -30,8 +31,8 @@ fn archive(folder: &Path) -> PathBuf {
     archive
 }
 
-/// The gateway's package that `cargo xtask package` has made; those of the laboratory and for other
-/// processors are beside it.
+/// Returns the gateway's package made by `cargo xtask package`; those of the laboratory and for
+/// other processors are next to it.
 fn package() -> Option<PathBuf> {
     let folder = std::fs::read_dir(root().join("target/package")).ok()?;
     let mut files = folder.flatten().map(|entry| entry.path());
@@ -41,7 +42,7 @@ fn package() -> Option<PathBuf> {
     })
 }
 
-/// The number in `→ Overall exposure level for cangate@body.service: 1.3 OK`.
+/// Parses the number in `→ Overall exposure level for cangate@body.service: 1.3 OK`.
 fn exposure(line: &str) -> f64 {
     let (_, rest) = line.rsplit_once(": ").unwrap();
     rest.split(' ').next().unwrap().parse().unwrap()
@@ -91,7 +92,7 @@ fn the_package_is_a_service_of_systemd() {
     assert!(!page.contains("\nstatus "), "{page}");
 }
 
-/// What passes is what was sent, once.
+/// Exactly the frames that were sent pass, once.
 const PASSED: [&str; 4] = [
     "vcan1 101#11",
     "vcan1 102#22",
@@ -102,7 +103,7 @@ const PASSED: [&str; 4] = [
 fn installs_starts_and_reloads(steps: &BTreeMap<&str, &str>) {
     let install = steps["install"];
     assert!(install.contains("Setting up cangate"), "{install}");
-    // `systemd-analyze verify` has nothing to say.
+    // `systemd-analyze verify` reports nothing.
     assert!(!install.contains("cangate@body.service"), "{install}");
     for file in ["/completions/cangate\n", "/man1/cangate-run.1.gz\n"] {
         assert!(install.contains(file), "{install}");
@@ -138,7 +139,7 @@ fn installs_starts_and_reloads(steps: &BTreeMap<&str, &str>) {
 }
 
 fn is_watched_and_goes(steps: &BTreeMap<&str, &str>) {
-    // A process that is stopped (SIGSTOP) never ends by itself.
+    // A process that is stopped (SIGSTOP) never ends on its own.
     assert_eq!(
         steps["watchdog"],
         format!(
@@ -156,7 +157,7 @@ fn is_watched_and_goes(steps: &BTreeMap<&str, &str>) {
     let others = steps["others"];
     assert!(others.contains("ask as that user, or as root"), "{others}");
     assert!(others.contains("ask as root (`sudo`), as for"), "{others}");
-    // A wrong file, and none: said, and not tried again.
+    // A wrong file, and a missing one: reported, and not tried again.
     let not_again = "Result=exit-code\nExecMainStatus=2\nNRestarts=0\n";
     let wrong = steps["wrong"];
     assert!(

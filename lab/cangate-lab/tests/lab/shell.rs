@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// How long a guest may take for anything, on a busy host.
+/// Time that a guest may take for each step, on a busy host.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
@@ -40,7 +40,8 @@ fn commands_come_from_a_pipe() {
     assert_eq!(output.status.code(), Some(3), "{out}\n{err}");
     assert!(out.starts_with("unknown\n123#11\n"), "{out}\n{err}");
     assert_eq!(err.lines().last(), Some("to err"));
-    // The end of the input ends it, with the last command's status, and the bench is that one.
+    // The end of the input ends the shell, with the last command's status, and the bench is the
+    // given one.
     let output = run("kvaser", "ip -br link show dev can2 | cut -d' ' -f1\nfalse");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "can2\n");
     assert_eq!(output.status.code(), Some(1));
@@ -51,7 +52,7 @@ struct OnTerminal {
     child: Child,
     /// The user's side.
     user: File,
-    /// The program's side, kept open to look at its modes.
+    /// The program's side, kept open to check its modes.
     line: File,
     shown: Receiver<Vec<u8>>,
     seen: String,
@@ -104,7 +105,7 @@ impl OnTerminal {
         self.user.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits until this is shown; what is shown after it is looked at the next time.
+    /// Waits until this text is shown; the output after it is checked the next time.
     fn until(&mut self, words: &str) {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -124,7 +125,7 @@ impl OnTerminal {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Does the terminal work line by line, and show what is typed?
+    /// Returns whether the terminal works line by line, and shows typed input.
     fn is_cooked(&self) -> bool {
         let modes = tcgetattr(&self.line).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)
@@ -175,11 +176,12 @@ fn a_terminal_has_its_size_its_keys_and_its_modes_afterwards() {
     shell.until("/dev/pts/");
     resize(&shell.user, 20, 70);
     shell.signal(Signal::WINCH);
-    // The shell learns of it as soon as the signal has been handled.
+    // The shell is notified of it as soon as the signal has been handled.
     shell.keys("until [ \"$(stty size)\" = '20 70' ]; do :; done; echo resi''zed\n");
     shell.until("resized");
-    // Ctrl-C is for what runs in the guest. It says itself that it runs: what is typed while the
-    // shell is between two jobs is echoed too, and Ctrl-C then also takes what is typed after it.
+    // Ctrl-C is for the job that runs in the guest. The job itself reports that it runs: input
+    // typed while the shell is between two jobs is echoed as well, and Ctrl-C then also discards
+    // input typed after it.
     shell.keys("sh -c 'echo star\"\"ted; exec sleep 1000'\n");
     shell.until("started");
     shell.keys("\u{3}");

@@ -1,4 +1,4 @@
-//! The driver VM: a machine that owns a controller routes for another one by memory that both
+//! The driver VM: a machine that owns a controller routes for another one through memory that both
 //! share.
 
 use super::script::parts;
@@ -19,8 +19,8 @@ impl Drop for Serving {
     }
 }
 
-/// Frames pass both ways between a bus and a machine that has no controller; the gateway between
-/// them is killed, and returns.
+/// Frames pass in both directions between a bus and a machine that has no controller; the gateway
+/// between them is killed, and returns.
 #[test]
 #[ignore = "boots a guest"]
 fn a_machine_that_owns_the_controller_routes_for_another() {

@@ -1,4 +1,4 @@
-//! What the lab says while it works, without a terminal.
+//! The messages of the lab while it works, without a terminal.
 
 use super::lab;
 use assert_cmd::Command;
@@ -15,7 +15,7 @@ fn stderr(folder: &Path, args: &[&str]) -> String {
     said
 }
 
-/// Where a line with these words is.
+/// Returns the position of a line with these words.
 fn at(lines: &[&str], words: &str) -> usize {
     let found = lines.iter().position(|line| line.contains(words));
     found.unwrap_or_else(|| panic!("no `{words}` in {lines:#?}"))
@@ -54,7 +54,7 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
     // The four and their floor.
     let run = |jobs: &str| {
         let said = stderr(folder.path(), &["lab", "run", "m.toml", "--jobs", jobs]);
-        // Saving a guest may be said in between.
+        // A message about saving a guest may appear in between.
         said.lines().map(str::to_owned).collect::<Vec<_>>()
     };
     let said = run("2");
@@ -72,7 +72,7 @@ fn experiments_are_counted_before_they_begin_and_the_time_left_has_a_basis() {
     }
     assert!(lines[at(&lines, "3/5 ")].contains("; about "), "{lines:#?}");
     assert!(!lines[at(&lines, "5/5 ")].contains(" left"), "{lines:#?}");
-    // What is there is counted, too.
+    // Existing results are counted as well.
     for entry in std::fs::read_dir(folder.path().join("m")).unwrap() {
         let path = entry.unwrap().path();
         if path.to_string_lossy().contains("seed-3") {

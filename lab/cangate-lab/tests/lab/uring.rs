@@ -1,5 +1,5 @@
-//! A gateway whose ports receive and transmit by io_uring, in a guest; what is said where the
-//! kernel has none; and what each way costs there.
+//! A gateway whose ports receive and transmit by io_uring, in a guest; the message where the kernel
+//! has none; and the cost of each way there.
 
 use super::script::{parts, printed};
 use super::{exec, lab};
@@ -23,7 +23,7 @@ fn passes(kernel: &str) {
         "{kernel}: {parts:?}"
     );
     // `cangen -D i` counts in the payload, little endian. The listener may lose some on a slow
-    // machine; what the gateway sent is in its counters.
+    // machine; frames that the gateway sent are in its counters.
     let number = |line: &str| u32::from_str_radix(line, 16).map(u32::swap_bytes).unwrap();
     let got: Vec<u32> = part("full").lines().map(number).collect();
     assert!(got.len() > 5, "{kernel}: {got:?}");
@@ -45,12 +45,12 @@ fn passes(kernel: &str) {
     assert_eq!(a1["fates"]["undeliverable"], 1, "{a1}");
     assert_eq!(b1["tx"]["taken"], 307, "{b1}");
     assert_eq!(b1["tx"]["sent"], 307, "{b1}");
-    // What another program sent on its own interface.
+    // Frames that another program sent on its own interface.
     assert_eq!(b1["received"], 0, "no route asks for it: {b1}");
     assert!(b1["tx"]["stalled"].as_u64() > Some(0), "it was full: {b1}");
 }
 
-/// Every way is there on 6.1, or says why not.
+/// Every way exists on 6.1, or states the reason why not.
 #[test]
 #[ignore = "boots a guest"]
 fn each_way_costs_something() {
@@ -70,7 +70,7 @@ fn each_way_costs_something() {
         assert_eq!(numbers.len(), 5, "1, 2, 5, 10, 20: {way}");
         assert!(way["refused"].is_null(), "{way}");
         assert!(way["fit"]["per_frame_ns"].as_f64() > Some(0.0), "{way}");
-        // Time is instructions: the line fits, but for where a call for many begins.
+        // Time is instructions: the line fits, except where a call for many begins.
         assert!(way["fit"]["residual"].as_f64() < Some(0.5), "{way}");
     }
     assert_eq!(value["points"].as_array().unwrap().len(), 5);

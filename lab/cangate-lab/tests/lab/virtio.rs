@@ -27,7 +27,7 @@ from = "second"
 to = "first"
 "#;
 
-/// The second machine may send nothing but what it sends here.
+/// The second machine may send only the frames that it sends here.
 const SHARED: &str = r#"
 [controllers.body]
 bitrate = "1M"
@@ -66,7 +66,8 @@ impl Drop for Running {
     }
 }
 
-/// What each of two machines says that send each other so many frames, and are to get so many.
+/// Lets two machines send each other `frames` frames, of which they must receive the expected
+/// numbers; returns their output.
 fn exchange(gateway: &str, frames: u32, expected: [u32; 2]) -> [String; 2] {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("gateway.toml"), gateway).unwrap();
@@ -106,7 +107,7 @@ fn exchange(gateway: &str, frames: u32, expected: [u32; 2]) -> [String; 2] {
     })
 }
 
-/// Each of two machines gets all that the other one sends.
+/// Each of two machines receives all frames that the other one sends.
 #[test]
 #[ignore = "boots a guest"]
 fn two_machines_exchange_a_hundred_thousand_frames() {
@@ -116,12 +117,12 @@ fn two_machines_exchange_a_hundred_thousand_frames() {
     assert_eq!(said, [expected.clone(), expected]);
 }
 
-/// By late acknowledgement, on a bus that takes time.
+/// With late acknowledgement, on a bus on which frames take time.
 #[test]
 #[ignore = "boots a guest"]
 fn two_machines_share_a_controller() {
     let Some(_guests) = lab() else { return };
-    // Identifiers count through all there are; the second one may not send 0x700 to 0x7FE.
+    // Identifiers count through all existing ones; the second machine may not send 0x700 to 0x7FE.
     let refused = 2 * 255;
     let said = exchange(SHARED, 4096, [4096 - refused, 4096]);
     let first = format!("received {}\ndropped 0 0\n== done\n", 4096 - refused);
@@ -149,8 +150,8 @@ from = "machine"
 to = "output"
 "#;
 
-/// The case `virtio-rtr`: Linux's own driver throws remote frames away that are shorter than their
-/// DLC says.
+/// The case `virtio-rtr`: Linux's own driver discards remote frames that are shorter than their DLC
+/// indicates.
 #[test]
 #[ignore = "boots a guest"]
 fn remote_frames_reach_linux_and_come_back() {
@@ -179,7 +180,7 @@ fn remote_frames_reach_linux_and_come_back() {
                 assert!(begun.elapsed() < Duration::from_secs(250), "no machine");
                 std::thread::sleep(Duration::from_millis(50));
             }
-            // The input of the case, as it is.
+            // The input of the case, unchanged.
             let frames = "(1.0) x 7A1#R0\n(1.1) x 7A1#R3\n(1.2) x 7A1#R8\n(1.3) x 7A2#01\n";
             std::fs::write(path("in.fifo"), frames).unwrap();
         });

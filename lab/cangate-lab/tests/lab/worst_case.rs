@@ -1,4 +1,4 @@
-//! The worst case that was computed, played at a real kernel: the example of docs/bound.md.
+//! The computed worst case, replayed on a real kernel: the example of docs/bound.md.
 
 use super::lab;
 use assert_cmd::Command;
@@ -6,7 +6,8 @@ use std::path::Path;
 
 const GATEWAY: &str = "examples/bound/lab-gateway.toml";
 
-/// What `cangate` prints with these arguments, where `@` stands for the folder of results.
+/// Returns the output of `cangate` with these arguments, where `@` stands for the folder of
+/// results.
 fn cangate(folder: &Path, status: i32, words: &str) -> (String, String) {
     let folder = format!("{}/", folder.display());
     let words = words.replace('@', &folder);
@@ -58,7 +59,7 @@ fn a_kernel_keeps_the_bound_of_the_witness_that_is_played_at_it() {
     let own = own.latencies(None).max().unwrap();
     let seen = probe::results::read(&at.join("worst.parquet")).unwrap();
     let seen = seen.latencies(None).max().unwrap();
-    // Frames that go before it make it wait for far more than the gateway's own time.
+    // Higher-priority frames make it wait for far more than the gateway's own time.
     assert!(seen > 5 * own, "{seen} ns, {own} ns");
     let check =
         format!("--gateway {GATEWAY} --gateway-delay-from @own.parquet --check @worst.parquet");
@@ -68,7 +69,7 @@ fn a_kernel_keeps_the_bound_of_the_witness_that_is_played_at_it() {
         out.contains(" 0 above; 0 that the set does not have"),
         "{out}"
     );
-    // A set without what is sent beside the gateway says too little.
+    // A set without the frames sent on the bus next to the gateway's gives a bound that is too low.
     let text = std::fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bound/lab.toml"),
     );

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 /// The folder of both programs, where they are not those that cargo built with the tests: optimized
-/// ones boot guests in half of the time (`cargo xtask test` sets it).
+/// programs boot guests in half of the time (`cargo xtask test` sets it).
 const PROGRAMS: &str = "CANGATE_PROGRAMS";
 
-/// The program `cangate`, which was built beside `cangate-lab`, and starts that for the
+/// Returns the program `cangate`, which was built next to `cangate-lab`, and starts that for the
 /// laboratory's commands.
 pub(crate) fn program() -> PathBuf {
     let path = match std::env::var_os(PROGRAMS) {

@@ -1,6 +1,6 @@
-//! What the bounds of routing in the kernel share: cangate's BPF program against can-gw.
+//! Common parts of the bounds of routing in the kernel: cangate's BPF program against can-gw.
 //!
-//! Where nothing else is said: kvaser bench, kernel 6.1, one frame at a time, medians of one run.
+//! Unless stated otherwise: kvaser bench, kernel 6.1, one frame at a time, medians of one run.
 
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
@@ -13,7 +13,7 @@ use experiment::{Bench, Experiment, Filters};
 /// The longest list of filters.
 pub(super) const LIST: Filters = Filters::List(MOST_FILTERS);
 
-/// One frame at a time, no filter.
+/// Returns the experiment with one frame at a time and no filter.
 pub(super) fn one_at_a_time(extent: Extent, path: DataPath) -> Experiment {
     path.of(Experiment {
         bench: Bench::Kvaser,
@@ -22,7 +22,7 @@ pub(super) fn one_at_a_time(extent: Extent, path: DataPath) -> Experiment {
     })
 }
 
-/// The same with filters.
+/// Returns the same experiment with filters.
 pub(super) fn filtered(extent: Extent, path: DataPath, filters: Filters) -> Experiment {
     Experiment {
         filters,
@@ -30,7 +30,7 @@ pub(super) fn filtered(extent: Extent, path: DataPath, filters: Filters) -> Expe
     }
 }
 
-/// Compares the medians of two experiments: `first / second` is to be at most `most`.
+/// Compares the medians of two experiments: `first / second` must be at most `most`.
 pub(super) fn compare(
     evidence: &Evidence,
     conditions: &mut Conditions,

@@ -13,7 +13,7 @@ use experiment::{Cpu, Experiment, Gateway};
 
 pub(super) const CLAIMS: &[Claim] = &[D2];
 
-/// An eighth of `pc`'s speed: 16 ns an instruction against 2, as 300 MHz against 2.4 GHz.
+/// An eighth of `pc`'s speed: 16 ns per instruction against 2, as 300 MHz against 2.4 GHz.
 const SLOW: Cpu = Cpu::Shift(4);
 
 const D2: Claim = Claim {

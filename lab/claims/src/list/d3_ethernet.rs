@@ -1,4 +1,4 @@
-//! D3, D4: round trips beside Ethernet traffic.
+//! D3, D4: round trips during Ethernet traffic.
 
 use super::round_trips::{DEVICE, RT, SOCKETS, idle, loaded, overhead, shown};
 use crate::claim::{Claim, Judgement};
@@ -12,7 +12,7 @@ use experiment::{Experiment, Gateway, Load, Tuning};
 
 pub(super) const CLAIMS: &[Claim] = &[D3, D4];
 
-/// The interrupt threads of the CAN controllers before all others.
+/// The interrupt threads of the CAN controllers take precedence over all others.
 const BOOSTED: Tuning = Tuning {
     irq_thread: Some(95),
     threaded_napi: false,
@@ -135,7 +135,7 @@ const D4: Claim = Claim {
     ..Claim::BLANK
 };
 
-/// Does a load change little?
+/// Judges whether a load has little influence.
 pub(super) fn little_influence(
     evidence: &Evidence,
     extent: Extent,

@@ -57,7 +57,7 @@ const D6: Claim = Claim {
     ..Claim::BLANK
 };
 
-/// How many times its p99 the worst case is, the greater one of both kinds of driver.
+/// Returns the worst case as a multiple of the p99, the greater one of both kinds of driver.
 fn tail(evidence: &Evidence, extent: Extent, kernel: &str) -> Result<(f64, String), Missing> {
     let (mut most, mut shown) = (0.0_f64, Vec::new());
     for gateway in [DEVICE, SOCKETS] {

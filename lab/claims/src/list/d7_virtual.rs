@@ -1,4 +1,4 @@
-//! D7, D8: virtual interfaces, and what has become of it since.
+//! D7, D8: virtual interfaces, and what has changed since the paper.
 
 use super::round_trips::{DEVICE, SOCKETS, idle, overhead, shown};
 use crate::claim::{Claim, Judgement};

@@ -1,6 +1,7 @@
-//! The figures of the papers' claims: what is on each axis, and the points that the papers state.
+//! The figures of the papers' claims: the quantity on each axis, and the points that the papers
+//! state.
 //!
-//! A paper's point is a number that its text says, never one read off a picture.
+//! A paper's point is a number stated in its text, never one read off a picture.
 
 use super::round_trips::overhead;
 use super::v1_virtual_machines;
@@ -33,7 +34,7 @@ const fn axis(title: &'static str, unit: &'static str) -> Axis {
     Axis { title, unit }
 }
 
-/// One value without a worst case.
+/// Returns one value without a worst case.
 fn one(setting: impl Into<String>, x: Place, median: f64) -> Result<Vec<Value>, Missing> {
     Ok(vec![Value {
         setting: setting.into(),
@@ -51,7 +52,7 @@ fn name(text: impl Into<String>) -> Place {
     Place::Name(text.into())
 }
 
-/// Latency profiles of experiments that this word tells apart.
+/// Plans a figure of latency profiles, whose series are given by `of`.
 const fn profile(
     title: &'static str,
     of: fn(&Evidence, &Experiment) -> Result<Vec<Value>, Missing>,
@@ -259,7 +260,7 @@ pub(super) fn g12() -> Plan {
     }
 }
 
-/// Overheads of round trips, by kind of driver.
+/// Returns the overheads of round trips, by kind of driver.
 fn drivers(
     evidence: &Evidence,
     e: &Experiment,
@@ -326,7 +327,7 @@ pub(super) fn d2() -> Plan {
     }
 }
 
-/// A gateway's name in a column.
+/// Returns a gateway's name in a column.
 fn way(gateway: &Gateway) -> String {
     match gateway {
         Gateway::Baremetal { .. } => "no OS".to_owned(),
@@ -390,7 +391,8 @@ pub(super) fn s4() -> Plan {
     }
 }
 
-/// What a way through a hypervisor adds to the native round trip, over the payload.
+/// Returns the time that a way through a hypervisor adds to the native round trip, over the
+/// payload.
 fn added(evidence: &Evidence, e: &Experiment) -> Result<Vec<Value>, Missing> {
     if e.gateway == Gateway::Vm(Nesting::Native) {
         return Ok(vec![]);
@@ -429,8 +431,8 @@ pub(super) fn v3() -> Plan {
     ])
 }
 
-/// Least and mean of own frames, and beside the native ones how long the frame is on the bus, on
-/// one kernel.
+/// Returns the least and the mean latency of own frames and, for the native way, the frame's time
+/// on the bus in addition, on one kernel.
 fn own_frames(evidence: &Evidence, e: &Experiment) -> Result<Vec<Value>, Missing> {
     if e.kernel != v1_virtual_machines::PLAIN {
         return Ok(vec![]);
@@ -460,7 +462,7 @@ pub(super) fn v6() -> Plan {
             "µs",
         ),
         of: own_frames,
-        // Apart from one another, so that their words can be read.
+        // Placed apart from one another, so that their labels can be read.
         paper: vec![
             stated("native, least", 8.0, 13.0),
             stated("VM, least, from", 0.0, 20.0),

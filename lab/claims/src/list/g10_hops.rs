@@ -1,4 +1,4 @@
-//! G10: what a pass through a virtual interface costs.
+//! G10: the cost of a pass through a virtual interface.
 
 use super::figures;
 use crate::claim::{Claim, Judgement};
@@ -18,8 +18,9 @@ pub(super) const CLAIMS: &[Claim] = &[
     G10.on("G10/bpf", DataPath::Bpf),
 ];
 
-/// The papers' gateway goes through vcan. What others send into one does not come back, so that
-/// they go through pairs of vxcan; so does can-gw, beside them.
+/// Returns an experiment with hops. The papers' gateway goes through vcan. Frames that other
+/// gateways send into a vcan interface do not come back, so those use pairs of vxcan; can-gw, with
+/// which they are compared, does so as well.
 fn hopping(
     extent: Extent,
     path: DataPath,
@@ -45,8 +46,8 @@ fn hopping(
 
 const ONE: Pattern = Pattern::OneAtATime;
 
-/// Hops through one interface. Without any the gateway neither filters nor changes the frame, so
-/// that the first hop would carry the cost of that.
+/// Returns the numbers of hops through one interface. Without any hop the gateway neither filters
+/// nor changes the frame, so that the first hop would include the cost of that.
 fn single(extent: Extent) -> &'static [u8] {
     extent.pick(&[1, 2, 4], &[1, 2, 3, 4, 5])
 }

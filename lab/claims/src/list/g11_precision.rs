@@ -1,4 +1,4 @@
-//! G11: how exact the measurement is.
+//! G11: the precision of the measurement.
 
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -12,7 +12,8 @@ use experiment::{Bench, Experiment, Gateway, Load};
 
 pub(super) const CLAIMS: &[Claim] = &[G11];
 
-/// The tester by itself, on the bench whose tester is a task on the gateway's machine.
+/// Returns the experiment with the tester on its own, on the bench whose tester is a task on the
+/// gateway's machine.
 fn alone(extent: Extent, load: Load) -> Experiment {
     Experiment {
         gateway: Gateway::None,
@@ -23,7 +24,7 @@ fn alone(extent: Extent, load: Load) -> Experiment {
     }
 }
 
-/// The simple gateway with few stamps.
+/// Returns the experiment of the simple gateway with few stamps.
 fn rarely(extent: Extent) -> Experiment {
     Experiment {
         stamp_every: 20,

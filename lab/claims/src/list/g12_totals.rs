@@ -1,4 +1,4 @@
-//! G12: a flood of each payload, and what load does to it.
+//! G12: a flood of each payload, and the effect of load on it.
 
 use super::figures;
 use crate::claim::{Claim, Judgement};
@@ -13,7 +13,7 @@ use experiment::{Experiment, Load, Pattern};
 
 pub(super) const CLAIMS: &[Claim] = &[G12];
 
-/// Payloads of the draft's Figure 4.
+/// Returns the payloads of the draft's Figure 4.
 fn payloads(extent: Extent) -> Vec<u8> {
     extent.pick(vec![2, 8], (2..=8).collect())
 }
@@ -122,7 +122,7 @@ mod tests {
                 })
             })
         };
-        // The made-up frames last 60 µs.
+        // The generated frames last 60 µs.
         assert_eq!(with(10_000, 0, 500, 5), Reproduced);
         assert_eq!(with(20_000, 0, 500, 5), Differs);
         assert_eq!(with(10_000, 999, 500, 5), Differs);

@@ -17,8 +17,8 @@ pub(super) const CLAIMS: &[Claim] = &[G1];
 /// The period of the timer interrupt of Debian's kernels (`CONFIG_HZ=250`), ns.
 const TICK: u64 = 4_000_000;
 
-/// The same with a timer that goes on while the processor idles, as the papers' kernels' did or
-/// not: they do not say.
+/// Returns the same experiment with a timer that continues while the processor idles. The papers do
+/// not state whether their kernels' timers did.
 fn ticking(extent: Extent) -> Experiment {
     Experiment {
         boot: Boot(vec!["nohz=off".to_owned()]),
@@ -50,7 +50,7 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
     let s = evidence.summary(&e)?;
     let mut measured = format!("best {}, worst {}", us(s.min), us(s.max));
     let mut conditions = Conditions::default();
-    // What a latency meets of an interrupt that comes every so often.
+    // The share of frames that a periodic interrupt would hit.
     let met = s.p50 as f64 / TICK as f64;
     let remark = format!(
         "Debian's kernels stop that interrupt while the processor idles (CONFIG_NO_HZ_IDLE); every \
@@ -87,13 +87,13 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
     Ok(conditions.judge(measured, remark))
 }
 
-/// When the frames of a kind came in, ns.
+/// Returns the times at which the frames of a kind came in, ns.
 fn came_in(records: &[Record], kind: impl Fn(&Record) -> bool) -> Vec<u64> {
     let of_kind = records.iter().filter(|r| kind(r));
     of_kind.filter_map(|r| Some(r.incoming?.end)).collect()
 }
 
-/// What is found where the timer never stops, of which a latency meets the share `met`.
+/// Describes the result where the timer never stops and hits the share `met` of the frames.
 fn with_ticks(evidence: &Evidence, extent: Extent, met: f64) -> Result<String, Missing> {
     if extent == Extent::Quick {
         return Ok("the full run measures where it goes on (nohz=off)".to_owned());

@@ -13,7 +13,7 @@ use experiment::{Experiment, Pattern};
 
 pub(super) const CLAIMS: &[Claim] = &[G2];
 
-/// The simple gateway with a flood.
+/// Returns the experiment of the simple gateway with a flood.
 fn flood(extent: Extent) -> Experiment {
     Experiment {
         traffic: Pattern::Flood,
@@ -21,8 +21,8 @@ fn flood(extent: Extent) -> Experiment {
     }
 }
 
-/// Nearly a flood, with a pause after each frame in which the outgoing bus can catch up, as the
-/// papers' sender with its one transmit buffer leaves.
+/// Returns the experiment with nearly a flood: after each frame there is a pause in which the
+/// outgoing bus can catch up, as the papers' sender, with its single transmit buffer, leaves one.
 fn nearly(extent: Extent) -> Experiment {
     Experiment {
         traffic: Pattern::Load(90),

@@ -1,4 +1,4 @@
-//! G3: what load does to a frame at a time.
+//! G3: the effect of load on one frame at a time.
 
 use super::figures;
 use crate::claim::{Claim, Judgement};

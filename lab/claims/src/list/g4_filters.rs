@@ -1,4 +1,4 @@
-//! G4: what filters cost.
+//! G4: the cost of filters.
 
 use super::figures;
 use crate::claim::{Claim, Judgement};
@@ -25,7 +25,7 @@ fn filtered(extent: Extent, path: DataPath, filters: Filters) -> Experiment {
     })
 }
 
-/// Lengths of the list.
+/// Returns the lengths of the list.
 fn lists(extent: Extent) -> &'static [u32] {
     extent.pick(
         &[1, 512, 2048],
@@ -35,7 +35,8 @@ fn lists(extent: Extent) -> &'static [u32] {
     )
 }
 
-/// The table's identifiers are the first, one in the middle, the last.
+/// Returns the sizes of the table, with which the matching identifier is the first, one in the
+/// middle, or the last.
 fn tables(extent: Extent) -> &'static [u32] {
     extent.pick(&[1, 2048], &[1, 1024, 2048])
 }
@@ -125,7 +126,7 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
     Ok(conditions.judge(measured, &remark))
 }
 
-/// Is there the paper's knee? It came from the CPU's cache.
+/// Describes whether the paper's knee appears. It came from the CPU's cache.
 fn knee(points: &[(u32, i64)]) -> String {
     let slope = |of: &[(u32, i64)]| {
         let of: Vec<_> = of.iter().map(|p| (f64::from(p.0), p.1 as f64)).collect();

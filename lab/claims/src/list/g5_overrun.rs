@@ -1,4 +1,4 @@
-//! G5: what happens where filters cost more than the bus leaves time for.
+//! G5: the effect when filters take longer than the bus leaves time for.
 
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -17,8 +17,8 @@ pub(super) const CLAIMS: &[Claim] = &[
     G5.on("G5/bpf", DataPath::Bpf),
 ];
 
-/// The flood through a long list where the processor is so slow that the walk costs what it cost
-/// the papers' board.
+/// Returns the flood through a long list on a processor that is slow enough for the walk to cost as
+/// much as on the papers' board.
 fn overrun_slower(extent: Extent, path: DataPath) -> Experiment {
     Experiment {
         cpu: Cpu::BoardAt(4),
@@ -86,17 +86,17 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
     Ok(conditions.judge(measured, &remark))
 }
 
-/// What became of a flood that was too much.
+/// The effects of a flood that overloads the gateway.
 struct Overrun {
-    /// Frames lost, of 1.
+    /// Share of frames lost, from 0 to 1.
     share: f64,
-    /// The median number of frames that came through one after the other.
+    /// The median number of frames that came through in succession.
     run: usize,
-    /// How many came through before the first was lost.
+    /// Number of frames that came through before the first was lost.
     first: usize,
-    /// What the gateway needed for a frame, ns.
+    /// Time that the gateway needed for a frame, ns.
     each: i64,
-    /// How long a frame takes on the bus, ns.
+    /// Time that a frame takes on the bus, ns.
     frame: i64,
 }
 
@@ -119,8 +119,8 @@ impl Overrun {
     }
 }
 
-/// The median time from one outgoing frame's end to the next one's, ns: what a gateway that always
-/// has work needs for a frame.
+/// Returns the median time from the end of one outgoing frame to the end of the next, ns: the time
+/// per frame of a gateway that always has work.
 fn spacing(records: &[Record]) -> i64 {
     let mut ends: Vec<u64> = records
         .iter()

@@ -1,4 +1,4 @@
-//! G6: what changing a frame costs.
+//! G6: the cost of changing a frame.
 
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;

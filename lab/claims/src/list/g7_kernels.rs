@@ -1,4 +1,4 @@
-//! G7: newer kernels, and those that preempt everything.
+//! G7: newer kernels, and fully preemptible ones.
 
 use super::figures;
 use crate::claim::{Claim, Judgement};

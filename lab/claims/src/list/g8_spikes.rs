@@ -17,7 +17,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     G8.on("G8/bpf", DataPath::Bpf),
 ];
 
-/// A latency of this and more is a spike, ns: a fifth of the paper's.
+/// The least latency that counts as a spike, ns: a fifth of the paper's.
 const SPIKE: i64 = 10_000_000;
 
 fn spiky(path: DataPath, kernel: &str) -> Experiment {
@@ -28,9 +28,9 @@ fn spiky(path: DataPath, kernel: &str) -> Experiment {
     }
 }
 
-/// The same on a processor so slow that the gateway is busy more than 95 % of the time: a kernel
-/// then stops real-time threads for `1 s - sched_rt_runtime_us` in every second
-/// (Documentation/scheduler/sched-rt-group.rst). The paper found the spikes and not their cause.
+/// Returns the same experiment on a processor so slow that the gateway is busy more than 95 % of
+/// the time: a kernel then stops real-time threads for `1 s - sched_rt_runtime_us` in every second
+/// (Documentation/scheduler/sched-rt-group.rst). The paper found the spikes, but not their cause.
 fn throttled(path: DataPath, boot: Boot) -> Experiment {
     Experiment {
         cpu: Cpu::BoardAt(6),
@@ -40,7 +40,7 @@ fn throttled(path: DataPath, boot: Boot) -> Experiment {
     }
 }
 
-/// Stopped for 10 ms in place of 50.
+/// Returns boot settings with a stop of 10 ms instead of 50.
 fn shorter() -> Boot {
     Boot(vec!["sysctl.kernel.sched_rt_runtime_us=990000".to_owned()])
 }
@@ -119,7 +119,8 @@ fn judge(evidence: &Evidence, _: Extent, path: DataPath) -> Result<Judgement, Mi
     Ok(conditions.judge(measured.join("; ") + &beside, &remark))
 }
 
-/// When the spikes came in; those that follow one another within 100 ms are one.
+/// Returns the times at which the spikes came in; spikes that follow one another within 100 ms
+/// count as one.
 fn spikes(records: &[Record]) -> Vec<u64> {
     let slow = records
         .iter()
@@ -130,7 +131,7 @@ fn spikes(records: &[Record]) -> Vec<u64> {
     times
 }
 
-/// The share of the whole time that the frames spent in the gateway.
+/// Returns the share of the whole time that the frames spent in the gateway.
 fn busy(records: &[Record]) -> f64 {
     let inside: i64 = records.iter().filter_map(Record::latency).sum();
     let first = records.iter().filter_map(|r| Some(r.incoming?.end)).min();

@@ -75,7 +75,7 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
     if extent == Extent::Quick {
         measured.push_str(&format!("; flood: worst {}, lost {plain_lost}", us(plain)));
         let mut judgement = conditions.judge(measured, "the rt kernel needs the full run");
-        // Half of the claim is no verdict on it, unless that half fails already.
+        // Half of the claim is not sufficient for a verdict, unless that half already fails.
         if judgement.verdict == Verdict::Reproduced {
             judgement.verdict = Verdict::NotTestable;
         }

@@ -49,8 +49,9 @@ mod ways;
 
 use crate::claim::Claim;
 
-/// The claims of each file, in the order in which they are shown: each of the papers', then the
-/// same held against other data paths; last the bounds that cangate is to keep.
+/// The claims of each file, in the order in which they are shown: each of the papers' claims,
+/// followed by the same claim tested against other data paths; finally the bounds that cangate must
+/// keep.
 const LIST: &[&[Claim]] = &[
     g1_two_groups::CLAIMS,
     g2_flood::CLAIMS,
@@ -99,7 +100,7 @@ const LIST: &[&[Claim]] = &[
     o27_receiving::CLAIMS,
 ];
 
-/// All claims.
+/// Returns all claims.
 #[must_use]
 pub fn all() -> Vec<Claim> {
     LIST.concat()

@@ -1,4 +1,4 @@
-//! O12: the fastest pair of ways, as fast as it can.
+//! O12: the fastest pair of ways, at its highest rate.
 
 use super::ways::{FASTEST, READ_WRITE, saturated, word};
 use crate::claim::{Claim, Judgement};
@@ -74,7 +74,7 @@ mod tests {
     fn o12_wants_half_as_many_more() {
         assert_eq!(with(1500.0, Bound::Gateway), Reproduced);
         assert_eq!(with(1499.0, Bound::Gateway), Differs);
-        // What the bus bounds is no figure of read-write's.
+        // A rate that is limited by the bus is not a figure of read-write.
         assert_eq!(with(1500.0, Bound::Bus), Differs);
         assert_eq!(
             O12.judge(&Evidence::default(), Extent::Quick).verdict,

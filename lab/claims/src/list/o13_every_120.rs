@@ -1,4 +1,4 @@
-//! O13: a frame every 120 µs, the ways that the paper did not have among them.
+//! O13: a frame every 120 µs, including the ways that the paper did not have.
 
 use super::s3_every_120::{held, papers};
 use super::ways::{every_120, user};
@@ -36,7 +36,7 @@ fn every(extent: Extent) -> impl Iterator<Item = Ways> {
         Gateway::User(ways) => Some(ways),
         _ => None,
     });
-    // Of those with write() the one that all are compared with.
+    // Of the pairs with write(), only the one with which all are compared.
     papers(extent)
         .filter(|ways| ways.transmit != Transmit::Write || *ways == Ways::READ_WRITE)
         .chain(ours)

@@ -1,4 +1,4 @@
-//! O14: what it costs to record many buses.
+//! O14: the cost of recording many buses.
 
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -11,10 +11,10 @@ use experiment::recorders::{Recorders, Recording};
 
 pub(super) const CLAIMS: &[Claim] = &[O14];
 
-/// Frames a second over 32 interfaces: one that every recorder keeps up with, and one at which
-/// candump loses frames.
+/// Frames per second over 32 interfaces: one rate with which every recorder keeps up, and one at
+/// which candump loses frames.
 const RATES: [u32; 2] = [10_000, 60_000];
-/// The same text from both, so that the same work is done.
+/// Recorders with the same text output, so that both do the same work.
 const OURS: &str = "cangate-log";
 const THEIRS: &str = "candump";
 

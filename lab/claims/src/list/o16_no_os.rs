@@ -17,7 +17,8 @@ pub(super) const CLAIMS: &[Claim] = &[O16, O17];
 pub(super) const NO_OS: Gateway = Gateway::Baremetal { irq: false };
 
 /// Data bytes at which O17 compares: a frame meets a polling loop at one point of its rounds, and
-/// with another length at another. One length alone decided O17 by less than a third of a round.
+/// with another length at another point. With one length alone, less than a third of a round
+/// decided O17.
 const LENGTHS: [u8; 4] = [2, 4, 6, 8];
 
 const O16: Claim = Claim {

@@ -29,7 +29,7 @@ const O26: Claim = Claim {
     ..Claim::BLANK
 };
 
-/// A run, and the one from which the gateway's own time is.
+/// A run, and the run from which the gateway's own time is taken.
 struct Pair {
     run: Experiment,
     own: Experiment,
@@ -44,7 +44,8 @@ fn at(extent: Extent, path: DataPath, load: Load, payload: u8, traffic: Pattern)
     })
 }
 
-/// The same load and payload, and a bus in which frames hardly wait for one another.
+/// Returns the experiment with the same load and payload, on a bus in which frames hardly wait for
+/// one another.
 fn own(extent: Extent, path: DataPath, load: Load, payload: u8) -> Experiment {
     at(extent, path, load, payload, Pattern::Load(90))
 }
@@ -59,7 +60,7 @@ fn pairs(extent: Extent) -> Vec<Pair> {
     };
     let paths = [DataPath::Cangw, DataPath::Bpf, DataPath::User];
     for path in paths {
-        // G2's flood, with 4 bytes. A quick run has the others for can-gw only.
+        // G2's flood, with 4 bytes. A quick run has the other experiments for can-gw only.
         pair(path, Load::None, 4, Pattern::Flood);
         if extent == Extent::Full || path == DataPath::Cangw {
             // G3's loads.
@@ -126,8 +127,8 @@ mod tests {
 
     #[test]
     fn o26_wants_each_frame_within_its_bound() {
-        // Made-up frames have the identifier of made traffic; the set's own ones are looked at by
-        // `worst_case`.
+        // Generated frames have the identifier of generated traffic; the set's own identifiers are
+        // tested in `worst_case`.
         let with = |latency: u64| {
             verdict(&O26, Extent::Quick, move |e| {
                 let latency = match e.traffic {

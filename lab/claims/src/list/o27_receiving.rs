@@ -1,5 +1,5 @@
-//! O27: what a machine receives of a bus that is full (virtualization-2015 §5.3: "line-rate
-//! performance").
+//! O27: the frames that a machine receives from a bus that is full (virtualization-2015 §5.3:
+//! "line-rate performance").
 
 use super::v1_virtual_machines::{LONGEST, O18, PLAIN, over};
 use crate::claim::{Claim, Judgement};
@@ -90,7 +90,8 @@ mod tests {
     use experiment::receiving::{Receiving, entries};
     use experiment::{Gateway, fake};
 
-    /// The verdict where the driver VM's machine has lost so many, and the bus is so busy.
+    /// Returns the verdict where the driver VM's machine has lost `lost` frames, with this bus
+    /// load.
     fn with(extent: Extent, lost: u64, load: f64) -> Verdict {
         let mut evidence = Evidence::default();
         for e in O27.needs(extent) {

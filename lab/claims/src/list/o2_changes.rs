@@ -1,4 +1,4 @@
-//! O2: what changing a frame costs BPF.
+//! O2: the cost of changing a frame in BPF.
 
 use super::bounds::one_at_a_time;
 use crate::claim::{Claim, Judgement};
@@ -20,7 +20,7 @@ fn changing(extent: Extent, path: DataPath, modify: Modify) -> Experiment {
     }
 }
 
-/// The changes that are looked at.
+/// Returns the changes that are examined.
 fn changes(extent: Extent) -> &'static [Modify] {
     extent.pick(
         &[Modify::Id, Modify::Crc8],

@@ -19,7 +19,7 @@ const O5: Claim = Claim {
     claim: "100 000 routes for one EFF identifier each cost BPF what one costs",
     figure: "≤ 1.05",
     criterion: "p50(bpf, eff:100000) / p50(bpf, eff:1) ≤ 1.05; the last route matches",
-    // Putting 100 000 routes into a guest's kernel takes as long as a whole quick run.
+    // Loading 100 000 routes into a guest's kernel takes as long as a whole quick run.
     needs: |extent, _| match extent {
         Extent::Quick => vec![],
         Extent::Full => [MANY, 1]

@@ -12,7 +12,7 @@ use experiment::{Cpu, Experiment};
 
 pub(super) const CLAIMS: &[Claim] = &[O6];
 
-/// A flood of the shortest frames through 2048 filters.
+/// Returns the experiment with a flood of the shortest frames through 2048 filters.
 fn flood(extent: Extent, path: DataPath, cpu: Cpu) -> Experiment {
     Experiment {
         payload: 2,
@@ -21,8 +21,8 @@ fn flood(extent: Extent, path: DataPath, cpu: Cpu) -> Experiment {
     }
 }
 
-/// The processors that are looked at: the papers' board; and, where there is time, one on which the
-/// walk through the list costs what it cost that board.
+/// Returns the processors that are examined: the papers' board and, in a full run, one on which the
+/// walk through the list costs as much as on that board.
 fn boards(extent: Extent) -> &'static [Cpu] {
     extent.pick(&[Cpu::Board], &[Cpu::Board, Cpu::BoardAt(4)])
 }

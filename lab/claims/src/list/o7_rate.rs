@@ -13,8 +13,8 @@ use experiment::{Bench, Cpu, Experiment, Filters};
 
 pub(super) const CLAIMS: &[Claim] = &[O7];
 
-/// Gateways whose highest rate is searched for: on both benches, on the timed one also where the
-/// processor is so slow that it, and not the bus, is the bound, and with a long list.
+/// Returns the gateways whose highest rate is searched for: on both benches; on the timed one also
+/// where the processor is so slow that it, and not the bus, is the limit, and with a long list.
 fn rated(extent: Extent, path: DataPath) -> Vec<Experiment> {
     let timed = Experiment {
         payload: 2,

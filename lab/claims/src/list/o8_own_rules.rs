@@ -1,4 +1,4 @@
-//! O8: can-gw's rules, put in by two programs.
+//! O8: can-gw's rules, added by two programs.
 
 use super::bounds::{LIST, filtered};
 use crate::claim::{Claim, Judgement};
@@ -12,7 +12,7 @@ use experiment::Filters;
 
 pub(super) const CLAIMS: &[Claim] = &[O8];
 
-/// The rules that are put in by two programs.
+/// Returns the rules that are added by two programs.
 fn same(extent: Extent) -> &'static [Filters] {
     extent.pick(
         &[Filters::None, LIST],

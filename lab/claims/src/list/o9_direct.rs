@@ -13,9 +13,9 @@ use experiment::Gateway;
 
 pub(super) const CLAIMS: &[Claim] = &[O9, O10];
 
-/// Polling.
+/// The gateway that polls.
 pub(super) const DIRECT: Gateway = Gateway::Direct { irq: false };
-/// By interrupt.
+/// The gateway that uses interrupts.
 pub(super) const BY_INTERRUPT: Gateway = Gateway::Direct { irq: true };
 
 const O9: Claim = Claim {

@@ -1,10 +1,10 @@
-//! What the claims about two kinds of driver share: round trips between two controllers of one bus
-//! (drivers-2009 §3.1), by sockets and by character devices.
+//! Common parts of the claims about two kinds of driver: round trips between two controllers of one
+//! bus (drivers-2009 §3.1), by sockets and by character devices.
 //!
 //! The paper: a Pentium 4 with SJA1000 cards at 1 Mbit/s, 8 bytes, 10 000 round trips, programs
 //! with real-time priority, mostly kernels with PREEMPT_RT. Here: the timed bench with SJA1000
-//! controllers (`--cpu pc`), the same bus and frames. What is compared is the overhead: a round
-//! trip less both frames' time on the bus.
+//! controllers (`--cpu pc`), the same bus and frames. The overhead is compared: a round trip less
+//! both frames' time on the bus.
 
 use crate::evidence::{Evidence, Missing};
 use crate::extent::Extent;
@@ -13,14 +13,14 @@ use experiment::{Bench, Experiment, Gateway, Load, Task, Tuning, Ways, round_tri
 
 use probe::Summary;
 
-/// By read(2) and write(2), as canping does it.
+/// The gateway with read(2) and write(2), as canping uses them.
 pub(super) const SOCKETS: Gateway = Gateway::User(Ways::READ_WRITE);
 pub(super) const DEVICE: Gateway = Gateway::Chardev;
 /// The kernels of claims about PREEMPT_RT, and about ordinary ones.
 pub(super) const RT: &str = "6.1-rt";
 pub(super) const PLAIN: &str = "6.1";
 
-/// The paper's round trip, on an idle machine.
+/// Returns the paper's round trip, on an idle machine.
 pub(super) fn idle(extent: Extent, kernel: &str, gateway: Gateway) -> Experiment {
     Experiment {
         kernel: kernel.to_owned(),
@@ -33,7 +33,7 @@ pub(super) fn idle(extent: Extent, kernel: &str, gateway: Gateway) -> Experiment
     }
 }
 
-/// The same beside a load.
+/// Returns the same experiment during a load.
 pub(super) fn loaded(
     extent: Extent,
     kernel: &str,
@@ -44,7 +44,7 @@ pub(super) fn loaded(
     Experiment {
         load,
         tuning,
-        // Beside 400 tasks each round trip takes the host a tenth of a second.
+        // With 400 tasks running, each round trip takes the host a tenth of a second.
         frames: match load {
             Load::Cpu => 1000,
             _ => extent.pick(500, 10_000),
@@ -61,7 +61,7 @@ pub(super) struct Overhead {
     pub(super) max: i64,
 }
 
-/// What a round trip takes besides both frames' time on the bus.
+/// Returns the time of a round trip in addition to both frames' time on the bus.
 pub(super) fn overhead(evidence: &Evidence, experiment: &Experiment) -> Result<Overhead, Missing> {
     let Summary { p50, p99, max, .. } = evidence.summary(experiment)?;
     let results = evidence.results(experiment)?;
@@ -76,7 +76,7 @@ pub(super) fn overhead(evidence: &Evidence, experiment: &Experiment) -> Result<O
     })
 }
 
-/// Median and worst case, as a claim shows them.
+/// Formats the median and worst case as a claim shows them.
 pub(super) fn shown(overhead: &Overhead) -> String {
     format!("{} (worst {})", us(overhead.p50), us(overhead.max))
 }
@@ -88,7 +88,7 @@ pub(super) mod tests {
     use experiment::fake;
     use probe::Results;
 
-    /// The verdict where an experiment's overheads are these, ns.
+    /// Returns the verdict where an experiment's overheads are these, ns.
     pub(in crate::list) fn verdict(
         claim: &Claim,
         extent: Extent,
@@ -102,7 +102,7 @@ pub(super) mod tests {
         claim.judge(&evidence, extent).verdict
     }
 
-    /// Round trips with these overheads, ns.
+    /// Returns round trips with these overheads, ns.
     pub(in crate::list) fn trips(overheads: Vec<u64>) -> Results {
         const BUS: u64 = 249_000;
         let latencies = overheads.into_iter().map(|ns| ns + BUS);

@@ -1,4 +1,4 @@
-//! S1: what the system calls cost that move frames.
+//! S1: the cost of the system calls that move frames.
 
 use crate::claim::{Claim, Judgement};
 use crate::conditions::Conditions;
@@ -101,7 +101,7 @@ fn judge(evidence: &Evidence, _: Extent, _: DataPath) -> Result<Judgement, Missi
     Ok(conditions.judge(measured, ""))
 }
 
-/// How far the last point is from the line through the others, per cent.
+/// Returns the distance of the last point from the line through the others, per cent.
 fn beside(before: &[Point], last: &Point, pick: fn(&Point) -> u64) -> f64 {
     let points: Vec<_> = before
         .iter()

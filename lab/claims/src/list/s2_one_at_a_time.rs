@@ -33,7 +33,7 @@ const S2: Claim = Claim {
     ..Claim::BLANK
 };
 
-/// The pairs of Table 3.1. The one for which the paper changed drivers is S5's.
+/// Returns the pairs of Table 3.1. The one for which the paper changed drivers belongs to S5.
 fn papers() -> impl Iterator<Item = Ways> {
     let all = PAPER_NAMES.into_iter().map(|(_, ways)| ways);
     all.filter(|ways| ways.receive != Receive::BusypollNoIrq)

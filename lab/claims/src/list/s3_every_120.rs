@@ -28,7 +28,7 @@ const S3: Claim = Claim {
     ..Claim::BLANK
 };
 
-/// The pairs of Table 3.1; a quick run has one of each kind.
+/// Returns the pairs of Table 3.1; a quick run has one of each kind.
 pub(super) fn papers(extent: Extent) -> impl Iterator<Item = Ways> {
     let quick = |ways: &Ways| {
         matches!(
@@ -44,7 +44,8 @@ pub(super) fn papers(extent: Extent) -> impl Iterator<Item = Ways> {
     all.filter(move |ways| extent == Extent::Full || quick(ways))
 }
 
-/// Holds what each of these loses against what it is to lose: by write() some, else none.
+/// Compares the frames that each of these gateways loses with the expected loss: some with write(),
+/// otherwise none.
 pub(super) fn held(
     evidence: &Evidence,
     extent: Extent,

@@ -13,7 +13,7 @@ use experiment::{Experiment, Gateway, Receive, Transmit};
 
 pub(super) const CLAIMS: &[Claim] = &[S4];
 
-/// What saturates first, next and last.
+/// The gateways that saturate first, next and last.
 const GROUPS: [(&str, &[Gateway]); 3] = [
     (
         "read*-write",
@@ -60,7 +60,7 @@ fn searched(extent: Extent) -> Vec<Experiment> {
         .collect()
 }
 
-/// A frame every so many µs; infinite where even the slowest traffic loses some.
+/// Returns the interval between frames, µs; infinite where even the slowest traffic loses some.
 fn period(rate: &Rate) -> f64 {
     match rate.bound {
         Bound::None => f64::INFINITY,

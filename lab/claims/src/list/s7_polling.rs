@@ -1,4 +1,4 @@
-//! S6 and S7: against no operating system at all, and the paper's future work.
+//! S6 and S7: a comparison with no operating system at all, and the paper's future work.
 
 use super::o9_direct::DIRECT;
 use super::o16_no_os::NO_OS;
@@ -60,7 +60,7 @@ fn needs(extent: Extent, least: Gateway) -> Vec<Experiment> {
         .to_vec()
 }
 
-/// Of the one with the least software, of can-gw and of read-write.
+/// Returns the own shares of the gateway with the least software, of can-gw and of read-write.
 fn shares(evidence: &Evidence, extent: Extent, least: Gateway) -> Result<(i64, i64, i64), Missing> {
     let of = |gateway| own(evidence, &one_at_a_time(extent, gateway));
     Ok((of(least)?, of(KERNEL)?, of(READ_WRITE)?))

@@ -3,10 +3,11 @@
 //!
 //! The paper: a program asks on one CAN node of a board, another answers on a second node of the
 //! same bus, and the round trip is divided by two (Fig. 3 and 4). Here only the end that asks is in
-//! a machine; the end that answers is a node beside the hypervisor, the same for every way. So half
-//! of the native round trip is one sending and one receiving, and what a way adds for one sending
-//! and one receiving is its whole round trip less the native one. The paper's driver VM is
-//! `vm:driver`, its virtual functions are `vm:vf`; `vm:host` is a way that the paper does not have.
+//! a machine; the end that answers is a node next to the hypervisor, the same for every way. Thus
+//! half of the native round trip is one sending and one receiving, and the time that a way adds for
+//! one sending and one receiving is its whole round trip less the native one. The paper's driver VM
+//! is `vm:driver`, its virtual functions are `vm:vf`; `vm:host` is a way that the paper does not
+//! have.
 
 use super::figures;
 use super::round_trips::overhead;
@@ -164,13 +165,13 @@ pub(super) fn over(extent: Extent, kernel: &str, nesting: Nesting, payload: u8) 
     }
 }
 
-/// Each way with the longest frame.
+/// Returns the experiments of each way with the longest frame.
 fn of(extent: Extent, ways: &[Nesting]) -> Vec<Experiment> {
     let one = |way: &Nesting| over(extent, PLAIN, *way, LONGEST);
     ways.iter().map(one).collect()
 }
 
-/// Each way with all payloads, on all kernels.
+/// Returns the experiments of each way with all payloads, on all kernels.
 fn over_payloads(extent: Extent, ways: &[Nesting]) -> Vec<Experiment> {
     let mut all = Vec::new();
     for kernel in kernels(extent) {
@@ -182,7 +183,7 @@ fn over_payloads(extent: Extent, ways: &[Nesting]) -> Vec<Experiment> {
     all
 }
 
-/// How long a frame is on the bus, ns: half of what both of a round trip are.
+/// Returns the time of a frame on the bus, ns: half the time of both frames of a round trip.
 fn frame(evidence: &Evidence, experiment: &Experiment) -> Result<i64, Missing> {
     let both = round_trip::bus_time(evidence.results(experiment)?);
     both.map(|ns| ns / 2).ok_or_else(|| Missing {
@@ -191,7 +192,7 @@ fn frame(evidence: &Evidence, experiment: &Experiment) -> Result<i64, Missing> {
     })
 }
 
-/// What a way adds to a native round trip, ns.
+/// Returns the time that a way adds to a native round trip, ns.
 fn added(
     evidence: &Evidence,
     extent: Extent,
@@ -242,7 +243,8 @@ fn constant(evidence: &Evidence, extent: Extent, way: Nesting) -> Result<Judgeme
     Ok(conditions.judge(measured.join("; "), ""))
 }
 
-/// What a way adds, as a part of what a driver VM adds, with the longest frame.
+/// Judges the time that a way adds, as a part of the time that a driver VM adds, with the longest
+/// frame.
 fn share(
     evidence: &Evidence,
     extent: Extent,
@@ -254,7 +256,7 @@ fn share(
     Ok(conditions.judge(measured, ""))
 }
 
-/// That part, which is to be so much at most, in words.
+/// Adds the condition that this part is at most `most`, and returns the part in words.
 fn part(
     evidence: &Evidence,
     extent: Extent,
@@ -280,7 +282,7 @@ fn fifth(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         for payload in payloads(extent) {
             let of = |way| added(evidence, extent, kernel, way, *payload);
             let (function, driver) = (of(Nesting::Function)?, of(Nesting::Driver)?);
-            // Where a driver VM adds nothing, no part of it can be told.
+            // Where a driver VM adds nothing, the part cannot be calculated.
             let times = if driver > 0 {
                 ratio(function, driver)
             } else {
@@ -324,7 +326,7 @@ fn no_exits(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgemen
     let others = ["halt_exits", "irq_exits"].map(|name| count(name).unwrap_or(0.0));
     let left = all - others.iter().sum::<f64>();
     let mut conditions = Conditions::default();
-    // KVM's counts are kept with two digits.
+    // KVM's counts are stored with two digits.
     conditions.add(
         left < 0.005,
         format!("{left:.2} exits a round trip are for its two frames (0.00 at most)"),
@@ -348,7 +350,7 @@ fn few_exits(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgeme
     Ok(conditions.judge(format!("{each:.2}"), ""))
 }
 
-/// Exits a frame, of which there are to be three at most.
+/// Adds the condition of at most three exits per frame, and returns their number.
 fn at_most_three(
     evidence: &Evidence,
     extent: Extent,
@@ -376,8 +378,8 @@ mod tests {
     use crate::list::round_trips::tests::{trips, verdict};
     use experiment::fake;
 
-    /// The verdict where round trips take so long beside the bus: natively, and with a payload by a
-    /// driver VM and by a virtual function, ns.
+    /// Returns the verdict where round trips take these times in addition to the bus: natively, and
+    /// with a payload by a driver VM and by a virtual function, ns.
     fn with(claim: &Claim, native: u64, driver: fn(u8) -> u64, function: u64) -> Verdict {
         verdict(claim, Extent::Quick, move |e| {
             let all = match e.gateway {
@@ -391,7 +393,7 @@ mod tests {
 
     #[test]
     fn v1_is_about_half_a_round_trip() {
-        // A frame of the made-up results is 124.5 µs on the bus.
+        // A frame of the generated results is 124.5 µs on the bus.
         assert_eq!(with(&V1, 124_000, |_| 0, 0), Reproduced);
         assert_eq!(with(&V1, 126_000, |_| 0, 0), Differs);
     }
@@ -424,7 +426,7 @@ mod tests {
         assert_eq!(with(&V4, 50_000, |_| 174_000, 175_000), Differs);
     }
 
-    /// The verdict where results have these counts.
+    /// Returns the verdict where results have these counts.
     fn counted(claim: &Claim, counts: &[(&str, &str)]) -> Verdict {
         let mut evidence = Evidence::default();
         for e in claim.needs(Extent::Quick) {
@@ -444,8 +446,8 @@ mod tests {
         assert_eq!(counted(&O18, &[]), NotTestable);
     }
 
-    /// The verdict on our own monitor where it adds so much, ns, of 200 000 by a driver VM, and has
-    /// these exits.
+    /// Returns the verdict on our own monitor where it adds `added` ns, with 200 000 added by a
+    /// driver VM, and has these exits.
     fn own(added: u64, exits: &str) -> Verdict {
         let mut evidence = Evidence::default();
         for e in O25.needs(Extent::Quick) {

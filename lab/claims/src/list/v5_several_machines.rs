@@ -2,9 +2,9 @@
 //! it open).
 //!
 //! One machine asks, with the highest priority of all; the others send frames of 8 bytes as fast as
-//! they can. The node that answers is beside the hypervisor, as in V1 to V4. Natively each program
-//! has a controller of its own on the bus, as the paper says of virtual functions that they behave.
-//! In the quick run there are two machines.
+//! they can. The node that answers is next to the hypervisor, as in V1 to V4. Natively each program
+//! has a controller of its own on the bus; according to the paper, virtual functions behave like
+//! this. In the quick run there are two machines.
 
 use super::round_trips::overhead;
 use super::v1_virtual_machines::{LONGEST, O18, PLAIN, over};
@@ -105,33 +105,33 @@ const O24: Claim = Claim {
     ..O18
 };
 
-/// The ways by which a machine has a budget.
+/// Returns the ways by which a machine has a budget.
 fn budgeted(extent: Extent) -> &'static [Nesting] {
     extent.pick(&[Nesting::Function], &[Nesting::Host, Nesting::Function])
 }
 
-/// What a machine may send that babbles, frames a second.
+/// The budget of a babbling machine, frames per second.
 const BUDGET: u32 = 500;
-/// Round trips beside one that babbles without a budget: each may be lost after a tenth of a
-/// second.
+/// Number of round trips next to a machine that babbles without a budget: each may be lost after a
+/// tenth of a second.
 const FEW: u32 = 20;
 
-/// Numbers of machines of which all but one send.
+/// Returns the numbers of machines of which all but one send.
 fn counts(extent: Extent) -> &'static [u8] {
     extent.pick(&[2], &[2, 4, 8])
 }
 
-/// The most of them.
+/// Returns the greatest of these numbers.
 fn most(extent: Extent) -> u8 {
     extent.pick(2, 8)
 }
 
-/// Numbers of machines of which one babbles.
+/// Returns the numbers of machines of which one babbles.
 fn babbled(extent: Extent) -> &'static [u8] {
     extent.pick(&[2], &[2, 4])
 }
 
-/// The same without a budget, which takes long: each round trip waits until it is given up.
+/// Returns the same without a budget, which takes long: each round trip waits until it is given up.
 fn unheld(extent: Extent) -> &'static [u8] {
     extent.pick(&[], &[2])
 }
@@ -140,8 +140,8 @@ fn with_alone(counts: &[u8]) -> Vec<u8> {
     [&[1], counts].concat()
 }
 
-/// So many machines, of which none babbles, to compare with: two of which one babbles leave one
-/// alone.
+/// Returns the number of machines, of which none babbles, to compare with: of two machines of which
+/// one babbles, one remains.
 fn quiet(count: u8) -> u8 {
     if count == 2 { 1 } else { count }
 }
@@ -155,7 +155,7 @@ fn ways(
     pairs.map(|(way, count)| one(way, count)).collect()
 }
 
-/// One asks, the others send as fast as they can.
+/// Returns the experiment in which one machine asks and the others send as fast as they can.
 fn flooded(extent: Extent, way: Nesting, count: u8) -> Experiment {
     Experiment {
         machines: Machines {
@@ -166,7 +166,7 @@ fn flooded(extent: Extent, way: Nesting, count: u8) -> Experiment {
     }
 }
 
-/// One of them babbles.
+/// Returns the experiment in which one of them babbles.
 fn babbling(extent: Extent, way: Nesting, count: u8, budget: u32) -> Experiment {
     let mut experiment = flooded(extent, way, count);
     experiment.machines.others = Others::Babble;
@@ -174,7 +174,7 @@ fn babbling(extent: Extent, way: Nesting, count: u8, budget: u32) -> Experiment 
     experiment
 }
 
-/// The same without a budget.
+/// Returns the same experiment without a budget.
 fn unbounded(extent: Extent, way: Nesting, count: u8) -> Experiment {
     Experiment {
         frames: FEW,
@@ -182,7 +182,7 @@ fn unbounded(extent: Extent, way: Nesting, count: u8) -> Experiment {
     }
 }
 
-/// What the others did.
+/// Returns the figures of the other machines.
 fn others(evidence: &Evidence, experiment: &Experiment) -> Result<Beside, Missing> {
     beside(evidence.results(experiment)?).ok_or_else(|| Missing {
         experiment: experiment.name(),
@@ -190,7 +190,7 @@ fn others(evidence: &Evidence, experiment: &Experiment) -> Result<Beside, Missin
     })
 }
 
-/// Round trips without an answer.
+/// Returns the number of round trips without an answer.
 fn unanswered(evidence: &Evidence, experiment: &Experiment) -> Result<usize, Missing> {
     let records = &evidence.results(experiment)?.records;
     Ok(records.iter().filter(|r| r.status == Status::Lost).count())
@@ -316,7 +316,8 @@ mod tests {
 
     const BUS: u64 = 249_000;
 
-    /// The verdict where worst round trips take so long beside the bus, and the others did this.
+    /// Returns the verdict where worst round trips take these times in addition to the bus, and the
+    /// others had these figures.
     fn with(
         claim: &Claim,
         extent: Extent,

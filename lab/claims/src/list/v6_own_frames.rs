@@ -1,13 +1,13 @@
-//! V6: a message that is sent by a virtualized controller and received by the same
+//! V6: a message that is sent by a virtualized controller and received by the same controller
 //! (virtualization-2015 §5.2, Fig. 5 and 6).
 //!
 //! The paper: a program sends; after the complete transmission the controller raises an interrupt,
 //! and the program reads its message. Here (`--task loop`): a program sends on one interface and
-//! waits in the same socket for its own frame, which the driver hands back when the controller's
-//! interrupt says that it was on the bus. So there is one controller, one interrupt and one frame,
-//! as in the paper's figure; two virtual functions of one controller would have two interrupts at
-//! each end of frame. The paper's bus has 500 kbit/s, this one 1 Mbit/s: compared is what is left
-//! without the frame's time on the bus.
+//! waits in the same socket for its own frame, which the driver returns when the controller's
+//! interrupt signals that it was on the bus. Thus there is one controller, one interrupt and one
+//! frame, as in the paper's figure; two virtual functions of one controller would have two
+//! interrupts at each end of frame. The paper's bus has 500 kbit/s, this one 1 Mbit/s: the time
+//! that remains without the frame's time on the bus is compared.
 
 use super::figures;
 use super::v1_virtual_machines::{LONGEST, PLAIN, over};
@@ -61,7 +61,7 @@ fn looped(extent: Extent, kernel: &str, way: Nesting, payload: u8) -> Experiment
     }
 }
 
-/// What sending and hearing of it takes, less the frame's time on the bus, ns.
+/// Latencies from sending a frame to receiving it, less the frame's time on the bus, ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Own {
     pub(super) least: i64,
@@ -136,7 +136,7 @@ fn near_native(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judge
     Ok(conditions.judge(measured.join("; "), ""))
 }
 
-/// By how much the least latencies differ, as a part of their mean.
+/// Returns the difference of the least latencies, as a part of their mean.
 fn spread(own: &[Own]) -> f64 {
     let least = || own.iter().map(|own| own.least);
     let (Some(low), Some(high)) = (least().min(), least().max()) else {
@@ -150,7 +150,7 @@ fn spread(own: &[Own]) -> f64 {
     }
 }
 
-/// From the lowest to the highest of them.
+/// Formats the range from the lowest to the highest of them.
 fn range(own: &[Own]) -> String {
     let least = || own.iter().map(|own| own.least);
     match (least().min(), least().max()) {
@@ -165,7 +165,8 @@ mod tests {
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
     use experiment::{Gateway, fake};
 
-    /// The verdict where the least and another latency of a way with a payload are these, ns.
+    /// Returns the verdict where the least and another latency of a way with a payload are these,
+    /// ns.
     fn with(extent: Extent, of: impl Fn(Nesting, u8) -> [u64; 2]) -> Verdict {
         let mut evidence = Evidence::default();
         for e in V6.needs(extent) {

@@ -1,16 +1,16 @@
-//! What the claims about ways to receive and to transmit share.
+//! Common parts of the claims about ways to receive and to transmit.
 //!
-//! Where nothing else is said: the papers' board on the timed bench, kernel 6.1. Figures 4.3 and
-//! 4.4 of syscalls-2014 are about a processor on which `read-write` is saturated by a frame every
-//! 150 to 155 µs. With 8 ns an instruction (`board:3`) the guest's is by one every 148 µs (as a
-//! gateway with real-time priority, `lab rate`); with the papers' best case of can-gw (`board`, 4
-//! ns) by one every 75 µs.
+//! Unless stated otherwise: the papers' board on the timed bench, kernel 6.1. Figures 4.3 and 4.4
+//! of syscalls-2014 are about a processor on which `read-write` is saturated by a frame every 150
+//! to 155 µs. With 8 ns per instruction (`board:3`) the guest's is saturated by one every 148 µs
+//! (as a gateway with real-time priority, `lab rate`); with the papers' best case of can-gw
+//! (`board`, 4 ns) by one every 75 µs.
 
 use crate::extent::Extent;
 use crate::setups::board;
 use experiment::{Cpu, Experiment, Gateway, Pattern, Priority, Receive, Transmit, Ways};
 
-/// Any word of the lab's for a gateway in user space.
+/// Returns a gateway in user space, for any of the lab's words.
 pub(super) const fn user(receive: Receive, transmit: Transmit) -> Gateway {
     Gateway::User(Ways::of(receive, transmit))
 }
@@ -18,10 +18,11 @@ pub(super) const fn user(receive: Receive, transmit: Transmit) -> Gateway {
 /// The simplest pair.
 pub(super) const READ_WRITE: Gateway = Gateway::User(Ways::READ_WRITE);
 
-/// can-gw, with which all are compared.
+/// can-gw, with which all gateways are compared.
 pub(super) const KERNEL: Gateway = Gateway::OwnRules;
 
-/// One frame at a time, 4 bytes. The paper's runs have 3200 frames (§4.2).
+/// Returns the experiment with one frame at a time, 4 bytes. The paper's runs have 3200 frames
+/// (§4.2).
 pub(super) fn one_at_a_time(extent: Extent, gateway: Gateway) -> Experiment {
     Experiment {
         gateway,
@@ -29,10 +30,11 @@ pub(super) fn one_at_a_time(extent: Extent, gateway: Gateway) -> Experiment {
     }
 }
 
-/// The processor that `read-write` saturates as it did the paper's; 2 bytes, so that the bus
-/// carries a frame each 66 µs and is not what saturates. The kernel's soft interrupts go first, so
-/// that it is the gateway that saturates: otherwise the controller's FIFO of four frames overruns
-/// while frames wait to be read out of it, whatever the gateway does.
+/// Returns the experiment on the processor that `read-write` saturates as it did the paper's; 2
+/// bytes, so that the bus carries a frame every 66 µs and is not saturated itself. The kernel's
+/// soft interrupts have precedence, so that it is the gateway that saturates: otherwise the
+/// controller's FIFO of four frames overruns while frames wait to be read out of it, whatever the
+/// gateway does.
 pub(super) fn saturated(extent: Extent, gateway: Gateway) -> Experiment {
     Experiment {
         gateway,
@@ -43,8 +45,8 @@ pub(super) fn saturated(extent: Extent, gateway: Gateway) -> Experiment {
     }
 }
 
-/// A frame every 120 µs (§4.2, Figure 4.3), as many as in the paper: the first hundreds find room
-/// in the socket's buffer, whoever reads it.
+/// Returns the experiment with a frame every 120 µs (§4.2, Figure 4.3), as many as in the paper:
+/// the first hundreds fit into the socket's buffer, however it is read.
 pub(super) fn every_120(extent: Extent, gateway: Gateway) -> Experiment {
     Experiment {
         traffic: Pattern::Period(120_000),
@@ -53,7 +55,7 @@ pub(super) fn every_120(extent: Extent, gateway: Gateway) -> Experiment {
     }
 }
 
-/// A gateway's word without `user:`.
+/// Returns a gateway's word without `user:`.
 pub(super) fn word(gateway: &Gateway) -> String {
     match gateway {
         Gateway::User(ways) => ways.to_string(),
@@ -61,8 +63,8 @@ pub(super) fn word(gateway: &Gateway) -> String {
     }
 }
 
-/// The pair that is to be the best: a ring that is looked at without pause, and batches past the
-/// interface's queueing discipline.
+/// The pair that is expected to be the best: a ring that is polled without pause, and batches past
+/// the interface's queueing discipline.
 pub(super) const BEST: Gateway = user(Receive::RingBusy, Transmit::RingBypass);
 
 /// The pair that carries the most frames: of the pairs with rings and busy reading that were

@@ -1,16 +1,16 @@
 //! The worst case of a frame on the timed bench, computed by `analysis`.
 //!
 //! The bench has two buses of one bit rate. The tester is one node on each of them and sends in the
-//! order of its list. What comes from the first one, the gateway sends on unchanged; the driver of
-//! its controller (mscan) sends in order of arrival. So both are nodes with one transmit buffer.
-//! Once in many frames that driver lets its buffers become empty ([`analysis::refill`]). How long
-//! it then takes to fill one is not known beforehand; the gateway's own time is taken for it,
-//! because that has the same steps in it (an interrupt, a softirq, the call that sends), and more.
+//! order of its list. The gateway forwards frames from the first bus unchanged; the driver of its
+//! controller (mscan) sends in order of arrival. Therefore both are nodes with one transmit buffer.
+//! Once in many frames that driver lets its buffers become empty ([`analysis::refill`]). The time
+//! that it then takes to fill one is not known beforehand; the gateway's own time is used for it,
+//! because that includes the same steps (an interrupt, a softirq, the call that sends), and more.
 //!
-//! A frame's latency is at most the gateway's own time and what it then waits in the gateway's
-//! node. The own time is the longest latency of another experiment. That one has in it what its
-//! frames waited for the bus, so it is no less than the gateway's own time there; what was measured
-//! is no bound of what could have been.
+//! A frame's latency is at most the gateway's own time plus the time that it then waits in the
+//! gateway's node. The own time is the longest latency of another experiment. That one includes the
+//! time for which its frames waited for the bus, so it is no less than the gateway's own time
+//! there; a measured value is not a bound of what could have happened.
 
 mod set;
 
@@ -29,35 +29,36 @@ use probe::Record;
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 
-/// So many frames the driver mscan sends at least before it lets its three buffers become empty
-/// (`cur_pri == 0xff` in `mscan_start_xmit`, drivers/net/can/mscan/mscan.c): at the 255th time that
-/// the number of the buffer it fills is lower than the one before, of which there are at most two
-/// in three frames.
+/// The least number of frames that the driver mscan sends before it lets its three buffers become
+/// empty (`cur_pri == 0xff` in `mscan_start_xmit`, drivers/net/can/mscan/mscan.c): at the 255th
+/// time that the number of the buffer it fills is lower than the one before, of which there are at
+/// most two in three frames.
 const MSCAN_FRAMES: u32 = 382;
 
-/// One frame of a run, as near its bound as any.
+/// The frame of a run that comes nearest to its bound, and the counts of all frames.
 pub(crate) struct Held {
-    /// Frames that were held against a bound.
+    /// Number of frames that were compared with a bound.
     pub(crate) frames: usize,
-    /// How many were above it.
+    /// Number of frames above their bound.
     pub(crate) above: usize,
-    /// The one that came nearest, or went farthest above: its latency, ns.
+    /// Latency of the frame that came nearest to its bound, or exceeded it the most, ns.
     pub(crate) latency: i64,
-    /// And its bound, ns.
+    /// The bound of that frame, ns.
     pub(crate) bound: i64,
 }
 
-/// Messages on the first bus, all of which go through the gateway, and beside it on the second.
+/// Messages on the first bus, all of which go through the gateway, and other messages on the
+/// second.
 pub(crate) struct Traffic {
     pub(crate) through: Vec<Message>,
     pub(crate) beside: Vec<Message>,
 }
 
-/// Holds each frame of `run` against its bound; the gateway's own time is the longest latency of
+/// Compares each frame of `run` with its bound; the gateway's own time is the longest latency of
 /// `own`.
 ///
 /// # Errors
-/// [`Missing`]: one of the two was not made, or there is no bound.
+/// [`Missing`]: one of the two was not run, or there is no bound.
 pub(crate) fn hold(
     evidence: &Evidence,
     run: &Experiment,
@@ -68,7 +69,7 @@ pub(crate) fn hold(
         why,
     };
     let own = Nanos::try_from(evidence.summary(own)?.max).unwrap_or(0);
-    // For a verdict there must be a frame.
+    // A verdict needs at least one frame.
     evidence.summary(run)?;
     let waiting = waiting(run, own).map_err(none)?;
     held(&evidence.results(run)?.records, &waiting, own).map_err(none)
@@ -87,7 +88,7 @@ fn held(records: &[Record], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Res
         let bound = i64::try_from(waits.saturating_add(own)).unwrap_or(i64::MAX);
         frames += 1;
         above += usize::from(latency > bound);
-        // Of two shares without dividing.
+        // Compares two ratios without dividing.
         let nearer = |old: &Held| {
             i128::from(latency) * i128::from(old.bound)
                 > i128::from(old.latency) * i128::from(bound)
@@ -109,8 +110,8 @@ fn held(records: &[Record], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Res
     })
 }
 
-/// For each identifier, the most that a frame waits in the gateway's node, ns. The frames are those
-/// of the set, or of one kind, as near to one another as the bus allows.
+/// Returns, for each identifier, the greatest time that a frame waits in the gateway's node, ns.
+/// The frames are those of the set, or of one kind, as close to one another as the bus allows.
 fn waiting(run: &Experiment, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, String> {
     if run.log.is_some() {
         return of_set(&set::traffic()?, own);
@@ -131,7 +132,7 @@ fn waiting(run: &Experiment, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, Strin
     Ok(BTreeMap::from([(sent_id(run), waits)]))
 }
 
-/// Frames of which no payload bit is known.
+/// Returns the shape of frames whose payload bits are all unknown.
 fn free(id: CanId, len: usize) -> Result<Shape, String> {
     let header = Header::new(Kind::Classic, id, len).map_err(|error| error.to_string())?;
     Shape::any(header).map_err(|error| error.to_string())
@@ -148,7 +149,8 @@ fn message(shape: Shape, period: Nanos) -> Result<Message, String> {
     })
 }
 
-/// For each identifier of a set, the most that a frame waits in the gateway's node, ns.
+/// Returns, for each identifier of a set, the greatest time that a frame waits in the gateway's
+/// node, ns.
 fn of_set(traffic: &Traffic, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, String> {
     let network = network(traffic, own)?;
     let found = network.assess(&mut Lengths::new());

@@ -4,27 +4,28 @@ use super::{Traffic, free, message};
 use experiment::{Log, Side};
 use frame::{CanId, Frame, Nanos};
 
-/// How many messages.
+/// The number of messages.
 const MESSAGES: u32 = 40;
-/// Every so many, one is on the outgoing bus, beside the gateway.
+/// One in this many messages is on the outgoing bus, without passing the gateway.
 const BESIDE: u32 = 4;
 /// Their periods in turn, ms: with 8 bytes each, 56 % of the bus.
 const PERIODS_MS: [u64; 7] = [4, 5, 10, 10, 20, 20, 50];
 /// Payload bytes.
 const LEN: usize = 8;
 
-/// A message: where it is sent, its identifier and its period, ns.
+/// A message: the side on which it is sent, its identifier and its period, ns.
 struct One {
     side: Side,
     id: CanId,
     period: Nanos,
 }
 
-/// Every fifth one is EFF. The shorter the period the higher the priority, but for every third.
+/// Returns the messages. Every fifth is EFF. The shorter the period, the higher the priority,
+/// except for every third message.
 fn all() -> Vec<One> {
     let one = |n: u32| {
         let place = n as usize % PERIODS_MS.len();
-        // 17 and 2^11 have no common factor: identifiers differ.
+        // 17 and 0x80 have no common factor, so identifiers differ.
         let number = 0x80 + place as u32 * 0x100 + n * 17 % 0x80;
         let id = match n % 5 {
             // The arbitration of an SFF frame is won before that of an EFF frame with the same 11
@@ -46,7 +47,7 @@ fn all() -> Vec<One> {
     (0..MESSAGES).filter_map(one).collect()
 }
 
-/// The set, of payloads of which nothing is known.
+/// Returns the set, with unknown payloads.
 pub(super) fn traffic() -> Result<Traffic, String> {
     let mut traffic = Traffic {
         through: Vec::new(),
@@ -62,8 +63,8 @@ pub(super) fn traffic() -> Result<Traffic, String> {
     Ok(traffic)
 }
 
-/// Its frames up to a time, ns: all messages begin together, the lowest priority first. Payloads
-/// have many stuff bits, or few.
+/// Returns its frames up to a time, ns: all messages begin together, the lowest priority first.
+/// Payloads have many stuff bits, or few.
 pub(crate) fn played(until: Nanos) -> Log {
     let mut frames: Vec<(Side, Nanos, Frame)> = Vec::new();
     for one in all() {
@@ -80,6 +81,6 @@ pub(crate) fn played(until: Nanos) -> Log {
     let low_first =
         |frame: &Frame| std::cmp::Reverse(frame::wire::arbitration_key(&frame.header()));
     frames.sort_by_key(|(_, at, frame)| (*at, low_first(frame)));
-    // It has frames for the incoming bus, each of 8 bytes: it can be played.
+    // The log has frames of 8 bytes for the incoming bus: it can be replayed.
     Log::new("set-of-40.log", frames).unwrap_or_default()
 }

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Parameters for the guest's kernel (Documentation/admin-guide/kernel-parameters.txt), as
+/// Parameters for the guest's kernel (Documentation/admin-guide/kernel-parameters.txt), such as
 /// `nohz=off`; usually none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Boot(pub Vec<String>);
 
-/// Parameters that the lab sets itself, or without which it would lose its guests.
+/// Parameters that the lab sets itself, or that would break its control over guests.
 const RESERVED: [&str; 9] = [
     "cangate.", "console", "init", "rdinit", "root", "quiet", "panic", "PATH", "HOME",
 ];
@@ -43,7 +43,8 @@ impl FromStr for Boot {
                     "leave it out: the lab's guests need their own value",
                 ));
             }
-            // Fit for the names of results, and different ones for different words.
+            // Only characters that are allowed in the names of results, so that different words
+            // have different names.
             let fit = |c: char| c.is_ascii_alphanumeric() || "_.=".contains(c);
             let lettered = word.starts_with(|c: char| c.is_ascii_alphabetic());
             let once = word.matches('=').count() <= 1;

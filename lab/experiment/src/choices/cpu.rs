@@ -1,4 +1,4 @@
-//! How fast the guest's processor is, and which controllers the gateway has.
+//! The speed of the guest's processor, and the gateway's controllers.
 
 use super::word::{WordError, number};
 use guest::machine::Controller;
@@ -10,9 +10,9 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cpu {
-    /// Shift 1 (2 ns an instruction), sja1000 controllers.
+    /// Shift 1 (2 ns per instruction), sja1000 controllers.
     Pc,
-    /// Shift 2 (4 ns an instruction), mscan controllers: the papers' MPC5200 board.
+    /// Shift 2 (4 ns per instruction), mscan controllers: the papers' MPC5200 board.
     Board,
     /// This shift, other than 2, mscan controllers: a board whose processor is slower or faster.
     BoardAt(u8),
@@ -21,7 +21,7 @@ pub enum Cpu {
 }
 
 impl Cpu {
-    /// An instruction takes 2^shift ns.
+    /// Returns the shift: an instruction takes 2^shift ns.
     #[must_use]
     pub const fn shift(self) -> u8 {
         match self {
@@ -31,7 +31,7 @@ impl Cpu {
         }
     }
 
-    /// The gateway's controllers on the timed bench.
+    /// Returns the gateway's controllers on the timed bench.
     #[must_use]
     pub const fn controller(self) -> Controller {
         match self {
@@ -64,7 +64,7 @@ impl FromStr for Cpu {
             None if text == "board" => Ok(Self::Board),
             Some(("shift", digits)) => Ok(Self::Shift(shift(digits)?)),
             Some(("board", digits)) => Ok(match shift(digits)? {
-                // One experiment has one name.
+                // Each experiment has exactly one name.
                 2 => Self::Board,
                 shift => Self::BoardAt(shift),
             }),

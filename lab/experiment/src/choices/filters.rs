@@ -1,15 +1,15 @@
-//! What the gateway filters by.
+//! The filters of the gateway.
 
 use super::word::{WordError, number};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What the gateway filters by. With a count, the last rule is the one that matches.
+/// The filters of the gateway. With a count, the last rule is the one that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filters {
-    /// Nothing: one rule for all frames.
+    /// No filter: one rule for all frames.
     None,
     /// Rules for one SFF ID each (`ID:C00007FF`), which the kernel keeps in a table.
     Sff(u32),
@@ -19,15 +19,16 @@ pub enum Filters {
     Eff(u32),
 }
 
-/// As many rules as there are SFF identifiers.
+/// The maximum number of filters: the number of SFF identifiers.
 pub const MOST_FILTERS: u32 = 2048;
-/// The most rules for EFF identifiers; see [`Experiment::check`] for which gateways can have them.
+/// The maximum number of rules for EFF identifiers; see [`Experiment::check`] for the gateways that
+/// can have them.
 ///
 /// [`Experiment::check`]: crate::Experiment::check
 pub const MOST_EFF: u32 = 100_000;
 
 impl Filters {
-    /// How many rules; none for [`Filters::None`].
+    /// Returns the number of rules; `None` for [`Filters::None`].
     #[must_use]
     pub const fn count(self) -> Option<u32> {
         match self {

@@ -10,22 +10,22 @@ use std::str::FromStr;
 /// The gateway under test.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Gateway {
-    /// can-gw, its rules put in by Debian's `cangw`.
+    /// can-gw, its rules added by Debian's `cangw`.
     #[serde(rename = "cangw")]
     Cangw,
-    /// `cangate run` in its process, which receives and transmits in these ways.
+    /// `cangate run` routing in its process, which receives and transmits in these ways.
     #[serde(rename = "user")]
     User(Ways),
-    /// What the bench itself costs, the floor of every figure on it. On the timed bench the two
-    /// controllers are joined inside the module, with no software between; on the kvaser bench the
-    /// gateway's incoming card is the tester's, on the incoming bus, so that what is left is one
-    /// more reception.
+    /// No cost but that of the bench itself, the floor of every figure on it. On the timed bench
+    /// the two controllers are joined inside the module, with no software in between; on the kvaser
+    /// bench the gateway's incoming card belongs to the tester, on the incoming bus, so that one
+    /// more reception remains.
     #[serde(rename = "ideal")]
     Ideal,
-    /// None: reference and receiver are on one bus, for the tester's own precision.
+    /// No gateway: reference and receiver are on one bus, to measure the tester's own precision.
     #[serde(rename = "none")]
     None,
-    /// `cangate run` with `offload = "can-gw"`: can-gw again, its rules put in by cangate.
+    /// `cangate run` with `offload = "can-gw"`: also can-gw, its rules added by cangate.
     #[serde(rename = "can-gw")]
     OwnRules,
     /// `cangate run` with `offload = "bpf"`.
@@ -35,7 +35,7 @@ pub enum Gateway {
     /// polling, or by interrupt.
     #[serde(rename = "direct")]
     Direct {
-        /// By interrupt?
+        /// Whether it uses interrupts.
         irq: bool,
     },
     /// `cangate run` with ports of kind `chardev`, on character devices of the timed bench.
@@ -45,27 +45,27 @@ pub enum Gateway {
     /// interrupt.
     #[serde(rename = "baremetal")]
     Baremetal {
-        /// By interrupt?
+        /// Whether it uses interrupts.
         irq: bool,
     },
-    /// No gateway: the way by which a program in an inner machine has a controller of the
-    /// hypervisor's.
+    /// No gateway: the way in which a program in an inner machine gets access to a controller of
+    /// the hypervisor.
     #[serde(rename = "vm")]
     Vm(Nesting),
-    /// What that bench itself costs, the floor of every figure on it: frames are passed on by the
-    /// bench, as soon as it runs.
+    /// The cost of the bench without an operating system itself, the floor of every figure on it:
+    /// the bench forwards frames, as soon as it runs.
     #[serde(rename = "baremetal:ideal")]
     BaremetalIdeal,
 }
 
 impl Gateway {
-    /// Is the data path can-gw, whichever program puts in its rules?
+    /// Returns whether the data path is can-gw, whichever program adds its rules.
     #[must_use]
     pub const fn by_rules(&self) -> bool {
         matches!(self, Self::Cangw | Self::OwnRules)
     }
 
-    /// Is there one that could filter, change or pass on a frame?
+    /// Returns whether there is a gateway that could filter, change or forward a frame.
     #[must_use]
     pub const fn has_routes(&self) -> bool {
         !matches!(
@@ -74,13 +74,13 @@ impl Gateway {
         )
     }
 
-    /// Does it run without an operating system?
+    /// Returns whether it runs without an operating system.
     #[must_use]
     pub const fn is_bare(&self) -> bool {
         matches!(self, Self::Baremetal { .. } | Self::BaremetalIdeal)
     }
 
-    /// Where `cangate run` has its routes, if not in its process: `offload` of `[gateway]`.
+    /// Returns where `cangate run` has its routes, if not in its process: `offload` of `[gateway]`.
     #[must_use]
     pub const fn offload(&self) -> Option<&'static str> {
         match self {

@@ -8,17 +8,17 @@ use std::str::FromStr;
 /// Passes through virtual interfaces between the two buses (gateway-2010-draft §IV-E).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Hops {
-    /// How many.
+    /// The number of passes.
     pub count: u8,
-    /// Through how many interfaces in a chain: 1 or 2.
+    /// The number of interfaces in a chain: 1 or 2.
     pub interfaces: u8,
-    /// Of which kind.
+    /// The kind of interface.
     #[serde(default)]
     pub through: Virtual,
 }
 
 impl Hops {
-    /// From one bus to the other at once.
+    /// Directly from one bus to the other.
     pub const NONE: Self = Self {
         count: 0,
         interfaces: 1,
@@ -36,13 +36,13 @@ pub enum Virtual {
     /// same interface.
     #[default]
     Vcan,
-    /// A pair of vxcan: what goes into one end comes out of the other, for rules, BPF programs and
-    /// sockets alike.
+    /// A pair of vxcan: frames that go into one end come out of the other, for rules, BPF programs
+    /// and sockets alike.
     Vxcan,
 }
 
-/// can-gw lets a frame pass at most six of its rules (`CGW_MAX_HOPS` of net/can/gw.c): one takes
-/// it from each virtual interface, and one from the first bus.
+/// The maximum number of hops: can-gw lets a frame pass at most six of its rules (`CGW_MAX_HOPS` of
+/// net/can/gw.c): one takes it from each virtual interface, and one from the first bus.
 pub const MOST_HOPS: u8 = 5;
 
 impl fmt::Display for Hops {
@@ -95,7 +95,7 @@ impl FromStr for Hops {
             interfaces,
             through,
         };
-        // No hop needs no interface: one way of writing it.
+        // With no hop there is no interface: only one notation is used.
         Ok(if hops.count == 0 { Self::NONE } else { hops })
     }
 }

@@ -1,13 +1,13 @@
-//! What else the gateway's machine does.
+//! The load on the gateway's machine.
 
 use super::word::{WordError, plain_words};
 use serde::{Deserialize, Serialize};
 
-/// What else the gateway's machine does.
+/// The load on the gateway's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// Nothing.
+    /// No load.
     None,
     /// hackbench.
     Cpu,

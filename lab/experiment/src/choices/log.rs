@@ -1,4 +1,4 @@
-//! A log that is played in the place of made frames.
+//! A log that is replayed in place of generated frames.
 
 use super::word::WordError;
 use frame::{Frame, Kind, Nanos};
@@ -9,7 +9,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-/// The longest name in a word, bytes: experiments are named after it.
+/// The longest name in a word, bytes: names of experiments contain it.
 const LONGEST_NAME: usize = 40;
 /// Hex digits of the checksum in a word.
 const DIGITS: usize = 16;
@@ -18,9 +18,9 @@ const NONE: &str = "none";
 /// A bus of the timed bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Side {
-    /// The one from which the gateway takes frames.
+    /// The bus from which the gateway takes frames.
     Incoming,
-    /// The one to which it sends them.
+    /// The bus to which it sends them.
     Outgoing,
 }
 
@@ -30,15 +30,15 @@ pub enum Side {
 struct Played {
     side: Side,
     at: Nanos,
-    /// As candump writes it.
+    /// The frame in candump's notation.
     frame: String,
 }
 
-/// The frames of a log, with their times; or none, where frames are made.
+/// The frames of a log, with their times; or none, where frames are generated.
 ///
 /// Its word is the log's name with a checksum of all its frames, so that other frames make another
-/// experiment. Two logs with the same word are taken to be the same. A word does not have the
-/// frames: an experiment that was read from words cannot be made again ([`Log::is_at_hand`]).
+/// experiment. Two logs with the same word are considered the same. A word does not contain the
+/// frames: an experiment that was read from words cannot be run again ([`Log::is_at_hand`]).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
@@ -47,47 +47,47 @@ pub struct Log {
     frames: Vec<Played>,
 }
 
-/// A log that cannot be played.
+/// A log that cannot be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// Nothing goes through the gateway.
+    /// No frame goes through the gateway.
     #[error("it has no frame for the incoming bus")]
     Nothing,
-    /// Too much.
+    /// Too many frames.
     #[error("it has {0} frames; at most {MOST_FRAMES} can be played")]
     Many(usize),
-    /// No room for the number by which the tester knows a frame.
+    /// No room for the number by which the tester identifies a frame.
     #[error(
         "frame {index} ({frame}) has no room for a number: on the incoming bus, data frames with at \
          least {SHORTEST_PAYLOAD} bytes are played"
     )]
     Short {
-        /// Which, from 1.
+        /// Index of the frame, from 1.
         index: usize,
-        /// As candump writes it.
+        /// The frame in candump's notation.
         frame: String,
     },
-    /// The gateway's one route takes one kind.
+    /// The gateway's single route takes one kind of frame.
     #[error(
         "frame {index} ({frame}) is not of the kind of those before it: a played log is classic \
          or FD"
     )]
     Mixed {
-        /// Which, from 1.
+        /// Index of the frame, from 1.
         index: usize,
-        /// As candump writes it.
+        /// The frame in candump's notation.
         frame: String,
     },
 }
 
 impl Log {
-    /// No log: frames are made.
+    /// No log: frames are generated.
     pub const NONE: Self = Self {
         identity: None,
         frames: Vec::new(),
     };
 
-    /// These frames, in their order; `name` is for people.
+    /// Creates a log of these frames, in their order; `name` is for people.
     ///
     /// # Errors
     /// [`LogError`]
@@ -131,42 +131,43 @@ impl Log {
         })
     }
 
-    /// Is there one?
+    /// Returns whether there is a log.
     #[must_use]
     pub const fn is_some(&self) -> bool {
         self.identity.is_some()
     }
 
-    /// Are its frames known, and not its name only?
+    /// Returns whether its frames are known, and not only its name.
     #[must_use]
     pub const fn is_at_hand(&self) -> bool {
         !self.frames.is_empty()
     }
 
-    /// The log's name.
+    /// Returns the log's name.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.identity.as_ref().map(|(name, _)| name.as_str())
     }
 
-    /// The frames for one of the buses, with their times on the log's clock, ns.
+    /// Returns the frames for one of the buses, with their times on the log's clock, ns.
     #[must_use]
     pub fn frames(&self, side: Side) -> Vec<(Nanos, Frame)> {
         let of_side = self.frames.iter().filter(|p| p.side == side);
-        // What `new` wrote reads back.
+        // Text that `new` wrote can be parsed again.
         of_side
             .filter_map(|p| Some((p.at, p.frame.parse().ok()?)))
             .collect()
     }
 
-    /// How many go through the gateway.
+    /// Returns the number of frames that go through the gateway.
     #[must_use]
     pub fn count(&self) -> u32 {
         let incoming = self.frames.iter().filter(|p| p.side == Side::Incoming);
         u32::try_from(incoming.count()).unwrap_or(u32::MAX)
     }
 
-    /// The longest payload, bytes, as an experiment's setting: above 8 if the frames are FD.
+    /// Returns the longest payload, bytes, as an experiment's setting: above 8 if the frames are
+    /// FD.
     #[must_use]
     pub fn payload(&self) -> u8 {
         let all = self.frames(Side::Incoming);
@@ -188,7 +189,7 @@ impl Log {
     }
 }
 
-/// Fit for the name of a file.
+/// Makes a name fit for a file.
 fn plain(name: &str) -> String {
     let fit = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let kept = name.chars().map(|c| if fit(c) { c } else { '-' });

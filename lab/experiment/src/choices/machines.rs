@@ -1,35 +1,35 @@
-//! Machines beside the one that is measured: how many, and what they send.
+//! The machines in addition to the measured one: their number, and the frames that they send.
 
 use super::word::{WordError, number, plain_words};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Machines that share the controller, at most.
+/// Maximum number of machines that share the controller.
 pub const MOST_MACHINES: u8 = 8;
-/// The highest budget, frames a second: more than a bus of 1 Mbit/s carries.
+/// The highest budget, frames per second: more than a bus of 1 Mbit/s carries.
 pub const MOST_BUDGET: u32 = 100_000;
 
 /// The machines that share the controller. One of them asks, with the highest priority of all; the
-/// others send at once.
+/// others send at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machines {
-    /// How many there are, with the one that asks.
+    /// The number of machines, including the one that asks.
     pub count: u8,
-    /// What the others send.
+    /// The frames that the others send.
     pub others: Others,
-    /// In which order the frames of all are sent.
+    /// The order in which the frames of all are sent.
     pub order: Order,
-    /// How many frames a second each of the others may send; 0: as many as it likes.
+    /// Number of frames per second that each of the others may send; 0: no limit.
     pub budget: u32,
-    /// What happens in the middle of the round trips.
+    /// The incident in the middle of the round trips.
     #[serde(default)]
     pub incident: Incident,
 }
 
 impl Machines {
-    /// The one that asks, alone.
+    /// Only the machine that asks.
     pub const ONE: Self = Self {
         count: 1,
         others: Others::Flood,
@@ -38,7 +38,7 @@ impl Machines {
         incident: Incident::None,
     };
 
-    /// Those beside the one that asks.
+    /// Returns the number of machines in addition to the one that asks.
     #[must_use]
     pub const fn beside(self) -> u8 {
         self.count.saturating_sub(1)
@@ -51,15 +51,15 @@ impl Default for Machines {
     }
 }
 
-/// What the machines beside the one that asks send.
+/// The frames that the machines other than the one that asks send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Others {
     /// As fast as they can, with lower priority than the one that asks.
     Flood,
-    /// So many per cent of what the bus carries, all of them together, with lower priority.
+    /// This percentage of the bus's capacity, all of them together, with lower priority.
     Load(u8),
-    /// As `Flood`, and the last of them with a higher priority than the one that asks.
+    /// Like `Flood`, but the last of them with a higher priority than the one that asks.
     Babble,
 }
 
@@ -90,15 +90,15 @@ impl FromStr for Others {
     }
 }
 
-/// In which order frames of several machines are sent.
+/// The order in which frames of several machines are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// By their priority on the bus, as far as the way can: what waits in software, by
+    /// By their priority on the bus, as far as the way allows: frames that wait in software by
     /// `[controllers.NAME]` or `order = "priority"`; natively a controller for each program.
     Priority,
-    /// As they came: all wait in one queue. What comes of a queue that knows no priority is made
-    /// visible by it.
+    /// In order of arrival: all wait in one queue. It shows the effect of a queue without
+    /// priorities.
     Fifo,
 }
 
@@ -109,20 +109,20 @@ plain_words!(
     Order::Fifo = "fifo",
 );
 
-/// What happens while all machines send, in the middle of the round trips.
+/// The incident that occurs while all machines send, in the middle of the round trips.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Incident {
-    /// Nothing.
+    /// No incident.
     #[default]
     None,
-    /// The first of the machines beside the one that asks is killed, with its monitor.
+    /// The first of the machines other than the one that asks is killed, with its monitor.
     Kill,
-    /// It stands still with its monitor for a while.
+    /// That machine is stopped with its monitor for a while.
     Pause,
-    /// It is reset, as by its reset button, and boots.
+    /// That machine is reset, as by its reset button, and boots.
     Reset,
     /// The controller that all share goes bus-off, and its owner restarts it.
     BusOff,

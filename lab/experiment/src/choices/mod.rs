@@ -1,4 +1,4 @@
-//! What an experiment chooses, one file a setting, each with its words.
+//! The choices of an experiment, one file per setting, each with its words.
 
 mod boot;
 mod cpu;

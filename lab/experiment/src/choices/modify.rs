@@ -1,15 +1,15 @@
-//! What the gateway changes in a frame.
+//! The changes that the gateway makes to a frame.
 
 use super::word::{WordError, plain_words};
 use serde::{Deserialize, Serialize};
 
-/// What the gateway changes in a frame.
+/// The changes that the gateway makes to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Modify {
-    /// Nothing.
+    /// No change.
     None,
-    /// SET of the identifier to what it is already: only the copy is paid for.
+    /// SET of the identifier to its existing value: only the copy has a cost.
     Copy,
     /// SET of the identifier.
     Id,
@@ -19,7 +19,7 @@ pub enum Modify {
     Or,
     /// XOR of data.
     Xor,
-    /// SET of the length, to what it is: a SET of data would overwrite the frame's number.
+    /// SET of the length, to its existing value: a SET of data would overwrite the frame's number.
     Set,
     /// CRC8 checksum, after a SET.
     Crc8,

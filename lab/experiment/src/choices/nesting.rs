@@ -1,20 +1,20 @@
-//! How a program in an inner machine has a controller of the hypervisor's.
+//! The ways in which a program in an inner machine gets access to a controller of the hypervisor.
 
 use super::word::{WordError, plain_words};
 use serde::{Deserialize, Serialize};
 
-/// How a program in an inner machine has a controller of the hypervisor's (virtualization-2015 §3
-/// and §4).
+/// The way in which a program in an inner machine gets access to a controller of the hypervisor
+/// (virtualization-2015 §3 and §4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nesting {
-    /// There is no inner machine: the program runs beside the hypervisor's, on the interface
-    /// itself. With it the others are compared.
+    /// There is no inner machine: the program runs next to the hypervisor's programs, on the
+    /// interface itself. The other ways are compared with this one.
     Native,
-    /// The hypervisor shares it: `cangate run` with a port of kind `virtio`, and
+    /// The hypervisor shares the controller: `cangate run` with a port of kind `virtio`, and
     /// `[controllers.NAME]` on the interface.
     Host,
-    /// As `Host`, with a machine whose monitor is our own instead of QEMU: its virtio device has
+    /// Like `Host`, with a machine whose monitor is our own instead of QEMU: its virtio device has
     /// MSI-X.
     Own,
     /// A machine that owns the controller shares it: the driver VM (§3). Its controller is a
@@ -24,8 +24,8 @@ pub enum Nesting {
     Driver,
     /// The controller shares itself (§4): the machine drives a virtual function of it.
     Function,
-    /// As `Native`, on a PCI card with an SJA1000 that QEMU emulates, where frames take no time on
-    /// the bus. With it `Trap` is compared.
+    /// Like `Native`, on a PCI card with an SJA1000 that QEMU emulates, where frames take no time
+    /// on the bus. `Trap` is compared with this way.
     Card,
     /// The machine has that card (VFIO) and drives it with Linux's own driver. Its registers are
     /// ports, and each access to one is an exit.
@@ -33,7 +33,7 @@ pub enum Nesting {
 }
 
 impl Nesting {
-    /// All of them.
+    /// All ways.
     pub const ALL: [Self; 7] = [
         Self::Native,
         Self::Host,
@@ -44,13 +44,13 @@ impl Nesting {
         Self::Trap,
     ];
 
-    /// Is the controller a PCI card, on whose bus frames take no time?
+    /// Returns whether the controller is a PCI card, on whose bus frames take no time.
     #[must_use]
     pub const fn is_card(self) -> bool {
         matches!(self, Self::Card | Self::Trap)
     }
 
-    /// Are there inner machines?
+    /// Returns whether there are inner machines.
     #[must_use]
     pub const fn has_machines(self) -> bool {
         !matches!(self, Self::Native | Self::Card)

@@ -1,4 +1,4 @@
-//! Who goes first in the gateway's machine.
+//! The priorities in the gateway's machine.
 
 use super::word::{WordError, plain_words};
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
-    /// The gateway has real-time priority 90 (gateway-2011 §3.7); one that looks for frames without
-    /// pause has none, because nothing else would then run.
+    /// The gateway has real-time priority 90 (gateway-2011 §3.7); a gateway that polls for frames
+    /// without pause has none, because nothing else would then run.
     Gateway,
     /// The gateway is an ordinary process.
     Ordinary,
-    /// The gateway is an ordinary process, and ksoftirqd has real-time priority 50: what the kernel
-    /// puts off (receiving, when much comes) is done before the gateway goes on. So a controller's
-    /// FIFO is read in time, and the gateway finds several frames at once.
+    /// The gateway is an ordinary process, and ksoftirqd has real-time priority 50: work that the
+    /// kernel defers (receiving, when many frames come) is done before the gateway continues. Thus
+    /// a controller's FIFO is read in time, and the gateway finds several frames at once.
     Softirq,
 }
 

@@ -1,9 +1,9 @@
-//! What the machine under test does.
+//! The task of the machine under test.
 
 use super::word::{WordError, plain_words};
 use serde::{Deserialize, Serialize};
 
-/// What the machine under test does with frames.
+/// The task of the machine under test.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -13,14 +13,15 @@ pub enum Task {
     #[default]
     Gateway,
     /// Two programs on two controllers of one bus ask and answer each other, as canping does
-    /// (drivers-2009 §3.1); what is measured is a round trip. The setting `gateway` says by which
-    /// ways both receive and transmit.
+    /// (drivers-2009 §3.1); the round trip is measured. The setting `gateway` specifies the ways by
+    /// which both receive and transmit.
     RoundTrip,
     /// A program sends on one controller and waits for its own frame, which the driver echoes at
-    /// its end of frame (virtualization-2015 §5.2, Fig. 5); what is measured is how long that takes
-    /// beside the frame's time on the bus.
+    /// its end of frame (virtualization-2015 §5.2, Fig. 5); the time is measured that this takes in
+    /// addition to the frame's time on the bus.
     Loop,
-    /// A program receives what a node of the bus sends; what is measured is how many frames arrive.
+    /// A program receives the frames that a node of the bus sends; the number of frames that arrive
+    /// is measured.
     Receive,
 }
 

@@ -1,28 +1,28 @@
-//! How the kernel's part of a frame's way is tuned.
+//! Tuning of the kernel's part in handling a frame.
 
 use super::word::{WordError, number};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the kernel's part of a frame's way is tuned; usually not at all.
+/// Tuning of the kernel's part in handling a frame; usually none.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 pub struct Tuning {
-    /// The interrupt threads of the CAN controllers have this real-time priority, 1 to 99; the
-    /// kernel gives all interrupt threads 50. There are threads on PREEMPT_RT, and with the
-    /// kernel's parameter `threadirqs`. With [`Tuning::threaded_napi`] it is the priority of its
-    /// threads, too.
+    /// The real-time priority of the interrupt threads of the CAN controllers, 1 to 99; the kernel
+    /// gives all interrupt threads 50. There are such threads on PREEMPT_RT, and with the kernel's
+    /// parameter `threadirqs`. With [`Tuning::threaded_napi`] it is also the priority of the NAPI
+    /// threads.
     pub irq_thread: Option<u8>,
-    /// The kernel's thread for soft interrupts (ksoftirqd) has this real-time priority, 1 to 99; by
+    /// The real-time priority of the kernel's thread for soft interrupts (ksoftirqd), 1 to 99; by
     /// default it has none, and waits among all ordinary processes.
     pub softirq_thread: Option<u8>,
-    /// The interfaces' NAPI runs in threads of its own (`/sys/class/net/NAME/threaded`, Linux
-    /// 5.12).
+    /// Whether the interfaces' NAPI runs in threads of its own (`/sys/class/net/NAME/threaded`,
+    /// Linux 5.12).
     pub threaded_napi: bool,
-    /// `net.core.netdev_budget`: so many frames in one run of the receive soft interrupt, 1 to 100
-    /// 000.
+    /// `net.core.netdev_budget`: the number of frames in one run of the receive soft interrupt, 1
+    /// to 100 000.
     pub netdev_budget: Option<u32>,
 }
 

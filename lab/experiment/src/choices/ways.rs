@@ -5,33 +5,33 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// How the gateway in user space receives: `receive` of its ports, but for
+/// The way in which the gateway in user space receives: `receive` of its ports, except for
 /// [`Receive::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose interrupts
 /// the lab has deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Receive {
-    /// `read(2)`, when poll(2) says that there is a frame.
+    /// `read(2)`, when poll(2) reports a frame.
     Read,
-    /// `read(2)` again and again.
+    /// `read(2)` in a loop.
     ReadNonblock,
     /// The same, and each call polls the driver (`SO_BUSY_POLL`).
     ReadBusypoll,
     /// The same with the interface's interrupts deferred (`SO_PREFER_BUSY_POLL`,
-    /// `napi_defer_hard_irqs`, `gro_flush_timeout`): the nearest that a stock kernel has to the
-    /// patch of syscalls-2014 §4.3.
+    /// `napi_defer_hard_irqs`, `gro_flush_timeout`): the closest equivalent in a stock kernel to
+    /// the patch of syscalls-2014 §4.3.
     BusypollNoIrq,
     /// `recvmmsg(2)`.
     Recvmmsg,
-    /// A ring in memory (PACKET_MMAP), when poll(2) says that there is a frame.
+    /// A ring in memory (PACKET_MMAP), when poll(2) reports a frame.
     Ring,
-    /// The same ring, looked at again and again.
+    /// The same ring, polled in a loop.
     RingBusy,
     /// `io_uring`.
     IoUring,
 }
 
 impl Receive {
-    /// All of them.
+    /// All ways to receive.
     pub const ALL: [Self; 8] = [
         Self::Read,
         Self::ReadNonblock,
@@ -43,7 +43,8 @@ impl Receive {
         Self::IoUring,
     ];
 
-    /// Does the gateway look for frames without pause, and so never leave the processor by itself?
+    /// Returns whether the gateway polls for frames without pause, and so never gives up the
+    /// processor on its own.
     #[must_use]
     pub const fn is_busy(self) -> bool {
         matches!(
@@ -52,7 +53,7 @@ impl Receive {
         )
     }
 
-    /// What `receive` says in `gateway.toml`.
+    /// Returns the value of `receive` in `gateway.toml`.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -79,7 +80,7 @@ plain_words! {
     Receive::IoUring = "io_uring",
 }
 
-/// How the gateway in user space transmits: `transmit` of its ports.
+/// The way in which the gateway in user space transmits: `transmit` of its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Transmit {
     /// `write(2)`.
@@ -95,7 +96,7 @@ pub enum Transmit {
 }
 
 impl Transmit {
-    /// All of them.
+    /// All ways to transmit.
     pub const ALL: [Self; 5] = [
         Self::Write,
         Self::Sendmmsg,
@@ -104,7 +105,7 @@ impl Transmit {
         Self::IoUring,
     ];
 
-    /// What `transmit` says in `gateway.toml`.
+    /// Returns the value of `transmit` in `gateway.toml`.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
@@ -129,13 +130,13 @@ plain_words! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Ways {
-    /// How it receives.
+    /// The way to receive.
     pub receive: Receive,
-    /// How it transmits.
+    /// The way to transmit.
     pub transmit: Transmit,
 }
 
-/// The names of syscalls-2014, Table 3.1, and what they are here.
+/// The names of syscalls-2014, Table 3.1, and their equivalents here.
 pub const PAPER_NAMES: [(&str, Ways); 10] = [
     ("read-write", Ways::of(Receive::Read, Transmit::Write)),
     (
@@ -168,13 +169,13 @@ impl Ways {
     /// The simplest pair, with which the others are compared.
     pub const READ_WRITE: Self = Self::of(Receive::Read, Transmit::Write);
 
-    /// A pair.
+    /// Returns a pair.
     #[must_use]
     pub const fn of(receive: Receive, transmit: Transmit) -> Self {
         Self { receive, transmit }
     }
 
-    /// Every pair.
+    /// Returns every pair.
     pub fn all() -> impl Iterator<Item = Self> {
         let with = |receive| Transmit::ALL.map(|transmit| Self::of(receive, transmit));
         Receive::ALL.into_iter().flat_map(with)

@@ -1,5 +1,5 @@
-//! Words: what is typed after `cangate lab measure`'s options, stands in matrix files, and is
-//! printed with every result. Each reads back as what it was.
+//! Words: the values that users type after `cangate lab measure`'s options, that are in matrix
+//! files, and that are printed with every result. Each is parsed back to the same value.
 
 use guest::machine::{Bench, UnknownBench};
 use guest::{Kernel, UnknownKernel};
@@ -7,13 +7,13 @@ use probe::traffic::PatternError;
 use std::fmt;
 use std::str::FromStr;
 
-/// A word that means nothing. Shown as `what: hint`.
+/// A word that has no meaning. Displayed as `what: hint`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {hint}")]
 pub struct WordError {
-    /// What is wrong.
+    /// The error.
     pub what: String,
-    /// What would be right.
+    /// A correct alternative.
     pub hint: String,
 }
 
@@ -25,7 +25,8 @@ impl WordError {
         }
     }
 
-    /// `text` names nothing of the kind `kind`, of which there are `choices`.
+    /// Returns the error that `text` is not a valid word of the kind `kind`, of which there are
+    /// `choices`.
     pub(crate) fn unknown(text: &str, kind: &str, choices: &str) -> Self {
         let what = if text.is_empty() {
             format!("no {kind} is given")
@@ -55,12 +56,12 @@ impl From<PatternError> for WordError {
     }
 }
 
-/// A whole number within limits; `what` names it.
+/// Parses a whole number within limits; `what` names it.
 pub(crate) fn number<T>(text: &str, least: T, most: T, what: &str) -> Result<T, WordError>
 where
     T: FromStr + PartialOrd + fmt::Display + Copy,
 {
-    // `parse` takes a sign, which would not come back.
+    // `parse` accepts a sign, which would not be printed again.
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     match text.parse::<T>() {
         Ok(n) if digits && n >= least && n <= most => Ok(n),

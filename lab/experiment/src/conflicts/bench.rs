@@ -1,4 +1,4 @@
-//! Which frames and logs there can be, and on which bench.
+//! The possible frames and logs, and the benches that support them.
 
 use super::Conflicts;
 use crate::choices::Task;
@@ -7,7 +7,7 @@ use guest::machine::Bench;
 use probe::traffic::{Pattern, SHORTEST_PAYLOAD};
 
 impl Conflicts<'_> {
-    /// What a frame can be like.
+    /// Checks the settings of frames.
     pub(super) fn frames(&mut self) {
         let e = self.experiment;
         self.refuse(
@@ -28,7 +28,7 @@ impl Conflicts<'_> {
         );
     }
 
-    /// What can be played where.
+    /// Checks where a log can be replayed.
     pub(super) fn log(&mut self) {
         let e = self.experiment;
         if !e.log.is_some() {
@@ -64,7 +64,7 @@ impl Conflicts<'_> {
         }
     }
 
-    /// What a bench can do.
+    /// Checks the abilities of the bench.
     pub(super) fn bench(&mut self) {
         let e = self.experiment;
         let timed = e.bench == Bench::Timed;

@@ -1,4 +1,4 @@
-//! What a gateway can be on which bench, and what it can do to frames.
+//! The gateways that each bench supports, and what each can do with frames.
 
 use super::Conflicts;
 use crate::choices::{
@@ -9,7 +9,7 @@ use crate::settings::Setting;
 use guest::machine::{Bench, Controller};
 
 impl Conflicts<'_> {
-    /// What a gateway can do.
+    /// Checks the abilities of the gateway.
     pub(super) fn gateway(&mut self) {
         let e = self.experiment;
         let none = e.gateway == Gateway::None;
@@ -135,7 +135,7 @@ impl Conflicts<'_> {
         );
     }
 
-    /// What a gateway can do to frames at the same time.
+    /// Checks the combination of things that a gateway does with frames.
     pub(super) fn changes(&mut self) {
         let e = self.experiment;
         self.refuse(

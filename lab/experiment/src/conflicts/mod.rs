@@ -1,4 +1,4 @@
-//! Which settings go together.
+//! Compatibility of settings.
 
 mod bench;
 mod gateway;
@@ -10,14 +10,14 @@ use crate::experiment::Experiment;
 use crate::settings::Setting;
 use std::fmt;
 
-/// Settings that do not go together.
+/// Settings that are not compatible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Conflict {
-    /// Which, the one to change first.
+    /// The settings, starting with the one to change first.
     pub settings: Vec<Setting>,
-    /// The settings as they are.
+    /// The settings with their values.
     pub shown: String,
-    /// Why not, and what would do.
+    /// The reason, and a possible alternative.
     pub why: String,
 }
 
@@ -28,10 +28,10 @@ impl fmt::Display for Conflict {
 }
 
 impl Experiment {
-    /// Do the settings go together?
+    /// Checks whether the settings are compatible.
     ///
     /// # Errors
-    /// Every conflict.
+    /// All conflicts.
     pub fn check(&self) -> Result<(), Vec<Conflict>> {
         let mut conflicts = Conflicts {
             experiment: self,
@@ -53,14 +53,15 @@ impl Experiment {
     }
 }
 
-/// The conflicts of an experiment, as they are found.
+/// The conflicts of an experiment found so far.
 struct Conflicts<'e> {
     experiment: &'e Experiment,
     found: Vec<Conflict>,
 }
 
 impl Conflicts<'_> {
-    /// What a gateway is to do to frames: is it set, and which setting is it?
+    /// Returns, for each operation of a gateway on frames, whether it is set and which setting it
+    /// is.
     fn done_to_frames(&self) -> [(bool, Setting); 3] {
         let e = self.experiment;
         [
@@ -70,7 +71,7 @@ impl Conflicts<'_> {
         ]
     }
 
-    /// Adds one if it is there; `why` says what would do, too.
+    /// Adds a conflict if `is_there`; `why` also states an alternative.
     fn refuse(&mut self, is_there: bool, settings: &[Setting], why: &str) {
         if !is_there {
             return;

@@ -1,4 +1,4 @@
-//! What there is with inner machines.
+//! The settings possible with inner machines.
 
 use super::Conflicts;
 use crate::choices::{Gateway, Incident, Load, Machines, Nesting, Order, Priority, Task, Tuning};
@@ -6,7 +6,7 @@ use crate::settings::Setting;
 use guest::machine::Bench;
 
 impl Conflicts<'_> {
-    /// What there is with inner machines.
+    /// Checks the settings for inner machines.
     pub(super) fn nesting(&mut self) {
         let e = self.experiment;
         let vm = matches!(e.gateway, Gateway::Vm(_));
@@ -51,7 +51,7 @@ impl Conflicts<'_> {
         }
     }
 
-    /// What there is with several machines at one controller.
+    /// Checks the settings for several machines at one controller.
     fn machines(&mut self) {
         let (e, one) = (self.experiment, Machines::ONE);
         let shares = matches!(

@@ -1,4 +1,4 @@
-//! What is measured instead of a gateway, and how the kernel can be tuned for it.
+//! The tasks other than that of a gateway, and the kernel tuning possible for them.
 
 use super::Conflicts;
 use crate::choices::{Gateway, Nesting, Priority, Task, Transmit, Ways};
@@ -7,7 +7,7 @@ use guest::machine::{Bench, Controller};
 use probe::traffic::Pattern;
 
 impl Conflicts<'_> {
-    /// What a round trip can be over.
+    /// Checks the settings for a task other than that of a gateway.
     pub(super) fn task(&mut self) {
         let e = self.experiment;
         if e.task == Task::Gateway {
@@ -90,7 +90,7 @@ impl Conflicts<'_> {
         }
     }
 
-    /// What programs can do that have one controller and no slave.
+    /// Checks the settings for programs that have one controller and no slave.
     fn one_controller(&mut self) {
         let e = self.experiment;
         if e.task == Task::RoundTrip {
@@ -120,7 +120,7 @@ impl Conflicts<'_> {
         );
     }
 
-    /// What can be tuned where.
+    /// Checks where the kernel can be tuned.
     pub(super) fn tuning(&mut self) {
         let e = self.experiment;
         let threads = e.is_rt() || e.boot.0.iter().any(|word| word == "threadirqs");

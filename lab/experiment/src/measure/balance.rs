@@ -1,4 +1,5 @@
-//! Every frame accounted for: what the tester saw against what the gateway counted.
+//! The balance of all frames: those that the tester saw compared with those that the gateway
+//! counted.
 
 use super::counts::Counts;
 use crate::choices::{Gateway, Load};
@@ -16,15 +17,15 @@ use tester::Outcome;
     sides.1
 )]
 pub struct Imbalance {
-    /// Which two.
+    /// The names of the two counts.
     what: &'static str,
     left: u64,
     right: u64,
-    /// All of both sides.
+    /// All counts of both sides.
     sides: Box<(Observed, Counts)>,
 }
 
-/// Holds what the tester saw against what was counted; gives where frames were lost, for the
+/// Compares the frames that the tester saw with the counts; returns where frames were lost, for the
 /// results.
 ///
 /// # Errors
@@ -35,7 +36,7 @@ pub(super) fn check(
     counts: &Counts,
 ) -> Result<Vec<(String, String)>, Imbalance> {
     let records = &outcome.results.records;
-    // A frame that is given up has no outgoing stamp, whether it still came or not.
+    // A frame that was given up has no outgoing stamp, whether it came out later or not.
     let in_time = records.iter().filter(|r| r.outgoing.is_some()).count() as u64;
     let late = late(experiment, outcome.counts.late, counts.sent, in_time);
     let observed = Observed {
@@ -45,7 +46,7 @@ pub(super) fn check(
         lost: records.iter().filter(|r| r.status == Status::Lost).count() as u64,
         fifo: outcome.overruns.unwrap_or(0),
     };
-    // On the kvaser bench an ideal gateway is one more receiver: nothing else counts.
+    // On the kvaser bench an ideal gateway is one more receiver: nothing else has counters.
     let counts_nothing = match experiment.gateway {
         Gateway::None | Gateway::BaremetalIdeal => true,
         Gateway::Ideal => experiment.bench != Bench::Timed,
@@ -73,9 +74,10 @@ pub(super) fn check(
     Ok(lost)
 }
 
-/// How many frames came out after they were given up: those that the tester saw, and those that
-/// lay behind a load for so long that the tester had ended. The latter only where all lost frames
-/// are known by place (timed bench), against which [`agree`] holds the sum.
+/// Returns the number of frames that came out after they were given up: those that the tester saw,
+/// and those that waited behind a load until the tester had ended. The latter are included only
+/// where the place of all lost frames is known (timed bench), against which [`agree`] checks the
+/// sum.
 fn late(experiment: &Experiment, observed: u64, sent: u64, in_time: u64) -> u64 {
     if experiment.bench == Bench::Timed && experiment.load != Load::None {
         observed.max(sent.saturating_sub(in_time))
@@ -84,9 +86,9 @@ fn late(experiment: &Experiment, observed: u64, sent: u64, in_time: u64) -> u64 
     }
 }
 
-/// How many frames the gateway's socket was too full for. The gateway's overruns contain error
-/// frames, of which the driver sends one each time that the FIFO is full: the kernel counts those
-/// that the socket had no room for (`SO_RXQ_OVFL`), the port those that came.
+/// Returns the number of frames that found the gateway's socket full. The gateway's overruns
+/// include error frames, of which the driver sends one each time that the FIFO is full: the kernel
+/// counts those that the socket had no room for (`SO_RXQ_OVFL`), the port those that arrived.
 fn lost_in_socket(experiment: &Experiment, counts: &Counts) -> u64 {
     let exact = matches!(experiment.gateway, Gateway::User(_))
         && counts.backlog == 0
@@ -99,12 +101,12 @@ fn lost_in_socket(experiment: &Experiment, counts: &Counts) -> u64 {
     }
 }
 
-/// What the tester observed, frames.
+/// The tester's observations, frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Observed {
     went_in: u64,
     came_out: u64,
-    /// Of those that came out, how many counted as lost by then.
+    /// Of those that came out, the number that counted as lost by then.
     late: u64,
     lost: u64,
     /// Lost in the gateway's receive FIFO.
@@ -130,7 +132,7 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
             got,
         );
     }
-    // The backlog counts Ethernet's packets too: it bounds what it can have taken.
+    // The backlog also counts Ethernet packets: it is an upper limit for the frames lost there.
     let passes = u64::from(experiment.hops.count) + 1;
     let (least, most) = (
         counts
@@ -141,7 +143,7 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
     );
     let taken = match experiment.gateway {
         Gateway::Cangw | Gateway::OwnRules => counts.handled + counts.dropped,
-        // What was taken and not sent is among these already.
+        // Frames that were taken and not sent are already included.
         Gateway::User(_)
         | Gateway::Bpf
         | Gateway::None
@@ -149,10 +151,10 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
         | Gateway::Chardev
         | Gateway::Vm(_)
         | Gateway::Baremetal { .. } => counts.handled,
-        // What is received is in the other controller at once.
+        // A frame received is in the other controller immediately.
         Gateway::Ideal | Gateway::BaremetalIdeal => counts.received,
     };
-    // What is dropped on its way makes no further passes.
+    // Frames dropped on the way make no further passes.
     let least = least.saturating_sub(counts.dropped * (passes - 1));
     if !(least..=most).contains(&taken) {
         return wrong(
@@ -243,7 +245,7 @@ mod tests {
                 "{error}"
             );
         }
-        // BPF counts what it took, those among them that found the queue full.
+        // BPF counts the frames it took, including those that found the queue full.
         let bpf = Experiment {
             gateway: Gateway::Bpf,
             ..timed()
@@ -260,7 +262,7 @@ mod tests {
         };
         agree(&own, &OBSERVED, &COUNTED).unwrap();
         agree(&own, &OBSERVED, &took).unwrap_err();
-        // One that the backlog may have taken.
+        // One frame that the backlog may have lost.
         let backlog = Counts {
             handled: 89,
             backlog: 5,
@@ -284,7 +286,7 @@ mod tests {
         .unwrap_err();
     }
 
-    /// Four error frames of a full FIFO; the socket was too full for two of them, and for 328
+    /// Four error frames of a full FIFO; the socket was too full for two of them, and for 328 other
     /// frames.
     #[test]
     fn error_frames_that_find_the_socket_full_are_no_frames() {
@@ -346,7 +348,7 @@ mod tests {
         agree(&kvaser, &unseen, &full(5)).unwrap();
         agree(&kvaser, &unseen, &full(4)).unwrap_err();
         agree(&timed(), &unseen, &full(5)).unwrap_err();
-        // More is seen than was sent.
+        // More frames are seen than were sent.
         let more = Observed {
             came_out: 91,
             ..OBSERVED

@@ -1,8 +1,10 @@
-//! Machines beside the one that asks: what they send at once, and what became of it.
+//! The machines other than the one that asks: the frames that they send at the same time, and the
+//! fate of these frames.
 //!
 //! They are ordinary processes of the hypervisor; the one that asks has a real-time priority. Each
 //! sends frames of 8 bytes with an identifier of its own, and waits where there is no room. The
-//! node that answers hears all that is on the bus, so that what no node heard is known.
+//! node that answers receives all frames on the bus, so that frames that no node received are
+//! detected.
 
 use super::error::MeasureError;
 use super::gateway::file;
@@ -20,27 +22,28 @@ use std::time::{Duration, Instant};
 
 /// The interface in a machine.
 const INSIDE: &str = super::sharing::INSIDE;
-/// The identifiers, from here on: below the priority of who asks and who answers (7E0 and 7E1).
+/// The first of the identifiers: they have lower priority than the nodes that ask and answer (7E0
+/// and 7E1).
 const FIRST: u32 = 0x7F1;
-/// The identifier of one that babbles.
+/// The identifier of a machine that babbles.
 const BABBLE: u32 = 0x100;
-/// What each frame carries.
+/// The payload of each frame.
 pub(super) const DATA: [u8; 8] = [0xAA; 8];
-/// How long the others send before the first frame that counts: their queues are full then.
+/// Time for which the others send before the first frame that counts: their queues are full then.
 const RAMP: Duration = Duration::from_millis(200);
-/// The bus is silent when it was so for this long; and how often that is looked for at most: what
-/// waits for a budget takes long.
+/// The bus counts as silent after this time without a frame; and the maximum number of checks for
+/// it: frames that wait for a budget take long.
 const QUIET: Duration = Duration::from_millis(300);
 const LOOKS: u32 = 200;
 
 const SEND: &str = include_str!("beside.sh");
 const SILENT: &str = include_str!("silent.sh");
 
-/// One of them.
+/// One of the senders.
 pub(super) enum Sender {
     /// A machine.
     Inside(Box<Other>),
-    /// A program beside the hypervisor's, on this interface.
+    /// A program next to the hypervisor's programs, on this interface.
     Native(String),
 }
 
@@ -60,7 +63,7 @@ impl Sender {
     }
 }
 
-/// What interfaces have counted.
+/// The counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) heard: u64,
@@ -80,7 +83,7 @@ impl Counted {
     }
 }
 
-/// What an interface has counted: who reads it says how a program is run there.
+/// Reads the counters of an interface; the caller specifies how a program is run there.
 pub(super) fn counted(
     interface: &str,
     run: impl FnOnce(&[&str]) -> Result<String, MeasureError>,
@@ -114,7 +117,7 @@ pub(super) fn native(interface: &str) -> Result<Counted, MeasureError> {
     counted(interface, |line| Ok(output(Some(GATEWAY), line)?))
 }
 
-/// All that is known at a moment.
+/// All values known at a moment.
 pub(super) struct Moment {
     at: Instant,
     heard: u64,
@@ -123,7 +126,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// Now; `machines`: some of those that send are machines.
+    /// Reads the current values; `machines`: some of the senders are machines.
     pub(super) fn now(machines: bool) -> Result<Self, MeasureError> {
         Ok(Self {
             heard: native(OUTGOING)?.heard,
@@ -134,17 +137,17 @@ impl Moment {
     }
 }
 
-/// What happened between two moments.
+/// The events between two moments.
 pub(super) struct Span {
     time: Duration,
-    /// Frames that the node that answers has heard.
+    /// Frames that the node that answers has received.
     heard: u64,
     exits: Option<Exits>,
     idle: Duration,
 }
 
 impl Span {
-    /// What happens while this is done, and what came of it.
+    /// Does the work, and returns its result and the events during it.
     pub(super) fn of<T>(
         machines: bool,
         work: impl FnOnce() -> Result<T, MeasureError>,
@@ -162,7 +165,7 @@ impl Span {
         Ok((done, span))
     }
 
-    /// What more happened than in that one.
+    /// Returns the events in excess of those in `less`.
     pub(super) fn beyond(&self, less: &Self) -> Self {
         Self {
             time: self.time.saturating_sub(less.time),
@@ -176,17 +179,17 @@ impl Span {
         self.time.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// How much of it there was a frame on the bus, per cent: of the others, and of round trips,
-    /// which are so long on the bus.
+    /// Returns the percentage of the time with a frame on the bus: frames of the others, and of
+    /// `trips` round trips, of which each is on the bus for `both`.
     fn load(&self, machines: Machines, trips: u64, both: Nanos) -> f64 {
         let others = self.heard.saturating_sub(trips);
-        // Whose frames they were is not known: as if all were the shortest.
+        // The senders of these frames are not known: all are counted as the shortest.
         let busy = others * durations(machines).0 + trips * both;
         100.0 * Duration::from_nanos(busy).as_secs_f64() / self.seconds()
     }
 }
 
-/// How long the guest's processor had nothing to do (proc_uptime(5), the second number).
+/// Returns the idle time of the guest's processor (proc_uptime(5), the second number).
 pub(super) fn idle() -> Result<Duration, MeasureError> {
     const PATH: &str = "/proc/uptime";
     let text = std::fs::read_to_string(PATH).map_err(file("read", PATH))?;
@@ -196,15 +199,15 @@ pub(super) fn idle() -> Result<Duration, MeasureError> {
         .ok_or_else(|| MeasureError::Run(format!("{PATH} says `{text}`")))
 }
 
-/// Senders that send.
+/// Senders that are sending.
 pub(super) struct Sending {
-    /// Before any of them sent.
+    /// The counters before any of them sent.
     node: Counted,
     each: Vec<Counted>,
     asks: Counted,
 }
 
-/// The identifier of one of them.
+/// Returns the identifier of one of them.
 pub(super) fn id(machines: Machines, number: usize) -> u32 {
     let last = number + 1 == usize::from(machines.beside());
     if last && machines.others == Others::Babble {
@@ -214,14 +217,15 @@ pub(super) fn id(machines: Machines, number: usize) -> u32 {
     }
 }
 
-/// How long a frame of one of them is on the bus with the intermission after it, ns.
+/// Returns the time that a frame of one of them takes on the bus, including the intermission after
+/// it, ns.
 fn duration(id: u32) -> Option<Nanos> {
     let frame = Frame::classic(CanId::sff(id).ok()?, &DATA).ok()?;
     let rate = BitRate::new(BITRATE, None).ok()?;
     Some(wire::length(frame.view())?.duration(rate, true))
 }
 
-/// The shortest and the longest frame of any of them, ns.
+/// Returns the durations of the shortest and the longest frame of any of them, ns.
 fn durations(machines: Machines) -> (Nanos, Nanos) {
     let all = (0..usize::from(machines.beside())).filter_map(|n| duration(id(machines, n)));
     all.fold((Nanos::MAX, 0), |(least, most), ns| {
@@ -229,7 +233,7 @@ fn durations(machines: Machines) -> (Nanos, Nanos) {
     })
 }
 
-/// The gap between two frames of one of them, ms.
+/// Returns the gap between two frames of one of them, ms.
 fn gap(machines: Machines) -> String {
     match machines.others {
         Others::Flood | Others::Babble => "0".to_owned(),
@@ -242,7 +246,7 @@ fn gap(machines: Machines) -> String {
 }
 
 impl Sending {
-    /// Lets all of them send.
+    /// Starts all senders.
     pub(super) fn start(
         senders: &mut [Sender],
         machines: Machines,
@@ -265,9 +269,9 @@ impl Sending {
         Ok(Self { node, each, asks })
     }
 
-    /// Ends them, waits until the bus is silent, and says what became of all frames. `asking` is
-    /// about round trips, so many and so long on the bus; `alone` is a time in which nobody asked.
-    /// `gone`: one that sends no more, and has forgotten what it sent.
+    /// Stops them, waits until the bus is silent, and returns the fate of all frames. `asking`
+    /// covers the round trips, with their number and their time on the bus; `alone` is a time
+    /// without round trips. `gone`: a sender that no longer sends, and has lost its counters.
     pub(super) fn stop(
         self,
         senders: &mut [Sender],
@@ -318,7 +322,7 @@ impl Sending {
     }
 }
 
-/// What the interface of the program that asks has counted.
+/// Returns the counters of the interface of the program that asks.
 pub(super) fn asks(
     machine: &mut Option<Machine>,
     interface: &str,
@@ -394,7 +398,7 @@ mod tests {
         };
         let whole = |load: f64| (load * 1000.0).round();
         assert_eq!(whole(span(20).load(m, 0, 0)), 100_000.0);
-        // Of a round trip one frame is heard, and both are on the bus.
+        // Of a round trip one frame is received, and both are on the bus.
         assert_eq!(whole(span(10).load(m, 5, 2 * frame)), 75_000.0);
         assert_eq!(span(20).beyond(&span(5)).heard, 15);
     }

@@ -1,11 +1,11 @@
-//! What gateway and kernel counted, read from what they print.
+//! The counters of gateway and kernel, parsed from their output.
 
 use crate::under_test::{INCOMING, OUTGOING};
 
 /// Counters that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CountsError {
-    /// The gateway's answer is no JSON of the expected form.
+    /// The gateway's answer is not JSON of the expected form.
     #[error("the gateway's counters cannot be read")]
     Gateway(#[source] serde_json::Error),
     /// The gateway refused to answer.
@@ -14,20 +14,20 @@ pub enum CountsError {
     /// A counter is missing.
     #[error("the gateway's counters lack {0}")]
     Lack(&'static str),
-    /// What tc prints of an interface's queue is no JSON of the expected form.
+    /// The output of tc for an interface's queue is not JSON of the expected form.
     #[error("what tc says of the queue of {0} cannot be read")]
     Queue(&'static str, #[source] serde_json::Error),
-    /// The routes are not where they should be.
+    /// The routes are not in the expected place.
     #[error("the gateway has nothing in the kernel")]
     NotInKernel,
 }
 
-/// What gateway and kernel counted.
+/// The counts of gateway and kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Frames that the driver of the incoming interface received.
     pub(super) received: u64,
-    /// What it says it lost.
+    /// Frames that it reports as lost.
     pub(super) receive_errors: u64,
     /// Frames that the driver of the outgoing interface sent.
     pub(super) sent: u64,
@@ -43,7 +43,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// What came since.
+    /// Returns the counts since `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         let minus = |a: u64, b: u64| a.saturating_sub(b);
         Self {
@@ -78,8 +78,8 @@ impl Counts {
         }
     }
 
-    /// Reads `/dev/bitcan`: what mapped controllers counted. What a FIFO lost, the tester's stamps
-    /// say, and the gateway's own count of it is left out.
+    /// Reads `/dev/bitcan`: the counts of mapped controllers. Frames lost by a FIFO are known from
+    /// the tester's stamps, and the gateway's own count of them is left out.
     pub(super) fn controllers(&mut self, text: &str) {
         self.overrun = 0;
         for line in text.lines() {
@@ -106,7 +106,7 @@ impl Counts {
         self.backlog = text.lines().filter_map(second).sum();
     }
 
-    /// Reads `cangw -L`: each rule's line ends with `# N handled N dropped N deleted`. Gives the
+    /// Reads `cangw -L`: each rule's line ends with `# N handled N dropped N deleted`. Returns the
     /// number of rules.
     pub(super) fn rules(&mut self, text: &str) -> usize {
         let mut rules = 0;
@@ -137,7 +137,7 @@ impl Counts {
         };
         self.handled = 0;
         for port in json["ports"].as_array().ok_or(CountsError::Lack("ports"))? {
-            // With hops, what comes out of a virtual interface is taken once more.
+            // With hops, frames that come out of a virtual interface are taken once more.
             self.handled += number(&port["received"], "what was received")?;
             self.overrun += number(&port["rx"]["overrun"], "overruns")?;
             self.dropped += number(&port["fates"]["refused"], "refused frames")?;
@@ -145,12 +145,12 @@ impl Counts {
         Ok(())
     }
 
-    /// Reads what an image without an operating system counted: as [`Counts::stats`], and its ports
-    /// are the controllers.
+    /// Reads the counts of an image without an operating system: like [`Counts::stats`], but its
+    /// ports are the controllers.
     pub(super) fn image(&mut self, text: &str) -> Result<(), CountsError> {
         self.stats(text)?;
         let json: serde_json::Value = serde_json::from_str(text).map_err(CountsError::Gateway)?;
-        // What a FIFO lost, the tester's stamps say.
+        // Frames lost by a FIFO are known from the tester's stamps.
         self.overrun = 0;
         for port in json["ports"].as_array().into_iter().flatten() {
             let number = |value: &serde_json::Value| value.as_u64();
@@ -169,8 +169,8 @@ impl Counts {
         Ok(())
     }
 
-    /// Reads `tc -s -j qdisc show` of the outgoing interface: BPF hands a frame to its queue and
-    /// does not learn whether there was room.
+    /// Reads `tc -s -j qdisc show` of the outgoing interface: BPF passes a frame to its queue and
+    /// is not informed whether there was room.
     pub(super) fn queue(&mut self, text: &str) -> Result<(), CountsError> {
         #[derive(serde::Deserialize)]
         struct Queue {

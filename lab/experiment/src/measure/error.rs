@@ -1,4 +1,4 @@
-//! What can go wrong while an experiment is made in the guest.
+//! The errors of an experiment in the guest.
 
 use super::balance::Imbalance;
 use super::counts::CountsError;
@@ -8,13 +8,13 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why an experiment gave no result. Its text is what the host learns.
+/// The reason why an experiment gave no result. Its text is reported to the host.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The task is no experiment.
+    /// The task is not an experiment.
     #[error("the guest's task is not an experiment")]
     Task(#[from] serde_json::Error),
-    /// The gateway cannot be set up as the settings ask for.
+    /// The gateway cannot be set up with these settings.
     #[error(transparent)]
     Gateway(#[from] GatewayError),
     /// A program of the guest failed.
@@ -25,15 +25,15 @@ pub enum MeasureError {
     File {
         /// `read`, `write`, …
         verb: &'static str,
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// An inner machine does not do what it is asked.
+    /// An inner machine does not respond as requested.
     #[error(transparent)]
     Inner(#[from] guest::inner::InnerError),
-    /// The gateway ended by itself.
+    /// The gateway ended on its own.
     #[error("the gateway did not stay: {0}")]
     GatewayEnded(Ended),
     /// The gateway does not answer.
@@ -42,7 +42,7 @@ pub enum MeasureError {
     /// The gateway's control socket does not work.
     #[error("cannot ask the gateway by its control socket")]
     Control(#[source] io::Error),
-    /// The load ended by itself.
+    /// The load ended on its own.
     #[error("the load did not stay: {0}")]
     LoadEnded(Ended),
     /// A thread of the kernel is missing.
@@ -54,17 +54,17 @@ pub enum MeasureError {
     /// The gateway's counters cannot be read.
     #[error(transparent)]
     Counts(#[from] CountsError),
-    /// What was put in is not what is there.
+    /// The number of rules or routes differs from the number added.
     #[error("the gateway has {there} {what}, and {given} were put in")]
     Missing {
         /// Rules or routes.
         what: &'static str,
-        /// How many are there.
+        /// The number found.
         there: usize,
-        /// How many were given.
+        /// The number given.
         given: usize,
     },
-    /// The bit rates of the experiment cannot be.
+    /// The bit rates of the experiment are not possible.
     #[error("the buses cannot have these bit rates")]
     BitRate(#[from] frame::wire::RateError),
     /// The tester could not begin.
@@ -79,9 +79,9 @@ pub enum MeasureError {
     /// Round trips are missing.
     #[error("{made} round trips of {asked} were made")]
     RoundTrips {
-        /// How many were asked for.
+        /// The number requested.
         asked: u32,
-        /// How many are in the file.
+        /// The number in the file.
         made: usize,
     },
     /// The file of round trips cannot be read.
@@ -90,10 +90,10 @@ pub enum MeasureError {
     /// The sums do not add up.
     #[error(transparent)]
     Imbalance(#[from] Imbalance),
-    /// The results cannot be written down.
+    /// The results cannot be written.
     #[error(transparent)]
     Results(#[from] probe::results::WriteError),
-    /// The host does not take the results.
+    /// The host does not accept the results.
     #[error("the host does not take the results")]
     Host(#[source] io::Error),
 }

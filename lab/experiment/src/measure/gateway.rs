@@ -14,29 +14,29 @@ use std::time::Duration;
 
 const RULES: &str = "/tmp/rules.sh";
 const TOML: &str = "/tmp/gateway.toml";
-/// What a gateway prints at its end.
+/// The file with the sums that a gateway prints at its end.
 pub(super) const SUMS: &str = "/tmp/gateway.sums";
 
-/// How many rules a script puts in.
+/// Returns the number of rules that a script adds.
 fn rules(script: &str) -> usize {
     script.lines().filter(|l| l.starts_with("cangw ")).count()
 }
 
-/// A gateway that runs.
+/// A running gateway.
 pub(super) enum UnderTest {
-    /// can-gw, and how many rules it has.
+    /// can-gw, and the number of its rules.
     Cangw(usize),
     /// `cangate run`.
     User(#[allow(dead_code)] Background),
-    /// `cangate run` on controllers that are no interfaces.
+    /// `cangate run` on controllers that are not interfaces.
     Direct(#[allow(dead_code)] Background),
-    /// `cangate run` with its routes in the kernel, how, and how many there are.
+    /// `cangate run` with its routes in the kernel, in what form, and the number of them.
     InKernel(#[allow(dead_code)] Background, InKernel, usize),
-    /// None, or one without software: nothing runs and nothing is asked.
+    /// No gateway, or one without software: nothing runs and nothing is queried.
     None,
 }
 
-/// How the kernel has the routes of `cangate run`.
+/// The form in which the kernel has the routes of `cangate run`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum InKernel {
     /// As rules of can-gw.
@@ -45,13 +45,13 @@ pub(super) enum InKernel {
     Bpf,
 }
 
-/// How long a gateway may take until it can be asked, of the guest's time: 100 000 routes are to
-/// be read and put into the kernel.
+/// Time given to a gateway until it answers, of the guest's time: 100 000 routes must be read and
+/// put into the kernel.
 const START: Duration = Duration::from_secs(300);
 
-/// How often it is looked whether a gateway is there.
+/// Interval between checks for a gateway.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How often for a gateway in user space, which is there within seconds.
+/// Number of checks for a gateway in user space, which is ready within seconds.
 const LOOKS: u32 = 100;
 
 impl UnderTest {
@@ -130,14 +130,14 @@ impl UnderTest {
             }
             Gateway::Bpf => {
                 virtual_interfaces(experiment)?;
-                // Without them a program has no place on kernels before 6.6.
+                // Without these modules, a program cannot be attached on kernels before 6.6.
                 output(None, &["modprobe", "-a", "sch_ingress", "cls_bpf"])?;
                 Self::in_kernel(&config, InKernel::Bpf)
             }
         }
     }
 
-    /// Starts `cangate run`, which puts its routes into the kernel before it answers anybody.
+    /// Starts `cangate run`, which puts its routes into the kernel before it answers any request.
     fn in_kernel(config: &str, how: InKernel) -> Result<Self, MeasureError> {
         let mut running = cangate_run(config)?;
         answers(&mut running)?;
@@ -145,7 +145,7 @@ impl UnderTest {
         Ok(Self::InKernel(running, how, routes))
     }
 
-    /// What was counted up to now.
+    /// Returns the counts up to now.
     pub(super) fn counts(&self) -> Result<Counts, MeasureError> {
         let read = |path| output(Some(GATEWAY), &["cat", path]);
         let mut counts = Counts::default();
@@ -153,7 +153,7 @@ impl UnderTest {
         counts.backlog(&read("/proc/net/softnet_stat")?);
         match self {
             Self::Cangw(rules) => {
-                // Its status is the length of what it read last.
+                // Its exit status is the length of its last read.
                 let list = printed(Some(GATEWAY), &["cangw", "-L"])?;
                 let listed = counts.rules(&list);
                 if listed != *rules {
@@ -191,9 +191,9 @@ impl UnderTest {
         Ok(counts)
     }
 
-    /// Stops it.
+    /// Stops the gateway.
     pub(super) fn stop(self) {
-        // can-gw's rules go with the guest; a process is killed by being dropped.
+        // can-gw's rules disappear with the guest; a process is killed by being dropped.
         drop(self);
     }
 }
@@ -201,12 +201,12 @@ impl UnderTest {
 /// Starts `cangate run` in the gateway's namespace.
 pub(super) fn cangate_run(config: &str) -> Result<Background, MeasureError> {
     write(TOML, config)?;
-    // Of what it says, only trouble is of use here.
+    // Of its output, only errors are of use here.
     let line = ["cangate", "run", "-q", TOML];
     Ok(Background::start(Some(GATEWAY), &line, "/tmp/gateway")?)
 }
 
-/// The same, and its sums are in [`SUMS`] when it has ended.
+/// Does the same; after its end its sums are in [`SUMS`].
 pub(super) fn cangate_run_to_the_end(config: &str) -> Result<Background, MeasureError> {
     write(TOML, config)?;
     let line = format!("exec cangate run -q --json {TOML} >{SUMS}");
@@ -217,7 +217,7 @@ pub(super) fn cangate_run_to_the_end(config: &str) -> Result<Background, Measure
     )?)
 }
 
-/// Waits until the gateway answers, which it does when its routes are in force.
+/// Waits until the gateway answers, which it does when its routes are active.
 pub(super) fn answers(running: &mut Background) -> Result<(), MeasureError> {
     let mut waited = Duration::ZERO;
     while waited < START {
@@ -234,8 +234,8 @@ pub(super) fn answers(running: &mut Background) -> Result<(), MeasureError> {
     Err(MeasureError::GatewaySilent(START))
 }
 
-/// What `cangate run` counted, as it says it on its control socket: of 100 000 routes this spares
-/// the guest a program that reads and writes it all once more.
+/// Returns the counters of `cangate run`, as reported on its control socket: for 100 000 routes
+/// this spares the guest a program that reads and writes all of them once more.
 pub(super) fn ask() -> Result<Vec<u8>, MeasureError> {
     let ask = || -> std::io::Result<Vec<u8>> {
         let mut stream = UnixStream::connect(SOCKET)?;
@@ -248,7 +248,7 @@ pub(super) fn ask() -> Result<Vec<u8>, MeasureError> {
     ask().map_err(MeasureError::Control)
 }
 
-/// What `cangate run` counted.
+/// Returns the counters of `cangate run`.
 fn stats() -> Result<String, MeasureError> {
     let line = ["cangate", "stats", "--json", "--socket", SOCKET];
     Ok(output(None, &line)?)
@@ -290,10 +290,11 @@ fn virtual_interfaces(experiment: &Experiment) -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// Puts the interrupt thread of the outgoing interface, which ends transmissions, before the
-/// gateway's 90; the incoming one's keeps the kernel's 50. What was received can then be sent
-/// before more is received: otherwise, under flood, frames wait for 64 ms for an interface whose
-/// transmit interrupt is not handled. gateway-2011 §3.7 tuned too, and does not say how.
+/// Gives the interrupt thread of the outgoing interface, which ends transmissions, a higher
+/// priority than the gateway's 90; that of the incoming one keeps the kernel's 50. Received frames
+/// can then be sent before more are received: otherwise, under flood, frames wait for 64 ms for an
+/// interface whose transmit interrupt is not handled. gateway-2011 §3.7 tuned as well, and does not
+/// state how.
 fn prefer_sending() -> Result<(), MeasureError> {
     let thread = format!("-{}", OUTGOING);
     let is_it = |name: &str| name.starts_with("irq/") && name.ends_with(&thread);
@@ -311,7 +312,7 @@ fn set_priority(thread: &'static str, priority: u8) -> Result<(), MeasureError> 
     Err(MeasureError::NoThread(thread))
 }
 
-/// Gives the threads whose names fit a real-time priority; how many are there?
+/// Gives the threads whose names fit a real-time priority; returns their number.
 pub(super) fn set_priorities_of(
     fits: impl Fn(&str) -> bool,
     priority: u8,
@@ -329,10 +330,10 @@ pub(super) fn set_priorities_of(
     Ok(found)
 }
 
-/// The incoming interface's interrupts stay off while somebody polls it: after a poll that found
-/// nothing they are put off (`napi_defer_hard_irqs`), by as long as the next poll surely comes
-/// before (`gro_flush_timeout`, ns; Documentation/networking/napi.rst, "Software IRQ coalescing").
-/// `ip netns exec` shows the sysfs of the interface's namespace.
+/// Keeps the incoming interface's interrupts off while a program polls it: after a poll that found
+/// nothing they are deferred (`napi_defer_hard_irqs`), for a time within which the next poll is
+/// certain to come (`gro_flush_timeout`, ns; Documentation/networking/napi.rst, "Software IRQ
+/// coalescing"). `ip netns exec` shows the sysfs of the interface's namespace.
 fn defer_interrupts() -> Result<(), MeasureError> {
     let folder = format!("/sys/class/net/{INCOMING}");
     let script = format!(
@@ -342,7 +343,8 @@ fn defer_interrupts() -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// What the gateway's incoming controller receives goes straight into the outgoing one.
+/// Joins the controllers: frames received by the gateway's incoming controller go directly into the
+/// outgoing one.
 fn join_controllers() -> Result<(), MeasureError> {
     let both = [INCOMING, OUTGOING];
     for name in both {
@@ -356,12 +358,13 @@ fn join_controllers() -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// The model of `kmod/bitcan` that is the experiment's controller as a character device.
+/// Returns the model of `kmod/bitcan` for the experiment's controller as a character device.
 pub(super) fn chardev_model(experiment: &Experiment) -> String {
     format!("chardev-{}", experiment.cpu.controller().name())
 }
 
-/// The gateway's interfaces become controllers of this model, of the same names, on these buses.
+/// Replaces the gateway's interfaces by controllers of this model, with the same names, on these
+/// buses.
 pub(super) fn other_controllers(model: &str, buses: [u8; 2]) -> Result<(), MeasureError> {
     let orders = buses.iter().zip([INCOMING, OUTGOING]);
     let orders = orders.flat_map(|(bus, name)| {
@@ -377,7 +380,7 @@ pub(super) fn other_controllers(model: &str, buses: [u8; 2]) -> Result<(), Measu
     Ok(())
 }
 
-/// The gateway's incoming card becomes the tester's; the outgoing one is silent.
+/// Gives the gateway's incoming card to the tester, and silences the outgoing one.
 fn take_over_card() -> Result<(), MeasureError> {
     let within = ["ip", "-n", GATEWAY, "link", "set", "dev"];
     output(None, &[&within[..], &[INCOMING, "down"]].concat())?;

@@ -1,9 +1,9 @@
-//! What happens to a machine, or to the controller that all share, while all send; and what became
-//! of every frame.
+//! Incidents of a machine, or of the controller that all share, while all machines send; and the
+//! fate of every frame.
 //!
-//! A machine that is killed or reset forgets what it sent. So its frames are counted by who shares
-//! the controller: of each machine it says what it asked for, and what became of that. The node
-//! that answers has heard everything that was on the bus.
+//! A machine that is killed or reset loses the counts of the frames that it sent. Therefore its
+//! frames are counted by the component that shares the controller: it reports, for each machine,
+//! the requested frames and their fate. The node that answers has received all frames on the bus.
 
 use super::beside::{self, DATA, Sender, native};
 use super::error::MeasureError;
@@ -18,47 +18,47 @@ use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::output;
 use std::time::{Duration, Instant};
 
-/// To which of the machines beside the one that asks it happens: the one with the highest priority
-/// of them, so that it sends when it happens.
+/// The machine, among those other than the one that asks, to which the incident happens: the one
+/// with the highest priority of them, so that it is sending at that moment.
 pub(super) const VICTIM: usize = 0;
-/// How long a machine stands still.
+/// Time for which a machine is stopped.
 const PAUSE: Duration = Duration::from_millis(50);
-/// After this time a frame is over that was on the wire.
+/// Time after which a frame that was on the wire is over.
 const ON_THE_WIRE: Duration = Duration::from_millis(2);
-/// How long the controller is bus-off.
+/// Time for which the controller is bus-off.
 const BUS_OFF: Duration = Duration::from_millis(50);
-/// How long it may take until something is so, and how often that is looked for.
+/// Time limit for a condition to become true, and the interval between checks for it.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
-/// How long a frame may take to be received, and a gateway to end.
+/// Time given to a frame to be received, and to a gateway to end.
 const SETTLE: Duration = Duration::from_millis(300);
 const END: Duration = Duration::from_secs(20);
 
-/// Faults that make a controller bus-off: each failed attempt adds 8 to its error counter, and 256
-/// is bus-off (ISO 11898-1).
+/// Number of faults that make a controller bus-off: each failed attempt adds 8 to its error
+/// counter, and 256 is bus-off (ISO 11898-1).
 const FAULTS: u32 = 32;
 
-/// How many frames an interface has sent, in the namespace of this process: without a program,
-/// which other machines could keep from the processor.
+/// Returns the number of frames that an interface has sent, in the namespace of this process:
+/// without starting a program, which other machines could keep from the processor.
 pub(super) fn frames_sent(interface: &str, process: u32) -> Result<u64, MeasureError> {
     let path = format!("/proc/{process}/net/dev");
     let text = std::fs::read_to_string(&path).map_err(file("read", &path))?;
     sent_in(&text, interface).ok_or_else(|| said(&path, &text))
 }
 
-/// From `/proc/net/dev`: eight numbers of receiving, then those of sending: bytes, packets, …
+/// Parses `/proc/net/dev`: eight numbers of receiving, then those of sending: bytes, packets, …
 fn sent_in(text: &str, interface: &str) -> Option<u64> {
     let mut lines = text.lines();
     let numbers = lines.find_map(|line| line.trim().strip_prefix(interface)?.strip_prefix(':'))?;
     numbers.split_whitespace().nth(9)?.parse().ok()
 }
 
-/// An error, with what something printed.
+/// Returns an error with the printed text.
 fn said(what: &str, text: &str) -> MeasureError {
     MeasureError::Run(format!("{what}: {}", text.trim()))
 }
 
-/// The machine to which it happens.
+/// Returns the machine to which the incident happens.
 fn victim(senders: &mut [Sender]) -> Result<&mut Other, MeasureError> {
     match senders.get_mut(VICTIM) {
         Some(Sender::Inside(other)) => Ok(other),
@@ -66,19 +66,19 @@ fn victim(senders: &mut [Sender]) -> Result<&mut Other, MeasureError> {
     }
 }
 
-/// What was seen when it happened.
+/// The observations at the time of the incident.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// Round trips before it.
+    /// Round trips before the incident.
     before: u64,
-    /// Frames of the machine that were on the bus, when it had happened.
+    /// Frames of the machine that were on the bus, just after the incident.
     sent: u64,
-    /// Machines that knew that the controller was bus-off.
+    /// Machines that had been notified that the controller was bus-off.
     told: u64,
 }
 
-/// Lets it happen to the machine after so many round trips; `answered` says how many answers were
-/// sent.
+/// Causes the incident of the machine after `trips` round trips; `answered` returns the number of
+/// answers sent.
 pub(super) fn strike(
     senders: &mut [Sender],
     nesting: Nesting,
@@ -115,8 +115,8 @@ pub(super) fn strike(
     })
 }
 
-/// The controller goes bus-off while all send, after so many round trips; how many machines know it
-/// then. Then its owner restarts it.
+/// Makes the controller bus-off while all send, after `before` round trips, and counts the machines
+/// that are notified. Then its owner restarts it.
 pub(super) fn bus_off(
     sharing: &mut Sharing,
     nesting: Nesting,
@@ -143,7 +143,7 @@ pub(super) fn bus_off(
     }
     wait("the controller stays bus-off", || owner_says(host, false))?;
     if host {
-        // The gateway has to know it first: a machine may restart then.
+        // The gateway has to be notified first: a machine may restart then.
         std::thread::sleep(SETTLE);
         each(sharing, |run| run(&RESTART).map(drop))?;
     }
@@ -166,12 +166,13 @@ const SHOW: [&str; 6] = ["ip", "-details", "link", "show", "dev", INSIDE];
 const RESTART: [&str; 7] = ["ip", "link", "set", INSIDE, "type", "can", "restart"];
 const RESTART_HOST: [&str; 7] = ["ip", "link", "set", INCOMING, "type", "can", "restart"];
 
-/// What `ip -details link` says; modes can stand before the state: `can <FD> state BUS-OFF`.
+/// Parses the output of `ip -details link`; modes can appear before the state: `can <FD> state
+/// BUS-OFF`.
 fn is_bus_off(text: &str) -> bool {
     text.contains(" state BUS-OFF ")
 }
 
-/// Does the one that owns the controller say that it is, or is not, bus-off?
+/// Returns whether the controller's owner reports the expected state: bus-off or not.
 fn owner_says(host: bool, off: bool) -> Result<bool, MeasureError> {
     if host {
         let show = ["ip", "-details", "link", "show", "dev", INCOMING];
@@ -184,11 +185,11 @@ fn owner_says(host: bool, off: bool) -> Result<bool, MeasureError> {
     is.map(|is| is == off).ok_or_else(|| said(BITCAN, &text))
 }
 
-/// Something that is done in a machine, by who can run a program there.
+/// An operation in a machine, given a function that runs a program there.
 type In<'a> = dyn FnMut(&mut dyn FnMut(&[&str]) -> Result<String, MeasureError>) -> Result<(), MeasureError>
     + 'a;
 
-/// In each machine, the one that asks first.
+/// Runs the operation in each machine, the one that asks first.
 fn each(
     sharing: &mut Sharing,
     mut work: impl FnMut(
@@ -221,8 +222,8 @@ fn wait(
     Ok(())
 }
 
-/// Says what came of it, when all others are silent: the machine returns, and all frames are
-/// counted.
+/// Determines the effects of the incident, when all others are silent: the machine returns, and all
+/// frames are counted.
 pub(super) fn aftermath(
     mut sharing: Sharing,
     experiment: &Experiment,
@@ -259,8 +260,8 @@ pub(super) fn aftermath(
     })
 }
 
-/// The machine sends some frames, and the node that answers one: how many of the first the node
-/// heard, and how many frames the machine.
+/// Lets the machine send some frames, and the node that answers send one: returns how many of the
+/// former the node received, and how many frames the machine received.
 fn returns(victim: &mut Other, machines: Machines) -> Result<(u64, u64), MeasureError> {
     let id = format!("{:03X}", beside::id(machines, VICTIM));
     let data: String = DATA.iter().map(|byte| format!("{byte:02X}")).collect();
@@ -283,7 +284,7 @@ fn returns(victim: &mut Other, machines: Machines) -> Result<(u64, u64), Measure
     Ok((returned, heard()?.saturating_sub(before)))
 }
 
-/// What became of the frames of a machine.
+/// The fates of the frames of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Account {
     requested: u64,
@@ -297,11 +298,11 @@ fn bitcan() -> Result<String, MeasureError> {
     std::fs::read_to_string(BITCAN).map_err(file("read", BITCAN))
 }
 
-/// Frames of the machine to which it happens that were on the bus.
+/// Returns the number of frames on the bus that came from the machine of the incident.
 fn sent_by_victim(nesting: Nesting) -> Result<u64, MeasureError> {
     let number = VICTIM as u8;
     if nesting == Nesting::Function {
-        // The first function is the one that asks.
+        // The first function belongs to the machine that asks.
         let function = u32::from(number) + 1;
         let text = bitcan()?;
         return of_function(&text, function)
@@ -318,7 +319,7 @@ fn sent_by_victim(nesting: Nesting) -> Result<u64, MeasureError> {
         .ok_or_else(|| said("the gateway's counters", &text))
 }
 
-/// Those of all machines.
+/// Returns the accounts of all machines.
 fn accounts(
     mut sharing: Sharing,
     experiment: &Experiment,
@@ -332,7 +333,8 @@ fn accounts(
             .collect::<Option<_>>()
             .ok_or_else(|| said(BITCAN, &text));
     }
-    // QEMU does not outlive who is behind its device; and a gateway says these sums at its end.
+    // QEMU does not outlive the program behind its device; and a gateway reports these sums at its
+    // end.
     sharing.machine = None;
     sharing.beside.clear();
     for program in &mut sharing.programs {
@@ -351,7 +353,7 @@ fn accounts(
     }
 }
 
-/// From `/dev/bitcan`: `pf0/N key=value …`.
+/// Parses `/dev/bitcan`: `pf0/N key=value …`.
 fn of_function(text: &str, number: u32) -> Option<Account> {
     let name = format!("{PHYSICAL}/{number} ");
     let line = text.lines().find_map(|line| line.strip_prefix(&name))?;
@@ -369,7 +371,7 @@ fn of_function(text: &str, number: u32) -> Option<Account> {
     })
 }
 
-/// From a remark of a port at a controller: `… N frames asked for = N sent, N refused by its
+/// Parses a remark of a port at a controller: `… N frames asked for = N sent, N refused by its
 /// rights, N while it was down or not of its kind, N given up, N waiting; …`.
 fn of_remark(text: &str) -> Option<Account> {
     let (_, text) = text.split_once("controller can: ")?;
@@ -391,7 +393,7 @@ fn of_remark(text: &str) -> Option<Account> {
     })
 }
 
-/// Which way, if something is to happen.
+/// Returns the way and the incident, if one was requested.
 pub(super) fn wanted(experiment: &Experiment) -> Option<(Nesting, Incident)> {
     match (&experiment.gateway, experiment.machines.incident) {
         (_, Incident::None) => None,

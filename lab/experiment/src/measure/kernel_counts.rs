@@ -1,4 +1,4 @@
-//! What a gateway counted whose routes are in the kernel.
+//! The counters of a gateway whose routes are in the kernel.
 
 use super::counts::{Counts, CountsError};
 use route::Stop;
@@ -6,7 +6,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 impl Counts {
-    /// Reads what a gateway answers whose routes are rules of can-gw. Gives the number of routes.
+    /// Reads the answer of a gateway whose routes are rules of can-gw. Returns the number of
+    /// routes.
     pub(super) fn kernel_rules(&mut self, text: &[u8]) -> Result<usize, CountsError> {
         let routes = in_kernel(text)?;
         for route in &routes {
@@ -16,7 +17,7 @@ impl Counts {
         Ok(routes.len())
     }
 
-    /// Reads what a gateway answers whose routes are in BPF. Gives the number of routes.
+    /// Reads the answer of a gateway whose routes are in BPF. Returns the number of routes.
     pub(super) fn kernel_program(&mut self, text: &[u8]) -> Result<usize, CountsError> {
         let routes = in_kernel(text)?;
         for route in &routes {
@@ -34,13 +35,14 @@ struct InKernel {
     taken: Option<u64>,
     sent: u64,
     failed: u64,
-    /// Beside its name, a number for each reason of [`Stop::ALL`], by [`Stop::key`].
+    /// In addition to its name, a number for each reason of [`Stop::ALL`], by [`Stop::key`].
     #[serde(flatten)]
     others: BTreeMap<String, Value>,
 }
 
 impl InKernel {
-    /// Frames that the route stopped; no experiment's route does so on purpose.
+    /// Returns the number of frames that the route stopped; no experiment's route does so on
+    /// purpose.
     fn stopped(&self) -> Result<u64, CountsError> {
         let of = |why: &Stop| self.others.get(why.key()).and_then(Value::as_u64);
         let all: Option<u64> = Stop::ALL.iter().map(of).sum();
@@ -48,7 +50,7 @@ impl InKernel {
     }
 }
 
-/// The routes in the kernel, as a gateway's answer has them.
+/// Returns the routes in the kernel, from a gateway's answer.
 fn in_kernel(text: &[u8]) -> Result<Vec<InKernel>, CountsError> {
     #[derive(serde::Deserialize)]
     struct Reply {
@@ -77,9 +79,10 @@ fn in_kernel(text: &[u8]) -> Result<Vec<InKernel>, CountsError> {
 mod tests {
     use super::*;
 
-    /// One route that took `taken`, sent `sent` and failed to send `failed`, and one that idles.
+    /// Returns an answer with one route that took `taken`, sent `sent` and failed to send `failed`,
+    /// and one idle route.
     fn kernel(taken: &str, sent: u64, failed: u64) -> Vec<u8> {
-        // By the keys of route's list: what a gateway writes is what is read here.
+        // The keys come from route's list: the answer that a gateway writes is read here.
         let number = |why: Stop| {
             let frames = u8::from(why == Stop::HopLimit);
             format!("\"{}\":{frames}", why.key())

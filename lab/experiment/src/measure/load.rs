@@ -1,4 +1,4 @@
-//! What else the gateway's machine does (gateway-2011 §2.2).
+//! The load on the gateway's machine (gateway-2011 §2.2).
 
 use super::error::MeasureError;
 use crate::choices::Load;
@@ -6,15 +6,15 @@ use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::Background;
 use std::time::Duration;
 
-/// How long a load has to get going, of the guest's time. A loaded guest costs the host twenty
-/// times its time, so that it is not much longer than hackbench needs to have all its tasks.
+/// Time for a load to start, of the guest's time. A loaded guest costs the host twenty times its
+/// time, so this is not much longer than hackbench needs to start all its tasks.
 const GET_GOING: Duration = Duration::from_millis(300);
 
-/// Starts the load; it ends when what this gives is dropped.
+/// Starts the load; it ends when the returned value is dropped.
 pub(super) fn start(load: Load) -> Result<Option<Background>, MeasureError> {
     let (namespace, line): (_, &[&str]) = match load {
         Load::None => return Ok(None),
-        // hackbench's own number of tasks (400); so many loops that no experiment sees the end.
+        // hackbench's own number of tasks (400); enough loops to outlast every experiment.
         Load::Cpu => (Some(GATEWAY), &["hackbench", "-l", "1000000000"]),
         Load::EthRx => (None, &["ping", "-f", "-q", "-s", "60000", "192.0.2.2"]),
         Load::EthTx => (

@@ -1,5 +1,5 @@
-//! An experiment, inside the guest: gateway and load are started, the tester is called, and what
-//! it saw is held against what the gateway itself counted.
+//! An experiment, inside the guest: gateway and load are started, the tester is called, and its
+//! observations are compared with the gateway's own counts.
 
 mod balance;
 mod beside;
@@ -38,19 +38,19 @@ use tester::{Bitcan, Buses, Interfaces, Measure, Outcome, Setup};
 
 /// A frame that is not back after this time is lost, ns (gateway-2011 §2.1).
 const TIMEOUT: u64 = 1_000_000_000;
-/// Frames before those that count: what the kernel does for a first frame only is over then.
+/// Frames before those that count: the kernel's work for a first frame only is done after these.
 const WARM_UP: u32 = 20;
-/// The tester's real-time priority. On one processor it must be below the gateway's (90), or
-/// what the tester does after sending is added to the gateway's latency.
+/// The tester's real-time priority. On one processor it must be below the gateway's (90), or the
+/// tester's work after sending is added to the gateway's latency.
 const PRIORITY: u8 = 10;
-/// How long the gateway has to send what waits, and to count it.
+/// Time given to the gateway to send waiting frames, and to count them.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How many times as long at most.
+/// The maximum number of these pauses.
 const PAUSES: u32 = 20;
-/// Pause after counting, so that what the kernel still clears away is no load of the measurement.
+/// Pause after counting, so that the kernel's remaining cleanup does not load the measurement.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Starts the gateway, or gets both ends of a round trip ready.
+/// Starts the gateway, or prepares both ends of a round trip.
 ///
 /// # Errors
 /// [`MeasureError`]: it does not start.
@@ -73,7 +73,7 @@ pub fn prepare(experiment: &Experiment) -> Result<Prepared, MeasureError> {
     }
 }
 
-/// The way into an inner machine.
+/// Returns the way into an inner machine.
 fn nesting(experiment: &Experiment) -> Result<Nesting, MeasureError> {
     match experiment.gateway {
         Gateway::Vm(nesting) => Ok(nesting),
@@ -94,10 +94,10 @@ enum Ready {
     Receiver(Box<Receiver>),
 }
 
-/// Measures in a prepared guest, and hands out the results.
+/// Measures in a prepared guest, and passes the results to the host.
 ///
 /// # Errors
-/// [`MeasureError`]: what could not be had, or which counts do not agree.
+/// [`MeasureError`]: a missing resource, or counts that do not agree.
 pub fn measure(
     Prepared(ready): Prepared,
     experiment: &Experiment,
@@ -119,8 +119,8 @@ fn latencies(
     let setup = setup(experiment)?;
     let load = load::start(experiment.load)?;
     if load.is_some() {
-        // What counts and looks on must not wait behind the load's 400 tasks; what comes of the
-        // priority is told by the tester, which asks for the same.
+        // Reading counters and observing must not wait behind the load's 400 tasks; a failure to
+        // set the priority is reported by the tester, which requests the same.
         let _ = tester::prepare(Some(PRIORITY));
     }
     std::thread::sleep(SETTLE);
@@ -128,12 +128,12 @@ fn latencies(
     let before = under_test.counts()?;
     std::thread::sleep(SETTLE);
     let mut outcome = send(experiment, &setup)?;
-    // Every frame is back or given up by now; one that is still on its way needs a node that
+    // Every frame is back or given up by now; a frame that is still on its way needs a node that
     // acknowledges it.
     let listening = (experiment.bench == Bench::Timed).then(tester::Listening::begin);
     let listening = listening.transpose()?;
     drop(load);
-    // A frame that was given up can still be on its way, behind all that the load left.
+    // A frame that was given up can still be on its way, behind all the work that the load left.
     let mut balance = Ok(vec![]);
     for _ in 0..PAUSES {
         std::thread::sleep(PAUSE);
@@ -155,10 +155,11 @@ fn latencies(
     outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
 }
 
-/// Holds what an image's tester saw against what the image counted, and gives the results' file.
+/// Compares the observations of an image's tester with the image's own counts, and returns the
+/// results' file.
 ///
 /// # Errors
-/// [`MeasureError`]: which counts do not agree.
+/// [`MeasureError`]: the counts that do not agree.
 pub(crate) fn accounted(
     experiment: &Experiment,
     mut outcome: Outcome,
@@ -173,7 +174,7 @@ pub(crate) fn accounted(
     finished(experiment, &mut outcome, more)
 }
 
-/// The results' file, with what is known by now.
+/// Returns the results' file, with all entries known by now.
 fn finished(
     experiment: &Experiment,
     outcome: &mut Outcome,
@@ -193,7 +194,7 @@ fn finished(
     Ok(bytes)
 }
 
-/// What the lab cannot see, beside what the tester says.
+/// Returns the effects that the lab cannot see, in addition to those that the tester states.
 fn blind_spots(experiment: &Experiment) -> &'static str {
     if experiment.gateway.is_bare() {
         return "virtual time counts instructions: no cache misses, no waiting for memory or peripherals; \
@@ -274,7 +275,7 @@ fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError>
         Bench::Kvaser | Bench::Ctucan | Bench::Vcan | Bench::None => {
             let (reference, receive) = match experiment.gateway {
                 Gateway::None => (None, "can1"),
-                // On the incoming bus, too.
+                // Also on the incoming bus.
                 Gateway::Ideal => (Some("can1"), INCOMING),
                 _ => (Some("can1"), "can2"),
             };

@@ -1,10 +1,10 @@
 //! Round trips of a program in an inner machine (virtualization-2015 §5.1, Fig. 3).
 //!
 //! The program under test asks on a controller of the bus: natively, or in an inner machine by one
-//! of the ways of [`Nesting`]. Another node of the bus answers: a program beside the hypervisor's,
-//! with the highest priority of all, so that it answers as it would on a machine of its own. It is
-//! the same for all ways, and what one way adds to another is in the round trip once for sending
-//! and once for receiving.
+//! of the ways of [`Nesting`]. Another node of the bus answers: a program next to the hypervisor's
+//! programs, with the highest priority of all, so that it answers as it would on a machine of its
+//! own. It is the same for all ways, and the time that one way adds to another is in the round trip
+//! once for sending and once for receiving.
 
 use super::beside::{Sending, Span, asks};
 use super::error::MeasureError;
@@ -31,16 +31,16 @@ use std::path::Path;
 use std::time::Duration;
 use tester::Listening;
 
-/// The priority of the node that answers: above all that is under test.
+/// The priority of the node that answers: above everything under test.
 const ANSWERS: &str = "95";
-/// A frame that was not answered after this time is lost, where other machines send at once, ns:
+/// Time after which an unanswered frame is lost, where other machines send at the same time, ns:
 /// one that babbles can keep all others from the bus.
 const SHORT_TIMEOUT: u64 = 100_000_000;
-/// How long it is looked at what the others send while nobody asks.
+/// Time for which the others' frames are observed without round trips.
 const ALONE: Duration = Duration::from_millis(500);
-/// How long the node that answers may take to be there.
+/// Time given to the node that answers to start.
 const START: Duration = Duration::from_millis(500);
-/// Where `kmod/nesting` is told what an exit takes.
+/// The parameter of `kmod/nesting` that sets the cost of an exit.
 pub(super) const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
 
 /// A program that asks, or waits for its own frames, and another node of the bus.
@@ -49,16 +49,16 @@ pub(super) struct Nested {
     node: Node,
 }
 
-/// The other node of the bus; kept while it is to be there.
+/// The other node of the bus; it exists as long as this value.
 enum Node {
-    /// It answers.
+    /// The node answers.
     Answers(Background),
-    /// It acknowledges, and takes no time of the processor.
+    /// The node acknowledges, and takes no processor time.
     Acknowledges(#[allow(dead_code, reason = "it listens as long as it is kept")] Listening),
 }
 
 impl Nested {
-    /// Starts what shares the controller with its machines, and the other node.
+    /// Starts the component that shares the controller with its machines, and the other node.
     pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
         let sharing = sharing::start(experiment, nesting)?;
         if experiment.task == Task::Loop {
@@ -86,7 +86,7 @@ impl Nested {
         Ok(nested)
     }
 
-    /// Makes the round trips, and hands them out.
+    /// Makes the round trips, and passes the results to the host.
     pub(super) fn measure(
         mut self,
         experiment: &Experiment,
@@ -94,7 +94,7 @@ impl Nested {
     ) -> Result<(), MeasureError> {
         let inside = self.sharing.machine.is_some();
         if inside {
-            // Only now: saved guests are the same for all costs.
+            // This is set only now, so that saved guests are the same for all costs.
             write(EXIT_COST, &experiment.exit_cost.to_string())?;
         }
         std::thread::sleep(SETTLE);
@@ -136,12 +136,13 @@ impl Nested {
         outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
     }
 
-    /// The round trips of one machine that has the bus for itself, and what KVM counted in each.
+    /// Makes the round trips of one machine that has the bus for itself, and returns KVM's counts
+    /// per round trip.
     fn alone(
         &mut self,
         experiment: &Experiment,
     ) -> Result<(Results, Vec<(String, String)>), MeasureError> {
-        // What starting and ending the program costs is in both counts.
+        // Both counts include the cost of starting and ending the program.
         let (_, few) = self.counted(experiment, WARM_UP)?;
         std::thread::sleep(SETTLE);
         let (results, many) = self.counted(experiment, WARM_UP + experiment.frames)?;
@@ -155,7 +156,7 @@ impl Nested {
         Ok((results, more))
     }
 
-    /// The round trips of one machine while others send, and what these did.
+    /// Makes the round trips of one machine while others send, and returns the others' figures.
     fn beside(
         &mut self,
         experiment: &Experiment,
@@ -168,7 +169,7 @@ impl Nested {
             asks(&mut sharing.machine, interface)
         })?;
         let kvm = self.sharing.machine.is_some();
-        // What starting and ending the program costs is in both.
+        // Both spans include the cost of starting and ending the program.
         let (few, many) = (WARM_UP, WARM_UP + experiment.frames);
         let ((), first) = Span::of(kvm, || self.run(experiment, few))?;
         let incident = incident::wanted(experiment);
@@ -208,7 +209,7 @@ impl Nested {
         Ok((results, more))
     }
 
-    /// The round trips, and after a quarter of them it happens.
+    /// Makes the round trips, with the incident after a quarter of them.
     fn run_and_strike(
         &mut self,
         experiment: &Experiment,
@@ -238,7 +239,7 @@ impl Nested {
         })
     }
 
-    /// So many round trips, and what KVM counted meanwhile.
+    /// Makes `count` round trips, and returns KVM's counts during them.
     fn counted(
         &mut self,
         experiment: &Experiment,
@@ -253,7 +254,7 @@ impl Nested {
         Ok((self.trips()?, Some(exits)))
     }
 
-    /// So many round trips. Those that were not answered are in the results.
+    /// Makes `count` round trips. Unanswered ones are in the results.
     fn ping(&mut self, experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
         self.run(experiment, count)?;
         self.trips()
@@ -272,13 +273,13 @@ impl Nested {
     }
 }
 
-/// The node that answers is not on the bus: it would have an interrupt for each frame.
+/// Takes the node that answers off the bus: it would have an interrupt for each frame.
 pub(super) fn leave_the_bus() -> Result<(), MeasureError> {
     output(Some(GATEWAY), &["ip", "link", "set", OUTGOING, "down"])?;
     Ok(())
 }
 
-/// So many round trips, in the machine if there is one.
+/// Makes `count` round trips, in the machine if there is one.
 fn run(
     machine: &mut Option<Machine>,
     experiment: &Experiment,
@@ -307,7 +308,7 @@ fn is_card(experiment: &Experiment) -> bool {
     matches!(experiment.gateway, Gateway::Vm(nesting) if nesting.is_card())
 }
 
-/// The interface of the program that asks.
+/// Returns the interface of the program that asks.
 fn interface(experiment: &Experiment, inside: bool) -> &'static str {
     match (inside, is_card(experiment)) {
         (true, _) => INSIDE,
@@ -316,7 +317,7 @@ fn interface(experiment: &Experiment, inside: bool) -> &'static str {
     }
 }
 
-/// The command that makes so many round trips.
+/// Returns the command that makes `count` round trips.
 fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
     let period = match experiment.traffic {
         Pattern::Period(ns) => ns / 1000,

@@ -1,9 +1,9 @@
-//! What a program receives of frames that a node of the bus sends (virtualization-2015 §5.3).
+//! Reception by a program of frames that a node of the bus sends (virtualization-2015 §5.3).
 //!
-//! The tester of the timed bench sends: the kernel plays its frames, so that it takes no time of
-//! the processor but its bus's, and at `--traffic flood` the bus is busy all the time. The program
-//! under test records (`cangate capture`), natively or in an inner machine. What arrived is counted
-//! where the controller's owner has its driver, at the machine's interface, and by the program.
+//! The tester of the timed bench sends: the kernel sends its frames, so that it takes no processor
+//! time except its bus's, and with `--traffic flood` the bus is busy all the time. The program
+//! under test records (`cangate capture`), natively or in an inner machine. Frames that arrived are
+//! counted in the driver of the controller's owner, at the machine's interface, and by the program.
 
 use super::beside::{asks, counted, idle, native};
 use super::error::MeasureError;
@@ -34,29 +34,29 @@ use tester::{Plan, Sent, one_way};
 const BUS: u8 = 0;
 /// Bits between two frames (ISO 11898-1).
 const INTERMISSION: u64 = 3;
-/// Where the program writes what it receives.
+/// The file to which the program writes received frames.
 const RECEIVED: &str = "/tmp/received.log";
 const START: &str = include_str!("receive.sh");
 const END: &str = include_str!("received.sh");
-/// How long the program may take to be there.
+/// Time given to the program to start.
 const THERE: Duration = Duration::from_millis(500);
 
-/// What shares the controller with the machine that receives.
+/// The component that shares the controller with the machine that receives.
 pub(super) struct Receiver {
     sharing: Sharing,
     nesting: Nesting,
 }
 
-/// What was seen of a run.
+/// The observations of a run.
 struct Seen {
     sent: Vec<Sent>,
     counts: Receiving,
-    /// The numbers of the frames that the program has, in their order.
+    /// The numbers of the frames that the program received, in their order.
     numbers: Vec<u16>,
 }
 
 impl Receiver {
-    /// Starts what shares the controller, and sends some frames.
+    /// Starts the component that shares the controller, and sends some frames.
     pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
         let sharing = sharing::start(experiment, nesting)?;
         leave_the_bus()?;
@@ -70,14 +70,14 @@ impl Receiver {
         Ok(receiver)
     }
 
-    /// Sends the frames, and hands out what became of each.
+    /// Sends the frames, and passes the fate of each to the host.
     pub(super) fn measure(
         mut self,
         experiment: &Experiment,
         outputs: &mut Outputs,
     ) -> Result<(), MeasureError> {
         if self.sharing.machine.is_some() {
-            // Only now: saved guests are the same for all costs.
+            // This is set only now, so that saved guests are the same for all costs.
             write(EXIT_COST, &experiment.exit_cost.to_string())?;
         }
         std::thread::sleep(SETTLE);
@@ -103,7 +103,7 @@ impl Receiver {
         outputs.put(RESULTS, &bytes).map_err(MeasureError::Host)
     }
 
-    /// Lets the program receive what the tester sends.
+    /// Lets the program receive the frames that the tester sends.
     fn run(&mut self, plan: &Plan) -> Result<Seen, MeasureError> {
         let interface = if self.sharing.machine.is_some() {
             INSIDE
@@ -125,7 +125,7 @@ impl Receiver {
         let idle = idle()?.saturating_sub(before);
         let exits = exits.map(|exits| Ok::<_, MeasureError>(Exits::now()?.since(&exits)));
         let exits = exits.transpose()?;
-        // What waits on its way to the machine arrives.
+        // Frames on their way to the machine arrive during this pause.
         std::thread::sleep(PAUSE);
         let said = self.in_machine(&["sh", "-c", END, "sh"])?;
         let said: serde_json::Value = serde_json::from_str(&said)?;
@@ -161,7 +161,7 @@ impl Receiver {
         })
     }
 
-    /// Frames that the driver of the controller's owner has handed on.
+    /// Returns the number of frames that the driver of the controller's owner has passed on.
     fn owner(&mut self) -> Result<u64, MeasureError> {
         let heard = match (self.nesting, &mut self.sharing.owner) {
             (_, Some(owner)) => counted(OWNED, |line| Ok(owner.output(line)?))?,
@@ -179,7 +179,7 @@ impl Receiver {
     }
 }
 
-/// From the first end of frame to the last, ns.
+/// Returns the time from the first end of frame to the last, ns.
 fn span(sent: &[Sent]) -> u64 {
     match (sent.first(), sent.last()) {
         (Some(first), Some(last)) => last.end.saturating_sub(first.end),
@@ -187,7 +187,7 @@ fn span(sent: &[Sent]) -> u64 {
     }
 }
 
-/// How much of that time there was a frame on the bus, per cent, intermissions included.
+/// Returns the percentage of that time with a frame on the bus, intermissions included.
 fn load(sent: &[Sent]) -> f64 {
     let pause = INTERMISSION * 1_000_000_000 / u64::from(BITRATE);
     let busy: u64 = sent
@@ -198,7 +198,7 @@ fn load(sent: &[Sent]) -> f64 {
     100.0 * busy as f64 / span(sent).max(1) as f64
 }
 
-/// The numbers of the frames in candump's log format: `(TIME) INTERFACE ID#DATA`.
+/// Parses the numbers of the frames in candump's log format: `(TIME) INTERFACE ID#DATA`.
 fn numbers(log: &str) -> Vec<u16> {
     let number = |line: &str| {
         let (_, data) = line.split_once('#')?;
@@ -209,7 +209,7 @@ fn numbers(log: &str) -> Vec<u16> {
     log.lines().filter_map(number).collect()
 }
 
-/// What became of each frame: those that arrived keep their order.
+/// Returns the fate of each frame: those that arrived keep their order.
 fn records(sent: &[Sent], numbers: &[u16]) -> Vec<Record> {
     let mut arrived = numbers.iter().copied().peekable();
     let mut records = Vec::with_capacity(sent.len());

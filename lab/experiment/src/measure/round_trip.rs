@@ -21,20 +21,21 @@ use std::time::Duration;
 const TOML: &str = "/tmp/ports.toml";
 pub(super) const TRIPS: &str = "/tmp/trips.parquet";
 
-/// Round trips before those that count: what the kernel does for a first frame only is over then.
+/// Round trips before those that count: the kernel's work for a first frame only is done after
+/// these.
 pub(super) const WARM_UP: u32 = 20;
-/// The papers' priority of a program (gateway-2011 §3.7); drivers-2009 says no number.
+/// The papers' priority of a program (gateway-2011 §3.7); drivers-2009 states no number.
 pub(super) const PRIORITY: &str = "90";
-/// `cangate ping` ends with this status where answers were missing.
+/// The exit status of `cangate ping` where answers were missing.
 pub(super) const LOSS: i32 = 3;
-/// Pause after the set-up, so that what the kernel still clears away is no load of the measurement.
+/// Pause after the set-up, so that the kernel's remaining cleanup does not load the measurement.
 pub(super) const SETTLE: Duration = Duration::from_millis(100);
 
 /// Two ends that can be started.
 pub(super) struct RoundTrip(());
 
 impl RoundTrip {
-    /// Puts both controllers on the first bus, and writes down the ports.
+    /// Puts both controllers on the first bus, and writes the ports' file.
     pub(super) fn prepare(experiment: &Experiment) -> Result<Self, MeasureError> {
         match (experiment.bench, &experiment.gateway) {
             (Bench::Timed, Gateway::Direct { .. }) => other_controllers("mapped", [0, 0])?,
@@ -49,7 +50,7 @@ impl RoundTrip {
         Ok(Self(()))
     }
 
-    /// Makes the round trips, and hands them out.
+    /// Makes the round trips, and passes the results to the host.
     pub(super) fn measure(
         self,
         experiment: &Experiment,
@@ -57,7 +58,8 @@ impl RoundTrip {
     ) -> Result<(), MeasureError> {
         std::thread::sleep(SETTLE);
         ping(experiment, WARM_UP)?;
-        // A character device has its interrupt, and that its thread, from the first start on.
+        // A character device has its interrupt, and the interrupt its thread, from the first start
+        // on.
         tuning::apply(experiment)?;
         let load = load::start(experiment.load)?;
         std::thread::sleep(SETTLE);
@@ -84,7 +86,7 @@ impl RoundTrip {
     }
 }
 
-/// So many round trips. Those that were not answered are in the results.
+/// Makes `count` round trips. Unanswered ones are in the results.
 fn ping(experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
     let period = match experiment.traffic {
         Pattern::Period(ns) => ns / 1000,
@@ -104,7 +106,7 @@ fn ping(experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
     let (bitrate, data_bitrate) = (BITRATE.to_string(), DATA_BITRATE.to_string());
     let mut line = vec!["cangate", "ping", "-q"];
     let namespace = match (experiment.bench, &experiment.gateway) {
-        // Both ends are on one virtual interface: two ports of a file cannot be.
+        // Both ends are on one virtual interface, which two ports of a file cannot share.
         (Bench::Vcan, Gateway::User(ways)) => {
             line.extend(["vcan0", "vcan0", "--receive", ways.receive.key()]);
             line.extend(["--transmit", ways.transmit.key()]);
@@ -132,7 +134,7 @@ fn ping(experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
     Ok(probe::results::read(Path::new(TRIPS))?)
 }
 
-/// The second controller of the timed bench comes to the first one's bus.
+/// Moves the second controller of the timed bench to the first one's bus.
 fn on_one_bus(experiment: &Experiment) -> Result<(), MeasureError> {
     let model = experiment.cpu.controller().name();
     for order in [
@@ -145,7 +147,7 @@ fn on_one_bus(experiment: &Experiment) -> Result<(), MeasureError> {
     start(OUTGOING, experiment)
 }
 
-/// A card of the tester's that is on the gateway's incoming bus takes the outgoing one's place.
+/// Replaces the outgoing card by a card of the tester that is on the gateway's incoming bus.
 fn neighbour(experiment: &Experiment) -> Result<(), MeasureError> {
     const CARD: &str = "can1";
     let within = ["ip", "-n", GATEWAY, "link", "set", "dev"];

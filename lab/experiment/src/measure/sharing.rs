@@ -1,5 +1,5 @@
-//! What stands between an inner machine and the hypervisor's controller: all that is started for
-//! each way of [`Nesting`].
+//! The components between an inner machine and the hypervisor's controller: everything that is
+//! started for each way of [`Nesting`].
 
 use super::beside::Sender;
 use super::error::MeasureError;
@@ -22,42 +22,43 @@ const MACHINE: u8 = 85;
 pub(super) const INSIDE: &str = "can0";
 /// The interface of the controller in the machine that owns it (`driver.sh`).
 pub(super) const OWNED: &str = "bus";
-/// Where buses in bit time are told what to do (kmod/bitcan).
+/// The device that takes commands for buses in bit time (kmod/bitcan).
 pub(super) const BITCAN: &str = "/dev/bitcan";
 /// The controller that shares itself.
 pub(super) const PHYSICAL: &str = "pf0";
-/// The cards' interfaces: of who asks, and of the node that answers.
+/// The cards' interfaces: those of the program that asks, and of the node that answers.
 pub(super) const CARD: &str = "card0";
 pub(super) const OTHER_CARD: &str = "card1";
-/// Room in that memory, frames each way.
+/// Capacity of that memory, frames in each direction.
 const LINK_FRAMES: &str = "1024";
 /// A second, ns.
 const SECOND: u64 = 1_000_000_000;
-/// How long a program may take to be there, and how often it is looked for.
+/// Time given to a program to start, and the interval between checks for it.
 const START: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// What the driver VM runs, once it has its devices; and how it waits for the other machine.
+/// The script that the driver VM runs, once it has its devices; and the one that waits for the
+/// other machine.
 const DRIVER: &str = include_str!("driver.sh");
 const LINKED: &str = include_str!("linked.sh");
 
-/// What is running.
+/// The running components.
 #[derive(Default)]
 pub(super) struct Sharing {
-    /// The machine whose programs are measured; `None`: they run beside the hypervisor.
+    /// The machine whose programs are measured; `None`: they run next to the hypervisor's programs.
     pub(super) machine: Option<Machine>,
-    /// Those that send at once.
+    /// The senders that send at the same time.
     pub(super) beside: Vec<Sender>,
-    /// The virtual functions of those.
+    /// The virtual functions of those senders.
     functions: Vec<u32>,
-    /// The machine that owns the controller, where one does. Kept while it is to run.
+    /// The machine that owns the controller, if there is one. It runs as long as this value exists.
     pub(super) owner: Option<Machine>,
-    /// Kept while they are to run.
+    /// The programs, which run as long as this value exists.
     pub(super) programs: Vec<Background>,
 }
 
 impl Sharing {
-    /// What each of the machines that send at once may send, frames a second; 0: any number. Where
-    /// the controller is shared by a process, its file has said it.
+    /// Sets the budget of each machine that sends at the same time, frames per second; 0: no limit.
+    /// Where a process shares the controller, its file already contains the budgets.
     pub(super) fn budgets(&self, rate: u32) -> Result<(), MeasureError> {
         if rate == 0 {
             return Ok(());
@@ -71,7 +72,7 @@ impl Sharing {
     }
 }
 
-/// Starts all that the experiment's way needs.
+/// Starts all components that the experiment's way needs.
 pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<Sharing, MeasureError> {
     match nesting {
         Nesting::Native => native(experiment),
@@ -84,13 +85,13 @@ pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<Sharing
     }
 }
 
-/// The numbers of the machines beside the one that asks.
+/// Returns the numbers of the machines other than the one that asks.
 fn beside(experiment: &Experiment) -> std::ops::Range<u8> {
     0..experiment.machines.beside()
 }
 
-/// Programs beside the hypervisor's: each that sends has a controller on the bus, or all share the
-/// interface of the one that asks.
+/// Starts no machine: programs run next to the hypervisor's programs; each that sends has a
+/// controller on the bus, or all share the interface of the one that asks.
 fn native(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     let mut sharing = Sharing::default();
     for number in beside(experiment) {
@@ -113,7 +114,7 @@ fn native(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     Ok(sharing)
 }
 
-/// `cangate run` beside the hypervisor.
+/// Starts `cangate run` on the hypervisor, next to the machines.
 fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureError> {
     let config = under_test::config(experiment)?;
     let mut gateway = if experiment.machines.count > 1 {
@@ -136,7 +137,7 @@ fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureErr
     Ok(sharing)
 }
 
-/// `cangate run` in a machine that owns the controller.
+/// Starts `cangate run` in a machine that owns the controller.
 fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     let mut memory = vec![link("/run/link.sock")?];
     let others: Vec<String> = beside(experiment)
@@ -164,7 +165,7 @@ fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
         senders.push(other(Monitor::Qemu, number, &devices, None)?);
         owner.output(&["sh", "-c", LINKED, "sh", &port(number)])?;
     }
-    // Only now: a machine that boots takes the whole processor.
+    // This is done only now, because a machine that boots takes the whole processor.
     owner.prioritize(MACHINE)?;
     Ok(Sharing {
         machine: Some(machine),
@@ -175,7 +176,7 @@ fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     })
 }
 
-/// Memory between the driver VM and a machine.
+/// Creates memory between the driver VM and a machine.
 fn link(socket: &str) -> Result<Background, MeasureError> {
     let line = ["cangate", "shm", socket, "--frames", LINK_FRAMES];
     let mut memory = Background::start(None, &line, "/tmp/link")?;
@@ -183,7 +184,7 @@ fn link(socket: &str) -> Result<Background, MeasureError> {
     Ok(memory)
 }
 
-/// A virtual function of each machine's own.
+/// Gives each machine a virtual function of its own.
 fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     physical(u32::from(experiment.machines.count))?;
     let rights = if experiment.machines.count == 1 {
@@ -208,7 +209,8 @@ fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     Ok(sharing)
 }
 
-/// A machine beside the one that is measured, with its interface up. It stays an ordinary process.
+/// Starts a machine in addition to the measured one, with its interface up. It stays an ordinary
+/// process.
 fn other(
     monitor: Monitor,
     number: u8,
@@ -217,7 +219,7 @@ fn other(
 ) -> Result<Sender, MeasureError> {
     let machine = match monitor {
         Monitor::Qemu => Machine::start_resettable(&port(number), devices)?,
-        // It has no reset button.
+        // This monitor has no reset button.
         Monitor::Own => Machine::start_by(monitor, &port(number), devices)?,
     };
     let mut other = Other {
@@ -230,7 +232,7 @@ fn other(
     Ok(Sender::Inside(Box::new(other)))
 }
 
-/// A machine beside the one that is measured, and what it is made of.
+/// A machine in addition to the measured one, and its parameters.
 pub(super) struct Other {
     pub(super) machine: Machine,
     name: String,
@@ -239,7 +241,7 @@ pub(super) struct Other {
 }
 
 impl Other {
-    /// Its interface goes up, once its virtual function knows how the clocks stand.
+    /// Sets its interface up, once its virtual function has been given the machine's clock.
     pub(super) fn up(&mut self) -> Result<(), MeasureError> {
         if let Some(number) = self.function {
             timed(number, &self.machine)?;
@@ -248,14 +250,14 @@ impl Other {
         Ok(())
     }
 
-    /// A new machine in the place of one that is gone.
+    /// Starts a new machine in place of one that is gone.
     pub(super) fn start_again(&mut self) -> Result<(), MeasureError> {
         self.machine = Machine::start_resettable(&self.name, &self.devices)?;
         self.up()
     }
 }
 
-/// The card, taken from the guest.
+/// Takes the card from the guest, and gives it to a machine.
 fn trap() -> Result<Sharing, MeasureError> {
     let folder = format!("/sys/class/net/{CARD}/device");
     let find = ["readlink", "-f", &folder];
@@ -275,8 +277,8 @@ fn trap() -> Result<Sharing, MeasureError> {
     })
 }
 
-/// The machine that is measured, with its interface up. Its virtual function learns how the clocks
-/// stand first.
+/// Starts the measured machine, with its interface up. Its virtual function is given the machine's
+/// clock first.
 fn machine(devices: &[Device], function: Option<u32>) -> Result<Machine, MeasureError> {
     let mut machine = Machine::start("vm", devices)?;
     if let Some(number) = function {
@@ -288,14 +290,14 @@ fn machine(devices: &[Device], function: Option<u32>) -> Result<Machine, Measure
 
 fn up(machine: &mut Machine) -> Result<(), MeasureError> {
     machine.output(&["ip", "link", "set", INSIDE, "up"])?;
-    // Only now: a machine that boots takes the whole processor.
+    // This is done only now, because a machine that boots takes the whole processor.
     Ok(machine.prioritize(MACHINE)?)
 }
 
-/// Puts the controller that shares itself on the bus, in the place of the interface that the other
-/// ways share.
+/// Puts the controller that shares itself on the bus, in place of the interface that the other ways
+/// share.
 fn physical(functions: u32) -> Result<(), MeasureError> {
-    // It would have an interrupt for each frame.
+    // This interface would have an interrupt for each frame.
     output(Some(GATEWAY), &["ip", "link", "set", INCOMING, "down"])?;
     tell(&format!(
         "add {PHYSICAL} bus=0 model=shared functions={functions} queue=64 fifo=64"
@@ -306,14 +308,14 @@ fn physical(functions: u32) -> Result<(), MeasureError> {
 /// A virtual function as a mediated device.
 struct Mediated {
     path: PathBuf,
-    /// Which of the controller's functions it is.
+    /// The number of the controller's function.
     number: u32,
 }
 
-/// The rights of a function alone: it may send and receive everything.
+/// The rights of a single function: it may send and receive everything.
 const ALL: &str = "receive=all send=all";
 
-/// Makes one, with these rights.
+/// Creates a mediated device, with these rights.
 fn mediated(index: u32, rights: &str) -> Result<Mediated, MeasureError> {
     let name = format!("00000000-0000-4000-8000-{index:012}");
     let kind = format!("mdev_supported_types/{PHYSICAL_CLASS}-function/create");
@@ -334,7 +336,8 @@ fn mediated(index: u32, rights: &str) -> Result<Mediated, MeasureError> {
 /// The class of devices of such controllers (kmod/bitcan/mdev.c).
 const PHYSICAL_CLASS: &str = "bitcan-pf";
 
-/// A request counts from when the machine wrote it, once the function knows the machine's clock.
+/// Gives the machine's clock to the function, so that a request counts from the time at which the
+/// machine wrote it.
 fn timed(function: u32, machine: &Machine) -> Result<(), MeasureError> {
     let clock = machine.clock()?;
     tell(&format!("vf {PHYSICAL} {function} clock={clock}"))
@@ -344,7 +347,7 @@ pub(super) fn tell(words: &str) -> Result<(), MeasureError> {
     write(BITCAN, &format!("{words}\n"))
 }
 
-/// Waits until the program has made its socket.
+/// Waits until the program has created its socket.
 fn there(program: &mut Background, socket: &Path) -> Result<(), MeasureError> {
     let mut waited = Duration::ZERO;
     while !socket.exists() {

@@ -1,4 +1,4 @@
-//! How the kernel's part of a frame's way is tuned, in the guest.
+//! Tuning, in the guest, of the kernel's part in handling a frame.
 
 use super::error::MeasureError;
 use super::gateway::{file, set_priorities_of};
@@ -9,7 +9,7 @@ use guest::program::output;
 
 const BUDGET: &str = "/proc/sys/net/core/netdev_budget";
 
-/// Does what the setting says to both interfaces, which are up.
+/// Applies the setting to both interfaces, which are up.
 pub(super) fn apply(experiment: &Experiment) -> Result<(), MeasureError> {
     let tuning = experiment.tuning;
     if let Some(budget) = tuning.netdev_budget {

@@ -1,4 +1,4 @@
-//! Searches with pretended gateways.
+//! Searches with simulated gateways.
 
 use super::*;
 use crate::fake;
@@ -16,8 +16,8 @@ fn base(bench: Bench) -> Experiment {
     }
 }
 
-/// A gateway that needs `service` ns a frame and has room for `room` frames; frames on the
-/// bus take 65 µs where they come as a flood.
+/// Simulates a gateway that needs `service` ns per frame and has room for `room` frames; frames on
+/// the bus take 65 µs where they come as a flood.
 fn gateway(e: &Experiment, service: u64, room: usize) -> Results {
     let period = match e.traffic {
         Pattern::Period(ns) => ns,
@@ -43,7 +43,7 @@ fn gateway(e: &Experiment, service: u64, room: usize) -> Results {
     fake::results(records)
 }
 
-/// The search's end and the number of experiments that it took.
+/// Returns the search's end and the number of experiments that it took.
 fn found(base: &Experiment, make: impl Fn(&Experiment) -> Results) -> (Rate, usize) {
     let made = RefCell::new(BTreeMap::new());
     let find = |e: &Experiment| match made.borrow().get(e) {
@@ -60,7 +60,7 @@ fn found(base: &Experiment, make: impl Fn(&Experiment) -> Results) -> (Rate, usi
     })
     .unwrap();
     let rate = search_one[0].end().unwrap().clone().unwrap();
-    // From what is there, the same comes out again without anything being made.
+    // From the existing results, the same rate follows again without any experiment.
     let mut again = Search::new(base);
     assert_eq!(again.follow(&find), None);
     assert_eq!(again.end().unwrap().as_ref().unwrap(), &rate);
@@ -90,7 +90,7 @@ fn a_gateway_that_never_passes_has_no_rate() {
 
 #[test]
 fn a_queue_that_grows_is_no_rate_to_be_kept() {
-    // Room for all frames of the run: nothing is ever lost.
+    // Room for all frames of the run: no frame is ever lost.
     let (rate, _) = found(&base(Bench::Timed), |e| gateway(e, 200_000, 5000));
     assert_eq!(rate.bound, Bound::Gateway);
     let failed = rate.failed.unwrap();
@@ -108,7 +108,7 @@ fn a_failing_guest_ends_the_search_with_its_words() {
     assert_eq!(one.follow(&|_| Stored::Failed(failed.clone())), None);
     assert_eq!(one.end(), Some(&Err(failed)));
     assert_eq!(one.failing().unwrap().traffic, Pattern::Flood);
-    // What cannot be read back is not made for ever.
+    // Results that cannot be read back are not made for ever.
     let mut one = [Search::new(&base(Bench::Timed))];
     let nothing = |_: &Experiment| Stored::Absent;
     let end = search(&mut one, &nothing, &mut |_| Ok(Tally::default()));
@@ -123,7 +123,8 @@ fn no_period_is_shorter_than_the_longest_frame() {
     assert_eq!(super::floor(&base(Bench::Kvaser)), STEP);
 }
 
-/// A gateway that loses one frame where `loses` says so of the period; of a flood always.
+/// Simulates a gateway that loses one frame where `loses` returns true for the period; always with
+/// a flood.
 fn whim(e: &Experiment, loses: impl Fn(u64) -> bool) -> Results {
     let (period, loses) = match e.traffic {
         Pattern::Period(ns) => (ns, loses(ns)),
@@ -138,7 +139,7 @@ fn whim(e: &Experiment, loses: impl Fn(u64) -> bool) -> Results {
     fake::results(fake::losing(records, |n| loses && n == 7))
 }
 
-/// Something that looks random, of a period.
+/// Returns a number that looks random, derived from a period.
 fn coin(seed: u64, period: u64) -> u64 {
     let mixed = (seed ^ period).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40
@@ -151,7 +152,7 @@ fn period_of(tried: &Try) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     /// Where it is chance whether frames are lost, up to a tenth on either side of the gateway's
-    /// own period, the rate is one of these.
+    /// own period, the rate is within this range.
     #[test]
     fn chance_does_not_lead_the_search_away(own in 100_000u64..20_000_000, seed: u64) {
         let band = own * 9 / 10..own * 11 / 10;
@@ -165,7 +166,7 @@ proptest! {
         prop_assert!(tries <= 24, "{}", tries);
     }
 
-    /// However odd the gateway, the search ends, and what it says was tried.
+    /// With any gateway, however odd, the search ends, and its result was tried.
     #[test]
     fn every_search_ends_with_what_was_tried(seed: u64, often in 1u64..20) {
         let (rate, tries) = found(&base(Bench::Timed), |e| {
@@ -188,14 +189,14 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// The rate is the gateway's, to the precision of the search.
+    /// The rate is that of the gateway, to the precision of the search.
     #[test]
     fn the_rate_is_found(service in 80_000u64..50_000_000, room in 1usize..8) {
         let (rate, tries) = found(&base(Bench::Timed), |e| gateway(e, service, room));
         prop_assert_eq!(rate.bound, Bound::Gateway);
         let period = 1e9 / rate.frames_per_s;
         let service = service as f64;
-        // In 1000 frames a few more pass than can be kept for ever.
+        // In 1000 frames a few more pass than at a rate without loss for ever.
         prop_assert!(period < service * 1.01 && period > service * 0.97, "{period} {service}");
         prop_assert!(tries <= 14, "{tries}");
     }
@@ -204,8 +205,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// However slow the gateway is: what is expected at each moment is at most three tries off, and
-    /// twice as many where the search goes down or up a long way first.
+    /// However slow the gateway is: at each moment the expected number of attempts is off by at
+    /// most three, or by at most six where the search first goes down or up a long way.
     #[test]
     fn tries_that_are_left_are_expected(service in 66_000u64..2_000_000, room in 1usize..20) {
         let base = base(Bench::Timed);

@@ -1,4 +1,4 @@
-//! Schedules over a machine without machines.
+//! Schedules over a machine without guests.
 
 use super::*;
 use crate::fake::{self, Fake};
@@ -108,7 +108,7 @@ fn a_failing_guest_is_written_down_and_the_others_go_on() {
             failed: 3
         }
     );
-    // Left at that …
+    // Failed experiments are not run again …
     let tally = go(&machine, &store, &some(6), OPTIONS).unwrap();
     assert_eq!(
         tally,
@@ -119,7 +119,7 @@ fn a_failing_guest_is_written_down_and_the_others_go_on() {
         }
     );
     assert_eq!(machine.asked().len(), 6);
-    // … until asked.
+    // … until requested.
     let again = Options {
         retry_failed: true,
         ..OPTIONS
@@ -140,7 +140,7 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
     let (_dir, store) = store();
     let stop = Arc::new(AtomicBool::new(false));
     let seen = stop.clone();
-    // The third guest meets Ctrl-C and is ended without a word.
+    // The third guest receives Ctrl-C and is ended without a message.
     let machine = Fake::new(move |e| {
         if e.seed == 2 {
             seen.store(true, Ordering::SeqCst);
@@ -156,7 +156,7 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
     assert!(matches!(end, Err(ScheduleError::Stopped)));
     assert!(machine.stopped.load(Ordering::SeqCst));
     assert_eq!(machine.asked().len(), 3);
-    // No failure was noted, what was made is kept, and the rest follows.
+    // No failure was noted, completed results are stored, and the rest follows.
     let second = Fake::default();
     let tally = go(&second, &store, &some(9), OPTIONS).unwrap();
     assert_eq!(tally.failed, 0);
@@ -171,7 +171,8 @@ fn where_no_guest_can_be_had_it_ends_and_says_why() {
     let machine = Fake::new(|_| Err(guest::Error::Mirror("nowhere".to_owned())));
     let end = go(&machine, &store, &some(50), OPTIONS).unwrap_err();
     assert!(end.to_string().contains("`nowhere`"), "{end}");
-    // The guests are ended, and the error is told: `stop` would end the process with another word.
+    // The guests are ended, and the error is reported: `stop` would end the process with another
+    // message.
     assert!(machine.given_up.load(Ordering::SeqCst));
     assert!(!machine.stopped.load(Ordering::SeqCst));
     assert!(

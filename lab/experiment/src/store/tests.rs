@@ -1,4 +1,4 @@
-//! Folders, whole, damaged and full.
+//! Folders that are complete, damaged and full.
 
 use super::*;
 use crate::fake;
@@ -16,13 +16,13 @@ fn what_is_kept_is_found_and_nothing_else() {
     assert!(matches!(store.find(&e, &versions), Stored::Absent));
     let path = store.keep(&e, &made(&e)).unwrap();
     assert!(matches!(store.find(&e, &versions), Stored::Results(_)));
-    // Another cangate, another kernel package: not what was asked for.
+    // Another cangate, another kernel package: not the requested versions.
     let newer = [("qemu".to_owned(), "12".to_owned())];
     let Stored::Stale(why) = store.find(&e, &newer) else {
         panic!()
     };
     assert!(why.to_string().contains("qemu was 11"), "{why}");
-    // Under another experiment's name.
+    // The file has another experiment's name.
     let other = Experiment {
         seed: 9,
         ..e.clone()
@@ -114,7 +114,7 @@ fn a_full_disk_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     let e = Experiment::default();
-    // The place of the half-written file leads to the full device.
+    // The path of the incomplete file leads to the full device.
     let partial = dir.path().join(format!("{}.parquet.partial", e.name()));
     std::os::unix::fs::symlink("/dev/full", &partial).unwrap();
     let error = store.keep(&e, &made(&e)).unwrap_err();

@@ -1,4 +1,4 @@
-//! What a gateway under test is set up with: a script of can-gw rules, or a `gateway.toml`.
+//! The configuration of a gateway under test: a script of can-gw rules, or a `gateway.toml`.
 
 use super::interfaces::interfaces;
 use super::routes::routes;
@@ -13,7 +13,7 @@ pub const SOCKET: &str = "/run/gateway.sock";
 /// More routes than this are not all written into a result.
 const KEPT: usize = 4096;
 
-/// A gateway that cannot be set up.
+/// The reasons why a gateway cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayError {
     /// can-gw has no rule for these routes: the settings were not checked.
@@ -26,10 +26,10 @@ fn joined(all: &[Inexpressible]) -> String {
     all.join("; ")
 }
 
-/// What the gateway is set up with; nothing where there is none.
+/// Returns the configuration of the gateway; empty where there is none.
 ///
 /// # Errors
-/// [`GatewayError`] where can-gw has no rule for what is asked.
+/// [`GatewayError`] where can-gw has no rule for the requested settings.
 pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
     match &experiment.gateway {
         Gateway::Cangw => cangw_script(experiment),
@@ -44,16 +44,16 @@ pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
     }
 }
 
-/// A script of `cangw` lines, to be run with the namespace's shell.
+/// Returns a script of `cangw` lines, for the shell of the namespace.
 ///
 /// # Errors
-/// [`GatewayError`] where can-gw has no rule for what is asked.
+/// [`GatewayError`] where can-gw has no rule for the requested settings.
 pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
     let interfaces: Vec<_> = interfaces(experiment).into_iter().map(Some).collect();
     route::cangw::export(&routes(experiment), &interfaces).map_err(GatewayError::Inexpressible)
 }
 
-/// The `gateway.toml` of `cangate run`; `None` where the experiment's gateway is another.
+/// Returns the `gateway.toml` of `cangate run`; `None` where the experiment has another gateway.
 #[must_use]
 pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     let (how, keys) = match &experiment.gateway {
@@ -98,11 +98,11 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     Some(text)
 }
 
-/// How the gateway's process runs. The priority is the papers' (gateway-2011 §3.7). A gateway that
-/// looks for frames without pause has none: the guest has one processor, on which nothing else
-/// would then run, the tester neither.
+/// Returns the settings of the gateway's process. The priority is the papers' (gateway-2011 §3.7).
+/// A gateway that polls for frames without pause has none: the guest has one processor, on which
+/// nothing else would then run, not even the tester.
 fn process(is_busy: bool, priority: Priority) -> String {
-    // Without a word it would have 50.
+    // Without this setting it would have priority 50.
     let realtime = match priority {
         Priority::Gateway if !is_busy => "realtime = 90\n",
         _ => "realtime = false\n",
@@ -110,7 +110,7 @@ fn process(is_busy: bool, priority: Priority) -> String {
     format!("{realtime}lock_memory = true\n")
 }
 
-/// The keys of each port.
+/// Returns the keys of each port.
 fn keys(ways: Ways) -> String {
     let bypass = match ways.transmit {
         Transmit::RingBypass => "qdisc_bypass = true\n",
@@ -120,7 +120,7 @@ fn keys(ways: Ways) -> String {
     format!("receive = \"{receive}\"\ntransmit = \"{transmit}\"\n{bypass}")
 }
 
-/// A port on a mapped controller.
+/// Returns a port on a mapped controller.
 fn direct(name: &str, irq: bool, fd: bool) -> String {
     let mode = if irq { "interrupt" } else { "poll" };
     let mut text = format!(
@@ -133,7 +133,7 @@ fn direct(name: &str, irq: bool, fd: bool) -> String {
     text
 }
 
-/// A port on a character device.
+/// Returns a port on a character device.
 fn chardev(name: &str, fd: bool) -> String {
     let mut text = format!(
         "\n[ports.{name}]\nkind = \"chardev\"\ndevice = \"/dev/{name}\"\nbitrate = {BITRATE}\n"
@@ -144,8 +144,8 @@ fn chardev(name: &str, fd: bool) -> String {
     text
 }
 
-/// A configuration as results keep it: of very many routes the first two and the last. The others
-/// follow from the experiment.
+/// Shortens a configuration for results: of very many routes it keeps the first two and the last.
+/// The others follow from the experiment.
 #[must_use]
 pub fn abridged(text: &str) -> String {
     const ROUTE: &str = "[[routes]]";

@@ -1,4 +1,4 @@
-//! The interfaces that a gateway under test joins.
+//! The interfaces that a gateway under test connects.
 
 use crate::choices::{Hops, Virtual};
 use crate::experiment::Experiment;
@@ -11,7 +11,7 @@ pub const OUTGOING: &str = "gw1";
 const VCAN: [[&str; 2]; 2] = [["vcan0", "vcan0"], ["vcan1", "vcan1"]];
 const VXCAN: [[&str; 2]; 2] = [["vx0", "vx0p"], ["vx1", "vx1p"]];
 
-/// The interfaces that the routes' ports stand for.
+/// Returns the interfaces to which the routes' ports correspond.
 #[must_use]
 pub fn interfaces(experiment: &Experiment) -> Vec<String> {
     let mut all = vec![INCOMING.to_owned(), OUTGOING.to_owned()];
@@ -22,7 +22,7 @@ pub fn interfaces(experiment: &Experiment) -> Vec<String> {
     all
 }
 
-/// The two ends of each virtual interface that hops use.
+/// Returns the two ends of each virtual interface that hops use.
 #[must_use]
 pub fn virtuals(hops: Hops) -> &'static [[&'static str; 2]] {
     let all = match hops.through {

@@ -43,7 +43,7 @@ mod tests {
         }
     }
 
-    /// What the routing table does with a frame of the experiment.
+    /// Returns the frames to which the routing table forwards a frame of the experiment.
     fn forwarded(e: &Experiment, from: u16, id: u32, data: &[u8]) -> Vec<(u32, u16, u32, Vec<u8>)> {
         let table = Table::compile(&routes(e), interfaces(e).len()).unwrap();
         let id = CanId::from_raw(id);
@@ -66,7 +66,7 @@ mod tests {
     fn the_rule_that_matches_is_tried_last() {
         let script = cangw_script(&experiment(&[(Setting::Filters, "list:3")])).unwrap();
         let lines: Vec<_> = script.lines().filter(|l| l.starts_with("cangw")).collect();
-        // can-gw puts a new rule in front of the others: put in first, tried last.
+        // can-gw puts a new rule in front of the others: the first added is tried last.
         assert_eq!(
             lines,
             [
@@ -114,7 +114,7 @@ mod tests {
         let text = gateway_toml(&busy).unwrap();
         let ways = "receive = \"ring-busy\"\ntransmit = \"ring\"\nqdisc_bypass = true\n";
         assert_eq!(text.matches(ways).count(), 2, "{text}");
-        // Without a word it would have 50.
+        // Without this setting it would have priority 50.
         assert!(text.contains("realtime = false\n"), "{text}");
         assert_eq!(gateway_toml(&Experiment::default()), None);
     }
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(sent_id(&e).raw(), 0x8000_0000 | (0x1000_0000 + 99_999));
     }
 
-    /// The same with what does not go together left out, and with a gateway.
+    /// Returns the same without incompatible settings, and with a gateway.
     fn fitting(mut e: Experiment) -> Experiment {
         e.bench = guest::machine::Bench::Timed;
         e.cpu = Cpu::Board;
@@ -211,7 +211,7 @@ mod tests {
             e.hops.through = Virtual::Vxcan;
         }
         if e.filters.count() > Some(2048) {
-            // Compiled once a case.
+            // The program is compiled once per case.
             e.filters = Filters::Eff(e.filters.count().unwrap_or(0) % 4096 + 1);
             e.gateway = Gateway::Bpf;
         }
@@ -219,8 +219,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked for: the frame that is sent is taken by the last route only, its
-        /// number is left alone, and what is to be changed is changed.
+        /// With all settings: the frame that is sent is taken by the last route only, its number
+        /// stays the same, and the requested changes are made.
         #[test]
         fn the_last_route_takes_what_is_sent(e in any_experiment().prop_map(fitting), number: [u8; 2]) {
             prop_assert_eq!(e.check(), Ok(()));
@@ -229,7 +229,7 @@ mod tests {
             let all = routes(&e).routes.len() as u32;
             let mut at = (0, sent_id(&e).raw(), data.clone());
             for pass in 0..=e.hops.count {
-                // What goes into one end of a pair comes out of the other.
+                // A frame that goes into one end of a pair comes out of the other.
                 if pass > 0 && e.hops.through == Virtual::Vxcan {
                     at.0 += 1;
                 }

@@ -7,7 +7,7 @@ use route::{
     Action, Crc8, Crc8Profile, IdFilter, IdSet, KindSet, ModifyOp, PortId, Route, Routes, XorSum,
 };
 
-/// The identifier of frames that no filter asks for in particular; also the first of hops.
+/// The identifier of frames for which no filter requires another one; also the first of hops.
 const ID: u32 = 0x123;
 /// The first of the EFF filters' identifiers.
 const EFF_FIRST: u32 = 0x1000_0000;
@@ -21,10 +21,10 @@ const EFF_MASK: u32 = 0xDFFF_FFFF;
 const LIST_MASK: u32 = 0x0000_07FF;
 /// SAE J1850's polynomial, of the CRC8 checksum.
 const J1850: u8 = 0x1D;
-/// What [`Modify::Id`] sets.
+/// The identifier that [`Modify::Id`] sets.
 const NEW_ID: u32 = 0x124;
 
-/// The identifier of the frames to send: the one that the last filter takes.
+/// Returns the identifier of the frames to send: the one that the last filter takes.
 #[must_use]
 pub fn sent_id(experiment: &Experiment) -> CanId {
     CanId::from_raw(match experiment.filters {
@@ -34,7 +34,8 @@ pub fn sent_id(experiment: &Experiment) -> CanId {
     })
 }
 
-/// The gateway's routes, in the order in which they are tried; the last one takes the frames.
+/// Returns the gateway's routes, in the order in which they are tried; the last one takes the
+/// frames.
 #[must_use]
 pub fn routes(experiment: &Experiment) -> Routes {
     let routes = if experiment.hops == Hops::NONE {
@@ -43,7 +44,7 @@ pub fn routes(experiment: &Experiment) -> Routes {
         chained(experiment)
     };
     Routes {
-        // Passes through can-gw: one more than through virtual interfaces.
+        // The number of passes through can-gw: one more than through virtual interfaces.
         max_hops: experiment.hops.count + 1,
         routes,
         ..Routes::default()
@@ -89,9 +90,9 @@ fn filtered(experiment: &Experiment) -> Vec<Route> {
     (0..count).map(one).collect()
 }
 
-/// From the first bus into a virtual interface, round it, and out: the identifier is one higher
-/// at each pass, and says which rule is next (gateway-2010-draft §IV-E). Each rule sends with
-/// `echo` into a vcan, which gives back only what is sent that way.
+/// Returns routes from the first bus into a virtual interface, through it repeatedly, and out: the
+/// identifier is one higher at each pass, and determines the next rule (gateway-2010-draft §IV-E).
+/// Each rule sends with `echo` into a vcan, which returns only frames sent in that way.
 fn chained(experiment: &Experiment) -> Vec<Route> {
     let fd = experiment.is_fd();
     let Hops {
@@ -99,7 +100,8 @@ fn chained(experiment: &Experiment) -> Vec<Route> {
         interfaces,
         through,
     } = experiment.hops;
-    // Ports of one virtual interface: where a frame goes in, and where it comes out.
+    // The ports of one virtual interface: the one that a frame enters, and the one from which it
+    // comes out.
     let ports = |pass: u8| {
         let which = usize::from((pass - 1) % interfaces.max(1));
         match through {
@@ -134,10 +136,10 @@ fn modify(op: ModifyOp, id: Option<u32>, data: Option<Vec<u8>>) -> Action {
     })
 }
 
-/// The changes; none of them touches the frame's number in the first two bytes.
+/// Returns the changes; none of them affects the frame's number in the first two bytes.
 fn changes(experiment: &Experiment) -> Vec<Action> {
     let size = if experiment.is_fd() { 64 } else { 8 };
-    // Neutral for the number, `byte` for the others.
+    // Neutral for the number, `byte` for the other bytes.
     let data = |neutral: u8, byte: u8| {
         let mut data = vec![byte; size];
         for number in data.iter_mut().take(2) {
@@ -145,7 +147,7 @@ fn changes(experiment: &Experiment) -> Vec<Action> {
         }
         Some(data)
     };
-    // A SET of data replaces all bytes, the number too; a SET of the length leaves it.
+    // A SET of data replaces all bytes, including the number; a SET of the length keeps it.
     let set = || {
         Action::Modify(route::Modify {
             op: ModifyOp::Set,

@@ -1,24 +1,25 @@
-//! What shares the controller of the hypervisor's interface among machines, in `gateway.toml`.
+//! The configuration in `gateway.toml` that shares the controller of the hypervisor's interface
+//! among machines.
 
 use super::files::SOCKET;
 use super::interfaces::INCOMING;
 use crate::choices::{Machines, Nesting, Order};
 
-/// The identifiers that the machine that asks receives, where others send at once: the answers are
-/// among them.
+/// The identifiers that the machine that asks receives, where others send at the same time: the
+/// answers are among them.
 pub(crate) const ANSWERS: &str = "7E0:7F0";
 
-/// The identifier that the other machines receive. In most experiments nobody sends it: each frame
-/// of a flood that they received would wake them all.
+/// The identifier that the other machines receive. In most experiments no node sends it: each frame
+/// of a flood that they received would wake all of them.
 pub(crate) const CALL: &str = "7D0";
 
-/// The name of the port of a machine beside the one that asks, from 0 on.
+/// Returns the name of the port of a machine other than the one that asks, numbered from 0.
 #[must_use]
 pub(crate) fn port(beside: u8) -> String {
     format!("other{beside}")
 }
 
-/// The socket of a machine's virtio CAN device: of the one that asks, or of one beside it.
+/// Returns the socket of a machine's virtio CAN device: of the one that asks, or of another one.
 #[must_use]
 pub(crate) fn virtio(beside: Option<u8>) -> String {
     match beside {
@@ -27,19 +28,20 @@ pub(crate) fn virtio(beside: Option<u8>) -> String {
     }
 }
 
-/// The PCI slot of the driver VM's memory that it shares with a machine: behind its virtual
-/// function, first with the one that asks.
+/// Returns the PCI slot of the memory that the driver VM shares with a machine: after its virtual
+/// function, first that of the machine that asks.
 fn memory(beside: Option<u8>) -> String {
     let place = beside.map_or(0, |number| number + 1);
     format!("0000:00:{:02x}.0", 0x11 + place)
 }
 
-/// How a bus's frames wait in a gateway that routes: nothing is dropped, whoever sends waits.
+/// Returns the queue settings of a bus in a gateway that routes: no frame is dropped, and senders
+/// wait.
 fn waiting(order: Order) -> String {
     format!("queue = 16\norder = \"{order}\"\nwhen_full = \"wait\"\n")
 }
 
-/// The gateway's file; empty where no software shares the controller.
+/// Returns the gateway's file; empty where no software shares the controller.
 pub(super) fn file(nesting: Nesting, machines: Machines) -> String {
     let fifo = machines.order == Order::Fifo;
     match nesting {
@@ -101,7 +103,7 @@ fn head() -> String {
     format!("[gateway]\ncontrol = \"{SOCKET}\"\nrealtime = 90\nlock_memory = true\n\n")
 }
 
-/// The one that asks, and those beside it.
+/// Iterates over the machine that asks, and the others.
 fn each(machines: Machines) -> impl Iterator<Item = Option<u8>> {
     std::iter::once(None).chain((0..machines.beside()).map(Some))
 }
@@ -110,7 +112,7 @@ fn name(beside: Option<u8>) -> String {
     beside.map_or_else(|| "vm".to_owned(), port)
 }
 
-/// Routes between the bus and each machine; those that only send receive nothing.
+/// Returns the routes between the bus and each machine; those that only send receive nothing.
 fn routes(machines: Machines) -> String {
     let mut text = "\n[[routes]]\nfrom = \"bus\"\nto = \"vm\"\n".to_owned();
     if machines.count > 1 {

@@ -1,4 +1,4 @@
-//! The loop over interfaces of paper, in a time of their own.
+//! The loop over simulated interfaces, in a time of their own.
 
 use super::*;
 use crate::plan::Plan;
@@ -14,24 +14,24 @@ const PATIENCE: Patience = Patience {
     pause: 50_000,
 };
 
-/// What the gateway of paper does with the nth frame.
+/// The simulated gateway's output times for the nth frame.
 type Gateway = Box<dyn Fn(u32) -> Vec<Nanos>>;
 
-/// Interfaces, a bus and a gateway of paper.
+/// Simulated interfaces, bus and gateway.
 struct Paper {
     now: Nanos,
-    /// What will be seen: when, where.
+    /// The frames that will be seen, with their times, on each side.
     coming: [VecDeque<(Nanos, Frame)>; 3],
     gateway: Gateway,
     sent: u32,
-    /// Each frame takes so long on the bus.
+    /// Time that each frame takes on the bus.
     duration: Nanos,
     free_at: Nanos,
-    /// Frames that wait for the bus, at most.
+    /// Maximum number of frames that wait for the bus.
     queue: u64,
     /// The sending interface goes down before this frame.
     down_at: Option<u32>,
-    /// Nothing leaves the sending interface any more.
+    /// No more frames leave the sending interface.
     stuck: bool,
     reference: bool,
     stamped: bool,
@@ -203,7 +203,7 @@ fn a_gateway_that_does_nothing_is_told_soon() {
     assert_eq!(counts(&recorder).lost, 5);
     assert!(played.elapsed < 6 * SECOND);
 
-    // And a bus that is not one from a gateway that does nothing.
+    // This distinguishes a bus that does not work from a gateway that does nothing.
     let mut paper = Paper::new(|_| vec![]);
     paper.reference = true;
     paper.coming = Default::default();
@@ -221,7 +221,7 @@ fn a_gateway_that_does_nothing_is_told_soon() {
     assert_eq!(counts(&recorder).never_in, 5);
 }
 
-/// As [`Paper`], but the reference is on another bus.
+/// Like [`Paper`], but the reference is on another bus.
 struct Mute(Paper);
 
 impl Wire for Mute {
@@ -266,7 +266,7 @@ fn paced_frames_leave_at_their_times() {
     assert_eq!(counts.received, 40);
     for pair in records.windows(2) {
         let gap = pair[1].incoming.unwrap().end - pair[0].incoming.unwrap().end;
-        // What came in is taken before sending, a few µs of paper time.
+        // Received frames are taken before sending, a few µs of simulated time.
         assert!(gap.abs_diff(500_000) <= 5_000, "{gap}");
     }
     assert!(played.behind < 10_000);
@@ -336,7 +336,8 @@ fn error_frames_are_counted_where_they_were_seen() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Any gateway, any traffic: every frame sent is accounted for as the gateway treated it.
+    /// With any gateway and any traffic, every frame sent is accounted for as the gateway treated
+    /// it.
     #[test]
     fn every_frame_is_accounted_for(
         treated in prop::collection::vec(
@@ -349,7 +350,7 @@ proptest! {
         ),
         kind in 0usize..3,
     ) {
-        // So that a run one at a time is not taken for a dead gateway.
+        // Thus a run with one frame at a time is not mistaken for a dead gateway.
         let mut treated = treated;
         treated[0] = vec![10_000];
         let n = treated.len() as u32;

@@ -1,4 +1,4 @@
-//! The recorder against a slow and obvious one.
+//! The recorder compared with a slow and obvious one.
 
 use super::*;
 use crate::plan::Plan;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const SECOND: Nanos = 1_000_000_000;
-/// From one frame to the next.
+/// Time from one frame to the next.
 const PERIOD: Nanos = 250_000;
 
 fn planned(frames: u32) -> Vec<Planned> {
@@ -24,7 +24,7 @@ fn recorder(frames: u32) -> Recorder {
     Recorder::new(planned(frames), SECOND, BusTime::None)
 }
 
-/// When frame `i` is sent, and seen on the incoming bus.
+/// Returns the time at which frame `i` is sent, and seen on the incoming bus.
 fn sent_at(i: u32) -> Nanos {
     1_000 + Nanos::from(i) * PERIOD
 }
@@ -33,7 +33,7 @@ fn in_at(i: u32) -> Nanos {
     sent_at(i) + 100_000
 }
 
-/// Sends frame `i` and sees it on the incoming bus.
+/// Records that frame `i` is sent and seen on the incoming bus.
 fn goes_in(recorder: &mut Recorder, i: u32) -> Frame {
     let frame = recorder.planned()[i as usize].frame;
     recorder.sent(i, sent_at(i));
@@ -186,7 +186,7 @@ fn the_outgoing_frames_own_duration_is_subtracted() {
     let rate = BitRate::new(1_000_000, None).unwrap();
     let mut recorder = Recorder::new(planned(1), SECOND, BusTime::Rate(rate));
     goes_in(&mut recorder, 0);
-    // Eight bytes instead of four; facts of a frame that was measured: 113 bits with intermission.
+    // Eight bytes instead of four; values of a frame that was measured: 113 bits with intermission.
     let longer = Frame::classic(
         CanId::from_raw(0x123),
         &[0, 0, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77],
@@ -198,11 +198,11 @@ fn the_outgoing_frames_own_duration_is_subtracted() {
     assert_eq!(latencies(&recorder), [Some(500_000 - duration)]);
 }
 
-/// What happens to one frame of the plan.
+/// The fate of one frame of the plan.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     seen_in: bool,
-    /// After how long it comes out, as often as there are numbers.
+    /// The delays after which it comes out, one for each time.
     out: [Option<u32>; 3],
 }
 
@@ -226,8 +226,8 @@ enum Event {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Loss, reorder, doubles and frames that come too late, against counting by hand: every
-    /// frame that comes out carries which one it is, and the recorder must find the same.
+    /// Loss, reordering, duplicates and late frames are compared with a simple count: every frame
+    /// that comes out carries its index, and the recorder must find the same one.
     #[test]
     fn as_the_slow_one_says(fates in prop::collection::vec(fate(), 1..120)) {
         let n = fates.len() as u32;
@@ -300,7 +300,7 @@ proptest! {
         prop_assert_eq!(recorder.under_way(), n - first_out.len() as u32);
     }
 
-    /// Whatever is said to the recorder, the sums add up.
+    /// For any input to the recorder, the sums add up.
     #[test]
     fn nothing_makes_the_sums_wrong(
         steps in prop::collection::vec((0u8..4, 0u32..12, any::<u32>(), any::<u8>()), 0..200),

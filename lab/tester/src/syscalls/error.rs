@@ -1,4 +1,4 @@
-//! What could not be measured.
+//! The reasons why a measurement is not possible.
 
 use super::MOST_BURST;
 use linux::can::OpenError;
@@ -15,14 +15,14 @@ pub enum BurstError {
          net.core.rmem_max to {bytes}, or take fewer frames"
     )]
     Room {
-        /// Where.
+        /// The interface.
         interface: String,
-        /// For so many frames.
+        /// The number of frames in the burst.
         frames: u32,
-        /// Bytes that they need.
+        /// Bytes that the frames need.
         bytes: u32,
     },
-    /// More than there is room for, or nothing.
+    /// More frames than a burst can have, or none.
     #[error("{0} frames: a burst has 1 to {MOST_BURST}")]
     Frames(u32),
     /// The interface is down.
@@ -31,11 +31,11 @@ pub enum BurstError {
     /// A call failed.
     #[error("{interface}: {call}: {source}")]
     Call {
-        /// Where.
+        /// The interface.
         interface: String,
-        /// Which call.
+        /// The call that failed.
         call: &'static str,
-        /// What it said.
+        /// The call's error.
         source: std::io::Error,
     },
     /// The interface's queue is shorter than the burst.
@@ -44,12 +44,12 @@ pub enum BurstError {
          or lengthen it (`ip link set {interface} txqueuelen {frames}`)"
     )]
     Queue {
-        /// Where.
+        /// The interface.
         interface: String,
-        /// How many were to be sent.
+        /// The number of frames in the burst.
         frames: u32,
     },
-    /// A ring does not get rid of its frames.
+    /// The frames in a ring are not sent.
     #[error(
         "frames stay in the sending ring: is another node on the bus, with this bit rate, that \
          acknowledges frames?"
@@ -58,11 +58,11 @@ pub enum BurstError {
     /// Frames did not arrive.
     #[error("{interface}: of {sent} frames not all arrived at the other socket: {why}")]
     Lost {
-        /// Where.
+        /// The interface.
         interface: String,
-        /// How many were sent.
+        /// The number of frames sent.
         sent: u32,
-        /// What is the likely reason.
+        /// The likely reason.
         why: &'static str,
     },
 }

@@ -3,22 +3,22 @@
 use frame::Nanos;
 use serde::Serialize;
 
-/// `time = fixed + per_frame × frames`: what a call costs, and what a frame costs.
+/// `time = fixed + per_frame × frames`: the cost of a call, and the cost of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fit {
-    /// What each further frame takes, ns.
+    /// Time for each further frame, ns.
     pub per_frame_ns: f64,
-    /// What a burst takes beside that, ns: beginning a call for many frames, and reading the clock.
-    /// It can come out a little below 0, where a burst of one frame is cheap.
+    /// Time of a burst in addition to that, ns: beginning a call for many frames, and reading the
+    /// clock. It can be slightly below 0, where a burst of one frame is cheap.
     pub fixed_ns: f64,
-    /// How far the time that is farthest from the line is from it, as a part of that time.
+    /// The greatest relative distance of a time from the line, as a part of that time.
     pub residual: f64,
 }
 
 impl Fit {
-    /// The line with the least squares of *relative* distances: times span five decades, and with
-    /// absolute distances only the longest would count. `None` for fewer than two numbers of
-    /// frames.
+    /// Fits the line with the least squares of *relative* distances: times span five decades, and
+    /// with absolute distances only the longest would count. Returns `None` for fewer than two
+    /// numbers of frames.
     #[must_use]
     pub fn through(points: &[(u32, Nanos)]) -> Option<Self> {
         let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
@@ -35,7 +35,7 @@ impl Fit {
             wxy += weight * x * y;
         }
         let across = w * wxx - wx * wx;
-        // Rounding leaves a little where all numbers are the same.
+        // Rounding leaves a small remainder where all numbers are the same.
         if points.len() < 2 || across <= 1e-12 * w * wxx {
             return None;
         }
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(Fit::through(&[]), None);
     }
 
-    /// One per cent at the longest burst does not hide what a call costs.
+    /// One per cent at the longest burst does not hide the cost of a call.
     #[test]
     fn short_bursts_count_as_much_as_long_ones() {
         let mut points: Vec<_> = [1u32, 2, 5, 10, 100, 1_000, 10_000]
@@ -83,7 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition: no line near it has a smaller sum of squares.
+        /// Checks the definition: no line near it has a smaller sum of squares.
         #[test]
         fn no_other_line_is_nearer(
             times in prop::collection::vec(1u64..1_000_000, 2..9),

@@ -1,4 +1,4 @@
-//! Bursts by each way, and what they took.
+//! Times bursts of frames by each way.
 
 use super::error::BurstError;
 use super::fit::Fit;
@@ -16,56 +16,57 @@ use serde::Serialize;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often each number of frames is moved; the median counts. The first time is not counted.
+/// Number of times that each number of frames is moved; the median is used. The first round is not
+/// counted.
 const ROUNDS: usize = 5;
 
-/// How often a burst is tried that was not there in time.
+/// Number of attempts for a burst that did not arrive in time.
 const ATTEMPTS: usize = 20;
-/// Time for `ksoftirqd` to deliver what was left to it, and more of it.
+/// Time for `ksoftirqd` to deliver the frames left to it, and a longer time for the same.
 const A_MOMENT: Duration = Duration::from_millis(1);
 const A_WHILE: Duration = Duration::from_millis(20);
 
 /// The most frames of a burst on an interface whose queue's length is not known.
 const SHORT: u32 = 10;
 
-/// One way, and what it took.
+/// One way, with its times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// Its word in `gateway.toml`.
     pub way: &'static str,
-    /// Does it receive or send?
+    /// Whether it receives or sends.
     pub direction: Direction,
-    /// For each number of frames the median time, ns. Empty where it was refused.
+    /// The median time for each number of frames, ns. Empty where the way was refused.
     pub times_ns: Vec<(u32, Nanos)>,
     /// The line through them; `None` where there are fewer than two.
     pub fit: Option<Fit>,
-    /// What a frame costs, divided by what it costs by read or by write.
+    /// The cost of a frame, divided by its cost by read or by write.
     pub ratio: Option<f64>,
-    /// What is to be known about its figures.
+    /// A remark about the figures of this way.
     pub remark: Option<&'static str>,
-    /// Why it cannot be used here.
+    /// The reason why the way cannot be used here.
     pub refused: Option<String>,
 }
 
-/// The system calls of the paper, for one number of frames: how long it took to move them, ns.
+/// The system calls of the paper, for one number of frames: the time to move them, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
-    /// How many frames.
+    /// The number of frames.
     pub frames: u32,
-    /// By read(2), one a call.
+    /// By read(2), one frame per call.
     pub read_ns: Nanos,
-    /// By recvmmsg(2), up to 1024 a call.
+    /// By recvmmsg(2), up to 1024 frames per call.
     pub recvmmsg_ns: Nanos,
-    /// By write(2), one a call.
+    /// By write(2), one frame per call.
     pub write_ns: Nanos,
-    /// By sendmmsg(2), up to 1024 a call.
+    /// By sendmmsg(2), up to 1024 frames per call.
     pub sendmmsg_ns: Nanos,
 }
 
 /// A whole measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Frames take no time on this interface.
+    /// Whether frames take no time on this interface.
     pub is_virtual: bool,
     /// All ways.
     pub ways: Vec<Row>,
@@ -73,11 +74,11 @@ pub struct Measured {
     pub points: Vec<Point>,
 }
 
-/// Times each way on an interface, with bursts of 1 to `most` frames; `None` for as many as it has
-/// room for, at most [`MOST_BURST`]. The frames have this ID.
+/// Times each way on an interface, with bursts of 1 to `most` frames; `None` means as many as fit
+/// the interface's queue, at most [`MOST_BURST`]. The frames have this ID.
 ///
 /// # Errors
-/// [`BurstError`]. A way that this kernel or this interface does not have is a row that says so.
+/// [`BurstError`]. A way that this kernel or this interface does not have is a row with the reason.
 pub fn measure(interface: &str, most: Option<u32>, id: CanId) -> Result<Measured, BurstError> {
     if let Some(most) = most.filter(|most| !(1..=MOST_BURST).contains(most)) {
         return Err(BurstError::Frames(most));
@@ -125,7 +126,7 @@ impl Row {
         }
     }
 
-    /// What one frame alone took, ns.
+    /// Returns the time of a single frame, ns.
     #[must_use]
     pub fn alone_ns(&self) -> Option<Nanos> {
         let first = self.times_ns.first();
@@ -165,14 +166,14 @@ fn points(rows: &[Row]) -> Vec<Point> {
     (0..).map_while(point).collect()
 }
 
-/// The other end of a way: what feeds it, or takes what it sent.
+/// The other end of a way: the socket that feeds it, or receives the frames that it sent.
 struct Other {
     socket: Socket,
     frames: Prepared<CLASSIC_SIZE>,
 }
 
 impl Other {
-    /// Takes what was sent.
+    /// Receives the frames that were sent.
     fn collect(&mut self, place: &Place<'_>, n: u32) -> Result<(), BurstError> {
         let end = Instant::now() + patience(n);
         let mut left = n;
@@ -187,7 +188,7 @@ impl Other {
     }
 }
 
-/// Medians for each number of frames, and what the way says about them.
+/// The median for each number of frames, and the way's remark.
 type Times = (Vec<(u32, Nanos)>, Option<&'static str>);
 
 fn times(place: &Place<'_>, way: &Way) -> Result<Times, Refusal> {
@@ -220,8 +221,8 @@ fn times(place: &Place<'_>, way: &Way) -> Result<Times, Refusal> {
 
 type Ends<'a> = (&'a mut dyn Mover, &'a mut Other, &'a mut Watcher);
 
-/// A burst that waits at the socket when it is received. The kernel may have left its delivery to
-/// `ksoftirqd`: then not all are there yet, and the burst does not count.
+/// Times the reception of a burst that is waiting at the socket. The kernel may have left its
+/// delivery to `ksoftirqd`: in that case the burst is not yet complete, and does not count.
 fn received(
     place: &Place<'_>,
     way: &Way,
@@ -280,7 +281,7 @@ fn timed(place: &Place<'_>, way: &Way, mover: &mut dyn Mover, n: u32) -> Result<
             let ns = seconds.saturating_mul(1_000_000_000).saturating_add(rest);
             Ok(Nanos::try_from(ns).unwrap_or(0))
         }
-        // A socket whose own buffer is full: as a full queue.
+        // The socket's own buffer is full: handled as a full queue.
         Err(Errno::AGAIN) if way.direction == Direction::Send => {
             Err(place.failed(way.name, n, Errno::NOBUFS).into())
         }
@@ -288,7 +289,7 @@ fn timed(place: &Place<'_>, way: &Way, mover: &mut dyn Mover, n: u32) -> Result<
     }
 }
 
-/// The middle one of an odd number of values.
+/// Returns the median of an odd number of values.
 fn median(mut values: Vec<Nanos>) -> Nanos {
     values.sort_unstable();
     values.get(values.len() / 2).copied().unwrap_or(0)

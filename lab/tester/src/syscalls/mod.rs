@@ -1,17 +1,17 @@
-//! What it costs to move frames, by each way to receive and to send (syscalls-2014 §3.1, §4.1).
+//! The cost of moving frames, by each way to receive and to send (syscalls-2014 §3.1, §4.1).
 //!
 //! Bursts of frames are sent by one socket and received by another on the same interface. Only
 //! moving them is timed, by CLOCK_MONOTONIC.
 //!
 //! * On a virtual interface (vcan, vxcan) frames wait at the other socket when the call that sends
-//!   them returns. Figures are of system calls, sockets and the protocol layer; sending has the
-//!   delivery to the other socket in it.
-//! * On any other interface frames take their time, and the receiving socket gets the driver's
-//!   echo. Sending has the driver in it, and what its interrupts take meanwhile; a burst is at most
-//!   as long as the interface's queue.
+//!   them returns. Figures cover system calls, sockets and the protocol layer; sending includes the
+//!   delivery to the other socket.
+//! * On any other interface frames take time on the bus, and the receiving socket gets the driver's
+//!   echo. Sending includes the driver, and its interrupts during the call; a burst is at most as
+//!   long as the interface's queue.
 //!
-//! Ways to receive are all fed by the same sendmmsg(2), ways to send all received by the same
-//! recvmmsg(2), so that only the way itself differs.
+//! Ways to receive are all fed by the same sendmmsg(2), and frames from all ways to send are
+//! received by the same read(2), so that only the way itself differs.
 
 mod error;
 mod fit;
@@ -25,10 +25,10 @@ pub use fit::Fit;
 pub use measure::{Measured, Point, Row, measure};
 pub use ways::Direction;
 
-/// The most frames of a burst: the papers'.
+/// The maximum number of frames of a burst: the papers'.
 pub const MOST_BURST: u32 = 50_000;
 
-/// Numbers of frames from 1 to `most`, three a decade (1, 2, 5), and `most` itself.
+/// Returns the numbers of frames from 1 to `most`, three per decade (1, 2, 5), and `most` itself.
 #[must_use]
 pub fn steps(most: u32) -> Vec<u32> {
     let decades = std::iter::successors(Some(1u32), |d| d.checked_mul(10));

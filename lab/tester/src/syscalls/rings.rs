@@ -8,8 +8,8 @@ use linux::can::layout::CLASSIC_SIZE;
 use linux::packet::{Protocol, RxRing, Socket, TxRing};
 use std::time::{Duration, Instant};
 
-/// The most slots of a sending ring: beyond, the kernel wants larger pieces of memory than it may
-/// have.
+/// The maximum number of slots of a sending ring: beyond that, the kernel needs larger contiguous
+/// pieces of memory than it may allocate.
 const SLOTS: usize = 1_024;
 
 fn refused(errno: Errno) -> Refusal {
@@ -22,15 +22,15 @@ fn refused(errno: Errno) -> Refusal {
 }
 
 fn opened(place: &Place<'_>) -> Result<(Socket, u32), Refusal> {
-    // It names what is wrong with the interface.
+    // Its error names the fault of the interface.
     let index = place.sender()?.look();
     let index = index.map_err(|errno| place.failed("ring", 0, errno))?.index;
     Ok((Socket::open().map_err(refused)?, index))
 }
 
-/// A ring with room for the longest burst.
+/// A receiving ring with room for the longest burst.
 pub(super) struct Receiver {
-    /// The ring is its.
+    /// The socket that the ring belongs to.
     _socket: Socket,
     ring: RxRing,
 }
@@ -73,13 +73,13 @@ impl Mover for Receiver {
     }
 }
 
-/// A ring that goes round.
+/// A sending ring, used in a circle.
 pub(super) struct Sender {
     socket: Socket,
     ring: TxRing,
     to: (u32, Protocol),
     content: [u8; CLASSIC_SIZE],
-    /// The slot that the kernel looks at next.
+    /// The slot that the kernel will check next.
     next: usize,
 }
 
@@ -110,7 +110,7 @@ impl Mover for Sender {
         false
     }
 
-    /// The kernel gives a slot back when its frame was sent.
+    /// Waits until all slots are free: the kernel returns a slot when its frame has been sent.
     fn settle(&mut self, patience: Duration) -> Result<(), BurstError> {
         let end = Instant::now() + patience;
         for i in 0..self.ring.slots() {
@@ -128,7 +128,7 @@ impl Mover for Sender {
         let (mut left, slots) = (n as usize, self.ring.slots());
         while left > 0 {
             let mut written = 0;
-            // Those that lie side by side and are free.
+            // Free slots that are contiguous.
             while written < left && self.next + written < slots {
                 let Some((slot, len)) = self.ring.slot(self.next + written) else {
                     break;

@@ -1,4 +1,4 @@
-//! The sockets between which bursts go: what one sends waits at the other.
+//! The sockets between which bursts go: frames sent by one wait at the other.
 
 use super::error::BurstError;
 use frame::{CanId, Frame};
@@ -8,28 +8,28 @@ use linux::link::Link;
 use linux::{Errno, Poll};
 use std::time::{Duration, Instant};
 
-/// What the kernel charges the receiving socket for a frame, at most, bytes (`truesize` of an
+/// The maximum that the kernel charges the receiving socket for a frame, bytes (`truesize` of an
 /// `sk_buff` with 16 bytes: below 1 KiB on all kernels since 2.6).
 const CHARGE: u32 = 1_024;
 
-/// The longest that a burst may take on a real bus, beside [`A_FRAME`] for each frame.
+/// The longest time that a burst may take on a real bus, in addition to [`A_FRAME`] for each frame.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// A frame at 10 kbit/s, with some arbitration lost.
+/// The time of a frame at 10 kbit/s, including some lost arbitration.
 const A_FRAME: Duration = Duration::from_millis(50);
 
-/// Frames take no time on interfaces of this kind, and no queue is before them.
+/// Returns whether frames take no time on interfaces of this kind, which also have no queue.
 pub(super) fn is_virtual(kind: &str) -> bool {
     matches!(kind, "vcan" | "vxcan")
 }
 
-/// Where bursts are sent.
+/// The interface on which bursts are sent, and their parameters.
 pub(super) struct Place<'a> {
     pub(super) interface: &'a str,
     /// Frames are at the other socket as soon as the call that sent them returns.
     pub(super) is_virtual: bool,
-    /// The frame of all bursts.
+    /// The identifier of the frames of all bursts.
     pub(super) id: CanId,
-    /// The most frames of a burst.
+    /// The maximum number of frames of a burst.
     pub(super) most: u32,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The frame, in the kernel's layout.
+    /// Returns the frame, in the kernel's layout.
     pub(super) fn content(&self) -> [u8; CLASSIC_SIZE] {
         let mut content = [0; CLASSIC_SIZE];
         let frame = Frame::classic(self.id, &[0xA5; 8]).ok();
@@ -51,13 +51,13 @@ impl<'a> Place<'a> {
         content
     }
 
-    /// A socket that receives nothing.
+    /// Opens a socket that receives nothing.
     pub(super) fn sender(&self) -> Result<Socket, OpenError> {
         self.opened(&[])
     }
 
-    /// A socket with room for the longest burst (CAP_NET_ADMIN for more than `net.core.rmem_max`
-    /// allows).
+    /// Opens a socket with room for the longest burst (CAP_NET_ADMIN is needed for more than
+    /// `net.core.rmem_max` allows).
     pub(super) fn receiver(&self) -> Result<Socket, BurstError> {
         // On a real bus there may be other frames. On a virtual interface a filter would only
         // add to what sending costs.
@@ -80,7 +80,7 @@ impl<'a> Place<'a> {
         let got = receiver
             .set_receive_buffer(bytes)
             .and_then(|()| receiver.receive_buffer());
-        // The kernel doubles what it is given, for its own use.
+        // The kernel doubles the size that it is given, for its own use.
         if got.is_ok_and(|got| got / 2 < bytes) {
             return Err(BurstError::Room {
                 interface: self.interface.to_owned(),
@@ -91,7 +91,7 @@ impl<'a> Place<'a> {
         Ok(receiver)
     }
 
-    /// A socket as it comes, but for its filters: no option of it takes time.
+    /// Opens a socket with default options, apart from its filters: no option takes time.
     fn opened(&self, filters: &[Filter]) -> Result<Socket, OpenError> {
         let socket = Socket::open(self.interface)?;
         socket
@@ -104,7 +104,7 @@ impl<'a> Place<'a> {
         Ok(socket)
     }
 
-    /// What a call for a burst of `n` frames said.
+    /// Converts the error of a call for a burst of `n` frames.
     pub(super) fn failed(&self, call: &'static str, n: u32, errno: Errno) -> BurstError {
         let interface = self.interface.to_owned();
         match errno {
@@ -136,12 +136,12 @@ impl<'a> Place<'a> {
     }
 }
 
-/// How long a burst of `n` frames may take on a real bus.
+/// Returns the time that a burst of `n` frames may take on a real bus.
 pub(super) fn patience(n: u32) -> Duration {
     PATIENCE + A_FRAME * n
 }
 
-/// Sees sent frames where they take time: when the driver echoes them.
+/// Observes frames being sent, by the driver's echo, where frames take time.
 pub(super) struct Watcher(Option<FrameSocket>);
 
 impl Watcher {
@@ -156,7 +156,7 @@ impl Watcher {
         FrameSocket::open(place.interface, &options).map(|socket| Self(Some(socket)))
     }
 
-    /// Waits until a burst of `n` frames is with every socket.
+    /// Waits until a burst of `n` frames has reached every socket.
     pub(super) fn wait(&mut self, place: &Place<'_>, n: u32) -> Result<(), BurstError> {
         let Some(socket) = &mut self.0 else {
             return Ok(());

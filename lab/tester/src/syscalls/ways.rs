@@ -1,5 +1,5 @@
-//! The ways to receive and to send: what each needs is made before, so that nothing but moving
-//! frames takes time.
+//! The ways to receive and to send: whatever each way needs is set up in advance, so that only
+//! moving frames takes time.
 
 use super::error::BurstError;
 use super::rings;
@@ -12,50 +12,50 @@ use linux::uring::{Inbox, MOST_A_CHAIN, Outbox, Unavailable};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Does a way receive or send?
+/// The direction of a way: receiving or sending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// It receives.
+    /// The way receives.
     Receive,
-    /// It sends.
+    /// The way sends.
     Send,
 }
 
-/// A way that is ready.
+/// A way that is set up.
 pub(super) trait Mover {
-    /// Throws away what came, and receives nothing before it is asked to.
+    /// Discards frames that have arrived, and receives nothing before [`Mover::move_frames`].
     ///
     /// # Errors
-    /// Why it cannot go on.
+    /// The reason why it cannot go on.
     fn empty(&mut self) -> Result<(), Refusal> {
         Ok(())
     }
 
-    /// What is to be known about its figures.
+    /// Returns a remark about the figures of this way.
     fn remark(&self) -> Option<&'static str> {
         None
     }
 
-    /// Does what it sends come to the other socket?
+    /// Returns whether the frames that it sends reach the other socket.
     fn is_echoed(&self) -> bool {
         true
     }
 
-    /// Waits until what it sent has left, where nobody else sees that.
+    /// Waits until the frames that it sent have left, where no other socket sees that.
     fn settle(&mut self, _patience: Duration) -> Result<(), BurstError> {
         Ok(())
     }
 
-    /// Moves so many frames. EAGAIN where there are fewer to receive.
+    /// Moves `n` frames. EAGAIN where there are fewer to receive.
     fn move_frames(&mut self, n: u32) -> Result<(), Errno>;
 }
 
-/// Why a way cannot be measured.
+/// The reasons why a way cannot be measured.
 pub(super) enum Refusal {
-    /// No way can.
+    /// No way can be measured.
     All(BurstError),
-    /// This one cannot, on this kernel or interface.
+    /// This way cannot be measured, on this kernel or interface.
     Own(String),
 }
 
@@ -77,14 +77,14 @@ impl From<Unavailable> for Refusal {
     }
 }
 
-/// A way, by its word in `gateway.toml`.
+/// A way, named by its word in `gateway.toml`.
 pub(super) struct Way {
     pub(super) name: &'static str,
     pub(super) direction: Direction,
     pub(super) open: fn(&Place<'_>) -> Result<Box<dyn Mover>, Refusal>,
 }
 
-/// All ways. The first of each direction is what the others are compared with.
+/// All ways. The first of each direction is the reference for the others.
 pub(super) const WAYS: &[Way] = &[
     Way {
         name: "read",
@@ -147,7 +147,7 @@ pub(super) const WAYS: &[Way] = &[
 type Frames = Prepared<CLASSIC_SIZE>;
 type Call = fn(&mut Frames, &Socket, u32) -> Result<(), Errno>;
 
-/// One of the calls on a socket.
+/// A system call on a socket.
 struct Calls {
     socket: Socket,
     frames: Frames,
@@ -189,7 +189,7 @@ impl Mover for Calls {
     }
 }
 
-/// A ring and buffers for as many frames as [`Prepared`] takes a call.
+/// An io_uring ring, and buffers for as many frames as [`Prepared`] moves per call.
 struct UringReceiver {
     socket: Socket,
     inbox: Inbox,
@@ -208,8 +208,8 @@ impl UringReceiver {
 }
 
 impl Mover for UringReceiver {
-    /// A request that stays would receive the frames while they are sent, so that nobody could
-    /// tell what that costs. So each burst begins without one.
+    /// Replaces the ring: a request that stayed pending would receive the frames while they are
+    /// sent, so that its cost could not be separated. Therefore each burst begins without one.
     fn empty(&mut self) -> Result<(), Refusal> {
         self.inbox = Self::inbox(&self.socket)?;
         drain(&self.socket);
@@ -225,7 +225,7 @@ impl Mover for UringReceiver {
     }
 }
 
-/// A chain of frames, sent again and again.
+/// A chain of frames that is sent again and again.
 struct UringSender(Outbox);
 
 impl UringSender {
