@@ -1,5 +1,5 @@
-//! The PCI device around a transport: where its registers are (virtio 1.4, §4.1.4), its interrupts,
-//! and the ports by which its queues are kicked.
+//! The PCI device around a transport: the addresses of its registers (virtio 1.4, §4.1.4), its
+//! interrupts, and the ports by which its queues are kicked.
 
 use super::access::{Access, Aim, MOST};
 use super::transport::{self, Backend, Transport};
@@ -7,13 +7,13 @@ use super::wiring::Kicks;
 use super::{QUEUES, VECTORS};
 use crate::pci::{Config, Function, Msix, Space, Wires};
 
-/// Virtio's vendor, and what its modern devices begin at (§4.1.2.1); a virtio CAN device is number
-/// 36.
+/// Virtio's vendor, and the first number of its modern devices (§4.1.2.1); a virtio CAN device has
+/// number 36.
 const VENDOR: u16 = 0x1AF4;
 const DEVICE: u16 = 0x1040 + 36;
 /// The class: a controller of a CAN bus (PCI Code and ID Assignment Specification).
 const CLASS: [u8; 3] = [0x0C, 0x09, 0x00];
-/// A device of virtio 1.0 and later.
+/// The revision of a device of virtio 1.0 and later.
 const REVISION: u8 = 1;
 
 /// Base address registers.
@@ -21,28 +21,28 @@ const REGISTERS: usize = 0;
 const PORTS: usize = 1;
 const TABLE: usize = 2;
 
-/// What is where in the registers' memory.
+/// Offsets in the registers' region.
 const COMMON: u32 = 0;
 const STATUS: u32 = 0x1000;
 const OWN: u32 = 0x2000;
 const PART: u32 = 0x1000;
-/// Bytes of each base address register.
+/// Sizes of the regions of the base address registers, in bytes.
 const REGISTERS_SIZE: u32 = 0x4000;
 const PORTS_SIZE: u32 = 0x20;
 const TABLE_SIZE: u32 = 0x1000;
-/// Bytes of a virtio CAN device's own configuration (§5.19.4).
+/// Size of a virtio CAN device's own configuration, in bytes (§5.19.4).
 const OWN_SIZE: u32 = 2;
-/// Ports between one queue's kick and the next one's.
+/// Distance between the ports of two queues' kicks.
 pub(super) const STEP: u16 = 4;
 
-/// Capabilities (§4.1.4): their number, and what they tell of.
+/// Capabilities (§4.1.4): their number, and the kinds of registers that they describe.
 const VENDOR_CAPABILITY: u8 = 9;
 const IS_COMMON: u8 = 1;
 const IS_NOTIFY: u8 = 2;
 const IS_STATUS: u8 = 3;
 const IS_OWN: u8 = 4;
 
-/// Where a device is until the machine moves it.
+/// The address of a device until the machine moves it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     memory: u32,
@@ -50,7 +50,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place of the device of this number, above all memory and all of a PC's old ports.
+    /// Returns the address of the device with this number, above all memory and all of a PC's old
+    /// ports.
     pub(crate) fn of(number: u16) -> Self {
         Self {
             memory: 0xE000_0000 + u32::from(number) * 0x1_0000,
@@ -86,8 +87,8 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
             config.capability(VENDOR_CAPABILITY, &body, &[]);
         };
         tell(IS_COMMON, REGISTERS, COMMON, transport::SIZE as u32, &[]);
-        // A kick by a port costs a machine a third of one by memory: KVM need not look at the
-        // instruction.
+        // A kick by a port costs a machine a third of the time of one by memory: KVM need not
+        // decode the instruction.
         let step = u32::from(STEP).to_le_bytes();
         tell(IS_NOTIFY, PORTS, 0, QUEUES as u32 * u32::from(STEP), &step);
         tell(IS_STATUS, REGISTERS, STATUS, 1, &[]);
@@ -104,13 +105,13 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         }
     }
 
-    /// What is behind it.
+    /// Returns the back end and the wires.
     #[cfg(feature = "model")]
     pub(crate) const fn parts(&mut self) -> (&mut B, &mut W) {
         (&mut self.transport.backend, &mut self.wires)
     }
 
-    /// Kicks come from KVM while the device works and its ports are there.
+    /// Makes KVM take the kicks while the device works and its ports are enabled.
     fn connect_ports(&mut self) {
         let ports = self.config.address(PORTS, Space::Io);
         let ports = ports.filter(|_| self.transport.is_started());
@@ -121,7 +122,7 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         }
     }
 
-    /// Which base address register has this address, and where in it.
+    /// Returns the base address register whose region contains this address, and the offset in it.
     fn find(&self, address: u64) -> Option<(usize, u32)> {
         [REGISTERS, TABLE].into_iter().find_map(|index| {
             let base = u64::from(self.config.address(index, Space::Memory)?);
@@ -130,29 +131,29 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         })
     }
 
-    /// The machine reads in what a base address register has, by whatever way.
+    /// Handles a read from the region of a base address register, by either access path.
     fn read_in(&mut self, bar: usize, at: u32, bytes: &mut [u8]) {
         let within = (at % PART) as usize;
         match (bar, at - at % PART) {
             (TABLE, _) => self.msix.read(at as usize, bytes, &self.wires),
-            // A kick is only written.
+            // A kick is write-only.
             (PORTS, _) => bytes.fill(0xFF),
             (_, COMMON) => self.transport.read(within, bytes),
             (_, OWN) => {
                 bytes.fill(0);
-                // The other process is asked only for what there is.
+                // Only bytes that exist are requested from the other process.
                 let room = (OWN_SIZE as usize).saturating_sub(within);
                 let len = room.min(bytes.len());
                 if let Some(there) = bytes.get_mut(..len).filter(|there| !there.is_empty()) {
                     self.transport.backend.config(within, there);
                 }
             }
-            // The status of an interrupt line, which there is not.
+            // The status of an interrupt line, which the device does not have.
             _ => bytes.fill(0),
         }
     }
 
-    /// The machine writes there.
+    /// Handles a write to such a region.
     fn write_in(&mut self, bar: usize, at: u32, bytes: &[u8]) {
         match (bar, at - at % PART) {
             (TABLE, _) => self.msix.write(at as usize, bytes, &mut self.wires),
@@ -175,7 +176,8 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         }
     }
 
-    /// Where the machine has aimed at by configuration space, if something is there.
+    /// Returns the address that the machine has selected by configuration space, if it is inside a
+    /// region.
     fn aim(&self) -> Option<Aim> {
         let aim = self.access.aim(&self.config)?;
         let end = u64::from(aim.at) + aim.len as u64;
@@ -234,7 +236,8 @@ impl<B: Backend, W: Wires + Kicks> Function for Can<B, W> {
     }
 }
 
-/// Bytes of what a base address register has; none of those that are not there.
+/// Returns the size of the region of a base address register in bytes; zero if the register does
+/// not exist.
 const fn size(bar: usize) -> u32 {
     match bar {
         REGISTERS => REGISTERS_SIZE,
