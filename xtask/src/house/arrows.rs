@@ -1,6 +1,6 @@
-//! Arrows between rooms: what a `Cargo.toml` names is what ARCHITECTURE.md's table says, no more
-//! and no less, and in its picture of floors every arrow leads down. What only tests use
-//! (dev-dependencies) is free.
+//! Dependencies between crates: those that a `Cargo.toml` names are exactly those in
+//! ARCHITECTURE.md's table, and in its picture of layers every dependency leads downwards.
+//! Dependencies of tests only (dev-dependencies) are not restricted.
 
 use super::judge;
 use crate::report::Tally;
@@ -9,16 +9,16 @@ use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// The programs, which may know all crates below them.
+/// The programs, which may depend on all crates below them.
 const TOPS: [&str; 2] = ["cangate", "cangate-lab"];
 
 /// The folders of crates: those of the product, and those of the laboratory.
 const FOLDERS: [&str; 2] = ["crates", "lab"];
 
-/// The room that stands beside `crates`, because it is a program of its own.
+/// The crate that is not in `crates`, because it is a program of its own.
 const BARE: &str = "baremetal";
 
-/// Room → rooms that it knows, by the names of their folders.
+/// Crate → crates that it depends on, by the names of their folders.
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
 pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
@@ -33,7 +33,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
     Ok(judge(2 * drawn.len(), &problems))
 }
 
-/// The floor of each room in the first picture, counted from the top.
+/// Returns the layer of each crate in the first picture, counted from the top.
 fn floors(text: &str) -> BTreeMap<&str, usize> {
     let picture = text.split("```text\n").nth(1).unwrap_or_default();
     let picture = picture.split("```").next().unwrap_or_default();
@@ -43,7 +43,7 @@ fn floors(text: &str) -> BTreeMap<&str, usize> {
         .collect()
 }
 
-/// Arrows that do not lead to a lower floor, and rooms that the picture lacks.
+/// Returns the dependencies that do not lead to a lower layer, and crates that the picture lacks.
 fn upwards(floors: &BTreeMap<&str, usize>, drawn: &Arrows) -> Vec<String> {
     let mut problems = Vec::new();
     for (room, knows) in drawn {
@@ -70,7 +70,7 @@ fn upwards(floors: &BTreeMap<&str, usize>, drawn: &Arrows) -> Vec<String> {
     problems
 }
 
-/// Crates of the product that depend on a crate of the laboratory.
+/// Returns the crates of the product that depend on a crate of the laboratory.
 fn toward_the_lab(packages: &[Package]) -> Vec<String> {
     let lab: BTreeSet<&str> = packages
         .iter()
@@ -95,7 +95,7 @@ fn is_in(package: &Package, folder: &str) -> bool {
     up.is_some_and(|up| up.ends_with(folder))
 }
 
-/// What the `Cargo.toml` files say, for the packages in [`FOLDERS`].
+/// Returns the dependencies in the `Cargo.toml` files, for the packages in [`FOLDERS`].
 fn drawn(packages: &[Package]) -> Arrows {
     let room = |package: &Package| package.folder.file_name()?.to_str().map(str::to_owned);
     packages
@@ -107,8 +107,9 @@ fn drawn(packages: &[Package]) -> Arrows {
         .collect()
 }
 
-/// Rows of the table whose first cell is `` `crates/ROOM` `` or `` `lab/ROOM` ``; the last cell
-/// names the rooms that it knows, each in backquotes, or says "nobody" or "all".
+/// Parses rows of the table whose first cell is `` `crates/NAME` `` or `` `lab/NAME` ``; the last
+/// cell names the crates that it depends on, each in backquotes, or has the word for none or for
+/// all.
 fn promised(text: &str) -> Result<Arrows> {
     let mut arrows = Arrows::new();
     let bare = format!("| `{BARE}`");
