@@ -1,5 +1,5 @@
-//! Gateway files: every mistake has a place within the text, can be shown, and what was accepted
-//! can be described, compiled, written back, read again, and decide about frames.
+//! Gateway files: every error has a position within the text and can be displayed; a file that is
+//! accepted can be described, compiled, written back, read again, and used to decide about frames.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -69,7 +69,7 @@ fn run(input: &[u8]) {
     super::shown(&source, &found);
 }
 
-/// What was accepted works.
+/// Checks that a configuration that was accepted works.
 fn accepted(config: &Config, input: &[u8]) {
     assert!(!config.describe().is_empty());
     let names = config.port_names();
@@ -95,11 +95,11 @@ fn accepted(config: &Config, input: &[u8]) {
     }
 }
 
-/// Holds the table to what [`Sink`] says.
+/// A sink that checks the table against the contract of [`Sink`].
 struct Strict {
     ports: usize,
     routes: usize,
-    /// The route that is being told about, and whether it was stopped.
+    /// The route of the last call, and whether it was stopped.
     last: Option<(RouteId, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! Requests on the control socket: any bytes give a request or an error that says what is wrong.
+//! Requests on the control socket: any bytes give a request or an error with a description.
 
 use crate::Target;
 use gateway::control::{self, Request};

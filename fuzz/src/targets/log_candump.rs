@@ -1,4 +1,4 @@
-//! What candump shows on a terminal, read at once and in pieces.
+//! candump's output on a terminal, read at once and in pieces.
 
 use crate::{Target, reading};
 use logs::Format;

@@ -1,4 +1,4 @@
-//! pcap and pcapng, and what a log is recognised by: read at once and in pieces.
+//! pcap and pcapng, and the detection of a log's format: read at once and in pieces.
 
 use crate::{Target, reading};
 use logs::Format;

@@ -1,4 +1,5 @@
-//! candump's log lines and cansend's grammar: what was read and is written again reads the same.
+//! candump's log lines and cansend's grammar: a line that was read and is written again reads the
+//! same.
 
 use crate::Target;
 use frame::{FrameBuf, text};
