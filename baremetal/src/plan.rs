@@ -95,7 +95,7 @@ pub enum Drive {
     /// The gateway polls it continuously, without a pause.
     #[default]
     Poll,
-    /// It interrupts; in between the processor sleeps.
+    /// The controller interrupts; in between the processor sleeps.
     Interrupt,
 }
 

@@ -70,7 +70,7 @@ const PURE: [&str; 8] = [
 ];
 
 /// Tests that only `--long` runs under emulation, by parts of their names: each takes 5 to 22 s for
-/// random sets of messages or routes, whose arithmetic is that of any 64-bit processor.
+/// random sets of messages or routes, whose arithmetic is the same on any 64-bit processor.
 const SPARED: [&str; 8] = [
     "offsets::no_frame_is_above_its_bound",
     "offsets::all_phases_of_two_nodes_reach_their_bounds",

@@ -32,7 +32,7 @@ const GATEWAY: &str = "cangate";
 /// The laboratory's package, and its program.
 const LABORATORY: &str = "cangate-lab";
 
-/// Which processor a package is for, as Debian names it.
+/// The processor that a package is for, by Debian's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Architecture {
     /// 64-bit PCs.

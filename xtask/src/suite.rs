@@ -34,11 +34,11 @@ pub(crate) struct Options {
 /// The runs that a step is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
-    /// All.
+    /// All runs.
     Quick,
-    /// Those with `--all`.
+    /// Runs with `--all`.
     All,
-    /// Those with `--long`.
+    /// Runs with `--long`.
     Long,
 }
 
@@ -441,7 +441,7 @@ fn doc_tests(workspace: &Workspace) -> Result<Tally> {
 /// A selection of the tests that are marked `#[ignore]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ignored {
-    /// All but those of [`LONG`].
+    /// All except those of [`LONG`].
     Heavy,
     /// Those of [`LONG`].
     Long,

@@ -89,9 +89,9 @@ pub(super) fn scan() -> Vec<Card> {
 
 /// Registers of a card.
 pub(super) enum Window {
-    /// From this port on.
+    /// Ports, from this one on.
     Ports(u16),
-    /// From this address on.
+    /// Memory, from this address on.
     Memory(usize),
 }
 

@@ -8,7 +8,7 @@ use bus::{Bus, BusConfig, ErrorKind, Event, Fault, Faults, NodeConfig, NodeId, W
 use frame::Nanos;
 use std::collections::BTreeMap;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "bus_operations",
     run,

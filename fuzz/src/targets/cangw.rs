@@ -8,7 +8,7 @@ use port::Kinds;
 use route::Routes;
 use route::cangw::{export, import};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "cangw",
     run,

@@ -12,7 +12,7 @@ use port::{Halves, Interest, Outgoing, RawFilter};
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "chardev_area",
     run,

@@ -9,7 +9,7 @@ use gateway::config::{Config, load};
 use port::Kinds;
 use route::{Arrival, Forward, PortId, RouteId, Sink, Stop, Table};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "configuration",
     run,

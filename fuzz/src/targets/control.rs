@@ -3,7 +3,7 @@
 use crate::Target;
 use gateway::control::{self, Request};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "control",
     run,

@@ -4,7 +4,7 @@ use crate::Target;
 use analysis::dbc::read;
 use frame::Kind;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "dbc",
     run,

@@ -5,7 +5,7 @@ use crate::{Target, reading};
 use logs::Unpacked;
 use std::io::Read;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "log_packed",
     run,

@@ -4,7 +4,7 @@
 use crate::Target;
 use frame::{FrameBuf, text};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "log_text",
     run,

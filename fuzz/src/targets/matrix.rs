@@ -7,7 +7,7 @@ use config::Source;
 use experiment::Experiment;
 use std::collections::BTreeSet;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "matrix",
     run,

@@ -6,7 +6,7 @@ use crate::Target;
 use capture::{Chunk, Entry, Record};
 use linux::packet::block::walk;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "ring_block",
     run,

@@ -9,7 +9,7 @@ use shm::{Link, Rings, SILENT, Words};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "shm_rings",
     run,

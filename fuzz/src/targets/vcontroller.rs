@@ -10,7 +10,7 @@ use vcontroller::{
     Budget, Candidate, Config, Controller, IdRule, Outcome, Rights, State, Unit, Vf,
 };
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "vcontroller",
     run,

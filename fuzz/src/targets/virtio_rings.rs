@@ -9,7 +9,7 @@ use virtio::message::{CONTROL, QUEUES, RX, TX, feature};
 use virtio::{Rings, Taken};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemoryMmap};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "virtio_rings",
     run,

@@ -9,7 +9,7 @@ use frame::wire;
 #[allow(dead_code, reason = "the tests of frame use more of it")]
 mod reference;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "wire",
     run,

@@ -38,9 +38,9 @@ pub struct Bare {
     pub image: Vec<u8>,
     /// A file that is passed along with the image; none if it is empty.
     pub module: Vec<u8>,
-    /// An instruction takes 2^shift ns.
+    /// The binary logarithm of an instruction's duration in ns.
     pub shift: u8,
-    /// MiB.
+    /// The machine's memory, MiB.
     pub memory: u32,
     /// QEMU's additional devices, each with its options, such as `kvaser_pci,canbus=b0`. QEMU's
     /// objects are in `objects`.

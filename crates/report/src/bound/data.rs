@@ -16,7 +16,7 @@ pub struct Data {
     pub margin: Option<Margin>,
     /// The measurements, if they were given.
     pub measured: Option<Measured>,
-    /// How the page was made: names and texts.
+    /// The circumstances in which the page was made: names and texts.
     pub made: Vec<(String, String)>,
 }
 
@@ -89,7 +89,7 @@ pub struct Message {
     pub frame: u64,
     /// Its period, or the least time between two releases.
     pub period: u64,
-    /// From the event to the end of the frame.
+    /// Time from the event to the end of the frame, at most.
     pub deadline: u64,
     /// The bus from which a gateway forwards it; `None` for a bus's own message.
     pub via: Option<String>,
@@ -105,11 +105,11 @@ pub struct Message {
 /// The parts of a bound, ns. The bound is the sum of all but `since`, less `since`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Parts {
-    /// On the previous buses, from the first event on, to the end of the frame there.
+    /// Time on the previous buses, from the first event on, to the end of the frame there.
     pub earlier: u64,
-    /// In the gateway.
+    /// Time in the gateway.
     pub gateway: u64,
-    /// From the event to the release.
+    /// Time from the event to the release.
     pub jitter: u64,
     /// A frame of lower priority that is on the bus already.
     pub lower: u64,

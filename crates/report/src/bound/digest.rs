@@ -57,7 +57,7 @@ struct MessageLine<'a> {
     via: Option<&'a str>,
     bound: Option<u64>,
     can_miss: bool,
-    /// In the order of [`super::Parts::all`]; their sum, less `since`, is the bound.
+    /// The parts in the order of [`super::Parts::all`]; their sum, less `since`, is the bound.
     parts: Option<[u64; 9]>,
     since: u64,
     /// The same parts without the time before the event; their sum is the bound.

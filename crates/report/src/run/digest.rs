@@ -28,7 +28,7 @@ pub(super) struct Digest<'a> {
     /// Rows of the results.
     rows: usize,
     delivered: u64,
-    /// From the first end of frame in to the last end of frame out, ns.
+    /// Time from the first end of frame in to the last end of frame out, ns.
     span: u64,
     notes: &'a [String],
     routes: Vec<RouteLine>,

@@ -14,7 +14,7 @@ use serial::Serial;
 use space::{ADDRESS, DATA, Space, aimed};
 use vmm::model::{EARLY, Model, QUEUES, VECTORS};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "monitor",
     run,

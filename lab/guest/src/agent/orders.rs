@@ -10,9 +10,9 @@ use std::path::Path;
 pub(crate) struct Orders {
     pub(crate) bench: Bench,
     pub(crate) controller: Controller,
-    /// bit/s.
+    /// The bit rate, bit/s.
     pub(crate) bitrate: u32,
-    /// bit/s.
+    /// The data bit rate, bit/s.
     pub(crate) data_bitrate: Option<u32>,
     pub(crate) ethernet: bool,
     /// Whether to stop the machine when the bench is up, so that the host can save it.

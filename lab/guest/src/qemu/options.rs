@@ -22,7 +22,7 @@ pub(crate) struct Options<'a> {
     pub(crate) bench: Bench,
     pub(crate) ethernet: bool,
     pub(crate) time: Time,
-    /// MiB.
+    /// The guest's memory, MiB.
     pub(crate) memory: u32,
     /// The file for the record of register accesses, if they are recorded.
     pub(crate) trace: Option<&'a Path>,
