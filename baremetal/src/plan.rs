@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// A file in which the slot lies somewhere.
+    /// Returns a file that contains the slot at some offset.
     fn file() -> Vec<u8> {
         let mut file = vec![0; 4096];
         file.extend(MARK);
@@ -243,7 +243,7 @@ mod tests {
         file
     }
 
-    /// A slot is large for a test's stack.
+    /// Runs a test with a larger stack, because a slot is large for a test's stack.
     fn with_room(test: fn()) {
         let thread = std::thread::Builder::new().stack_size(32 << 20);
         thread.spawn(test).unwrap().join().unwrap();
@@ -266,7 +266,7 @@ mod tests {
         };
         load(&mut slot, &file);
         assert_eq!(slot.plan().unwrap(), first);
-        // A shorter one leaves nothing of the longer one.
+        // A shorter plan leaves no bytes of the longer one.
         assert!(Slot::write(&mut file, &Plan::default()).unwrap());
         load(&mut slot, &file);
         assert_eq!(slot.plan().unwrap(), Plan::default());

@@ -206,7 +206,7 @@ mod tests {
         assert!(!page.contains("\n.x"), "text that roff takes for a command");
     }
 
-    /// What `man` does with it, where it is there.
+    /// Runs the formatter that `man` uses, if it is installed.
     #[test]
     fn groff_has_nothing_to_say_about_the_page() {
         let groff = Command::new("groff")

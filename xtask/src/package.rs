@@ -257,7 +257,8 @@ fn lintian(package: &Path) -> Result<Tally> {
 mod tests {
     use super::*;
 
-    /// Containers are not built here; what is written about them is what is built and tested.
+    /// Containers are not built here; this checks that the Containerfile builds what is built and
+    /// tested here.
     #[test]
     fn the_container_is_built_as_the_package_is() {
         let text = include_str!("../../Containerfile");

@@ -617,7 +617,7 @@ mod tests {
         assert!(longest.check().is_ok());
         assert!(STEPS.iter().all(|step| longest.wants(step)));
         assert!(left.words(&longest).is_empty());
-        // A step that is left out is said to be.
+        // A skipped step is listed.
         let skips = with_long(options(true, &[], &["claims"]));
         assert!(left.words(&skips)[0].contains("the steps claims;"));
     }
@@ -640,7 +640,7 @@ mod tests {
     fn each_ignored_test_is_either_heavy_or_long() {
         for test in ["exec::boots", "long::machines::x", "lab::long::y", "long"] {
             assert_ne!(Ignored::Heavy.has(test), Ignored::Long.has(test), "{test}");
-            // As libtest does: `--skip` leaves out what contains the word, a filter selects it.
+            // As in libtest: `--skip` excludes names that contain the word, a filter selects them.
             let long = test.contains(LONG);
             assert_eq!(Ignored::Long.has(test), long);
         }

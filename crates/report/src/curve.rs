@@ -51,7 +51,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The curve's stairs, as they are drawn.
+    /// Returns the value of the step curve as it is drawn.
     fn drawn(curve: &Curve, t: i64) -> u64 {
         let mut at = 0;
         for (step, m) in curve.t.iter().zip(&curve.m) {

@@ -135,7 +135,7 @@ impl Sink for Strict {
 mod tests {
     use super::*;
 
-    /// Seeds that are refused would leave the half behind `load` unfuzzed.
+    /// If seeds were rejected, the code after `load` would not be fuzzed.
     #[test]
     fn seeds_are_accepted_but_for_the_one_with_mistakes() {
         let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/configuration");

@@ -1,4 +1,4 @@
-//! The reader of a mapped controller's page, while another process writes anything into it: it must
+//! The reader of a mapped controller's page, while the other side writes anything into it: it must
 //! not panic, must terminate, must pass on only valid frames, and must answer each frame that it
 //! took exactly once.
 

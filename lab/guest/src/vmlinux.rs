@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A bzImage with this in it.
+    /// Returns a bzImage that contains this payload.
     fn wrapped(packed: &[u8]) -> Vec<u8> {
         let mut image = vec![0; 0x250];
         image[0x1f1] = 1;

@@ -96,7 +96,7 @@ mod tests {
                 "{text}"
             );
             assert!(folder.join("src/lib.rs").exists());
-            // Every crate of ours that it knows is there.
+            // Every crate of the workspace that it depends on is included.
             for (name, _) in table["dependencies"].as_table().unwrap() {
                 let ours = root["workspace"]["dependencies"]
                     .get(name)

@@ -236,8 +236,8 @@ mod tests {
         }
         let le16 = |at: usize| u16::from_le_bytes([table[at], table[at + 1]]);
         assert_eq!(usize::from(le16(4)), table.len());
-        // A processor, a bus, an interrupt controller, sixteen lines and two of the processor's
-        // own.
+        // A processor, a bus, an interrupt controller, sixteen lines and two local lines of the
+        // processor.
         assert_eq!(le16(34), 21);
         assert_eq!(table.len(), 44 + 20 + 20 * 8);
         assert!(all.len() as u64 <= VIDEO - TABLE);

@@ -247,7 +247,7 @@ mod tests {
             .unwrap();
         let mut read = Vec::new();
         while read.len() < sent.len() {
-            // Line status: is a byte there?
+            // Line status: is there a byte?
             let mut serial = agent.lock();
             if serial.read(5) & 1 != 0 {
                 read.push(serial.read(0));

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn parts_are_told_apart() {
-        // A serial console ends lines as terminals want it.
+        // A serial console ends lines with a carriage return and a line feed.
         let outcome = Arm64Outcome::new(
             "booting\r\n@@section a\r\n1\r\n2\r\n@@section b\r\n@@status 3\r\nx\r\n",
         );

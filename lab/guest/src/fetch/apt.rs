@@ -443,7 +443,7 @@ mod tests {
             "Acquire::IndexTargets::deb::Packages::MetaKey \"x\";",
             "Acquire::GzipIndexes \"true\";",
             "APT::Update::Post-Invoke:: \"rm -rf /\";",
-            // A value that would end early, and go on as a setting.
+            // A value that would end early, and continue as a setting.
             "Acquire::http::Proxy \"x\"; Acquire::AllowInsecureRepositories \"1\";",
         ] {
             assert!(!is_about_reaching(line), "{line}");

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A slow and obvious reader of the format: name, mode, content.
+    /// A slow and simple reader of the format: name, mode, content.
     fn read(mut bytes: &[u8]) -> Vec<(String, u32, Vec<u8>)> {
         let mut all = Vec::new();
         loop {

@@ -265,7 +265,7 @@ mod tests {
             .collect();
         said.sort_unstable();
         let mut ours: Vec<&str> = found.keys().map(String::as_str).collect();
-        // ldd does not list the loader by its name, libc.so.6 may need it by name.
+        // ldd does not list the loader by its name, but libc.so.6 may need it by name.
         ours.retain(|name| !name.starts_with("ld-linux"));
         assert_eq!(ours, said);
         assert_eq!(loaders.len(), usize::from(!said.is_empty()));

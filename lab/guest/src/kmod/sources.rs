@@ -45,7 +45,7 @@ mod tests {
             let objects = kbuild
                 .split_whitespace()
                 .filter_map(|word| word.strip_suffix(".o"))
-                // Modules that are made of others.
+                // Modules that are linked from other objects.
                 .filter(|object| *object != module && *object != "bitcan_mdev");
             for object in objects {
                 let source = format!("{module}/{object}.c");

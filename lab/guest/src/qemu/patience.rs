@@ -59,7 +59,7 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut patience = Patience::new(Duration::from_secs(300), start);
-        // An hour, a little every four minutes.
+        // An hour, with some progress every four minutes.
         for minute in (0..60).step_by(4) {
             assert!(!patience.is_over(Some(minute), at(minute * 60)));
         }

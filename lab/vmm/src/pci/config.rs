@@ -184,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is written, wherever: what is fixed stays.
+        /// Writes of any value at any offset do not change fixed bits.
         #[test]
         fn what_is_fixed_stays(writes in proptest::collection::vec((0_usize..300, any::<[u8; 4]>(), 0_usize..5), 0..50)) {
             let mut config = device();

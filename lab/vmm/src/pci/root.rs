@@ -161,7 +161,7 @@ mod tests {
     fn a_bridge_and_a_device_are_found() {
         let mut root = root();
         assert_eq!(read(&mut root, 0, 0, 4), [0x86, 0x80, 0xC0, 0x29]);
-        // Its class, by which Linux knows that there is a bus.
+        // Its class, by which Linux recognizes the bus.
         assert_eq!(read(&mut root, 0, 0xA, 2), [0, 6]);
         assert_eq!(read(&mut root, 0x10, 0, 2), [0xF4, 0x1A]);
         assert_eq!(read(&mut root, 0x10, 2, 2), [0x64, 0x10]);
@@ -173,12 +173,12 @@ mod tests {
     #[test]
     fn an_access_ends_with_the_word_that_the_address_names() {
         let mut root = root();
-        // Of a long access at 0xCFD, three bytes are of the subsystem's word.
+        // Of a four-byte access at 0xCFD, three bytes belong to the subsystem's word.
         assert_eq!(read(&mut root, 0x10, 0x2D, 4), [0x1A, 0x64, 0x10, 0xFF]);
         let address = ENABLED | 0x10 << 11 | 0x38;
         root.write(ADDRESS, &address.to_le_bytes());
         root.write(DATA + 3, &[0, 0x55]);
-        // A string of accesses is none of a word.
+        // A string access is not an access to a word.
         root.write(DATA, &[0x55; 8]);
         assert_eq!(read(&mut root, 0x10, 0x3C, 1), [0], "the next word stays");
     }
@@ -192,7 +192,7 @@ mod tests {
             root.read(DATA, &mut bytes);
             assert_eq!(bytes, [0xFF; 4], "{address:#x}");
         }
-        // The address is read and written as a whole.
+        // The address is read and written only as a whole.
         root.write(ADDRESS, &[0x12; 2]);
         let mut bytes = [0; 4];
         root.read(ADDRESS, &mut bytes);

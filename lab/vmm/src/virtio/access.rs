@@ -104,7 +104,7 @@ mod tests {
         for (at, len) in [(6, 4), (7, 2), (0, 0), (0, 3), (0, 8), (0, 0x1_0004)] {
             assert_eq!(aimed(&mut config, at, len), None, "{at}, {len}");
         }
-        // What says what it is stays.
+        // The identifying bytes stay unchanged.
         let mut head = [0; 8];
         config.read(access.at, &mut head);
         assert_eq!(head, [9, 0, BYTES, KIND, 2, 0, 0, 0]);

@@ -254,7 +254,7 @@ mod tests {
     use crate::virtio::transport::tests::Fake;
     use proptest::prelude::*;
 
-    /// What was connected.
+    /// The connections that were made last.
     #[derive(Default)]
     struct Lines {
         messages: [Option<Message>; VECTORS],
@@ -285,7 +285,7 @@ mod tests {
         Can::new(Place::of(0), Fake::default(), Lines::default())
     }
 
-    /// Capabilities as a driver finds them: number, place.
+    /// Returns the capabilities as a driver finds them: number, offset.
     fn capabilities(device: &mut Can<Fake, Lines>) -> Vec<(u8, usize)> {
         let mut byte = |at: usize| {
             let mut byte = [0];
@@ -342,10 +342,10 @@ mod tests {
         set_up(&mut device);
         assert_eq!(device.wires.ports, Some(0xC000));
         assert_eq!(device.wires.changes, Some(0));
-        // Moved, the ports are taken there.
+        // The ports have moved: KVM takes the kicks at the new address.
         device.write_config(0x14, &0xD000_u32.to_le_bytes());
         assert_eq!(device.wires.ports, Some(0xD000));
-        // What comes here all the same is not lost.
+        // A kick that still arrives here is not lost.
         assert!(device.out(0xD004, &[1, 0]));
         assert!(device.out(0xD000 + 12, &[3, 0]), "no queue");
         assert!(!device.out(0xC000, &[0, 0]));
@@ -389,7 +389,7 @@ mod tests {
             device.read_config(at + 16, &mut bytes);
             u32::from_le_bytes(bytes)
         };
-        // Neither its memory nor its ports are on.
+        // Neither its memory nor its ports are enabled.
         write(&mut device, 0, 0x14, 1, 3);
         assert_eq!(read(&mut device, 0, 0x14, 1), 3);
         assert_eq!(read(&mut device, 0, 0x12, 2), QUEUES as u32);
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(device.transport.backend.kicks, [1]);
         write(&mut device, 2, 0x10, 4, 0xFEE0_0000);
         assert_eq!(read(&mut device, 2, 0x10, 4), 0xFEE0_0000);
-        // What is not there is not reached, and the data stays as it was.
+        // Addresses that do not exist are not accessed, and the data stays unchanged.
         for (bar, to, len) in [(0, 0x4000, 4), (1, 0x20, 4), (3, 0, 4), (0, 0x14, 3)] {
             write(&mut device, bar, to, len, 0x0123_4567);
             assert_eq!(read(&mut device, bar, to, len), 0x0123_4567);
@@ -411,8 +411,8 @@ mod tests {
     }
 
     proptest! {
-        /// A driver that writes anything anywhere: no panic, and kicks are taken exactly where the
-        /// ports are.
+        /// A driver that writes anything anywhere does not cause a panic, and kicks are taken
+        /// exactly at the current ports.
         #[test]
         fn any_driver(
             writes in proptest::collection::vec((0_u8..3, 0_u64..0x5100, any::<[u8; 8]>(), 0_usize..9), 0..200)

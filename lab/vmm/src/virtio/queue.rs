@@ -112,7 +112,7 @@ mod tests {
         let parts = queue(0x3000, 0x1000, 0x1400).parts(&memory).unwrap();
         let places = [parts.descriptors, parts.driver, parts.device].map(|at| at - base);
         assert_eq!(places, [0x3000, 0x1000, 0x1400]);
-        // The last places at which 256 buffers fit, and those after them.
+        // The last addresses at which 256 buffers fit, and those after them.
         let last = [0x3000, 0x4000 - 518, 0x4000 - 2056];
         assert!(queue(last[0], last[1], last[2]).parts(&memory).is_some());
         for (descriptors, driver, device) in [

@@ -265,7 +265,7 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Features that it offers.
+    /// Features that the device offers.
     const OFFERED: u64 = VERSION_1 | 1 << 29 | 7;
 
     /// The requests that the device received.
