@@ -241,7 +241,7 @@ impl Options {
         Ok(text)
     }
 
-    /// Rejects options that contradict each other.
+    /// Rejects `--long` without `--all` or `--only`.
     fn check(&self) -> Result<()> {
         if self.long && self.is_quick() {
             bail!("--long adds to a run with --all or --only: `cargo xtask test --all --long`");

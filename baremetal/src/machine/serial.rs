@@ -54,7 +54,7 @@ pub(super) fn letter() -> Option<u8> {
     Some(LETTER.swap(0, Relaxed))
 }
 
-/// Returns whether there is one.
+/// Returns whether a letter was received since the last call of [`letter`].
 pub(super) fn has_letter() -> bool {
     LETTER.load(Relaxed) != 0
 }

@@ -36,7 +36,7 @@ pub enum Failure {
     /// The kernel killed a program because there was no memory left.
     #[error("the guest ran out of memory: its kernel gave up {victim}; it had {memory} MiB")]
     OutOfMemory {
-        /// The program that was killed.
+        /// The program that was killed, or the image that did not fit.
         victim: String,
         /// The guest's memory, MiB.
         memory: u32,
