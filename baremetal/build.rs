@@ -1,4 +1,4 @@
-//! The image's place in memory is the linker's business.
+//! Passes the linker scripts that set the image's address.
 
 use std::{env, fs};
 
@@ -8,11 +8,11 @@ fn main() {
     if is("CARGO_CFG_TARGET_OS", "none") && is("CARGO_CFG_TARGET_ARCH", "x86_64") {
         let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         println!("cargo:rustc-link-arg-bins=-T{folder}/src/machine/image.ld");
-        // At a fixed address: nobody is there who would relocate it.
+        // At a fixed address: there is no loader that would relocate the image.
         println!("cargo:rustc-link-arg-bins=--no-pie");
     }
     if is("CARGO_CFG_TARGET_OS", "none") && is("CARGO_CFG_TARGET_ARCH", "arm") {
-        // cortex-m-rt's script wants to know the memory: that of a middling Cortex-M4.
+        // cortex-m-rt's script needs the size of the memory: that of a medium Cortex-M4.
         let out = env::var("OUT_DIR").unwrap_or_default();
         let memory = "MEMORY\n{\n  FLASH : ORIGIN = 0x00000000, LENGTH = 512K\n  \
                       RAM : ORIGIN = 0x20000000, LENGTH = 256K\n}\n";

@@ -1,4 +1,4 @@
-//! The gateway: ports from a plan, the engine between them, and what it tells.
+//! The gateway: ports from a plan, the engine between them, and its events and counters.
 
 use crate::plan::{Drive, Plan, PortPlan};
 use alloc::boxed::Box;
@@ -13,27 +13,27 @@ use engine::{Engine, Event, NamedPort, Step};
 use frame::Nanos;
 use route::Table;
 
-/// What a machine adds.
+/// The parts of the gateway that depend on the machine.
 pub trait Machine {
-    /// The controller of port number `number`, not started.
+    /// Returns the controller of port number `number`, not started.
     ///
     /// # Errors
-    /// Why there is none, in a sentence.
+    /// The reason why there is no such controller, in a sentence.
     fn controller(&mut self, number: u8, port: &PortPlan) -> Result<Box<dyn Backend>, String>;
 }
 
-/// Why there is no gateway.
+/// The reason why a gateway cannot be opened.
 #[derive(thiserror::Error, Debug)]
 pub enum OpenError {
     /// A port cannot be opened.
     #[error("port {port}: {what}")]
     Port {
-        /// Which.
+        /// The name of the port.
         port: String,
-        /// Why.
+        /// The reason.
         what: String,
     },
-    /// The routes do not fit the ports, or are none.
+    /// The routes do not fit the ports, or are not valid.
     #[error("the routes: {0}")]
     Routes(String),
 }
@@ -49,7 +49,7 @@ impl Gateway {
     /// Starts the controllers of a plan.
     ///
     /// # Errors
-    /// [`OpenError`]: which port cannot be opened, and why.
+    /// [`OpenError`]: the port that cannot be opened, and the reason.
     pub fn open(plan: &Plan, machine: &mut dyn Machine) -> Result<Self, OpenError> {
         let table = Table::compile(&plan.routes, plan.ports.len()).map_err(|errors| {
             let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
@@ -85,26 +85,26 @@ impl Gateway {
         self.engine.step(now)
     }
 
-    /// Is it certain that a step would do nothing, unless its deadline has come?
+    /// Returns whether a step would certainly do nothing, unless its deadline has come.
     #[inline]
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.watched.iter().all(|shared| shared.is_quiet())
     }
 
-    /// Can it be seen that a controller has something new?
+    /// Returns whether a controller visibly has something new.
     #[must_use]
     pub fn has_news(&self) -> bool {
         self.watched.iter().any(|shared| shared.has_news())
     }
 
-    /// May the processor sleep until a controller interrupts?
+    /// Returns whether the processor may sleep until a controller interrupts.
     #[must_use]
     pub fn sleeps(&self) -> bool {
         self.drives.iter().all(|&drive| drive == Drive::Interrupt)
     }
 
-    /// What happened to ports since the last call, in sentences.
+    /// Returns the events of ports since the last call, in sentences.
     pub fn events(&mut self) -> Vec<String> {
         let mut all = Vec::new();
         self.engine.events(|event| {
@@ -119,7 +119,7 @@ impl Gateway {
         all
     }
 
-    /// All counters, as `cangate stats --json` has them, in one line.
+    /// Returns all counters in the format of `cangate stats --json`, in one line.
     #[must_use]
     pub fn stats(&self) -> String {
         // The counters are plain numbers and names.
@@ -132,10 +132,10 @@ fn timing(clock: u32, limits: &Limits, rate: u32, point: Option<u32>) -> Result<
     Timing::compute(clock, limits, rate, point).map_err(|error| error.to_string())
 }
 
-/// Starts the controller of a port, and gives the port around it.
+/// Starts the controller of a port, and returns the port around it.
 ///
 /// # Errors
-/// Why it cannot be, in a sentence.
+/// The reason why it cannot be started, in a sentence.
 pub fn open(number: u8, port: &PortPlan, machine: &mut dyn Machine) -> Result<Arc<Shared>, String> {
     let mut backend = machine.controller(number, port)?;
     let properties = backend.controller().properties().clone();

@@ -1,14 +1,14 @@
-//! The gateway without an operating system: what of it needs no machine.
+//! The gateway without an operating system: the parts that do not depend on the machine.
 //!
-//! * [`Plan`] is what an image gets: ports and routes of a `gateway.toml`, made and checked by
-//!   `cangate image`. It is compiled again in the image, which trusts nothing.
-//! * [`Gateway`] is `engine`, `route` and `controller::driven` as they are: opened from a plan,
-//!   stepped with the time, and it answers with the same JSON as `cangate stats --json`.
+//! * [`Plan`] is the content of an image: ports and routes of a `gateway.toml`, made and checked by
+//!   `cangate image`. The image compiles it again, and does not rely on these checks.
+//! * [`Gateway`] combines `engine`, `route` and `controller::driven` unchanged: it is opened from a
+//!   plan, stepped with the time, and returns the same JSON as `cangate stats --json`.
 //! * [`mod@bench`] is the timed bench inside an image: buses in bit time (the `bus` crate),
 //!   controllers on them with the registers of `kmod/bitcan`'s mapped ones, and a tester.
-//! * What a machine adds (where controllers are, how an interrupt is waited for, time) is behind
-//!   [`Machine`]. The program of this crate has it for PCs; on other targets it is an ordinary
-//!   program that says so.
+//! * The parts that depend on the machine (addresses of controllers, waiting for an interrupt,
+//!   time) are behind [`Machine`]. The program of this crate implements them for PCs; on other
+//!   targets it is an ordinary program that reports this.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! A microcontroller (Cortex-M4): the same gateway with 64 routes, on buses inside, in 512 KiB of
-//! flash and 256 KiB of RAM. It says what it took by semihosting, and ends.
+//! A microcontroller (Cortex-M4): the same gateway with 64 routes, on internal buses, in 512 KiB of
+//! flash and 256 KiB of RAM. It prints the memory that it used by semihosting, and ends.
 //!
-//! It is no port to a board: that would add the registers of the board's own CAN controllers behind
-//! [`baremetal::Machine`]. It shows that the core fits, and that it works on a processor without
-//! MMU, with 32 bits and without an allocator but its own.
+//! It is not a port to a board: that would add the registers of the board's own CAN controllers
+//! behind [`baremetal::Machine`]. It shows that the core fits, and that it works on a 32-bit
+//! processor without MMU, with only the crate's own allocator.
 #![allow(
     unsafe_code,
     reason = "an image has no operating system below it: entry and memory are here"
@@ -23,20 +23,20 @@ use linked_list_allocator::Heap;
 use route::{IdFilter, IdSet, PortId, RateLimit, Route, Routes};
 use spin::Mutex;
 
-/// Bytes for all that is allocated; the rest of the RAM is the stack's.
+/// Size of the heap in bytes; the rest of the RAM is for the stack.
 const HEAP: usize = 208 << 10;
-/// Routes.
+/// Number of routes.
 const ROUTES: u16 = 64;
-/// Frames that are sent.
+/// Number of frames that are sent.
 const FRAMES: u16 = 64;
 
-/// The heap, and the most that was in use of it.
+/// The heap, and the most bytes of it that were in use.
 struct Measured(Mutex<(Heap, usize)>);
 
 #[global_allocator]
 static ALLOCATOR: Measured = Measured(Mutex::new((Heap::empty(), 0)));
 
-// SAFETY: the heap's own functions keep the contract; nothing interrupts here.
+// SAFETY: the heap's own functions keep the contract; no interrupt occurs here.
 unsafe impl GlobalAlloc for Measured {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let mut inner = self.0.lock();
@@ -47,7 +47,7 @@ unsafe impl GlobalAlloc for Measured {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if let Some(block) = NonNull::new(block) {
-            // SAFETY: the caller's: the block came from `alloc` with this layout.
+            // SAFETY: by the caller's contract, the block came from `alloc` with this layout.
             unsafe { self.0.lock().0.deallocate(block, layout) };
         }
     }
@@ -140,7 +140,7 @@ fn plan() -> Plan {
             },
             inverted: false,
         });
-        // Some have more to do and to remember.
+        // Some routes have more work and state.
         route.limit = n.is_multiple_of(8).then_some(RateLimit {
             frames: 10_000,
             per: 1_000_000_000,

@@ -1,4 +1,4 @@
-//! What an image gets from a `gateway.toml`, and where in its file.
+//! The content of an image, made from a `gateway.toml`, and its position in the image's file.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,11 +6,11 @@ use frame::Nanos;
 use route::Routes;
 use serde::{Deserialize, Serialize};
 
-/// A gateway, as an image gets it.
+/// A gateway, in the form for an image.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// In the order of the file: port `n` of the routes is `ports[n]`.
+    /// The ports, in the order of the file: port `n` of the routes is `ports[n]`.
     pub ports: Vec<PortPlan>,
     /// The routes.
     pub routes: Routes,
@@ -22,37 +22,37 @@ pub struct Plan {
 pub struct PortPlan {
     /// Its name.
     pub name: String,
-    /// Where its controller is.
+    /// The location of its controller.
     pub place: Place,
-    /// bit/s.
+    /// The bit rate, bit/s.
     pub bitrate: u32,
-    /// Thousandths of a bit; `None`: the usual one of the bit rate.
+    /// The sample point, in thousandths of a bit; `None` for the usual one of the bit rate.
     pub sample_point: Option<u32>,
-    /// bit/s of the data phase; makes it an FD controller.
+    /// The bit rate of the data phase, bit/s; its presence makes the controller an FD controller.
     pub data_bitrate: Option<u32>,
-    /// Thousandths of a bit of the data phase.
+    /// The sample point of the data phase, in thousandths of a bit.
     pub data_sample_point: Option<u32>,
-    /// How it is watched.
+    /// The way its controller is monitored.
     pub drive: Drive,
-    /// It sends nothing.
+    /// Whether it sends nothing.
     pub listen_only: bool,
-    /// Each frame is tried once only.
+    /// Whether each frame is tried only once.
     pub one_shot: bool,
-    /// Error frames tell of every error and every lost arbitration.
+    /// Whether error frames report every error and every lost arbitration.
     pub bus_errors: bool,
-    /// ns from bus-off to the restart; `None`: never.
+    /// Time from bus-off to the restart, ns; `None` for no restart.
     pub restart: Option<Nanos>,
-    /// Frames that wait before the transmit buffers.
+    /// Number of frames that can wait in front of the transmit buffers.
     pub queue: u32,
 }
 
-/// ns from bus-off to the restart: the default of `kind = "direct"`.
+/// Time from bus-off to the restart, ns: the default of `kind = "direct"`.
 const RESTART: Nanos = 100_000_000;
-/// Frames that wait: the default, too.
+/// Number of frames that can wait: also the default of `kind = "direct"`.
 const QUEUE: u32 = 128;
 
 impl PortPlan {
-    /// A port with the defaults of `kind = "direct"`: classic frames, polled.
+    /// Creates a port with the defaults of `kind = "direct"`: classic frames, polled.
     #[must_use]
     pub fn new(name: impl Into<String>, place: Place, bitrate: u32) -> Self {
         Self {
@@ -72,83 +72,83 @@ impl PortPlan {
     }
 }
 
-/// Where a controller is.
+/// The location of a controller.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Place {
     /// On a PCI card.
     Card {
         /// Its address, such as `0000:00:04.0`.
         address: String,
-        /// Which of its controllers.
+        /// The number of the controller on its card.
         channel: u8,
     },
     /// On a bus of the bench inside the image.
     Bench {
-        /// Its bus.
+        /// The number of its bus.
         bus: u8,
     },
 }
 
-/// How a controller is watched.
+/// The way a controller is monitored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Drive {
-    /// Asked again and again, without a pause.
+    /// The gateway polls it continuously, without a pause.
     #[default]
     Poll,
-    /// It interrupts; in between the processor sleeps.
+    /// The controller interrupts; in between the processor sleeps.
     Interrupt,
 }
 
-/// Why an image has no plan.
+/// The reason why an image has no plan.
 #[derive(thiserror::Error, Debug)]
 pub enum PlanError {
-    /// The image is as it was built.
+    /// The image has no plan: it is unchanged since it was built.
     #[error("there is no gateway in this image: `cangate image` puts one in")]
     Empty,
-    /// What is there is too long for its slot.
+    /// The plan is too long for its slot.
     #[error("the gateway takes {size} bytes, and an image has room for {room}")]
     Long {
-        /// What it takes.
+        /// The length of the plan in bytes.
         size: usize,
-        /// What there is.
+        /// The length of the slot in bytes.
         room: usize,
     },
-    /// It cannot be read.
+    /// The plan cannot be read.
     #[error("the gateway in this image is of another version, or damaged: {0}")]
     Unreadable(serde_json::Error),
 }
 
-/// Bytes of the slot: about 3000 routes that change nothing, at 330 bytes of JSON each.
+/// Size of the slot in bytes: about 3000 routes that change nothing, at 330 bytes of JSON each.
 pub const SLOT: usize = 1 << 20;
 
-/// Where the slot begins in an image's file; `cangate image` looks for it.
+/// The start of the slot in an image's file; `cangate image` searches for it.
 const MARK: [u8; 16] = *b"cangate gateway\n";
 
 /// The place in an image's file where its plan is written.
 #[repr(C, align(4096))]
 pub struct Slot {
     mark: [u8; 16],
-    /// Bytes of the plan, the lowest first; 0: none.
+    /// The length of the plan in bytes, lowest byte first; 0 if there is none.
     length: [u8; 8],
     bytes: [u8; SLOT],
 }
 
 impl Slot {
-    /// One without a plan.
+    /// Returns a slot without a plan.
     #[must_use]
     pub const fn empty() -> Self {
         Self {
             mark: MARK,
             length: [0; 8],
-            // Not zeros: a loader would leave them out of the file.
+            // Not zeros: the linker would leave them out of the file.
             bytes: [b' '; SLOT],
         }
     }
 
-    /// The plan.
+    /// Returns the plan.
     ///
     /// # Errors
-    /// [`PlanError`]: none, or one that cannot be read.
+    /// [`PlanError`]: there is no plan, or it cannot be read.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         let size = u64::from_le_bytes(self.length) as usize;
         if size == 0 {
@@ -160,7 +160,7 @@ impl Slot {
         Plan::read(bytes)
     }
 
-    /// Writes a plan into an image's file. Gives false where this is no image.
+    /// Writes a plan into an image's file. Returns false if the file is not an image.
     ///
     /// # Errors
     /// [`PlanError::Long`].
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// A file in which the slot lies somewhere.
+    /// Returns a file that contains the slot at some offset.
     fn file() -> Vec<u8> {
         let mut file = vec![0; 4096];
         file.extend(MARK);
@@ -243,7 +243,7 @@ mod tests {
         file
     }
 
-    /// A slot is large for a test's stack.
+    /// Runs a test with a larger stack, because a slot is large for a test's stack.
     fn with_room(test: fn()) {
         let thread = std::thread::Builder::new().stack_size(32 << 20);
         thread.spawn(test).unwrap().join().unwrap();
@@ -266,7 +266,7 @@ mod tests {
         };
         load(&mut slot, &file);
         assert_eq!(slot.plan().unwrap(), first);
-        // A shorter one leaves nothing of the longer one.
+        // A shorter plan leaves no bytes of the longer one.
         assert!(Slot::write(&mut file, &Plan::default()).unwrap());
         load(&mut slot, &file);
         assert_eq!(slot.plan().unwrap(), Plan::default());

@@ -1,5 +1,5 @@
-//! A gateway on the bench, without a machine: every frame has one fate, whatever happens on the
-//! buses.
+//! A gateway on the bench, without a machine: every frame has exactly one fate, whatever happens on
+//! the buses.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use baremetal::bench::{Disturbed, Pattern, Simulated, Stamp, StampKind, Task, TaskFrame};
@@ -80,7 +80,7 @@ fn one_at_a_time_each_comes_out_once() {
         assert_eq!(count(&stamps, 0, false, StampKind::Frame), 50);
         assert_eq!(count(&stamps, 1, true, StampKind::Frame), 50);
         assert_eq!(counters.port("b").unwrap().tx.sent, 50);
-        // The gateway takes no time here: a frame is ready at the other's end.
+        // The gateway takes no time here: a frame is ready at the end of the incoming one.
         for pair in stamps.chunks(2) {
             assert_eq!(pair[1].end - pair[1].duration, pair[0].end);
         }

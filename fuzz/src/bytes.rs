@@ -1,33 +1,33 @@
-//! Numbers out of fuzz input, for targets that are driven by a sequence of operations.
+//! Numbers from fuzz input, for targets that run a sequence of operations.
 
 use frame::{CanId, Frame};
 
-/// Reads numbers; after the end it gives zeros.
+/// A reader of numbers; after the end it returns zeros.
 #[derive(Clone, Debug)]
 pub struct Bytes<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Bytes<'a> {
-    /// From the first byte on.
+    /// Creates a reader from the first byte on.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    /// Nothing left?
+    /// Returns whether no byte is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// What is left.
+    /// Returns the bytes that are left.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The next byte.
+    /// Returns the next byte.
     pub fn byte(&mut self) -> u8 {
         let Some((first, rest)) = self.rest.split_first() else {
             return 0;
@@ -36,22 +36,23 @@ impl<'a> Bytes<'a> {
         *first
     }
 
-    /// The next two bytes.
+    /// Returns the next two bytes.
     pub fn short(&mut self) -> u16 {
         u16::from_le_bytes([self.byte(), self.byte()])
     }
 
-    /// The next four bytes.
+    /// Returns the next four bytes.
     pub fn word(&mut self) -> u32 {
         u32::from(self.short()) | u32::from(self.short()) << 16
     }
 
-    /// A number below `end`, which is not zero.
+    /// Returns a number below `end`, which must not be zero.
     pub fn below(&mut self, end: u8) -> u8 {
         self.byte() % end
     }
 
-    /// A frame of any kind but XL and error frames; few IDs, so that some meet.
+    /// Returns a frame of any kind except XL and error frames; with few IDs, so that some are
+    /// equal.
     pub fn frame(&mut self) -> Frame {
         let shape = self.byte();
         let id = match shape & 1 {

@@ -1,7 +1,7 @@
-//! What is fuzzed: each target is a plain function that must not panic, whatever bytes it gets.
+//! The fuzz targets: each is a plain function that must not panic, whatever bytes it gets.
 //!
-//! Two things drive the same functions: libFuzzer (`fuzz_targets/`, nightly, led by coverage) and
-//! the smoke runner (`src/bin/smoke.rs`, stable Rust, seeds mutated at random).
+//! Two programs run the same functions: libFuzzer (`fuzz_targets/`, nightly, guided by coverage)
+//! and the smoke runner (`src/bin/smoke.rs`, stable Rust, seeds mutated at random).
 
 #![forbid(unsafe_code)]
 
@@ -10,14 +10,14 @@ pub mod mutate;
 pub mod reading;
 pub mod targets;
 
-/// One thing to fuzz.
+/// A fuzz target.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     /// Its name; also of its file in `fuzz_targets/` and of its folder in `seeds/`.
     pub name: &'static str,
-    /// Must not panic.
+    /// The function, which must not panic.
     pub run: fn(&[u8]),
-    /// Pieces of valid input, which random bytes would hardly ever hit.
+    /// Pieces of valid input, which random bytes would almost never contain.
     pub words: &'static [&'static str],
 }
 

@@ -1,7 +1,7 @@
-//! Random changes of seeds, for a runner that is not led by coverage. The same seed gives the
+//! Random changes of seeds, for a runner that is not guided by coverage. The same seed gives the
 //! same sequence of inputs on every machine.
 
-/// The longest input that is made, in bytes.
+/// The greatest length of an input, in bytes.
 pub const LONGEST: usize = 4096;
 
 /// Random numbers: SplitMix64 (Steele, Lea, Flood, 2014).
@@ -15,7 +15,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The next random number.
+    /// Returns the next random number.
     pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -24,25 +24,25 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A number below `end`; 0 where `end` is 0.
+    /// Returns a number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.number() % (end.max(1) as u64)) as usize
     }
 }
 
-/// Makes inputs out of seeds.
+/// A generator of inputs from seeds.
 #[derive(Clone, Debug)]
 pub struct Mutator<'a> {
     random: Random,
     seeds: &'a [Vec<u8>],
     words: &'a [&'a str],
     input: Vec<u8>,
-    /// The seeds themselves come first, unchanged.
+    /// The index of the next seed; the seeds themselves come first, unchanged.
     next_seed: usize,
 }
 
 impl<'a> Mutator<'a> {
-    /// From seeds and words that are put in.
+    /// Creates a generator from seeds and words to insert.
     #[must_use]
     pub fn new(seed: u64, seeds: &'a [Vec<u8>], words: &'a [&'a str]) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl<'a> Mutator<'a> {
         }
     }
 
-    /// The next input: each seed once as it is, then a random one with 1 to 16 changes.
+    /// Returns the next input: each seed once unchanged, then a random one with 1 to 16 changes.
     pub fn input(&mut self) -> &[u8] {
         self.input.clear();
         if let Some(seed) = self.seeds.get(self.next_seed) {
@@ -90,13 +90,13 @@ impl<'a> Mutator<'a> {
                 self.input.drain(at.min(end)..end);
             }
             5 => {
-                // A piece of itself again.
+                // Repeat a piece of the input.
                 let end = (at + 1 + self.random.below(32)).min(self.input.len());
                 let piece = self.input[at.min(end)..end].to_vec();
                 self.insert(&piece);
             }
             6 => {
-                // A piece of another seed.
+                // Insert a piece of another seed.
                 let other = &self.seeds.get(self.random.below(self.seeds.len()));
                 if let Some(other) = other.filter(|other| !other.is_empty()) {
                     let from = self.random.below(other.len());

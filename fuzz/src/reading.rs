@@ -1,10 +1,10 @@
-//! A log read at once and read in pieces: both give the same.
+//! Reading of a log at once and in pieces: both must give the same result.
 
 use frame::FrameBuf;
 use logs::{Format, Scanner, Step};
 use std::io::Read;
 
-/// Gives at most so many bytes at a time.
+/// A reader that returns at most this many bytes at a time.
 struct Pieces<'a>(&'a [u8], usize);
 
 impl Read for Pieces<'_> {
@@ -16,7 +16,7 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// Every frame and every mistake, in words.
+/// Returns every frame and every error, as text.
 fn all(input: &[u8], format: Option<Format>, step: usize) -> Vec<String> {
     let mut pieces = Pieces(input, step);
     let mut scanner = Scanner::new(format);
@@ -24,14 +24,14 @@ fn all(input: &[u8], format: Option<Format>, step: usize) -> Vec<String> {
     loop {
         match scanner.step(&mut frame, last) {
             Step::Frame(logged) => {
-                // What was read can be written: its length and its kind agree.
+                // A frame that was read can be written: its length and its kind agree.
                 assert!(frame.header().len() <= frame.header().kind().max_len());
                 assert!(!logged.interface.as_str().is_empty());
                 out.push(format!("{logged:?} {}", frame.view()));
             }
             Step::Bad(bad) => out.push(bad.to_string()),
             Step::Other => {}
-            // The scanner was not asked for one interface only.
+            // The scanner is not restricted to one interface.
             Step::Elsewhere(_) => unreachable!(),
             Step::Starved if last => break,
             Step::Starved => last = scanner.fill(&mut pieces).is_ok_and(|n| n == 0),
@@ -48,7 +48,7 @@ fn all(input: &[u8], format: Option<Format>, step: usize) -> Vec<String> {
     out
 }
 
-/// Reads the input in this format (or the one that its beginning tells).
+/// Reads the input in this format, or the one that its beginning indicates.
 pub fn both_ways(input: &[u8], format: Option<Format>) {
     let step = 1 + input.len() % 97;
     assert_eq!(all(input, format, usize::MAX), all(input, format, step));

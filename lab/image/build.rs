@@ -1,4 +1,5 @@
-//! Puts the sources of the image into the program, which builds it wherever it is installed.
+//! Embeds the sources of the image in the program, which can then build it wherever it is
+//! installed.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 const PACKAGES: [&str; 7] = [
     "baremetal",
     "crates/bus",
-    // Not in the image: a feature of `route` names it.
+    // Not in the image, but a feature of `route` names it.
     "crates/config",
     "crates/controller",
     "crates/engine",

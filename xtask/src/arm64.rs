@@ -1,5 +1,5 @@
-//! Other processors than this machine's: the gateway is checked for each, its tests run for 64-bit
-//! ARM in QEMU's emulation of one process, and the arm64 package is made.
+//! Processors other than this machine's: the gateway is checked for each, its tests run for 64-bit
+//! ARM in QEMU's user-mode emulation, and the arm64 package is made.
 
 use crate::command::{command, on_path, show};
 use crate::libtest;
@@ -14,8 +14,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The targets for which the gateway must compile: four processors, and two C libraries each. On
-/// 32-bit processors the kinds of port that need 64 bits leave themselves out.
+/// The targets for which the gateway must compile: four processors, with two C libraries each. On
+/// 32-bit processors, the kinds of port that need 64 bits are not compiled.
 pub(crate) const TARGETS: [&str; 8] = [
     "x86_64-unknown-linux-gnu",
     "x86_64-unknown-linux-musl",
@@ -27,20 +27,20 @@ pub(crate) const TARGETS: [&str; 8] = [
     "riscv64gc-unknown-linux-musl",
 ];
 
-/// The target of the arm64 package. The Rust toolchain has all that links a static program for it:
-/// musl, the objects that begin a program, and a linker. For `aarch64-unknown-linux-gnu` a cross
-/// compiler would have to be installed, with its glibc.
+/// The target of the arm64 package. The Rust toolchain includes all parts that link a static
+/// program for it: musl, the start objects of a program, and a linker. For
+/// `aarch64-unknown-linux-gnu`, a cross compiler would have to be installed, with its glibc.
 pub(crate) const TARGET: &str = "aarch64-unknown-linux-musl";
 
-/// Of [`TARGETS`] those for which more is done than checking: the step `build` is for this
-/// machine's, and [`TARGET`]'s package is made below.
+/// Returns whether a target of [`TARGETS`] gets more than a check: the step `build` builds this
+/// machine's, and the package of [`TARGET`] is made below.
 fn is_built(target: &str) -> bool {
     let host = cfg!(all(target_arch = "x86_64", target_env = "gnu"));
     target == TARGET || host && target == "x86_64-unknown-linux-gnu"
 }
 
-/// The targets that are checked: each processor for which nothing is built, with glibc. With
-/// `--long` all for which nothing is built.
+/// Returns the targets that are checked: each processor for which nothing is built, with glibc.
+/// With `--long`, all targets for which nothing is built.
 fn checked(long: bool) -> impl Iterator<Item = &'static str> {
     let processor = |target: &str| target.split('-').next().map(str::to_owned);
     let is_covered = move |target: &str| {
@@ -54,10 +54,10 @@ fn checked(long: bool) -> impl Iterator<Item = &'static str> {
 /// The linker of Rust's toolchain.
 const LINKER: &str = "rust-lld";
 
-/// It runs a program for 64-bit ARM on this machine.
+/// The program that runs programs for 64-bit ARM on this machine.
 pub(crate) const RUNNER: &str = "qemu-aarch64-static";
 
-/// Packages that know of no operating system, or only of files.
+/// Packages that use no operating system, or only its files.
 const PURE: [&str; 8] = [
     "cangate-frame",
     "cangate-config",
@@ -70,7 +70,7 @@ const PURE: [&str; 8] = [
 ];
 
 /// Tests that only `--long` runs under emulation, by parts of their names: each takes 5 to 22 s for
-/// random sets of messages or routes, whose arithmetic is that of any 64-bit processor.
+/// random sets of messages or routes, whose arithmetic is the same on any 64-bit processor.
 const SPARED: [&str; 8] = [
     "offsets::no_frame_is_above_its_bound",
     "offsets::all_phases_of_two_nodes_reach_their_bounds",
@@ -82,10 +82,10 @@ const SPARED: [&str; 8] = [
     "matching::a_table_decides_as_a_loop_over_all_routes_does",
 ];
 
-/// What tells the tests of the command line which program to try.
+/// The variable that names the program under test for the tests of the command line.
 const PROGRAM: &str = "CANGATE_PROGRAM";
 
-/// All of it; what is missing is skipped, and counted.
+/// Runs all of these checks; those that lack a tool are skipped, and counted.
 pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     tally.add(check(workspace, long)?);
@@ -95,27 +95,27 @@ pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary], long: bool) ->
     Ok(tally)
 }
 
-/// cargo, with what it needs to link for [`TARGET`].
+/// Returns a cargo command with the settings that it needs to link for [`TARGET`].
 pub(crate) fn cargo(workspace: &Workspace, subcommand: &str) -> Command {
     let mut cargo = workspace.cargo(subcommand);
     cargo.env(variable("LINKER"), LINKER);
     cargo
 }
 
-/// A setting of cargo's for [`TARGET`], as a variable.
+/// Returns the variable for a setting of cargo for [`TARGET`].
 fn variable(setting: &str) -> String {
     let target = TARGET.to_uppercase().replace('-', "_");
     format!("CARGO_TARGET_{target}_{setting}")
 }
 
-/// Why nothing can be done for a target, if so.
+/// Returns the reason why nothing can be done for a target, if there is one.
 pub(crate) fn missing(target: &str) -> Option<String> {
     (!has_target(target))
         .then(|| format!("the target {target} is missing; to have it: rustup target add {target}"))
 }
 
-/// The gateway compiles for other targets. It is not linked, so that no C library of them is
-/// needed.
+/// Checks that the gateway compiles for other targets. It is not linked, so that no C library for
+/// them is needed.
 fn check(workspace: &Workspace, long: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut check = workspace.cargo("check");
@@ -125,8 +125,8 @@ fn check(workspace: &Workspace, long: bool) -> Result<Tally> {
         if let Some(why) = missing(target) {
             tally.add(Tally::skipped(format!("{target} because {why}")));
         } else {
-            // Of one run, the processors of this machine have something to do while one target
-            // waits for a crate.
+            // With a single run for all targets, the processors of this machine stay busy while one
+            // target waits for a crate.
             check.args(["--target", target]);
             targets += 1;
         }
@@ -140,7 +140,7 @@ fn check(workspace: &Workspace, long: bool) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The tests of packages without an operating system, as programs for 64-bit ARM.
+/// Runs the tests of packages without an operating system, as programs for 64-bit ARM.
 fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Result<Tally> {
     if !on_path(RUNNER) {
         return Ok(Tally::skipped(format!(
@@ -154,12 +154,12 @@ fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Res
     }
     let mut test = cargo(workspace, "test");
     test.env(variable("RUNNER"), RUNNER);
-    // Optimized: what is emulated takes ten times as long.
+    // Optimized: unoptimized programs take ten times as long under emulation.
     test.args(["--release", "--no-fail-fast", "--target", TARGET]);
     for package in PURE {
         test.args(["-p", package]);
     }
-    // The program has no test among these. With it, all crates have the features that it asks for,
+    // The program has no test among these. With it, all crates have the features that it enables,
     // so that its package needs no second build of them.
     test.args(["-p", "cangate"]);
     let pure = binaries
@@ -179,12 +179,12 @@ fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Res
     Ok(libtest::run(&mut test, &workspace.log("arm64"))?.tally)
 }
 
-/// The tests of the command line, which are programs of this machine, with a program for 64-bit
+/// Runs the tests of the command line, which are programs of this machine, on a program for 64-bit
 /// ARM.
 fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> {
     let program = program(workspace);
     let why = if on_path(RUNNER) {
-        // Where the target is missing, there is none.
+        // Without the target, there is no program.
         (!program.is_file()).then(|| format!("{} is not there", program.display()))
     } else {
         Some(format!("{RUNNER} is missing"))
@@ -195,8 +195,8 @@ fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally>
         )));
     }
     let script = wrapper(workspace, &program)?;
-    // The step `build` has built them, for all packages at once: one package alone would be built
-    // anew.
+    // The step `build` has built them for all packages together: for one package alone, they would
+    // be built again.
     let cli = binaries
         .iter()
         .find(|binary| binary.package == "cangate" && binary.selector == ["--test", "cli"])
@@ -228,7 +228,8 @@ fn program(workspace: &Workspace) -> PathBuf {
     workspace.target.join(TARGET).join("release/cangate")
 }
 
-/// A program that runs another one by [`RUNNER`]: the kernel of this machine may not know how.
+/// Writes a program that runs another one by [`RUNNER`]: the kernel of this machine may not be able
+/// to run it directly.
 fn wrapper(workspace: &Workspace, program: &Path) -> Result<PathBuf> {
     let script = workspace.target.join("xtask/cangate-arm64");
     let text = format!("#!/bin/sh\nexec {RUNNER} '{}' \"$@\"\n", program.display());

@@ -1,5 +1,5 @@
-//! The BPF object of `crates/offload`: it is committed, so that nobody needs a compiler for it, and
-//! this rebuilds it and holds the bytes against the committed ones.
+//! The BPF object of `crates/offload`: it is committed, so that users need no compiler for it. This
+//! step rebuilds it and compares the bytes with the committed ones.
 
 use crate::command::on_path;
 use crate::report::Tally;
@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::process::{Command, Stdio};
 
-/// Another version of the compiler makes other bytes. `cangate --version --verbose` prints it.
+/// The compiler's version: another version generates other bytes. `cangate --version --verbose`
+/// prints it.
 const VERSION: &str = include_str!("../../crates/offload/bpf/clang-version").trim_ascii();
 pub(crate) const COMPILER: &str = "clang-14";
 pub(crate) const STRIP: &str = "llvm-strip-14";
@@ -33,8 +34,8 @@ pub(crate) fn run(workspace: &Workspace, update: bool) -> Result<Tally> {
     if let Some(parent) = made.parent() {
         fs::create_dir_all(parent)?;
     }
-    // Debug information becomes the types that maps with locks and functions need (BTF); the rest
-    // of it, with this machine's paths, is stripped.
+    // Debug information becomes the type information that maps with locks and functions need (BTF);
+    // the rest of it, with this machine's paths, is stripped.
     output(
         Command::new(COMPILER)
             .args([

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The commands that README promises.
 const README_COMMANDS: [&str; 2] = ["cargo run --release -- demo", "cargo xtask test"];
 
-/// Folders whose files a macro declares: one for each operation on frames, one for each kind of
+/// Folders with files that a macro declares: one for each operation on frames, one for each kind of
 /// port.
 const DECLARED_BY_MACRO: [&str; 2] = ["crates/route/src/operations", "crates/port/src"];
 
@@ -19,14 +19,14 @@ const PORT: &str = "cangate-port";
 /// The program of the gateway.
 const PROGRAM: &str = "cangate";
 
-/// `cargo fmt --check`.
+/// Runs `cargo fmt --check`.
 pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
     if !on_path("cargo-fmt") {
         return Ok(Tally::skipped("format because rustfmt is missing"));
     }
     let mut format = crate::command::command(crate::workspace::cargo(), &workspace.root);
     let mut tally = Tally::check(show(format.args(["fmt", "--all", "--check"]))?);
-    // `cargo fmt` does not see files that a macro declares.
+    // `cargo fmt` does not find files that a macro declares.
     let mut format = crate::command::command("rustfmt", &workspace.root);
     format.args(["--check", "--edition", "2024"]);
     for folder in DECLARED_BY_MACRO {
@@ -36,7 +36,7 @@ pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// All Rust files of a folder and of those in it.
+/// Returns all Rust files of a folder and its subfolders.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
@@ -52,8 +52,8 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Clippy over everything, warnings are errors; then over what a user builds, without the features
-/// that other packages of the workspace ask for.
+/// Runs clippy on all targets, with warnings as errors; then on the programs that a user builds,
+/// without the features that other packages of the workspace enable.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     if !on_path("cargo-clippy") {
         return Ok(Tally::skipped("clippy because it is missing"));
@@ -68,7 +68,7 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Each kind of port builds without the others, and the gateway without any.
+/// Checks that each kind of port builds without the others, and the gateway without any.
 pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<Tally> {
     let port = workspace
         .packages
@@ -90,7 +90,8 @@ pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The gateway builds without any of its features, and with each of them alone, without warnings.
+/// Checks that the gateway builds without any of its features, and with each of them alone, without
+/// warnings.
 pub(crate) fn features(workspace: &Workspace) -> Result<Tally> {
     let program = workspace
         .packages
@@ -109,7 +110,7 @@ pub(crate) fn features(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The API's documentation, warnings are errors.
+/// Builds the API's documentation; warnings are errors.
 pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
     let mut doc = workspace.cargo("doc");
     doc.args(["--workspace", "--no-deps"])
@@ -117,11 +118,11 @@ pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally::check(show(&mut doc)?))
 }
 
-/// Every benchmark runs each of its parts once. Nothing is measured.
+/// Runs each part of every benchmark once. Nothing is measured.
 pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
     let mut test = workspace.cargo("test");
-    // Unoptimized, and with all of the workspace: so the step `build` has built all crates that
-    // they use.
+    // Unoptimized, and with the whole workspace: the step `build` has already built all crates that
+    // the benchmarks use.
     test.args(["--no-fail-fast", "--workspace"]);
     let mut names = 0;
     for bench in workspace
@@ -148,7 +149,7 @@ pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Measures.
+/// Runs benchmarks and measures.
 pub(crate) fn bench(workspace: &Workspace, name: Option<&str>, rest: &[String]) -> Result<bool> {
     let mut bench = workspace.cargo("bench");
     bench.arg("--workspace");
@@ -174,7 +175,7 @@ pub(crate) fn bench(workspace: &Workspace, name: Option<&str>, rest: &[String]) 
     show(&mut bench)
 }
 
-/// README names its two commands, and the first does what it says.
+/// Checks that README names its two commands, and that the first works as described.
 pub(crate) fn readme(workspace: &Workspace) -> Result<Tally> {
     let readme =
         fs::read_to_string(workspace.root.join("README.md")).context("there is no README.md")?;
@@ -193,8 +194,8 @@ pub(crate) fn readme(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Each third-party package that a Cargo.toml names has its reason in docs/dependencies.md, and
-/// no reason stands there for one that is gone.
+/// Checks that each third-party package that a Cargo.toml names has its reason in
+/// docs/dependencies.md, and that no reason is left there for a package that is gone.
 pub(crate) fn dependencies(workspace: &Workspace) -> Result<Tally> {
     let path = workspace.root.join("docs/dependencies.md");
     let text =
@@ -222,14 +223,14 @@ pub(crate) fn dependencies(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Names at the start of entries `- **name**…`.
+/// Returns the names at the start of entries `- **name**…`.
 fn reasons(text: &str) -> Vec<&str> {
     text.lines()
         .filter_map(|line| line.strip_prefix("- **")?.split("**").next())
         .collect()
 }
 
-/// Relative links of all Markdown files lead to files that exist, and to headings that exist.
+/// Checks that relative links of all Markdown files lead to files and headings that exist.
 pub(crate) fn links(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut files = Vec::new();
@@ -248,7 +249,7 @@ pub(crate) fn links(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Markdown files of the checkout; hidden folders and built things are left out.
+/// Collects the Markdown files of the checkout, without hidden folders and build output.
 fn markdown(folder: &Path, target: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -266,7 +267,7 @@ fn markdown(folder: &Path, target: &Path, files: &mut Vec<PathBuf>) -> Result<()
     Ok(())
 }
 
-/// Targets of links outside code, without those that lead to other places.
+/// Returns the targets of links outside code, without those that lead to other hosts.
 fn relative_links(text: &str) -> Vec<&str> {
     let mut links = Vec::new();
     let mut code = false;
@@ -291,7 +292,7 @@ fn relative_links(text: &str) -> Vec<&str> {
     links
 }
 
-/// What is wrong with a link in `file`, if anything.
+/// Returns the error of a link in `file`, if there is one.
 fn broken(file: &Path, text: &str, link: &str) -> Option<String> {
     let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
     let mut other = None;
@@ -310,7 +311,7 @@ fn broken(file: &Path, text: &str, link: &str) -> Option<String> {
         .then(|| "no such heading".to_owned())
 }
 
-/// Headings as they are linked to: lower case, words joined by hyphens, punctuation left out.
+/// Returns the anchors of headings: lower case, words joined by hyphens, punctuation left out.
 fn anchors(text: &str) -> Vec<String> {
     text.lines()
         .filter(|line| line.starts_with('#'))

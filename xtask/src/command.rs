@@ -1,4 +1,4 @@
-//! Running other programs: their output shown, kept and read at the same time.
+//! Execution of other programs: their output is shown, kept and read at the same time.
 
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
@@ -8,14 +8,14 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A command without standard input, in the given folder.
+/// Returns a command without standard input, in the given folder.
 pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).stdin(Stdio::null());
     command
 }
 
-/// The command as a user would type it.
+/// Returns the command as a user would type it.
 pub(crate) fn line(command: &Command) -> String {
     let mut line = String::new();
     for (name, value) in command.get_envs() {
@@ -35,7 +35,7 @@ pub(crate) fn line(command: &Command) -> String {
     line
 }
 
-/// Runs with its output on ours; true where it succeeded.
+/// Runs a command that shares this program's output; returns true if it succeeded.
 pub(crate) fn show(command: &mut Command) -> Result<bool> {
     println!("$ {}", line(command));
     let status = command
@@ -44,15 +44,15 @@ pub(crate) fn show(command: &mut Command) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Runs silently and gives its output.
+/// Runs a command silently and returns its output.
 pub(crate) fn output(command: &mut Command) -> Result<Output> {
     command
         .output()
         .with_context(|| format!("cannot run {}", line(command)))
 }
 
-/// Runs; both outputs, in the order in which they were written, go line by line to `see` and
-/// into the file `log`. True where it succeeded.
+/// Runs a command; both outputs, in the order in which they were written, go line by line to `see`
+/// and into the file `log`. Returns true if it succeeded.
 pub(crate) fn read_lines(
     command: &mut Command,
     log: &Path,
@@ -66,7 +66,7 @@ pub(crate) fn read_lines(
         .stderr(writer)
         .spawn()
         .with_context(|| format!("cannot run {}", line(command)))?;
-    // Our ends of the pipe must go, or it never closes.
+    // This process's write ends of the pipe must be dropped, or the pipe never closes.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut reader = BufReader::new(reader);
     let mut bytes = Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn read_lines(
     Ok(child.wait()?.success())
 }
 
-/// Runs for at most `limit`, and ends it then. True where it succeeded in time.
+/// Runs a command for at most `limit`, and ends it then. Returns true if it succeeded in time.
 pub(crate) fn within(limit: Duration, command: &mut Command) -> Result<bool> {
     println!("$ {}", line(command));
     let started = Instant::now();
@@ -99,7 +99,7 @@ pub(crate) fn within(limit: Duration, command: &mut Command) -> Result<bool> {
     }
 }
 
-/// Is a program of this name on the path?
+/// Returns whether a program of this name is on the path.
 pub(crate) fn on_path(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -1,5 +1,5 @@
-//! Figures in documents: which version made them, and whether what they depend on has changed
-//! since.
+//! Figures in documents: the version that they were measured with, and whether the code that they
+//! depend on has changed since.
 
 use crate::command::{command, output};
 use crate::report::Tally;
@@ -7,28 +7,28 @@ use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use std::fs;
 
-/// Documents whose figures have to say where they come from.
+/// Documents whose figures must name their origin.
 const DOCUMENTS: [&str; 3] = [
     "docs/performance.md",
     "docs/small-devices.md",
     "docs/ways.md",
 ];
 
-/// How the line begins that says so: ``Figures of commit `1234567`, which depend on `crates/frame`,
-/// `crates/bus`.``
+/// The start of the line that names the origin: ``Figures of commit `1234567`, which depend on
+/// `crates/frame`, `crates/bus`.``
 const BEGIN: &str = "Figures of commit `";
 
-/// Where figures come from.
+/// The origin of figures.
 #[derive(Debug, PartialEq, Eq)]
 struct Origin<'t> {
-    /// From 1.
+    /// The line number, from 1.
     line: usize,
     commit: &'t str,
     paths: Vec<&'t str>,
 }
 
-/// Each document names the version of its figures. Those that are stale are a warning, no failure:
-/// to measure them again takes hours, and most changes do not move them.
+/// Checks that each document names the version of its figures. Stale figures are a warning, not a
+/// failure: measuring them again takes hours, and most changes do not affect them.
 pub(crate) fn origins(workspace: &Workspace) -> Result<Tally> {
     let git = |arguments: &[&str]| -> Option<String> {
         let said = output(command("git", &workspace.root).args(arguments)).ok()?;
@@ -65,8 +65,8 @@ pub(crate) fn origins(workspace: &Workspace) -> Result<Tally> {
             let arguments: Vec<&str> = count.into_iter().chain(paths.iter().copied()).collect();
             let changes = git(&arguments);
             match &changes {
-                // A history that was written anew has other names; the words beside the figures
-                // stay true.
+                // A rewritten history has other commit names; the text next to the figures stays
+                // true.
                 None => println!("warning: {place}: this history has no commit {commit}"),
                 Some(_) if paths.is_empty() || !missing.is_empty() => {
                     println!(

@@ -1,8 +1,8 @@
-//! Searching for inputs that break a promise.
+//! Fuzzing: the search for inputs that break a promise.
 //!
-//! Each target is a plain function in `fuzz/`. Two things drive it: the smoke runner, which
-//! needs only stable Rust and mutates seeds at random, and libFuzzer, which is led by coverage
-//! and needs a nightly toolchain and cargo-fuzz.
+//! Each target is a plain function in `fuzz/`. Two programs run it: the smoke runner, which needs
+//! only stable Rust and mutates seeds at random, and libFuzzer, which is guided by coverage and
+//! needs a nightly toolchain and cargo-fuzz.
 
 use crate::command::{command, on_path, output, read_lines, show};
 use crate::report::Tally;
@@ -18,10 +18,10 @@ pub(crate) struct Options {
     /// Seconds for each target
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     seconds: u32,
-    /// Led by coverage; needs a nightly toolchain and cargo-fuzz
+    /// Guided by coverage; needs a nightly toolchain and cargo-fuzz
     #[arg(long)]
     coverage: bool,
-    /// Only run this file once, to look at what was found
+    /// Only run this file once, to examine an input that was found
     #[arg(long, requires = "target", conflicts_with = "coverage")]
     input: Option<PathBuf>,
     /// Start of the random numbers
@@ -33,7 +33,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// A few seconds each, as a part of `test`.
+    /// Returns the options for a few seconds per target, as a part of `test`.
     pub(crate) fn smoke() -> Self {
         Self {
             target: None,
@@ -46,7 +46,7 @@ impl Options {
     }
 }
 
-/// Names of the fuzz targets, from their files.
+/// Returns the names of the fuzz targets, from their files.
 pub(crate) fn targets(workspace: &Workspace) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(workspace.root.join("fuzz/fuzz_targets"))? {
@@ -77,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     smoke.arg("--seconds").arg(options.seconds.to_string());
     smoke.arg("--seed").arg(options.seed.to_string());
     if let Some(input) = &options.input {
-        // The runner works in the root; the user may stand elsewhere.
+        // The runner works in the root folder; the user's current folder may be another one.
         smoke.arg("--input").arg(std::path::absolute(input)?);
     }
     smoke.args(&options.target);
@@ -93,7 +93,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The smoke runner, built.
+/// Returns the smoke runner, after building it.
 fn runner(workspace: &Workspace, debug: bool) -> Result<Command> {
     let (profile, folder) = if debug {
         ("dev", "debug")
@@ -101,7 +101,7 @@ fn runner(workspace: &Workspace, debug: bool) -> Result<Command> {
         ("smoke", "smoke")
     };
     let mut build = workspace.cargo("build");
-    // With all of the workspace, and so with the same features of every crate as in its tests.
+    // With the whole workspace, so that every crate has the same features as in its tests.
     build.args(["--workspace", "--bin", "smoke", "--profile", profile]);
     if !show(&mut build)? {
         bail!("the fuzz targets do not build");
@@ -112,7 +112,7 @@ fn runner(workspace: &Workspace, debug: bool) -> Result<Command> {
     ))
 }
 
-/// With libFuzzer, led by coverage.
+/// Runs targets with libFuzzer, guided by coverage.
 fn coverage(workspace: &Workspace, options: &Options, known: &[String]) -> Result<Tally> {
     let because = if !on_path("rustup") || !has_nightly(workspace)? {
         Some("there is no nightly toolchain; to have it: rustup toolchain install nightly")
@@ -133,7 +133,7 @@ fn coverage(workspace: &Workspace, options: &Options, known: &[String]) -> Resul
         }
         let corpus = workspace.root.join("fuzz/corpus").join(target);
         std::fs::create_dir_all(&corpus)?;
-        // rustup's cargo, not ours, understands the toolchain's name.
+        // The toolchain's name needs rustup's cargo, not the one that runs this program.
         let mut fuzz = command("rustup", &workspace.root);
         fuzz.env_remove("CARGO")
             .env_remove("RUSTUP_TOOLCHAIN")

@@ -1,4 +1,4 @@
-//! What needs a real kernel with CAN, in guests of the lab.
+//! Tests that need a real kernel with CAN, in guests of the lab.
 
 use crate::command::{on_path, show};
 use crate::libtest;
@@ -12,10 +12,10 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// What the lab's own set-up cannot do without.
+/// Programs that the lab's own set-up needs.
 const NEEDS: [&str; 2] = ["apt-get", "dpkg-deb"];
 
-/// Builds both programs for release, the gateway for the laboratory's guests, and returns their
+/// Builds both programs for release (the gateway for the laboratory's guests), and returns their
 /// folder.
 pub(crate) fn programs(workspace: &Workspace) -> Result<PathBuf> {
     let mut build = workspace.cargo("build");
@@ -26,13 +26,13 @@ pub(crate) fn programs(workspace: &Workspace) -> Result<PathBuf> {
     Ok(workspace.target.join("release"))
 }
 
-/// The laboratory's program, built for release.
+/// Returns the laboratory's program, after building it for release.
 fn cangate_lab(workspace: &Workspace) -> Result<Command> {
     programs(workspace)?;
     Ok(built(workspace))
 }
 
-/// The same, which is built already.
+/// Returns the same program, which must be built already.
 fn built(workspace: &Workspace) -> Command {
     let mut lab = Command::new(workspace.target.join("release").join("cangate-lab"));
     lab.current_dir(&workspace.root)
@@ -40,18 +40,18 @@ fn built(workspace: &Workspace) -> Command {
     lab
 }
 
-/// What is tested against the kernel itself, on more kernels than the tests' usual one: programs
-/// by their names.
+/// Test programs, by their names, that test the kernel itself and therefore run on more kernels
+/// than the usual one.
 const ON_MANY: [&str; 3] = ["cangw_kernel", "data_paths", "bpf_life"];
-/// The newest kernel. Its entrances are attached by tcx, those of the usual kernel by clsact.
+/// The newest kernel. Its BPF programs are attached by tcx, those of the usual kernel by clsact.
 const NEWEST: &str = "7.3";
-/// With `--long`, a real-time kernel, too.
+/// A real-time kernel, added with `--long`.
 const REAL_TIME: &str = "6.12-rt";
 
-/// What concerns newer kernels more than the usual one: XL frames have options of sockets there.
+/// Test programs that need a newer kernel than the usual one: XL frames have socket options there.
 const ON_NEW: [&str; 1] = ["socketcan_xl"];
 
-/// The kernels on which a test program runs: `None` is the usual one.
+/// Returns the kernels on which a test program runs: `None` is the usual one.
 fn kernels(program: &str, long: bool) -> Vec<Option<&'static str>> {
     if ON_NEW.contains(&plain_name(program)) {
         return vec![Some(NEWEST)];
@@ -64,13 +64,13 @@ fn kernels(program: &str, long: bool) -> Vec<Option<&'static str>> {
     kernels
 }
 
-/// Is it of [`ON_MANY`]?
+/// Returns whether the program is in [`ON_MANY`].
 fn is_on_many(program: &str) -> bool {
     ON_MANY.contains(&plain_name(program))
 }
 
-/// The names of tests that skipped themselves, each given with its reason; `None` where one skipped
-/// itself in a thread of its own, whose test nobody knows.
+/// Returns the names of tests that skipped themselves, each given with its reason; `None` if one
+/// skipped itself in a thread of its own, so that the name of its test is unknown.
 fn names<'a>(skipped: &'a [String]) -> Option<Vec<&'a str>> {
     let name = |skipped: &'a String| {
         let (name, _) = skipped.split_once(' ')?;
@@ -79,19 +79,19 @@ fn names<'a>(skipped: &'a [String]) -> Option<Vec<&'a str>> {
     skipped.iter().map(name).collect()
 }
 
-/// A test program's name without the hash that cargo appends.
+/// Returns a test program's name without the hash that cargo appends.
 fn plain_name(program: &str) -> &str {
     let name = program.rsplit('/').next().unwrap_or_default();
     name.rsplit_once('-').map_or(name, |(name, _)| name)
 }
 
-/// Why there can be no lab here.
+/// Returns the reason why the lab cannot run here, if there is one.
 fn missing() -> Option<String> {
     let missing: Vec<&str> = NEEDS.into_iter().filter(|name| !on_path(name)).collect();
     (!missing.is_empty()).then(|| format!("{} is missing", missing.join(" and ")))
 }
 
-/// `cangate lab setup`: everything that the following steps boot.
+/// Runs `cangate lab setup`, which fetches everything that the following steps boot.
 pub(crate) fn setup(workspace: &Workspace) -> Result<Tally> {
     if let Some(why) = missing() {
         return Ok(Tally::skipped(format!("lab because {why}")));
@@ -101,7 +101,7 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<Tally> {
 }
 
 /// Runs test programs in guests that have virtual CAN interfaces, as many at a time as there are
-/// processors. What skips itself there too is skipped.
+/// processors. Tests that also skip themselves there are skipped.
 pub(crate) fn guests(
     workspace: &Workspace,
     programs: &BTreeMap<String, Vec<String>>,
@@ -126,7 +126,7 @@ pub(crate) fn guests(
             kernel,
         })
     });
-    // Built once, before several run at a time.
+    // Built once, before several guests run at a time.
     cangate_lab(workspace)?;
     let runs = Mutex::new(runs.enumerate());
     let next = || runs.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -137,7 +137,7 @@ pub(crate) fn guests(
         }
         Ok(tally)
     };
-    // Each has one processor.
+    // Each guest has one processor.
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| {
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
@@ -155,7 +155,7 @@ pub(crate) fn guests(
 struct GuestRun<'a> {
     /// Its path in the workspace.
     program: &'a str,
-    /// Its tests that wait for a guest, each with the reason.
+    /// The tests that need a guest, each with the reason.
     tests: &'a [String],
     kernel: Option<&'static str>,
 }
@@ -180,13 +180,12 @@ impl GuestRun<'_> {
         exec.arg("--file")
             .arg(format!("{}=under-test", file.display()))
             .args(["--", "under-test", "--show-output"]);
-        // What was built with optimization is the heavy tests' program.
+        // A program that was built with optimization is that of the heavy tests.
         if program.split('/').any(|part| part == "release") {
             exec.arg("--ignored");
         }
         match names(tests) {
-            // The program's other tests have run on the host, and another kernel is nothing to
-            // them.
+            // The program's other tests have run on the host, and do not depend on the kernel.
             Some(names) if !is_on_many(program) => exec.arg("--exact").args(names),
             _ => &mut exec,
         };
@@ -201,17 +200,17 @@ impl GuestRun<'_> {
     }
 }
 
-/// Which claims are tested.
+/// The claims that are tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claims {
-    /// Those whose guests have no machines of their own, and which search for no rate, from
-    /// nothing.
+    /// Claims whose guests have no inner machines and that do not search for a rate; all results
+    /// are made anew.
     Short,
-    /// All; what the others have made is taken as it is, unless the program has changed since.
+    /// All claims; results of an earlier run are used, unless the program has changed since.
     All,
 }
 
-/// `cangate lab reproduce --quick`: every claim gets a verdict, and the page is written.
+/// Runs `cangate lab reproduce --quick`: every claim gets a verdict, and the page is written.
 pub(crate) fn reproduce(workspace: &Workspace, claims: Claims) -> Result<Tally> {
     if let Some(why) = missing() {
         return Ok(Tally::skipped(format!("the claims because {why}")));
@@ -219,7 +218,8 @@ pub(crate) fn reproduce(workspace: &Workspace, claims: Claims) -> Result<Tally> 
     let out = workspace.target.join("xtask").join("reproduction");
     let mut reproduce = cangate_lab(workspace)?;
     reproduce.args(["reproduce", "--quick", "--out"]).arg(&out);
-    // One guest more than there are processors: a guest that starts or ends leaves its own idle.
+    // One guest more than there are processors: a guest that starts or ends leaves its processor
+    // idle.
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     reproduce.arg("--jobs").arg((processors + 1).to_string());
     if claims == Claims::Short {

@@ -1,8 +1,9 @@
-//! Reading what `cargo test -- --show-output` prints: counts, and tests that skipped themselves.
+//! A parser for the output of `cargo test -- --show-output`: counts, and tests that skipped
+//! themselves.
 //!
-//! A test that cannot run on this machine prints `SKIPPED because …` and returns. libtest counts
-//! it as passed; here it counts as skipped. One that names `AF_CAN` as what is missing can still
-//! run in a guest of the lab ([`Run::guests`]).
+//! A test that cannot run on this machine prints `SKIPPED because …` and returns. libtest counts it
+//! as passed; here it counts as skipped. If its reason names `AF_CAN` as missing, it can still run
+//! in a guest of the lab ([`Run::guests`]).
 
 use crate::command::read_lines;
 use crate::report::Tally;
@@ -14,26 +15,26 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// What a skipped test's output contains.
+/// The text that a skipped test's output contains.
 const MARK: &str = "SKIPPED because";
 
-/// What the reason contains where a guest of the lab has what is missing here.
+/// The text in the reason of a test that can run in a guest of the lab.
 const GUEST_HAS: &str = "AF_CAN";
 
-/// What a run of test programs found out.
+/// The result of a run of test programs.
 #[derive(Default)]
 pub(crate) struct Run {
     /// The counts.
     pub(crate) tally: Tally,
-    /// Tests that skipped themselves here and can run in a guest: why, by the program's path as
-    /// cargo prints it. They are among the tally's skipped ones.
+    /// Tests that skipped themselves here and can run in a guest, each with the reason, by the
+    /// program's path as cargo prints it. They are also in the tally's skipped ones.
     pub(crate) guests: BTreeMap<String, Vec<String>>,
     /// Tests that are marked as heavy and did not run.
     pub(crate) heavy: u64,
 }
 
 impl Run {
-    /// Adds another run's findings.
+    /// Adds another run's result.
     pub(crate) fn add(&mut self, other: Self) {
         self.tally.add(other.tally);
         for (program, tests) in other.guests {
@@ -43,19 +44,19 @@ impl Run {
     }
 }
 
-/// Runs `cargo test … -- --show-output`, or a test program, shows what matters of its output,
-/// keeps all of it in `log`, and counts.
+/// Runs `cargo test … -- --show-output`, or a test program, shows the important lines of its
+/// output, keeps all of it in `log`, and counts.
 pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Run> {
     shown("", command, log)
 }
 
-/// The same, with a name before each line: others run at the same time.
+/// As [`run`], with a name before each line, because other programs run at the same time.
 pub(crate) fn run_as(name: &str, command: &mut Command, log: &Path) -> Result<Run> {
     shown(&format!("{name}: "), command, log)
 }
 
-/// Runs test programs, as many at a time as there are processors: many tests wait for most of their
-/// time. What matters of a program's output is shown when the program has ended; `log` gets all of
+/// Runs test programs, as many at a time as there are processors: many tests mostly wait. The
+/// important lines of a program's output are shown when the program has ended; `log` gets all of
 /// it, for each program under its number.
 pub(crate) fn run_all<'a>(
     programs: impl ExactSizeIterator<Item = (&'a Path, Command)> + Send,
@@ -121,7 +122,7 @@ fn shown(before: &str, command: &mut Command, log: &Path) -> Result<Run> {
     Ok(reader.finish(good))
 }
 
-/// Follows the output line by line.
+/// A parser that follows the output line by line.
 #[derive(Default)]
 struct Reader {
     passed: u64,
@@ -131,7 +132,7 @@ struct Reader {
     part: Part,
     /// The test whose output is being shown.
     test: String,
-    /// It was counted as skipped already.
+    /// Whether it was counted as skipped already.
     counted: bool,
     /// The program that is running, as cargo prints its path.
     program: String,
@@ -139,7 +140,7 @@ struct Reader {
     guests: BTreeMap<String, Vec<String>>,
 }
 
-/// Which part of a test program's output a line belongs to.
+/// The part of a test program's output that a line belongs to.
 #[derive(Default, PartialEq, Eq, Clone, Copy)]
 enum Part {
     #[default]
@@ -150,11 +151,11 @@ enum Part {
     Failures,
 }
 
-/// Stands for a test that nobody knows the name of.
+/// The name for a test whose name is unknown.
 pub(crate) const NAMELESS: &str = "a test";
 
 impl Reader {
-    /// Takes a line; true where a person wants to see it at once.
+    /// Processes a line; returns true if it should be shown to the user at once.
     fn line(&mut self, line: &str) -> bool {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.passed += count(result, "passed");
@@ -184,7 +185,7 @@ impl Reader {
                 .clone_into(&mut self.test);
             self.counted = false;
         }
-        // A failed test that says it is skipped has failed all the same.
+        // A failed test that reports a skip still counts as failed.
         if self.part != Part::Failures
             && let Some(at) = line.find(MARK)
         {
@@ -196,7 +197,8 @@ impl Reader {
     }
 
     fn skip(&mut self, because: &str) {
-        // From a thread of the test, which libtest does not capture: no name is known.
+        // The line is from a thread of the test, which libtest does not capture: the test's name is
+        // unknown.
         let test = if self.test.is_empty() {
             NAMELESS
         } else if self.counted {
@@ -213,7 +215,7 @@ impl Reader {
         self.skipped.push(skipped);
     }
 
-    /// What the run found out, at its end.
+    /// Returns the result at the end of the run.
     fn finish(mut self, success: bool) -> Run {
         Run {
             guests: std::mem::take(&mut self.guests),
@@ -222,7 +224,8 @@ impl Reader {
         }
     }
 
-    /// The counts. A run that failed without a failed test (it did not build) counts as one.
+    /// Returns the counts. A run that failed without a failed test (it did not build) counts as
+    /// one.
     fn tally(self, success: bool) -> Tally {
         let failed = if success {
             self.failed
@@ -237,7 +240,7 @@ impl Reader {
     }
 }
 
-/// The number before a word in `ok. 3 passed; 0 failed; …`.
+/// Returns the number before a word in `ok. 3 passed; 0 failed; …`.
 fn count(result: &str, word: &str) -> u64 {
     result
         .split([';', '.'])

@@ -1,4 +1,4 @@
-//! What contributors run; CI is one of its commands. `cargo xtask help` lists them.
+//! The tasks of contributors; CI is one of them. `cargo xtask help` lists them.
 
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,7 @@ use report::Report;
 use std::process::ExitCode;
 use workspace::Workspace;
 
-/// What contributors of cangate run.
+/// Tasks for contributors of cangate.
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", disable_help_subcommand = false)]
 struct Arguments {
@@ -38,10 +38,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// What can be tested on this machine within minutes; with --all, what CI tests
+    /// Test what can be tested on this machine within minutes; with --all, what CI tests
     ///
-    /// Installs what it needs, and says so first. With --all --long, everything. `--list` says what
-    /// each step does and how long it takes.
+    /// Installs missing tools, and lists them first. With --all --long, runs everything. `--list`
+    /// shows what each step does and how long it takes.
     Test(suite::Options),
     /// `test --all`: what CI runs
     Ci(suite::Options),
@@ -64,7 +64,7 @@ enum Task {
     Bench {
         /// Name of a benchmark target, such as `decide`
         name: Option<String>,
-        /// What the benchmark itself is given, after `--`
+        /// Arguments of the benchmark itself, after `--`
         #[arg(last = true)]
         rest: Vec<String>,
     },
@@ -77,14 +77,14 @@ enum Task {
     },
     /// Packages, sizes and memory of the gateway, with all features and with few
     Size,
-    /// Make the pictures of the documents anew, with the program; needs Chromium
+    /// Draw the pictures of the documents again, with the program; needs Chromium
     ///
-    /// The tests compare docs/pictures with what the program draws. After a change that is meant,
-    /// this writes them; look at each before it is committed.
+    /// The tests compare docs/pictures with the program's output. After an intended change, this
+    /// writes them; look at each before it is committed.
     Pictures,
     /// Check that every promise of docs/promises.md is kept by a test that exists
     Promises,
-    /// Say what this machine lacks for `test`, and install it where that is allowed
+    /// List what this machine lacks for `test`, and install it if that is allowed
     Setup,
 }
 
@@ -99,9 +99,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a task; `false` where something failed that was already reported.
+/// Runs a task; returns `false` if it failed and the failure was already reported.
 fn run(task: Task) -> anyhow::Result<bool> {
-    // CI's command is another name for one with an option.
+    // CI's command is an alias of a command with an option.
     let task = match task {
         Task::Ci(options) => Task::Test(options.everything()),
         other => other,

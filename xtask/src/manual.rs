@@ -1,5 +1,5 @@
-//! The man page of the gateway file, cangate.toml(5): made of its reference, docs/gateway-toml.md,
-//! which is the one definition.
+//! The man page of the gateway file, cangate.toml(5): generated from its reference,
+//! docs/gateway-toml.md, which is the only definition.
 
 use anyhow::{Context, Result};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
@@ -20,7 +20,7 @@ const HEAD: &str = "'\\\" t\n.TH CANGATE.TOML 5 \"\" cangate \"File formats\"\n.
                     .SH NAME\ncangate.toml \\- the gateway file of \\fBcangate\\fR(1)\n";
 const FOOT: &str = ".SH SEE ALSO\n.BR cangate (1),\n.BR cangate-check (1),\n.BR cangate-run (1)\n";
 
-/// A page of a reference in Markdown.
+/// Converts a reference in Markdown to a man page.
 fn roff(text: &str) -> String {
     let mut page = Page::default();
     let options = Options::ENABLE_TABLES;
@@ -33,13 +33,13 @@ fn roff(text: &str) -> String {
 #[derive(Default)]
 struct Page {
     out: String,
-    /// Inside a block of code, text is kept as it is.
+    /// Whether the text is in a block of code, where it is kept unchanged.
     code: bool,
-    /// Inside a cell of a table, a line end would end the row.
+    /// Whether the text is in a cell of a table, where a line end would end the row.
     cell: bool,
-    /// The page's title stands in its head already.
+    /// Whether to skip text: the page's title is already in its head.
     skips: bool,
-    /// The first paragraph of an item stands beside its mark.
+    /// Whether the text is the first paragraph of an item, which follows its mark.
     item: bool,
     columns: usize,
 }
@@ -139,8 +139,8 @@ impl Page {
         }
     }
 
-    /// Text; what roff would take for a command, a hyphen or an escape is written so that it is
-    /// none.
+    /// Adds text; characters that roff would interpret as a command, a hyphen or an escape are
+    /// escaped.
     fn text(&mut self, text: &str) {
         for (n, line) in text.split('\n').enumerate() {
             if n > 0 {
@@ -206,7 +206,7 @@ mod tests {
         assert!(!page.contains("\n.x"), "text that roff takes for a command");
     }
 
-    /// What `man` does with it, where it is there.
+    /// Runs the formatter that `man` uses, if it is installed.
     #[test]
     fn groff_has_nothing_to_say_about_the_page() {
         let groff = Command::new("groff")

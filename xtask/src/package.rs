@@ -1,13 +1,14 @@
-//! `cargo xtask package`: the Debian packages, each with a program that is linked statically.
+//! `cargo xtask package`: the Debian packages, each with a statically linked program.
 //!
-//! The amd64 package has glibc in it, the arm64 package musl. For amd64 the machine that makes the
-//! package has a static glibc anyway. For arm64 a static glibc takes a cross compiler and its C
-//! library (`gcc-aarch64-linux-gnu`), while musl, the objects that begin a program and the linker
+//! The amd64 package contains glibc, the arm64 package musl. For amd64, the machine that makes the
+//! package has a static glibc anyway. For arm64, a static glibc needs a cross compiler and its C
+//! library (`gcc-aarch64-linux-gnu`), while musl, the start objects of a program and the linker
 //! `rust-lld` come with Rust's target, and no part of the gateway needs a C compiler there.
 //! Measured on the same sources (2026-11, Rust 1.95): 15 177 048 bytes with musl, 15 288 760 with
 //! glibc; packages of 3.9 and 4.1 MB; between two emulated cards on Debian's arm64 kernel 6.1 the
-//! same p50 from end to end (53 µs) and nearly the same maximum (60 and 64 µs). What spoke against
-//! musl, a system call for each frame of a batch, `linux` avoids: it makes the call itself.
+//! same p50 from end to end (53 µs) and nearly the same maximum (60 and 64 µs). The disadvantage of
+//! musl, a system call for each frame of a batch, is avoided by `linux`, which makes the batch's
+//! system call itself.
 
 use crate::arm64;
 use crate::command::{command, on_path, output, show};
@@ -18,11 +19,11 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What links the program statically: it needs nothing of the system but the kernel, so one package
-/// is for every distribution. Only the program is compiled with it, so all else is what an ordinary
-/// build has. See docs/decisions/0026-service.md.
+/// The options for linking the program statically: it needs nothing of the system except the
+/// kernel, so that one package works on every distribution. Only the program is compiled with them,
+/// so that an ordinary build can use everything else. See docs/decisions/0026-service.md.
 const STATIC: &str = "--release -p cangate --bin cangate -- -C target-feature=+crt-static";
-/// The same for the laboratory, which is for 64-bit PCs only.
+/// The same for the laboratory, which exists for 64-bit PCs only.
 const STATIC_LAB: &str =
     "--release -p cangate-lab --bin cangate-lab -- -C target-feature=+crt-static";
 
@@ -31,7 +32,7 @@ const GATEWAY: &str = "cangate";
 /// The laboratory's package, and its program.
 const LABORATORY: &str = "cangate-lab";
 
-/// Which processor a package is for, as Debian names it.
+/// The processor that a package is for, by Debian's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Architecture {
     /// 64-bit PCs.
@@ -41,7 +42,7 @@ pub(crate) enum Architecture {
 }
 
 impl Architecture {
-    /// That of this machine.
+    /// Returns the architecture of this machine.
     pub(crate) const fn host() -> Self {
         if cfg!(target_arch = "aarch64") {
             Self::Arm64
@@ -50,7 +51,7 @@ impl Architecture {
         }
     }
 
-    /// How the names of its packages end.
+    /// Returns the ending of the names of its packages.
     const fn ending(self) -> &'static str {
         match self {
             Self::Amd64 => "_amd64.deb",
@@ -59,16 +60,16 @@ impl Architecture {
     }
 }
 
-/// What makes the package.
+/// The program that makes the package.
 pub(crate) const CARGO_DEB: &str = "cargo-deb";
 
-/// What lintian finds in every package that is not Debian's own: there is no bug report that asks
-/// for the package (`initial-upload-closes-no-bugs`), the program is linked statically on purpose,
-/// and of its licences Debian has one file each.
+/// Lintian's tags for every package that is not Debian's own: there is no bug report that requests
+/// the package (`initial-upload-closes-no-bugs`), the program is linked statically on purpose, and
+/// Debian has one file of each licence.
 const NOT_DEBIAN_S: &str = "initial-upload-closes-no-bugs,statically-linked-binary,extra-license-file,no-changelog,\
                             debian-changelog-file-missing";
 
-/// Builds the packages for a processor, or reports what is missing for them.
+/// Builds the packages for a processor, or reports the missing tools.
 pub(crate) fn run(workspace: &Workspace, architecture: Architecture) -> Result<Tally> {
     match architecture {
         Architecture::Amd64 => {
@@ -82,7 +83,7 @@ pub(crate) fn run(workspace: &Workspace, architecture: Architecture) -> Result<T
     }
 }
 
-/// Makes one package of what was built for it.
+/// Makes one package from the programs that were built for it.
 fn one(
     workspace: &Workspace,
     architecture: Architecture,
@@ -112,16 +113,17 @@ fn one(
     Ok(tally)
 }
 
-/// What a package is made with.
+/// The programs that a package is made with.
 struct Programs {
-    /// A program that runs here: it writes the man pages and the completions.
+    /// A program that runs on this machine: it writes the man pages and the completions.
     here: PathBuf,
-    /// What the package contains is this same program, which tests then find beside it.
+    /// Whether the package contains this same program, which tests then find in the package's
+    /// folder.
     packaged: bool,
 }
 
-/// A program for PCs, linked statically; also where an ordinary build puts its own, until the next
-/// one. Or why there is none.
+/// Returns a statically linked program for PCs, which is also in the place of an ordinary build's
+/// program until the next build; or the reason why there is none.
 fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<Programs, String>> {
     if !cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
         return Ok(Err(
@@ -140,8 +142,8 @@ fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<Prog
     }))
 }
 
-/// The program for 64-bit ARM, and this machine's, which has the same command line. Or why there is
-/// none.
+/// Returns the program for 64-bit ARM, and this machine's, which has the same command line; or the
+/// reason why there is none.
 fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
     if let Some(why) = arm64::missing(arm64::TARGET) {
         return Ok(Err(why));
@@ -157,10 +159,11 @@ fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
     }))
 }
 
-/// Man pages and completions, by the program itself: the one definition of its command line. And
-/// the program, where tests find it. A package for another processor stays.
+/// Writes man pages and completions, by the program itself, which is the only definition of its
+/// command line, and copies the program to where tests find it. A package for another processor is
+/// kept.
 fn generate(workspace: &Workspace, name: &str, programs: &Programs) -> Result<()> {
-    // The assets in the Cargo.toml of the program name this folder, wherever cargo builds.
+    // The assets in the program's Cargo.toml name this folder, wherever cargo builds.
     let folder = workspace.root.join("target/package");
     let parts = folder.join(format!("{name}-files"));
     let completions = parts.join("completions");
@@ -193,7 +196,7 @@ fn generate(workspace: &Workspace, name: &str, programs: &Programs) -> Result<()
     Ok(())
 }
 
-/// The package.
+/// Makes the package.
 fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Result<PathBuf> {
     let folder = workspace.root.join("target/package");
     let packages = || -> Result<Vec<PathBuf>> {
@@ -207,13 +210,13 @@ fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Res
             })
             .collect())
     };
-    // One of an older version has another name.
+    // A package of an older version has another name.
     for old in packages()? {
         fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
     }
     let mut deb = workspace.cargo("deb");
     deb.args(["--no-build", "-p", name, "--output"]);
-    // With a slash it is a folder.
+    // A path that ends with a slash is a folder.
     deb.arg(folder.join(""));
     if architecture == Architecture::Arm64 {
         deb.args(["--target", arm64::TARGET]);
@@ -231,7 +234,7 @@ fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Res
     }
 }
 
-/// What Debian's own checker says.
+/// Runs Debian's own checker.
 fn lintian(package: &Path) -> Result<Tally> {
     if !on_path("lintian") {
         println!(
@@ -254,7 +257,8 @@ fn lintian(package: &Path) -> Result<Tally> {
 mod tests {
     use super::*;
 
-    /// Containers are not built here; what is written about them is what is built and tested.
+    /// Containers are not built here; this checks that the Containerfile builds what is built and
+    /// tested here.
     #[test]
     fn the_container_is_built_as_the_package_is() {
         let text = include_str!("../../Containerfile");

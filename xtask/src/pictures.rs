@@ -1,14 +1,14 @@
-//! The pictures of the documents: the tests that compare them write them instead.
+//! The pictures of the documents: the tests that compare them write them here.
 
 use crate::command::{on_path, show};
 use crate::report::Tally;
 use crate::workspace::Workspace;
 use anyhow::Result;
 
-/// The variable that those tests know.
+/// The variable that makes those tests write.
 const WRITE: &str = "CANGATE_PICTURES";
 
-/// Writes `docs/pictures` anew.
+/// Draws all of `docs/pictures` again.
 pub(crate) fn make(workspace: &Workspace) -> Result<Tally> {
     let names = [
         "chromium",

@@ -1,4 +1,4 @@
-//! docs/promises.md: each promise names the tests that keep it, and those tests exist.
+//! docs/promises.md: each promise names the tests that check it, and those tests exist.
 
 use crate::report::Tally;
 use crate::workspace::{TestBinary, Workspace};
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// A promise and who keeps it.
+/// A promise and the tests that check it.
 #[derive(Debug, PartialEq, Eq)]
 struct Promise {
     /// `P7. A reload drops no frame`
@@ -45,7 +45,7 @@ pub(crate) fn check(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Ta
     Ok(tally)
 }
 
-/// What is wrong with a promise.
+/// Returns the mistakes of a promise.
 fn mistakes(promise: &Promise, index: usize, tests: &BTreeSet<String>) -> Vec<String> {
     let mut wrong = Vec::new();
     if promise.number as usize != index + 1 {
@@ -63,7 +63,7 @@ fn mistakes(promise: &Promise, index: usize, tests: &BTreeSet<String>) -> Vec<St
     wrong
 }
 
-/// A test with the same last name, as a hint.
+/// Returns a test with the same last name, as a hint.
 fn likely(test: &str, tests: &BTreeSet<String>) -> String {
     let last = test.rsplit("::").next().unwrap_or(test);
     tests
@@ -72,7 +72,7 @@ fn likely(test: &str, tests: &BTreeSet<String>) -> String {
         .map_or_else(String::new, |known| format!("; is {known} meant?"))
 }
 
-/// Headings `## P1. Title`, each with list items "- `package::path::test`".
+/// Parses headings `## P1. Title`, each with list items "- `package::path::test`".
 fn promises(text: &str) -> Vec<Promise> {
     let mut promises: Vec<Promise> = Vec::new();
     let mut inside = false;

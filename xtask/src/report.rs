@@ -3,19 +3,19 @@
 use anyhow::Result;
 use std::time::{Duration, Instant};
 
-/// What a step found out, counted in tests. A check that is no test counts as one.
+/// The result of a step, counted in tests. A check that is not a test counts as one.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Tests that passed.
     pub(crate) passed: u64,
     /// Tests that failed.
     pub(crate) failed: u64,
-    /// Tests that could not run here: what, because of what.
+    /// Tests that could not run here, each with the reason.
     pub(crate) skipped: Vec<String>,
 }
 
 impl Tally {
-    /// One check that passed.
+    /// Returns one check that passed.
     pub(crate) fn passed() -> Self {
         Self {
             passed: 1,
@@ -23,7 +23,7 @@ impl Tally {
         }
     }
 
-    /// One check that failed; what went wrong was printed.
+    /// Returns one check that failed; its error was printed.
     pub(crate) fn failed() -> Self {
         Self {
             failed: 1,
@@ -31,7 +31,7 @@ impl Tally {
         }
     }
 
-    /// One check that cannot run here.
+    /// Returns one check that cannot run here.
     pub(crate) fn skipped(because: impl Into<String>) -> Self {
         Self {
             skipped: vec![because.into()],
@@ -39,12 +39,12 @@ impl Tally {
         }
     }
 
-    /// One check with an outcome.
+    /// Returns one check with an outcome.
     pub(crate) fn check(good: bool) -> Self {
         if good { Self::passed() } else { Self::failed() }
     }
 
-    /// Takes back skipped ones that ran elsewhere.
+    /// Removes skipped tests that ran elsewhere.
     pub(crate) fn unskip(&mut self, those: &[String]) {
         for that in those {
             if let Some(at) = self.skipped.iter().position(|skipped| skipped == that) {
@@ -72,7 +72,7 @@ struct Step {
 pub(crate) struct Report {
     started: Instant,
     steps: Vec<Step>,
-    /// What people are told before the closing line.
+    /// Remarks that are printed before the closing line.
     remarks: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Report {
         }
     }
 
-    /// A sentence for the end, before the closing line.
+    /// Adds a sentence that is printed before the closing line.
     pub(crate) fn remark(&mut self, sentence: String) {
         self.remarks.push(sentence);
     }
@@ -113,7 +113,7 @@ impl Report {
         });
     }
 
-    /// Prints the table and the closing line; true where nothing failed.
+    /// Prints the table and the closing line; returns true if nothing failed.
     pub(crate) fn close(self) -> bool {
         let mut sum = Tally::default();
         println!("\n==== summary");
@@ -147,7 +147,7 @@ impl Report {
     }
 }
 
-/// `N passed, N failed, N skipped`: the closing line, which other programs read too.
+/// Formats the closing line, which other programs read too: `N passed, N failed, N skipped`.
 fn words(tally: &Tally) -> String {
     format!(
         "{} passed, {} failed, {} skipped",

@@ -1,4 +1,4 @@
-//! What a full test run needs on this machine, and getting it.
+//! The tools that a full test run needs on this machine, and their installation.
 
 use crate::arm64;
 use crate::command::{command, on_path, output, show, within};
@@ -9,14 +9,14 @@ use anyhow::Result;
 use std::path::Path;
 use std::time::Duration;
 
-/// A target without a standard library, of another processor: where the core must build.
+/// A target of another processor, without a standard library: the core must build for it.
 pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 
-/// A target without a standard library whose programs this machine's processor can run: where the
-/// engine's scenarios do.
+/// A target without a standard library whose programs this machine's processor can run: the
+/// engine's scenarios run on it.
 pub(crate) const BARE_TARGET: &str = "x86_64-unknown-none";
 
-/// Programs out of the distribution.
+/// Programs from the distribution.
 const PROGRAMS: [Program; 7] = [
     Program {
         names: &["chromium", "chromium-browser", "google-chrome"],
@@ -62,15 +62,15 @@ const PROGRAMS: [Program; 7] = [
     },
 ];
 
-/// A program out of the distribution.
+/// A program from the distribution.
 struct Program {
-    /// Any of these will do.
+    /// Its possible names, any of which is sufficient.
     names: &'static [&'static str],
-    /// The Debian package that has it.
+    /// The Debian package that contains it.
     package: &'static str,
-    /// What for.
+    /// The purpose for which it is needed.
     why: &'static str,
-    /// A quick run needs it, too.
+    /// Whether a quick run needs it, too.
     quick: bool,
 }
 
@@ -80,10 +80,11 @@ impl Program {
     }
 }
 
-/// python-can in this version is compared with; newer ones may read and write otherwise.
+/// The version of python-can for comparisons; newer ones may read and write differently.
 const PYTHON_CAN: &str = "python-can==4.6.1";
 
-/// Where it is installed: a folder of its own, which touches nobody's Python.
+/// The folder that it is installed in: a folder of its own, so that the user's Python is not
+/// changed.
 const PYTHON_CAN_FOLDER: &str = "target/python-can";
 
 /// taplo checks TOML files against a schema, as editors do.
@@ -93,13 +94,13 @@ const TAPLO_FOLDER: &str = "target/taplo";
 /// Components of the Rust toolchain.
 const COMPONENTS: [(&str, &str); 2] = [("cargo-fmt", "rustfmt"), ("cargo-clippy", "clippy")];
 
-/// May this run install anything? `CANGATE_NO_INSTALL=1` says no.
+/// Returns whether this run may install anything. `CANGATE_NO_INSTALL=1` forbids it.
 pub(crate) fn may_install() -> bool {
     std::env::var_os("CANGATE_NO_INSTALL").is_none_or(|value| value.is_empty() || value == "0")
 }
 
-/// Says what is missing, then installs it, or says how. What stays missing is a skip.
-/// `all`: also what only a run of everything needs.
+/// Lists the missing tools, then installs them, or prints how to. A tool that stays missing is a
+/// skip. `all`: also the tools that only a full run needs.
 pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let programs = || PROGRAMS.iter().filter(|program| all || program.quick);
@@ -132,7 +133,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
     }
     if all {
         tally.add(need(on_path(CARGO_DEB), CARGO_DEB, install, || {
-            // Not optimized: it takes a third of the time to build, and makes one package.
+            // Not optimized: it takes a third of the time to build, and makes only one package.
             show(
                 command(cargo(), Path::new("/"))
                     .args(["install", "--locked", "--debug", CARGO_DEB]),
@@ -146,7 +147,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
         })?);
     }
     if install && on_path("apt-get") && is_root() && programs().any(|p| !p.is_there()) {
-        // Where this fails, the lists may still be new enough.
+        // If this fails, the lists may still be recent enough.
         show(command("apt-get", Path::new("/")).args(["update", "-qq"]))?;
     }
     for program in programs() {
@@ -154,7 +155,8 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
             println!("{}: there", program.package);
             tally.add(Tally::passed());
         } else {
-            // Each by itself: one that this distribution does not have keeps no other away.
+            // Each separately: a package that this distribution does not have does not affect the
+            // others.
             tally.add(apt(program.package, install)?);
         }
     }
@@ -169,7 +171,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
 fn get_taplo(root: &Path, install: bool) -> Result<Tally> {
     let folder = root.join(TAPLO_FOLDER);
     let program = folder.join("node_modules/.bin/taplo");
-    // Its exit status is 1 even where it says its version.
+    // Its exit status is 1 even if it prints its version.
     let works = |program: &Path| {
         let mut version = command(program, root);
         output(version.arg("--version")).is_ok_and(|output| output.stdout.starts_with(b"taplo "))
@@ -200,7 +202,7 @@ fn get_taplo(root: &Path, install: bool) -> Result<Tally> {
     )))
 }
 
-/// Makes a folder with a Python of its own, and python-can in it.
+/// Makes a folder with a Python environment of its own, and installs python-can in it.
 fn get_python_can(root: &Path, install: bool) -> Result<Tally> {
     let folder = root.join(PYTHON_CAN_FOLDER);
     let python = folder.join("bin/python3");
@@ -232,7 +234,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<Tally> {
     let mut venv = command("python3", Path::new("/"));
     venv.args(["-m", "venv"]).arg(&folder);
     let mut made = within(limit, &mut venv)?;
-    // Debian keeps the module's other half in a package of its own.
+    // Debian has the other half of this module in a package of its own.
     if !made && on_path("apt-get") && is_root() && install_package("python3-venv")? {
         made = within(limit, &mut venv)?;
     }
@@ -253,7 +255,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<Tally> {
     }
 }
 
-/// Is a target's core library there?
+/// Returns whether a target's core library is installed.
 pub(crate) fn has_target(target: &str) -> bool {
     let mut rustc = command("rustc", Path::new("/"));
     rustc.args(["--print", "sysroot"]);
@@ -267,7 +269,8 @@ pub(crate) fn has_target(target: &str) -> bool {
     })
 }
 
-/// The program is there and starts: rustup's stand-ins are there for parts that are not.
+/// Returns whether the program exists and starts: rustup's proxies exist even for components that
+/// are not installed.
 fn works(program: &str) -> bool {
     let mut version = command(program, Path::new("/"));
     output(version.arg("--version")).is_ok_and(|output| output.status.success())

@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The profile of Cargo.toml for what is small: all crates are optimized together.
+/// The profile of Cargo.toml for small programs: all crates are optimized together.
 const PROFILE: &str = "dist";
 
-/// A build of the gateway, and the most that it may need.
+/// A build of the gateway, and its limits.
 struct Variant {
     name: &'static str,
-    /// What cargo is told, beside `-p cangate`.
+    /// cargo's arguments, in addition to `-p cangate`.
     features: &'static [&'static str],
-    /// Most packages in `cargo tree`, our own included.
+    /// The most packages in `cargo tree`, including those of the workspace.
     packages: usize,
-    /// Most bytes of the program, linked statically and stripped.
+    /// The most bytes of the program, linked statically and stripped.
     bytes: u64,
 }
 
-/// Bounds of issue 27: what a gateway on a small device may need.
+/// Limits from issue 27: what a gateway on a small device may need.
 const VARIANTS: [Variant; 2] = [
     Variant {
         name: "all features",
@@ -43,7 +43,7 @@ const VARIANTS: [Variant; 2] = [
 /// The most memory of an idle gateway with two ports and `lock_memory`, KiB.
 const MOST_MEMORY: u64 = 12_000;
 
-/// How long a gateway may take to start, and how long it idles before its memory is read.
+/// Time in which a gateway must start, and time for which it idles before its memory is read.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -51,7 +51,7 @@ const GATEWAY: &str = "[gateway]\nrealtime = false\ncontrol = \"control.sock\"\n
                        [ports.a]\nkind = \"bus\"\n[ports.b]\nkind = \"bus\"\n\
                        [[routes]]\nfrom = \"a\"\nto = \"b\"\n";
 
-/// Prints a table, and fails where a bound is exceeded.
+/// Prints a table, and fails if a limit is exceeded.
 pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut rows = Vec::new();
@@ -76,7 +76,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// How many packages a build is made of.
+/// Returns the number of packages of a build.
 fn packages(workspace: &Workspace, variant: &Variant) -> Result<usize> {
     let mut tree = workspace.cargo("tree");
     tree.args(["-p", "cangate", "-e", "normal", "--prefix", "none"]);
@@ -93,7 +93,8 @@ fn packages(workspace: &Workspace, variant: &Variant) -> Result<usize> {
     Ok(names.len())
 }
 
-/// The program, linked statically and stripped, in a target folder of its own: the features differ.
+/// Returns the program, linked statically and stripped, in a target folder of its own, because the
+/// features differ.
 fn build(workspace: &Workspace, variant: &Variant) -> Result<PathBuf> {
     let target = workspace.target.join("size").join(variant.name);
     let mut build = workspace.cargo("rustc");
@@ -115,18 +116,19 @@ struct Memory {
     locked: u64,
 }
 
-/// Ends the gateway, also where reading fails.
+/// A running gateway that is ended even if reading fails.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended on its own.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// What an idle gateway with two ports of the embedded bus needs, with the default `lock_memory`.
+/// Returns the memory of an idle gateway with two ports of the embedded bus, with the default
+/// `lock_memory`.
 fn memory(workspace: &Workspace, program: &Path) -> Result<Memory> {
     let folder = workspace.logs.join("size");
     fs::create_dir_all(&folder)?;

@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All of it.
+/// Runs all of these checks.
 pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
     let mut tally = dependencies::check(workspace)?;
     tally.add(features::check(workspace)?);
@@ -26,7 +26,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// One check for each thing that was looked at: the problems are printed and count as failed.
+/// Returns one check for each item that was examined: the problems are printed and count as failed.
 fn judge(looked_at: usize, problems: &[String]) -> Tally {
     for problem in problems {
         println!("{problem}");
@@ -38,7 +38,8 @@ fn judge(looked_at: usize, problems: &[String]) -> Tally {
     }
 }
 
-/// Files below `folder` for which `wanted` holds, without folders named `target`; sorted.
+/// Returns the files below `folder` for which `wanted` is true, without folders named `target`;
+/// sorted.
 fn files(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -60,7 +61,7 @@ fn files(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<PathBuf>> 
     Ok(found)
 }
 
-/// The path as it is written in messages: from the root of the checkout.
+/// Returns the path for messages: relative to the root of the checkout.
 fn shown<'p>(workspace: &Workspace, path: &'p Path) -> std::path::Display<'p> {
     path.strip_prefix(&workspace.root).unwrap_or(path).display()
 }

@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// What CI runs, too: clippy, heavy tests, guests, claims, fuzzing
+    /// Also what CI runs: clippy, heavy tests, guests, claims, fuzzing
     #[arg(long)]
     all: bool,
-    /// With --all or --only: the steps that take longest, too
+    /// With --all or --only: also the steps that take longest
     ///
-    /// For changes of the laboratory, above all of machines in its guests. `--list` says what they
-    /// add.
+    /// For changes of the laboratory, above all of machines in its guests. `--list` shows these
+    /// steps.
     #[arg(long)]
     long: bool,
     /// Only these steps, separated by commas
@@ -33,19 +33,19 @@ pub(crate) struct Options {
     list: bool,
 }
 
-/// Which runs a step is part of.
+/// The runs that a step is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
-    /// All.
+    /// All runs.
     Quick,
-    /// Those with `--all`.
+    /// Runs with `--all`.
     All,
-    /// Those with `--long`.
+    /// Runs with `--long`.
     Long,
 }
 
 impl Class {
-    /// The word for it in lists: the least that asks for it.
+    /// Returns the word for the class in lists: the least option that includes it.
     const fn word(self) -> &'static str {
         match self {
             Self::Quick => "always",
@@ -59,7 +59,7 @@ impl Class {
 struct Stage {
     name: &'static str,
     class: Class,
-    /// What it does, in one line.
+    /// A description of the step, in one line.
     what: &'static str,
     /// About how long it takes in a run of its class from a clean clone, on two idle cores, in
     /// seconds. What the steps before it have built is there. `setup`, `format` and `structure` were
@@ -185,7 +185,7 @@ fn names() -> clap::builder::PossibleValuesParser {
 }
 
 impl Options {
-    /// What CI runs.
+    /// Returns the options of CI.
     pub(crate) fn everything(mut self) -> Self {
         self.all = true;
         self
@@ -209,18 +209,18 @@ impl Options {
             .any(|step| step.name == name && self.wants(step))
     }
 
-    /// Is this the quick run, after which somebody must be told what it left out?
+    /// Returns whether this is the quick run, which ends with a remark about what it left out.
     fn is_quick(&self) -> bool {
         !self.all && self.only.is_empty()
     }
 
-    /// Are the steps to be listed, not to be run?
+    /// Returns whether the steps should be listed instead of run.
     pub(crate) fn is_list(&self) -> bool {
         self.list
     }
 
-    /// The steps that would run, a line each: the least option that asks for it, its time, what it
-    /// does; then those that would not.
+    /// Returns the steps that would run, one per line: the least option that includes it, its time,
+    /// its description; then those that would not run.
     pub(crate) fn steps(&self) -> Result<String> {
         self.check()?;
         let lines = |wanted: bool| -> (String, u32) {
@@ -242,7 +242,7 @@ impl Options {
         Ok(text)
     }
 
-    /// What does not go together.
+    /// Rejects `--long` without `--all` or `--only`.
     fn check(&self) -> Result<()> {
         if self.long && self.is_quick() {
             bail!("--long adds to a run with --all or --only: `cargo xtask test --all --long`");
@@ -251,7 +251,7 @@ impl Options {
     }
 }
 
-/// Seconds as people say them.
+/// Formats seconds in words.
 fn minutes(seconds: u32) -> String {
     match seconds.div_ceil(60) {
         1 => "a minute".to_owned(),
@@ -259,14 +259,14 @@ fn minutes(seconds: u32) -> String {
     }
 }
 
-/// What later steps need of earlier ones.
+/// Results of earlier steps that later ones need.
 #[derive(Default)]
 struct Built {
     /// Built once, for `heavy` and `promises`.
     binaries: Option<Vec<TestBinary>>,
     /// Test programs with tests that need a kernel with CAN, and these tests.
     guests: BTreeMap<String, Vec<String>>,
-    /// What a quick run left out.
+    /// The tests and steps that a quick run left out.
     left: Left,
 }
 
@@ -278,8 +278,8 @@ impl Built {
         Ok(self.binaries.as_deref().unwrap_or_default())
     }
 
-    /// Tests that need a kernel with CAN are left to the step `guests`, where it is wanted, and
-    /// in a quick run to a whole one.
+    /// Tests that need a kernel with CAN are left to the step `guests`, if it is wanted, and in a
+    /// quick run to a full one.
     fn hand_over(&mut self, run: libtest::Run, options: &Options) -> Tally {
         let libtest::Run {
             mut tally,
@@ -302,7 +302,7 @@ impl Built {
     }
 }
 
-/// What a run saw and left out.
+/// The tests and steps that a run left out.
 #[derive(Default)]
 struct Left {
     guests: u64,
@@ -311,7 +311,7 @@ struct Left {
 }
 
 impl Left {
-    /// A sentence for each kind of run that has more.
+    /// Returns a sentence for each kind of run that includes more.
     fn words(&self, options: &Options) -> Vec<String> {
         let left = |class: Class| -> Vec<&Stage> {
             let steps = STEPS.iter().filter(|step| step.class == class);
@@ -351,7 +351,7 @@ impl Left {
     }
 }
 
-/// Runs the steps that are wanted, all of them even where one fails.
+/// Runs the steps that are wanted; if one fails, the others still run.
 pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report) -> Result<()> {
     options.check()?;
     let built = RefCell::new(Built::default());
@@ -419,8 +419,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
     Ok(())
 }
 
-/// All tests that are quick enough without optimization. Ignored ones are other steps', and so are
-/// the examples in the API's documentation: rustdoc reads each library once more for them.
+/// Runs all tests that are quick enough without optimization. Ignored tests belong to other steps,
+/// and so do the examples in the API's documentation, for which rustdoc reads each library once
+/// more.
 fn debug_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest::Run> {
     let programs = binaries.iter().map(|binary| {
         let mut test = command(&binary.program, &binary.folder);
@@ -430,7 +431,7 @@ fn debug_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest
     libtest::run_all(programs, |number| workspace.log(&format!("test-{number}")))
 }
 
-/// The examples in the API's documentation.
+/// Runs the examples in the API's documentation.
 fn doc_tests(workspace: &Workspace) -> Result<Tally> {
     let mut test = workspace.cargo("test");
     test.args(["--workspace", "--doc", "--no-fail-fast"]);
@@ -438,25 +439,26 @@ fn doc_tests(workspace: &Workspace) -> Result<Tally> {
     Ok(libtest::run(&mut test, &workspace.log("doc"))?.tally)
 }
 
-/// Which of the tests that are marked `#[ignore]`.
+/// A selection of the tests that are marked `#[ignore]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ignored {
-    /// All but those of [`LONG`].
+    /// All except those of [`LONG`].
     Heavy,
     /// Those of [`LONG`].
     Long,
 }
 
-/// In the names of tests that are in a module `long`, as libtest's filters find it.
+/// The part of a name that marks tests in a module `long`, for libtest's filters.
 const LONG: &str = "long::";
 
 impl Ignored {
-    /// Does a test of this name belong to it?
+    /// Returns whether a test of this name belongs to the selection.
     fn has(self, test: &str) -> bool {
         test.contains(LONG) == (self == Self::Long)
     }
 
-    /// What libtest is given besides `--ignored`: it selects what [`has`](Self::has) does.
+    /// Returns libtest's arguments in addition to `--ignored`: they select the same tests as
+    /// [`has`](Self::has).
     const fn filter(self) -> &'static [&'static str] {
         match self {
             Self::Heavy => &["--skip", LONG],
@@ -472,7 +474,7 @@ impl Ignored {
     }
 }
 
-/// How many there are.
+/// Returns the number of these tests.
 fn count(binaries: &[TestBinary], which: Ignored) -> Result<u64> {
     let mut all = 0;
     for binary in binaries {
@@ -482,16 +484,15 @@ fn count(binaries: &[TestBinary], which: Ignored) -> Result<u64> {
     Ok(all)
 }
 
-/// More tests at a time than there are processors: many wait for most of their time. Those that
-/// boot guests wait for a processor that is free for one (`Right` in
-/// lab/cangate-lab/tests/lab/main.rs).
+/// More tests at a time than there are processors: many mostly wait. Tests that boot guests wait
+/// until a processor is free for the guest (`Right` in lab/cangate-lab/tests/lab/main.rs).
 const THREADS: &str = "--test-threads=4";
 
 /// Packages whose ignored tests boot guests. Only the two programs that they start are built for
-/// release: the tests themselves wait.
+/// release: the tests themselves mostly wait.
 const BOOT_GUESTS: [&str; 2] = ["cangate-lab", "cangate-guest"];
 
-/// Tests that are marked `#[ignore]` because they need an optimized build, or boot guests.
+/// Runs the tests that are marked `#[ignore]` because they need an optimized build, or boot guests.
 fn ignored_tests(
     workspace: &Workspace,
     binaries: &[TestBinary],
@@ -524,7 +525,7 @@ fn ignored_tests(
     Ok(run)
 }
 
-/// Those that need an optimized build.
+/// Runs those that need an optimized build.
 fn optimized_tests(
     workspace: &Workspace,
     binaries: &[&TestBinary],
@@ -545,8 +546,8 @@ fn optimized_tests(
     libtest::run(&mut test, &workspace.log(which.name()))
 }
 
-/// Those of a program that boot guests: the step `build` has built it, with optimized programs of
-/// cangate.
+/// Runs those tests of a program that boot guests: the step `build` has built the test program; the
+/// programs of cangate are optimized.
 fn guest_tests(workspace: &Workspace, binary: &TestBinary, which: Ignored) -> Result<libtest::Run> {
     let programs = lab::programs(workspace)?;
     let mut test = command(&binary.program, &binary.folder);
@@ -617,7 +618,7 @@ mod tests {
         assert!(longest.check().is_ok());
         assert!(STEPS.iter().all(|step| longest.wants(step)));
         assert!(left.words(&longest).is_empty());
-        // A step that is left out is said to be.
+        // A skipped step is listed.
         let skips = with_long(options(true, &[], &["claims"]));
         assert!(left.words(&skips)[0].contains("the steps claims;"));
     }
@@ -640,7 +641,7 @@ mod tests {
     fn each_ignored_test_is_either_heavy_or_long() {
         for test in ["exec::boots", "long::machines::x", "lab::long::y", "long"] {
             assert_ne!(Ignored::Heavy.has(test), Ignored::Long.has(test), "{test}");
-            // As libtest does: `--skip` leaves out what contains the word, a filter selects it.
+            // As in libtest: `--skip` excludes names that contain the word, a filter selects them.
             let long = test.contains(LONG);
             assert_eq!(Ignored::Long.has(test), long);
         }

@@ -1,4 +1,4 @@
-//! The core where there is no operating system: it builds there, and the engine runs there.
+//! The core without an operating system: it builds there, and the engine runs there.
 
 use crate::command::{command, line, output, show};
 use crate::report::Tally;
@@ -9,8 +9,8 @@ use anyhow::Result;
 /// The program of `crates/engine/without_os`.
 const PROGRAM: &str = "engine-without-os";
 
-/// The core builds for a processor without an operating system's library, and the engine's
-/// scenarios run as a program that has none.
+/// Builds the core for a processor without an operating system's library, and runs the engine's
+/// scenarios as a program without one.
 pub(crate) fn no_std(workspace: &Workspace) -> Result<Tally> {
     let mut tally = builds(workspace)?;
     tally.add(images(workspace)?);
@@ -38,8 +38,8 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
     Ok(Tally::check(show(&mut build)?))
 }
 
-/// The images of `baremetal`, as far as the compiler looks at them; `cangate image` builds them,
-/// and tests in the lab run them.
+/// Checks that the images of `baremetal` compile; `cangate image` builds them, and tests in the lab
+/// run them.
 fn images(workspace: &Workspace) -> Result<Tally> {
     let mut tally = Tally::default();
     for target in [BARE_TARGET, NO_STD_TARGET] {
@@ -55,7 +55,7 @@ fn images(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Linux is what runs the program, and nothing in it but the outermost lines knows.
+/// Runs the program. Linux starts it, but only its outermost lines depend on Linux.
 fn runs(workspace: &Workspace) -> Result<Tally> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Ok(Tally::skipped(format!(
@@ -74,7 +74,7 @@ fn runs(workspace: &Workspace) -> Result<Tally> {
         "--target",
         BARE_TARGET,
     ]);
-    // At a fixed address: nobody is there who would relocate it.
+    // At a fixed address: there is no loader that would relocate the program.
     build.args([
         "--",
         "-C",
@@ -105,7 +105,7 @@ fn runs(workspace: &Workspace) -> Result<Tally> {
     Ok(tally)
 }
 
-/// How many scenarios the program says have passed, in its last line.
+/// Returns the number of scenarios that passed, from the program's last line.
 fn passed(said: &str) -> Option<u64> {
     let (number, rest) = said.lines().last()?.split_once(' ')?;
     let number = number.parse().ok().filter(|&number| number > 0)?;

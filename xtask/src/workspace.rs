@@ -1,4 +1,4 @@
-//! What cargo knows about this workspace: packages, targets, and its built test binaries.
+//! cargo's information about this workspace: packages, targets, and its built test binaries.
 
 use crate::command::{command, line, output};
 use anyhow::{Context, Result, bail};
@@ -8,13 +8,13 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The checkout.
+/// The checkout, with its packages.
 pub(crate) struct Workspace {
-    /// Where the root Cargo.toml is.
+    /// The folder of the root Cargo.toml.
     pub(crate) root: PathBuf,
-    /// Where cargo builds.
+    /// The folder that cargo builds in.
     pub(crate) target: PathBuf,
-    /// Where whole outputs of steps are kept.
+    /// The folder for complete outputs of steps.
     pub(crate) logs: PathBuf,
     /// Its packages.
     pub(crate) packages: Vec<Package>,
@@ -22,10 +22,10 @@ pub(crate) struct Workspace {
 
 /// A package of the workspace.
 pub(crate) struct Package {
-    /// cargo's own name for it.
+    /// cargo's own identifier of the package.
     pub(crate) id: String,
     pub(crate) name: String,
-    /// Where its Cargo.toml is.
+    /// The folder of its Cargo.toml.
     pub(crate) folder: PathBuf,
     /// Names of its `[[bench]]` targets.
     pub(crate) benches: Vec<String>,
@@ -40,10 +40,9 @@ pub(crate) struct Package {
 /// A built test program.
 pub(crate) struct TestBinary {
     pub(crate) package: String,
-    /// What selects it: `--lib`, `--bin NAME`, `--test NAME`.
+    /// The arguments that select it: `--lib`, `--bin NAME`, `--test NAME`.
     pub(crate) selector: Vec<String>,
-    /// What stands before the name of each of its tests: the package, and for an integration
-    /// test the target.
+    /// The prefix of the names of its tests: the package, and for an integration test the target.
     pub(crate) prefix: String,
     pub(crate) program: PathBuf,
     /// The package's folder, where tests run.
@@ -51,7 +50,7 @@ pub(crate) struct TestBinary {
 }
 
 impl Workspace {
-    /// The workspace that this program was built in.
+    /// Finds the workspace that this program was built in.
     pub(crate) fn find() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
@@ -70,14 +69,14 @@ impl Workspace {
         })
     }
 
-    /// cargo, in the root, with a lock file that must be up to date.
+    /// Returns a cargo command, in the root, with a lock file that must be up to date.
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         let mut command = command(cargo(), &self.root);
         command.args([subcommand, "--locked"]);
         command
     }
 
-    /// Where the whole output of a step goes.
+    /// Returns the file for the complete output of a step.
     pub(crate) fn log(&self, step: &str) -> PathBuf {
         self.logs.join(format!("{step}.log"))
     }
@@ -106,7 +105,7 @@ impl Workspace {
         Ok(binaries)
     }
 
-    /// The test program that a message of cargo tells about, if any.
+    /// Returns the test program that a message of cargo describes, if any.
     fn test_binary(&self, message: &Value) -> Option<TestBinary> {
         if message["profile"]["test"] != true {
             return None;
@@ -139,14 +138,14 @@ impl Workspace {
 }
 
 impl TestBinary {
-    /// Names of its tests, with the prefix.
+    /// Returns the names of its tests, with the prefix.
     pub(crate) fn tests(&self) -> Result<Vec<String>> {
         let names = self.list(&[])?;
         let named = |name: String| format!("{}::{name}", self.prefix);
         Ok(names.into_iter().map(named).collect())
     }
 
-    /// Names of its tests that are ignored unless asked for, as libtest knows them.
+    /// Returns the names of its tests that are ignored by default, as libtest prints them.
     pub(crate) fn ignored(&self) -> Result<Vec<String>> {
         self.list(&["--ignored"])
     }
@@ -166,12 +165,13 @@ impl TestBinary {
     }
 }
 
-/// The cargo that runs us, or the one on the path.
+/// Returns the cargo that runs this program, or the one on the path.
 pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// What `cargo metadata` says of the workspace in `folder`, without its dependencies' own.
+/// Returns the output of `cargo metadata` for the workspace in `folder`, without that of its
+/// dependencies.
 pub(crate) fn metadata(folder: &Path) -> Result<Value> {
     let mut command = command(cargo(), folder);
     command.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -185,7 +185,7 @@ pub(crate) fn metadata(folder: &Path) -> Result<Value> {
     serde_json::from_slice(&output.stdout).context("cargo metadata is no JSON")
 }
 
-/// The packages in what `cargo metadata` said.
+/// Returns the packages in the output of `cargo metadata`.
 pub(crate) fn packages(metadata: &Value) -> Result<Vec<Package>> {
     let mut packages = Vec::new();
     for package in list(metadata, "packages") {
@@ -238,7 +238,7 @@ fn crates(package: &Value) -> Vec<String> {
     crates
 }
 
-/// Third-party packages and who names them.
+/// Returns the third-party packages and the packages that name them.
 pub(crate) fn users_of_dependencies(packages: &[Package]) -> BTreeMap<String, Vec<String>> {
     let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for package in packages {

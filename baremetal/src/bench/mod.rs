@@ -1,14 +1,15 @@
 //! The timed bench inside an image: buses in bit time, controllers on them, a tester.
 //!
-//! It is the second activity of the image's one processor, and does what `kmod/bitcan` does in a
-//! kernel: the machine's timer interrupts at the time of the next thing that happens on a bus,
-//! [`World::run`] lets it happen and writes it into the registers of the controllers ([`Page`]),
-//! and the gateway finds it there. The gateway's own writes take effect when it rings
-//! ([`World::ring`]).
+//! It is the second activity of the image's one processor, and does the work that `kmod/bitcan`
+//! does in a kernel: the machine's timer interrupts at the time of the next event on a bus,
+//! [`World::run`] executes the event and writes it into the registers of the controllers
+//! ([`Page`]), and the gateway reads it there. The gateway's own writes take effect when it rings
+//! the doorbell ([`World::ring`]).
 //!
-//! **Bus time stands still while the bench computes** (the machine sees to it): a frame's latency
-//! has what the gateway did, and the way into and out of the interrupt. `baremetal:ideal` measures
-//! that way in: there the bench passes frames on itself, as soon as it runs.
+//! **Bus time stands still while the bench computes** (the machine ensures this): a frame's latency
+//! consists of the gateway's work, and the entry to and return from the interrupt.
+//! `baremetal:ideal` measures that entry: there the bench forwards frames itself, as soon as it
+//! runs.
 
 mod on_cards;
 mod page;

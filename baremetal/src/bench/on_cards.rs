@@ -1,8 +1,8 @@
 //! A tester on cards of the same machine: it sends on one and receives on another, between the
 //! gateway's steps.
 //!
-//! Its cards' buses take no time (QEMU's), so that its stamps say what came, in which order, and
-//! when this tester saw it; they time nothing.
+//! The buses of its cards (QEMU's) take no time, so that its stamps record the frames that came,
+//! their order, and when this tester saw them; they measure no bus times.
 
 use super::task::{Pattern, Stamp, StampKind, Task, TaskFrame};
 use alloc::sync::Arc;
@@ -11,7 +11,7 @@ use controller::driven::{Receiver, Shared, Transmitter};
 use engine::{Outgoing, PortError, Receive as _, Refused, Transmit as _};
 use frame::{Frame, Nanos};
 
-/// Frames that are taken at a time.
+/// The most frames that are taken at a time.
 const BUDGET: usize = 64;
 
 /// The tester.
@@ -22,9 +22,9 @@ pub struct OnCards {
     timeout: Nanos,
     started: Nanos,
     next: usize,
-    /// When the last thing happened.
+    /// Time of the last event.
     last: Nanos,
-    /// One at a time: a frame has gone and has not come.
+    /// In the pattern one at a time: whether a frame was sent and has not come.
     waits: bool,
     stamps: Vec<Stamp>,
 }
@@ -35,8 +35,8 @@ struct Side {
 }
 
 impl OnCards {
-    /// On these ports: the incoming bus, and the outgoing one; `None` where the task has what is no
-    /// frame.
+    /// Creates a tester on these ports: the incoming bus, and the outgoing one; returns `None` if
+    /// the task contains something that is not a valid frame.
     #[must_use]
     pub fn new(task: &Task, ports: [Arc<Shared>; 2], now: Nanos) -> Option<Self> {
         let frames = task
@@ -59,7 +59,7 @@ impl OnCards {
         })
     }
 
-    /// Takes what has come, and sends what is to be sent. Gives false at the end.
+    /// Takes frames that have come, and sends frames that are due. Returns false at the end.
     ///
     /// # Errors
     /// One of its cards is lost.
@@ -96,15 +96,15 @@ impl OnCards {
                 self.last = now;
                 self.waits = self.pattern == Pattern::OneAtATime;
             }
-            // Later.
+            // The frame is tried again later.
             Err(Refused::Full | Refused::Down) => {}
-            // Never: it is missing among what is sent.
+            // The frame can never be sent: it is missing among the frames that are sent.
             Err(_) => self.next += 1,
         }
         Ok(true)
     }
 
-    /// What was seen.
+    /// Returns the stamps.
     #[must_use]
     pub fn stamps(&self) -> &[Stamp] {
         &self.stamps

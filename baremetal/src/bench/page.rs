@@ -5,26 +5,26 @@ use controller::mapped::{BUFFERS, FIFO, FRAME_FD, VERSION, at};
 use frame::{CanId, Frame, Kind, Nanos, flags};
 use portable_atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Words of `struct bitcan_registers`.
+/// Number of words of `struct bitcan_registers`.
 const WORDS: usize = (at::RX + at::RX_SIZE * FIFO as usize) / 8;
 
 /// The registers of one controller, shared by the bench and the gateway's driver. There is one
-/// processor, so each sees what the other wrote.
+/// processor, so each sees the other's writes.
 pub struct Page([AtomicU64; WORDS]);
 
-/// Two registers of 32 bits in a word, the first one lowest.
+/// Returns two registers of 32 bits as a word, the first one lowest.
 const fn both(one: u32, two: u32) -> u64 {
     (two as u64) << 32 | one as u64
 }
 
 impl Page {
-    /// One that is never given back: controllers last as long as the image.
+    /// Returns a page that is never freed: controllers exist as long as the image runs.
     #[must_use]
     pub fn forever() -> &'static Self {
         Box::leak(Box::new(Self([const { AtomicU64::new(0) }; WORDS])))
     }
 
-    /// A word; all ones beyond the page. `at`: bytes.
+    /// Returns a word; all ones beyond the page. `at` is in bytes.
     #[inline]
     #[must_use]
     pub fn get(&self, at: usize) -> u64 {
@@ -33,7 +33,7 @@ impl Page {
             .map_or(u64::MAX, |word| word.load(Relaxed))
     }
 
-    /// Writes a word; nothing beyond the page.
+    /// Writes a word; does nothing beyond the page.
     #[inline]
     pub fn set(&self, at: usize, value: u64) {
         if let Some(word) = self.0.get(at / 8) {
@@ -41,14 +41,15 @@ impl Page {
         }
     }
 
-    /// Has something happened that the driver has not seen? One comparison of two registers.
+    /// Returns whether something has happened that the driver has not seen. It is one comparison of
+    /// two registers.
     #[inline]
     #[must_use]
     pub fn has_news(&self) -> bool {
         (self.get(at::CHANGES) >> 32) as u32 != self.get(at::SEEN) as u32
     }
 
-    /// Does the driver want to be interrupted?
+    /// Returns whether the driver has enabled interrupts.
     pub(super) fn interrupts(&self) -> bool {
         self.get(at::RX_TAIL) >> 32 != 0
     }
@@ -66,7 +67,7 @@ impl Page {
         self.get(at::RX_TAIL) as u32
     }
 
-    /// The FIFO's entry `head`, and the head behind it.
+    /// Writes the FIFO's entry `head`, and the head after it.
     pub(super) fn receive(&self, head: u32, overruns: u32, frame: &Frame, end: Nanos) -> u32 {
         let entry = at::RX + at::RX_SIZE * (head % FIFO) as usize;
         let fd = frame.kind() == Kind::Fd;
@@ -97,7 +98,7 @@ impl Page {
         }
     }
 
-    /// The frame in a transmit buffer; `None` for what is no frame that goes on a bus.
+    /// Returns the frame in a transmit buffer; `None` if it is not a valid frame for a bus.
     pub(super) fn frame(&self, buffer: usize) -> Option<Frame> {
         let at = at::TX + at::TX_SIZE * buffer;
         let fd = self.get(at) & FRAME_FD != 0;
@@ -121,7 +122,7 @@ impl Page {
         }
     }
 
-    /// What has become of a transmit buffer's frame.
+    /// Writes the outcome of a transmit buffer's frame.
     pub(super) fn set_buffer(&self, buffer: usize, state: u32, end: Nanos) {
         let at = at::TX + at::TX_SIZE * buffer;
         self.set(at + at::TX_END, end);

@@ -1,4 +1,4 @@
-//! A controller of the bench, as the gateway has it.
+//! A controller of the bench, as the gateway uses it.
 
 use super::page::Page;
 use super::world::World;
@@ -9,17 +9,17 @@ use controller::driven::{Backend, Lost, Watch};
 use controller::mapped::{Device, Join, Mapped, Trap};
 use frame::Nanos;
 
-/// The way to the bench, which somebody else moves on meanwhile.
+/// Access to the bench, which another activity advances meanwhile.
 pub trait Access: Clone + Send + Sync + 'static {
-    /// Does something with the bench, at this bus time, while nothing else happens there; `None`
-    /// where there is none any more.
+    /// Runs `work` on the bench, at this bus time, while nothing else happens there; returns `None`
+    /// if the bench no longer exists.
     fn with<T>(&self, work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T>;
 }
 
 /// A controller on a bus of the bench.
 ///
 /// # Errors
-/// In words: there is no bench, or no such bus.
+/// A sentence: there is no bench, or no such bus.
 pub fn controller<A: Access>(
     access: &A,
     bus: u8,
@@ -56,7 +56,7 @@ impl<A: Access> Device for Registers<A> {
         self.page.set(at, word);
     }
 
-    /// One processor sees what it has written.
+    /// There is one processor, which sees its own writes.
     fn fence(&mut self) {}
 
     #[inline]
@@ -75,11 +75,11 @@ impl<A: Access> Device for Registers<A> {
         joined.unwrap_or(Err(NOBODY))
     }
 
-    /// A controller of an image stays on its bus until the machine ends: before its start it is not
-    /// there.
+    /// A controller of an image stays on its bus until the machine ends; it is not on the bus
+    /// before its start.
     fn leave(&mut self) {}
 
-    /// Nor does a gateway take anything back.
+    /// A gateway does not abort frames either.
     fn abort(&mut self, _: u32) {}
 
     fn recover(&mut self) -> Result<(), Trap> {
@@ -110,7 +110,8 @@ impl<A: Access> Backend for OnBench<A> {
         Ok(self.page.has_news())
     }
 
-    /// The driver has said what it has seen; the line goes up with the next change.
+    /// The driver has written in the registers what it has seen; the line is raised with the next
+    /// change.
     fn arm(&mut self) -> Result<(), Lost> {
         Ok(())
     }
@@ -120,7 +121,7 @@ impl<A: Access> Backend for OnBench<A> {
     }
 }
 
-/// What the driver has seen is in the registers.
+/// A watch that compares the registers, which include what the driver has seen.
 struct Eye(&'static Page);
 
 impl Watch for Eye {

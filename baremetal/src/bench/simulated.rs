@@ -1,4 +1,4 @@
-//! The bench without a machine: the gateway takes no time, and nothing but the buses does.
+//! The bench without a machine: the gateway takes no time, only the buses do.
 
 use super::seat::{Access, controller};
 use super::task::Task;
@@ -34,13 +34,14 @@ impl Machine for Simulated {
 }
 
 impl Simulated {
-    /// The bench of a task; `None` where it has what is no frame.
+    /// Creates the bench of a task; returns `None` if the task contains something that is not a
+    /// valid frame.
     #[must_use]
     pub fn new(task: &Task) -> Option<Self> {
         Some(Self(Arc::new(Mutex::new((World::new(task)?, 0)))))
     }
 
-    /// A gateway on it, to the tester's end or to `most` ns of bus time, whichever is first.
+    /// Runs a gateway on it, to the tester's end or to `most` ns of bus time, whichever is first.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -68,7 +69,7 @@ impl Simulated {
         }
     }
 
-    /// Something about the bench.
+    /// Runs `at` on the bench, and returns its result.
     pub fn look<T>(&self, at: impl FnOnce(&World) -> T) -> T {
         at(&self.0.lock().0)
     }

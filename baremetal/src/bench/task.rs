@@ -1,4 +1,4 @@
-//! What the tester is to do, and what it saw.
+//! The tester's task, and its stamps.
 
 use crate::plan::PortPlan;
 use alloc::string::String;
@@ -6,51 +6,54 @@ use alloc::vec::Vec;
 use frame::{CanId, Frame, Kind, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// A measurement, given to the image beside its file (a module of PVH).
+/// A measurement, which the image gets as a file of its own (a module of PVH).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Frames pass from the incoming to the outgoing controller within the bench, without a
-    /// gateway: what the bench itself costs.
+    /// Whether frames pass from the incoming to the outgoing controller within the bench, without a
+    /// gateway: this measures the overhead of the bench itself.
     pub ideal: bool,
-    /// How frames go.
+    /// The order and times of the frames.
     pub pattern: Pattern,
-    /// ns after which a frame is given up; how long the tester listens after the last one.
+    /// Time after which a frame is given up, and for which the tester listens after the last one,
+    /// ns.
     pub timeout: Nanos,
-    /// Ticks a second of the processor's counter and of its timer, where they are known for certain
-    /// (in virtual time).
+    /// Ticks per second of the processor's counter and of its timer, if they are known exactly (in
+    /// virtual time).
     pub ticks: Option<u64>,
-    /// Where the tester is on cards of the machine instead of the bench's buses: its ports on the
+    /// If the tester is on cards of the machine instead of the bench's buses: its ports on the
     /// incoming and on the outgoing bus.
     pub on_cards: Option<[PortPlan; 2]>,
-    /// Stamps that there is room for; `None`: four for each frame, and a thousand. More are counted
-    /// as lost.
+    /// The number of stamps that are stored; `None` for four per frame, and about a thousand more.
+    /// Further stamps are counted as lost.
     pub stamps: Option<u32>,
-    /// What goes wrong on the outgoing bus of the bench.
+    /// The disturbance of the outgoing bus of the bench.
     pub disturbed: Option<Disturbed>,
     /// The frames, in order.
     pub frames: Vec<TaskFrame>,
 }
 
-/// Starts of frame on the outgoing bus whose frame is destroyed: a bit of it is inverted.
+/// Starts of frame on the outgoing bus whose frame is destroyed by an inverted bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Disturbed {
-    /// The first, counted from 1, repeated attempts too.
+    /// The first one, counted from 1, including repeated attempts.
     pub first: u64,
-    /// How many; 32 in a row make the gateway's controller bus-off (fault confinement, rule 10).
+    /// The number of them; 32 in a row make the gateway's controller bus-off (fault confinement,
+    /// rule 10).
     pub count: u64,
 }
 
-/// How frames go.
+/// The order and times of frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Pattern {
-    /// The next one when one of the same number (first two payload bytes) has come out.
+    /// Each frame is sent when one with the previous frame's number (first two payload bytes) has
+    /// come out.
     OneAtATime,
-    /// Each at its time, ns after the start; a flood has all at 0.
+    /// Each frame is sent at its time, in ns after the start; a flood has all at 0.
     Schedule,
 }
 
-/// A frame to send: when, ns; identifier with flag bits; FD flags, `None` for a classic one;
+/// A frame to send: time, ns; identifier with flag bits; FD flags, `None` for a classic frame;
 /// payload.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TaskFrame(pub Nanos, pub u32, pub Option<u8>, pub String);
@@ -59,24 +62,24 @@ pub struct TaskFrame(pub Nanos, pub u32, pub Option<u8>, pub String);
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stamp {
-    /// End of frame, or when it happened; ns of bus time.
+    /// End of frame, or time of the event; ns of bus time.
     pub end: Nanos,
-    /// From start of frame to its end, ns.
+    /// Time from start of frame to its end, ns.
     pub duration: Nanos,
     /// The bus.
     pub bus: u8,
-    /// Who: 0 is the tester.
+    /// The node; 0 is the tester.
     pub node: u8,
-    /// What.
+    /// The kind of event.
     pub kind: StampKind,
     /// The frame.
     pub frame: TaskFrame,
 }
 
-/// What happened.
+/// The kind of event on a bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum StampKind {
-    /// A frame ended well.
+    /// A frame ended without error.
     Frame,
     /// An error frame ended.
     Error,
@@ -87,7 +90,7 @@ pub enum StampKind {
 }
 
 impl TaskFrame {
-    /// A frame at a time.
+    /// Creates the description of a frame at a time.
     #[must_use]
     pub fn new(at: Nanos, frame: &Frame) -> Self {
         const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -104,7 +107,7 @@ impl TaskFrame {
         Self(at, frame.id().raw(), fd, hex)
     }
 
-    /// The frame; `None` where it is none.
+    /// Returns the frame; `None` if it is not valid.
     #[must_use]
     pub fn frame(&self) -> Option<Frame> {
         let mut data = [0; 64];

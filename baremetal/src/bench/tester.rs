@@ -1,14 +1,14 @@
-//! The tester: which frame goes next, what was seen, and when it is over.
+//! The tester: the choice of the next frame, the stamps, and the end.
 
 use super::task::{Pattern, Stamp, StampKind, Task, TaskFrame};
 use alloc::vec::Vec;
 use frame::{Frame, Nanos};
 
-/// Stamps that are usually kept for each frame of a task, and some besides.
+/// The usual number of stamps per frame of a task, and the number in addition to that.
 const STAMPS_PER_FRAME: usize = 4;
 const STAMPS_BESIDES: usize = 1 << 10;
 
-/// A stamp as it is taken: it becomes words when all is over.
+/// A stamp in the form in which it is recorded; it is converted to text after the run.
 #[derive(Clone, Copy)]
 pub(super) struct Taken {
     pub(super) end: Nanos,
@@ -23,14 +23,14 @@ pub(super) struct Tester {
     pattern: Pattern,
     timeout: Nanos,
     frames: Vec<(Nanos, Frame)>,
-    /// The next of them.
+    /// The index of the next one.
     next: usize,
-    /// One at a time: the number that is awaited, and until when.
+    /// In the pattern one at a time: the awaited number, and its deadline.
     awaited: Option<(u16, Nanos)>,
     started: Option<Nanos>,
-    /// On the wire without having ended.
+    /// Number of frames that were sent and have not ended.
     unsent: usize,
-    /// When the last one ended.
+    /// Time at which the last one ended.
     last_end: Nanos,
     done: bool,
     stamps: Vec<Taken>,
@@ -82,7 +82,7 @@ impl Tester {
         self.done
     }
 
-    /// When it has something to do without anything happening on a bus.
+    /// Returns the time at which the tester must act even if nothing happens on a bus.
     pub(super) fn deadline(&self) -> Option<Nanos> {
         let started = self.started?;
         if self.done {
@@ -98,7 +98,7 @@ impl Tester {
         }
     }
 
-    /// Frames that are to be sent now, one at each call.
+    /// Returns a frame that is due, one per call.
     pub(super) fn send(&mut self, now: Nanos) -> Option<Frame> {
         let started = self.started?;
         if self.done {
@@ -134,13 +134,13 @@ impl Tester {
         }
     }
 
-    /// A frame of the tester's own has ended, or will not.
+    /// Records that a frame of the tester has ended, or will not be sent.
     pub(super) fn ended(&mut self, now: Nanos) {
         self.unsent = self.unsent.saturating_sub(1);
         self.last_end = now;
     }
 
-    /// A frame of somebody else's has ended on the outgoing bus.
+    /// Records that a frame of another node has ended on the outgoing bus.
     pub(super) fn came(&mut self, frame: &Frame) {
         if let Some((awaited, _)) = self.awaited
             && number(frame) == Some(awaited)

@@ -1,8 +1,9 @@
 //! The bench on this machine: bus time, its interrupts, and the controllers' devices.
 //!
-//! **Bus time** is the processor's counter less all that the bench itself has taken. So it stands
-//! still from where the bench has read the counter until it is done; what remains in a latency is
-//! the interrupt's way to that place, and its way back. The bench always runs with interrupts off.
+//! **Bus time** is the processor's counter minus the time that the bench itself has taken. So it
+//! stands still from where the bench has read the counter until it is done; a latency still
+//! includes the interrupt's path to that place, and the return. The bench always runs with
+//! interrupts off.
 
 use super::clock;
 use alloc::string::{String, ToString};
@@ -15,18 +16,18 @@ use x86_64::instructions::interrupts::without_interrupts;
 static WORLD: Mutex<Option<World>> = Mutex::new(None);
 /// Ticks that the bench has taken, and the counter at bus time 0.
 static TAKEN: AtomicU64 = AtomicU64::new(0);
-/// When the gateway wants to be woken, bus time.
+/// Bus time at which the gateway must be woken.
 static WAKE: AtomicU64 = AtomicU64::new(NEVER);
 const NEVER: Nanos = Nanos::MAX;
-/// The tester has come to its end.
+/// Whether the tester has finished.
 static DONE: AtomicBool = AtomicBool::new(false);
 
-/// Bus time at a value of the counter.
+/// Returns the bus time at a value of the counter.
 fn bus_time(counter: u64) -> Nanos {
     counter.wrapping_sub(TAKEN.load(Relaxed))
 }
 
-/// Time stands still for what is done with the bench.
+/// Runs `work` on the bench while bus time stands still.
 fn standing_still<T>(work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T> {
     without_interrupts(|| {
         let begin = clock::counter();
@@ -54,12 +55,12 @@ fn standing_still<T>(work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T> {
     })
 }
 
-/// The timer's interrupt.
+/// Handles the timer's interrupt.
 pub(super) fn interrupt() {
     standing_still(World::run);
 }
 
-/// Puts up the bench for a task.
+/// Sets up the bench for a task.
 pub(super) fn begin(task: &Task) -> Result<(), String> {
     if clock::rate() != 1_000_000_000 {
         return Err("the bench needs virtual time: a counter of 1 GHz".to_string());
@@ -70,18 +71,18 @@ pub(super) fn begin(task: &Task) -> Result<(), String> {
     Ok(())
 }
 
-/// The tester starts.
+/// Starts the tester.
 pub(super) fn start() {
     standing_still(World::start);
 }
 
-/// Has the tester come to its end?
+/// Returns whether the tester has finished.
 #[inline]
 pub(super) fn is_done() -> bool {
     DONE.load(Relaxed)
 }
 
-/// The processor is to be woken after this time, ns, at the latest.
+/// Sets the time after which the processor is woken at the latest, ns.
 pub(super) fn wake_after(ns: Nanos) {
     let with_bench = standing_still(|_, now| WAKE.store(now.saturating_add(ns), Relaxed));
     if with_bench.is_none() {
@@ -89,7 +90,7 @@ pub(super) fn wake_after(ns: Nanos) {
     }
 }
 
-/// The bench again, when it is over.
+/// Ends the bench, and returns it.
 pub(super) fn end() -> Option<World> {
     without_interrupts(|| {
         clock::wake_never();
@@ -97,7 +98,7 @@ pub(super) fn end() -> Option<World> {
     })
 }
 
-/// The way to it, for its controllers.
+/// The access to the bench, for its controllers.
 #[derive(Clone, Copy)]
 pub(super) struct Bench;
 

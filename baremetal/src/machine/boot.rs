@@ -1,8 +1,8 @@
-//! The way in: from the loader's 32 bits to a Rust function in 64 bits.
+//! The entry: from the loader's 32-bit mode to a Rust function in 64-bit mode.
 //!
 //! The entry is PVH's (Xen, `docs/misc/pvh.pandoc`): protected mode with flat segments, paging off,
-//! interrupts off, the address of `struct hvm_start_info` in ebx. All memory below 4 GiB is mapped
-//! to itself, with pages of 2 MiB; registers of cards that lie above are not reached.
+//! interrupts off, the address of `struct hvm_start_info` in ebx. All memory below 4 GiB is
+//! identity-mapped, with pages of 2 MiB; registers of cards above that are not accessible.
 
 use core::arch::global_asm;
 
@@ -24,7 +24,7 @@ global_asm!(
     ".popsection",
     ".pushsection .rodata.segments, \"a\"",
     ".balign 8",
-    // Nothing, code of 64 bits, data.
+    // The null segment, a 64-bit code segment, a data segment.
     "segments: .quad 0, 0x00209A0000000000, 0x0000920000000000",
     "segments_at: .word 23",
     ".long segments",
@@ -36,8 +36,8 @@ global_asm!(
     "cld",
     "mov esp, offset stack_top",
     "mov edi, ebx",
-    // 2048 pages of 2 MiB, present and writable; the last GiB without cache, as registers of cards
-    // are there.
+    // 2048 pages of 2 MiB, present and writable; the last GiB is uncached, because registers of
+    // cards are there.
     "xor ecx, ecx",
     "2:",
     "mov eax, ecx",
@@ -77,7 +77,7 @@ global_asm!(
     "or eax, 0x80000000",
     "mov cr0, eax",
     "lgdt [segments_at]",
-    // A far jump to the segment of 64 bits.
+    // A far jump to the 64-bit segment.
     "push 8",
     "mov eax, offset in_64_bits",
     "push eax",
@@ -90,7 +90,7 @@ global_asm!(
     "mov ss, ax",
     "mov rsp, offset stack_top",
     "xor ebp, ebp",
-    // The upper half is not defined after the change of mode.
+    // The upper half is undefined after the change of mode.
     "mov edi, edi",
     "call {main}",
     "ud2",
@@ -99,5 +99,5 @@ global_asm!(
     main = sym super::main,
 );
 
-/// Bytes of stack, for the gateway and for an interrupt on top of it.
+/// Size of the stack in bytes, for the gateway and for an interrupt on top of it.
 const STACK: usize = 256 << 10;

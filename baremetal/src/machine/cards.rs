@@ -1,4 +1,4 @@
-//! Controllers of a PC: on PCI cards, or on the bench inside.
+//! Controllers of a PC: on PCI cards, or on the bench in the image.
 
 use super::{bench, interrupts, pci};
 use alloc::boxed::Box;
@@ -10,7 +10,7 @@ use baremetal::{Drive, Machine, Place, PortPlan};
 use controller::Controller;
 use controller::driven::{Backend, Lost, cards};
 
-/// This machine, and which cards were found in it.
+/// This machine, and the cards that were found in it.
 #[derive(Default)]
 pub(super) struct Pc {
     cards: Option<Vec<pci::Card>>,

@@ -1,5 +1,5 @@
-//! Time: the processor's time stamp counter and the local APIC's timer, both held against the PC's
-//! timer chip at the start.
+//! Time: the processor's time stamp counter and the local APIC's timer, both calibrated against the
+//! PC's timer chip at the start.
 
 use super::interrupts::{MESSAGE, SPURIOUS, TIMER};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -17,21 +17,21 @@ const INITIAL: usize = 0x380;
 const CURRENT: usize = 0x390;
 const DIVIDER: usize = 0x3E0;
 
-/// Of the timer chip (8254), Hz.
+/// The frequency of the timer chip (8254), Hz.
 const CHIP: u64 = 1_193_182;
-/// How long clocks are held against it, in its ticks: 10 ms.
+/// The duration of the calibration, in ticks of the chip: 10 ms.
 const TICKS: u16 = 11_932;
 
-/// Ticks a second of the counter and of the APIC's timer.
+/// Ticks per second of the counter and of the APIC's timer.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 static TIMER_RATE: AtomicU64 = AtomicU64::new(0);
-/// ns in a tick of the counter, times 2^32; and the counter at the start.
+/// The duration of a tick of the counter in ns, times 2^32; and the counter at the start.
 static SCALE: AtomicU64 = AtomicU64::new(0);
 static START: AtomicU64 = AtomicU64::new(0);
 
 #[inline]
 pub(super) fn counter() -> u64 {
-    // SAFETY: reads a register; every processor in 64 bits has it.
+    // SAFETY: reads a register; every 64-bit processor has it.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
@@ -46,16 +46,16 @@ fn read(register: usize) -> u32 {
     unsafe { core::ptr::read_volatile((APIC + register) as *const u32) }
 }
 
-/// Finds out how fast both are. `known`: ticks a second of both, where that is certain.
+/// Determines the rates of both. `known`: ticks per second of both, if they are known exactly.
 pub(super) fn begin(known: Option<u64>) {
-    // SAFETY: IA32_APIC_BASE: on, where it is at reset.
+    // SAFETY: IA32_APIC_BASE: enabled, at its address after reset.
     unsafe {
         let mut base = Msr::new(0x1B);
         let value = base.read();
         base.write(value | 1 << 11);
     }
     write(SPURIOUS_VECTOR, 0x100 | u32::from(SPURIOUS));
-    // By 1, once, and masked so far.
+    // Divided by 1, one-shot, and masked so far.
     write(DIVIDER, 0b1011);
     write(LVT_TIMER, 1 << 16);
     let (counter_rate, timer_rate) = known.map_or_else(against_the_chip, |rate| (rate, rate));
@@ -91,38 +91,38 @@ fn against_the_chip() -> (u64, u64) {
     (rate(ticks), rate(u64::from(timer)))
 }
 
-/// ns since [`begin`].
+/// Returns the time since [`begin`], ns.
 #[inline]
 pub(super) fn now() -> Nanos {
     let ticks = counter().wrapping_sub(START.load(Relaxed));
     ((u128::from(ticks) * u128::from(SCALE.load(Relaxed))) >> 32) as Nanos
 }
 
-/// An interrupt after this time, ns; one that was set before is forgotten.
+/// Sets an interrupt after this time, ns; it replaces one that was set before.
 pub(super) fn wake_after(ns: Nanos) {
     let ticks = u128::from(ns) * u128::from(TIMER_RATE.load(Relaxed)) / 1_000_000_000;
     // 0 would stop it.
     write(INITIAL, ticks.clamp(1, u128::from(u32::MAX)) as u32);
 }
 
-/// None any more.
+/// Cancels the interrupt.
 pub(super) fn wake_never() {
     write(INITIAL, 0);
 }
 
-/// The processor interrupts itself, as a device would.
+/// Sends the processor an interrupt from itself, as a device would.
 pub(super) fn message() {
     // To itself, fixed, edge.
     write(COMMAND, 0b01 << 18 | 1 << 14 | u32::from(MESSAGE));
 }
 
-/// Of an interrupt of the local APIC.
+/// Acknowledges an interrupt of the local APIC.
 #[inline]
 pub(super) fn end_of_interrupt() {
     write(EOI, 0);
 }
 
-/// Ticks a second of the counter.
+/// Returns the ticks per second of the counter.
 pub(super) fn rate() -> u64 {
     COUNTER.load(Relaxed)
 }

@@ -1,4 +1,4 @@
-//! What the processor cannot do: said on the serial line, and the end.
+//! Exceptions of the processor: they are printed on the serial line, and end the machine.
 
 use super::serial::say;
 use core::arch::global_asm;
@@ -6,7 +6,7 @@ use x86_64::VirtAddr;
 use x86_64::registers::control::Cr2;
 use x86_64::structures::idt::InterruptDescriptorTable;
 
-// By vector: some come with an error code on the stack, for the others there is a zero.
+// By vector: some come with an error code on the stack, for the others a zero is pushed.
 global_asm!(
     ".macro fault vector",
     "fault_\\vector: push 0",
@@ -61,10 +61,10 @@ extern "C" fn fault(vector: u64, code: u64, at: u64) -> ! {
     super::end()
 }
 
-/// Their entries.
+/// Enters the handlers into the table.
 pub(super) fn into(table: &mut InterruptDescriptorTable) {
     let address = |handler: unsafe extern "C" fn()| VirtAddr::new(handler as usize as u64);
-    // SAFETY: none of them comes back.
+    // SAFETY: none of them returns.
     unsafe {
         table.divide_error.set_handler_addr(address(fault_0));
         table.invalid_opcode.set_handler_addr(address(fault_6));

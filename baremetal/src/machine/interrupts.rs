@@ -1,4 +1,5 @@
-//! Interrupts: the two 8259, the local APIC's timer and its message to itself, and what they set.
+//! Interrupts: the two 8259, the local APIC's timer and its message to itself, and the state that
+//! they set.
 
 use super::{bench, clock, serial};
 use core::arch::global_asm;
@@ -10,16 +11,16 @@ use x86_64::structures::idt::InterruptDescriptorTable;
 
 /// The first vector of the 8259s.
 const LINES: u8 = 0x20;
-/// Local APIC: its timer, its message to itself, what was nothing.
+/// Local APIC: its timer, its message to itself, its spurious interrupt.
 pub(super) const TIMER: u8 = 0x40;
 pub(super) const MESSAGE: u8 = 0x41;
 pub(super) const SPURIOUS: u8 = 0xFF;
 
-/// Ports whose controller has interrupted and was not looked at, a bit each.
+/// Ports whose controller has interrupted and was not checked yet, one bit each.
 static PENDING: AtomicU32 = AtomicU32::new(0);
 /// Ports on each line.
 static PORTS: [AtomicU32; 16] = [const { AtomicU32::new(0) }; 16];
-/// Lines that are not let through.
+/// Lines that are masked.
 static MASK: AtomicU16 = AtomicU16::new(0xFFFF);
 
 static TABLE: Once<InterruptDescriptorTable> = Once::new();
@@ -118,7 +119,7 @@ unsafe extern "C" {
 
 extern "C" fn line(number: u32) {
     let bit = 1u16 << (number & 15);
-    // 7 and 15 come without cause, too; then nothing is in service.
+    // 7 and 15 can be spurious; then no interrupt is in service.
     if number == 7 && !in_service(bit) {
         return;
     }
@@ -129,7 +130,7 @@ extern "C" fn line(number: u32) {
     if number == u32::from(serial::IRQ) {
         serial::interrupt();
     } else {
-        // Until all that is on the line has been looked at.
+        // Masked until all ports on the line have been checked.
         mask(MASK.load(Relaxed) | bit);
         if let Some(ports) = PORTS.get(number as usize) {
             PENDING.fetch_or(ports.load(Relaxed), Relaxed);
@@ -173,7 +174,7 @@ fn mask(lines: u16) {
     write(0xA1, (lines >> 8) as u8);
 }
 
-/// Interrupts reach the processor from here on, when they are let through.
+/// Sets up interrupts, which reach the processor from here on unless they are masked.
 pub(super) fn begin() {
     let table = TABLE.call_once(|| {
         let mut table = InterruptDescriptorTable::new();
@@ -195,7 +196,7 @@ pub(super) fn begin() {
         table
     });
     table.load();
-    // The 8259s begin anew: cascaded on line 2, vectors from LINES on.
+    // The 8259s are initialized: cascaded on line 2, vectors from LINES on.
     for (port, value) in [
         (0x20, 0x11),
         (0xA0, 0x11),
@@ -213,20 +214,20 @@ pub(super) fn begin() {
     x86_64::instructions::interrupts::enable();
 }
 
-/// This port's controller is on that line.
+/// Assigns this port's controller to a line.
 pub(super) fn attach(port: u8, line: u8) {
     if let Some(ports) = PORTS.get(usize::from(line)) {
         ports.fetch_or(1 << (port & 31), Relaxed);
     }
 }
 
-/// Has the port's controller interrupted since the last call?
+/// Returns whether the port's controller has interrupted since the last call.
 pub(super) fn take(port: u8) -> bool {
     let bit = 1 << (port & 31);
     PENDING.fetch_and(!bit, Relaxed) & bit != 0
 }
 
-/// The port has been looked at: when all on its line have, the line is let through.
+/// Unmasks a port's line, if all ports on it have been checked.
 pub(super) fn arm(line: u8) {
     x86_64::instructions::interrupts::without_interrupts(|| {
         let ports = PORTS.get(usize::from(line)).map_or(0, |p| p.load(Relaxed));
@@ -236,7 +237,7 @@ pub(super) fn arm(line: u8) {
     });
 }
 
-/// Does any port wait to be looked at?
+/// Returns whether any port waits to be checked.
 pub(super) fn any() -> bool {
     PENDING.load(Relaxed) != 0
 }

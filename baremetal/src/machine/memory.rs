@@ -1,11 +1,12 @@
-//! The heap: all memory behind the image, as the loader's table has it.
+//! The heap: the largest range of memory after the image, according to the loader's table.
 
 use core::alloc::{GlobalAlloc, Layout};
 use linked_list_allocator::Heap;
 use spin::Mutex;
 use x86_64::instructions::interrupts::without_interrupts;
 
-/// Without interrupts: a handler that allocated would wait for ever for what it has interrupted.
+/// A heap that is locked with interrupts off: a handler that allocated would otherwise wait forever
+/// for the code that it has interrupted.
 struct Quiet(Mutex<Heap>);
 
 #[global_allocator]
@@ -22,18 +23,18 @@ unsafe impl GlobalAlloc for Quiet {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if let Some(block) = core::ptr::NonNull::new(block) {
-            // SAFETY: the caller's: the block came from `alloc` with this layout.
+            // SAFETY: by the caller's contract, the block came from `alloc` with this layout.
             without_interrupts(|| unsafe { self.0.lock().deallocate(block, layout) });
         }
     }
 }
 
 unsafe extern "C" {
-    /// The linker's: the first byte behind the image.
+    /// The linker's symbol: the first byte after the image.
     static image_end: u8;
 }
 
-/// `struct hvm_start_info` (Xen, `public/arch-x86/hvm/start_info.h`), as far as it is used.
+/// `struct hvm_start_info` (Xen, `public/arch-x86/hvm/start_info.h`), the part that is used.
 #[repr(C)]
 pub(super) struct StartInfo {
     magic: u32,
@@ -67,25 +68,25 @@ struct Range {
 }
 
 const MAGIC: u32 = 0x336E_C578;
-/// Memory that may be used.
+/// The kind of usable memory.
 const RAM: u32 = 1;
-/// What is mapped.
+/// The end of the memory that is mapped.
 const MAPPED: u64 = 4 << 30;
 
-/// What the loader left.
+/// The memory that the loader has filled and left free.
 pub(super) struct Loaded {
-    /// A file that was given beside the image.
+    /// A file that the loader passed along with the image.
     pub(super) module: Option<&'static [u8]>,
-    /// Bytes of heap.
+    /// Size of the heap in bytes.
     pub(super) heap: usize,
 }
 
-/// Reads the loader's tables and takes the largest piece of memory for the heap.
+/// Reads the loader's tables and takes the largest range of memory for the heap.
 ///
 /// # Safety
-/// `info` is what the loader gave at the entry, and this is called once, before anything allocates.
+/// `info` is the loader's pointer at the entry, and this is called once, before any allocation.
 pub(super) unsafe fn take(info: *const StartInfo) -> Result<Loaded, &'static str> {
-    // SAFETY: the caller's; the structure lies in mapped memory.
+    // SAFETY: by the caller's contract; the structure is in mapped memory.
     let info = unsafe { info.as_ref() }.ok_or("the loader gave no start information")?;
     if info.magic != MAGIC {
         return Err("the loader's start information has another form than PVH's");
@@ -93,8 +94,8 @@ pub(super) unsafe fn take(info: *const StartInfo) -> Result<Loaded, &'static str
     if info.version < 1 || info.memory == 0 {
         return Err("the loader's start information has no table of memory (PVH version 0)");
     }
-    // SAFETY: by PVH the tables have so many entries at these addresses, all below 4 GiB, and
-    // nobody writes them.
+    // SAFETY: by PVH the tables have these numbers of entries at these addresses, all below 4 GiB,
+    // and no code writes them.
     let (modules, ranges) = unsafe {
         (
             slice::<Module>(info.modules_at, info.modules),
@@ -102,8 +103,8 @@ pub(super) unsafe fn take(info: *const StartInfo) -> Result<Loaded, &'static str
         )
     };
     let module = modules.first();
-    // Behind the image, and behind the module if that lies higher: loaders put it at the end of
-    // memory or right behind the image.
+    // After the image, and after the module if that is at a higher address: loaders put it at the
+    // end of memory or directly after the image.
     let own_end = &raw const image_end as u64;
     let reserved = |start: u64| match module {
         Some(m) if m.address >= start => (start, m.address),
@@ -120,9 +121,10 @@ pub(super) unsafe fn take(info: *const StartInfo) -> Result<Loaded, &'static str
         .max_by_key(|piece| piece.1)
         .filter(|piece| piece.1 > 0)
         .ok_or("there is no memory behind the image")?;
-    // SAFETY: memory that the table calls free, mapped, behind the image and apart from the module.
+    // SAFETY: memory that is free according to the table, mapped, after the image and apart from
+    // the module.
     unsafe { HEAP.0.lock().init(first as *mut u8, size as usize) };
-    // SAFETY: the loader put the module there, and the heap leaves it out.
+    // SAFETY: the loader put the module there, and the heap does not include it.
     let module = module.map(|m| unsafe { slice::<u8>(m.address, m.size as u32) });
     Ok(Loaded {
         module,
@@ -131,16 +133,16 @@ pub(super) unsafe fn take(info: *const StartInfo) -> Result<Loaded, &'static str
 }
 
 /// # Safety
-/// There are so many of them at this address, which nobody changes.
+/// There are `count` values at this address, which no code changes.
 unsafe fn slice<T>(address: u64, count: u32) -> &'static [T] {
     if count == 0 || address == 0 {
         return &[];
     }
-    // SAFETY: the caller's.
+    // SAFETY: by the caller's contract.
     unsafe { core::slice::from_raw_parts(address as *const T, count as usize) }
 }
 
-/// Bytes of the heap that are in use.
+/// Returns the number of bytes of the heap that are in use.
 pub(super) fn used() -> usize {
     without_interrupts(|| HEAP.0.lock().used())
 }

@@ -1,4 +1,4 @@
-//! A PC: everything of it that the gateway needs, and the only place that is unsafe.
+//! A PC: all parts of it that the gateway needs, and the only module with unsafe code.
 #![allow(
     unsafe_code,
     reason = "an image has no operating system below it: entry, registers, interrupts and memory are here"
@@ -21,22 +21,22 @@ use core::panic::PanicInfo;
 use serial::say;
 use x86_64::instructions::port::Port;
 
-/// What `cangate image` writes into.
+/// The slot that `cangate image` writes into.
 #[unsafe(link_section = ".gateway")]
 #[used]
 static SLOT: Slot = Slot::empty();
 
-/// Letters on the serial line: all counters; the end.
+/// Commands on the serial line, one letter each: all counters; the end.
 const STATS: u8 = b's';
 const QUIT: u8 = b'q';
 
-/// How often a tester on cards looks, while the gateway sleeps, ns.
+/// Interval at which a tester on cards checks them, while the gateway sleeps, ns.
 const LOOK_EVERY: u64 = 50_000;
 
-/// Called by the entry, with what the loader gave.
+/// Called by the entry, with the loader's information.
 extern "C" fn main(info: *const memory::StartInfo) -> ! {
     serial::begin();
-    // SAFETY: the entry's own argument, and the first thing that happens.
+    // SAFETY: the entry's own argument, and the first code that runs.
     match unsafe { memory::take(info) } {
         Err(why) => say!("cangate: {why}"),
         Ok(loaded) => {
@@ -49,7 +49,7 @@ extern "C" fn main(info: *const memory::StartInfo) -> ! {
 }
 
 fn run(loaded: &memory::Loaded) -> Result<(), String> {
-    // The linker's place for it may have been written after it was compiled.
+    // `cangate image` may have written the slot after the compilation.
     let slot = core::hint::black_box(&SLOT);
     let plan = slot.plan().map_err(|error| error.to_string())?;
     let task = loaded.module.map(task).transpose()?;
@@ -63,7 +63,7 @@ fn run(loaded: &memory::Loaded) -> Result<(), String> {
     let mut gateway = Gateway::open(&plan, &mut pc).map_err(|error| error.to_string())?;
     let mut tester = None;
     if let (Some(ports), Some(task)) = (on_cards, &task) {
-        // Behind the gateway's ports; they are polled.
+        // Their numbers are above those of the gateway's ports; they are polled.
         let mut port = |number, port| baremetal::open(number, port, &mut pc);
         let [incoming, outgoing] = ports;
         let ports = [port(30, incoming)?, port(31, outgoing)?];
@@ -142,7 +142,7 @@ fn work(gateway: &mut Gateway, tester: &mut Option<OnCards>) -> Result<(), Strin
     }
 }
 
-/// Looks until there is something to do.
+/// Polls until there is something to do.
 #[inline]
 fn spin(gateway: &Gateway, deadline: Option<u64>) {
     while gateway.is_quiet() && !serial::has_letter() && !bench::is_done() {
@@ -168,11 +168,11 @@ fn sleep(gateway: &Gateway, deadline: Option<u64>) {
     if let Some(wait) = wait {
         bench::wake_after(wait);
     }
-    // An interrupt cannot come between the two.
+    // An interrupt cannot come between the two instructions.
     x86_64::instructions::interrupts::enable_and_hlt();
 }
 
-/// The end: QEMU with `-no-reboot` goes, a PC begins anew.
+/// Ends the machine: QEMU with `-no-reboot` exits, a PC restarts.
 fn end() -> ! {
     // SAFETY: the keyboard controller's reset line.
     unsafe { Port::new(0x64).write(0xFE_u8) };

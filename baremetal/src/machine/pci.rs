@@ -8,7 +8,7 @@ use controller::driven::cards;
 use core::fmt;
 use x86_64::instructions::port::Port;
 
-/// Where a card is.
+/// The address of a card.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Card {
     bus: u8,
@@ -33,41 +33,41 @@ impl Card {
             | u32::from(self.slot) << 11
             | u32::from(self.function) << 8
             | u32::from(register & 0xFC);
-        // SAFETY: chooses a register of the configuration; reaches no memory.
+        // SAFETY: selects a register of the configuration; does not access memory.
         unsafe { Port::new(0xCF8).write(address) };
         Port::new(0xCFC)
     }
 
     fn read(self, register: u8) -> u32 {
-        // SAFETY: reads what was chosen; configuration reads have no effect.
+        // SAFETY: reads the selected register; configuration reads have no effect.
         unsafe { self.select(register).read() }
     }
 
     fn write(self, register: u8, value: u32) {
-        // SAFETY: whoever calls writes the command register only.
+        // SAFETY: the callers write only the command register.
         unsafe { self.select(register).write(value) }
     }
 
-    /// Vendor and device.
+    /// Returns vendor and device.
     pub(super) fn class(self) -> (u16, u16) {
         let word = self.read(0);
         (word as u16, (word >> 16) as u16)
     }
 
-    /// The line of the 8259s that the firmware gave it.
+    /// Returns the line of the 8259s that the firmware assigned to the card.
     pub(super) fn line(self) -> Option<u8> {
         let line = self.read(0x3C) as u8;
         (line < 16).then_some(line)
     }
 
-    /// Its registers answer; interrupts come by the line.
+    /// Enables the card's registers, and its interrupts by the line.
     fn wake(self) {
         let command = self.read(4);
         self.write(4, (command | 0b11) & !(1 << 10) & 0xFFFF);
     }
 }
 
-/// All cards that are there.
+/// Returns all cards of the machine.
 pub(super) fn scan() -> Vec<Card> {
     let mut all = Vec::new();
     for bus in 0..=255 {
@@ -89,9 +89,9 @@ pub(super) fn scan() -> Vec<Card> {
 
 /// Registers of a card.
 pub(super) enum Window {
-    /// From this port on.
+    /// Ports, from this one on.
     Ports(u16),
-    /// From this address on.
+    /// Memory, from this address on.
     Memory(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The first serial line, a 16550 at 115200 bit/s: words out, single letters in.
+//! The first serial line, a 16550 at 115200 bit/s: text out, single letters in.
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -8,7 +8,7 @@ const BASE: u16 = 0x3F8;
 /// Its interrupt.
 pub(super) const IRQ: u8 = 4;
 
-/// The last letter that came; 0: none since the last look.
+/// The last letter that was received; 0 if there is none since the last read.
 static LETTER: AtomicU8 = AtomicU8::new(0);
 
 fn write(register: u16, value: u8) {
@@ -21,17 +21,17 @@ fn read(register: u16) -> u8 {
     unsafe { Port::new(BASE + register).read() }
 }
 
-/// 115200 bit/s, 8 bits, FIFOs on, an interrupt for what comes in.
+/// Sets up the port: 115200 bit/s, 8 bits, FIFOs on, an interrupt for received bytes.
 pub(super) fn begin() {
     for (register, value) in [
         (1, 0),
-        // The divisor's latch, 1, and off again.
+        // The divisor's latch on, divisor 1, and off again.
         (3, 0x80),
         (0, 1),
         (1, 0),
         (3, 3),
         (2, 0x07),
-        // The interrupt reaches the processor.
+        // Enables the interrupt's path to the processor.
         (4, 0x0B),
         (1, 1),
     ] {
@@ -39,14 +39,14 @@ pub(super) fn begin() {
     }
 }
 
-/// The interrupt: takes what has come.
+/// Handles the interrupt: takes the bytes that were received.
 pub(super) fn interrupt() {
     while read(5) & 1 != 0 {
         LETTER.store(read(0), Relaxed);
     }
 }
 
-/// The last letter that came since the last call.
+/// Returns the last letter that was received since the last call.
 pub(super) fn letter() -> Option<u8> {
     if LETTER.load(Relaxed) == 0 {
         return None;
@@ -54,18 +54,18 @@ pub(super) fn letter() -> Option<u8> {
     Some(LETTER.swap(0, Relaxed))
 }
 
-/// Is there one?
+/// Returns whether a letter was received since the last call of [`letter`].
 pub(super) fn has_letter() -> bool {
     LETTER.load(Relaxed) != 0
 }
 
-/// The line, as a place for words.
+/// The line, as an output for text.
 pub(super) struct Line;
 
 impl Write for Line {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for byte in text.bytes() {
-            // Room in the transmitter; a line without a 16550 answers all ones.
+            // Waits for space in the transmitter; a line without a 16550 reads as all ones.
             while read(5) & 0x20 == 0 {}
             write(0, byte);
         }
@@ -73,7 +73,7 @@ impl Write for Line {
     }
 }
 
-/// Says something, in a line of its own.
+/// Prints a line of text.
 macro_rules! say {
     ($($word:tt)*) => {{
         use core::fmt::Write;

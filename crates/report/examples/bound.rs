@@ -1,6 +1,6 @@
 //! Writes a page of made-up worst cases: `cargo run -p cangate-report --example bound -- DIR
-//! [BUSES] [MESSAGES]`, with so many messages on each bus, and says how long its first view takes
-//! in headless Chromium, ms from the begin of loading.
+//! [BUSES] [MESSAGES]`, with this many messages on each bus, and prints the time of its first view
+//! in headless Chromium, in ms from the start of loading.
 
 #![allow(
     clippy::unwrap_used,

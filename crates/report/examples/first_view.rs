@@ -1,6 +1,6 @@
-//! How long the first view of a site takes in headless Chromium, ms from the begin of loading
-//! until the charts and the table's first rows are there, and until all rows are:
-//! `cargo run --release -p cangate-report --example first_view -- DIR/site [TIMES]`.
+//! Measures the first view of a site in headless Chromium: ms from the start of loading until the
+//! charts and the table's first rows are displayed, and until all rows are: `cargo run --release -p
+//! cangate-report --example first_view -- DIR/site [TIMES]`.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
-//! Writes made-up experiments into a folder, for the site:
-//! `cargo run --release -p cangate-report --example many -- DIR [EXPERIMENTS] [FRAMES]`, and makes
-//! the site of them, and says how long each took.
+//! Writes made-up experiments into a folder, for the site: `cargo run --release -p cangate-report
+//! --example many -- DIR [EXPERIMENTS] [FRAMES]`; then makes the site of them, and prints the time
+//! of each step.
 
 #[path = "../tests/sample/experiments.rs"]
 mod experiments;

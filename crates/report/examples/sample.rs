@@ -1,5 +1,5 @@
-//! Writes a sample report into a folder: `cargo run -p cangate-report --example sample -- DIR`.
-//! The data is made up; what it looks like is the point.
+//! Writes a sample report into a folder: `cargo run -p cangate-report --example sample -- DIR`. The
+//! data is made up; only its appearance matters.
 
 #[path = "../tests/sample/mod.rs"]
 mod sample;

@@ -1,4 +1,4 @@
-//! What all pages share.
+//! The parts that all pages share.
 
 /// Colours and the look of tables, charts and texts.
 pub(crate) const STYLE: &str = concat!(
@@ -6,10 +6,10 @@ pub(crate) const STYLE: &str = concat!(
     include_str!("assets/page.css"),
 );
 
-/// What a page says first: a sentence, and figures.
+/// The style of a page's head: a sentence, and figures.
 pub(crate) const LEAD: &str = include_str!("assets/lead.css");
 
-/// Drawing: each file has one job.
+/// The drawing scripts: each file has one purpose.
 pub(crate) const SCRIPT: &str = concat!(
     include_str!("assets/save.js"),
     include_str!("assets/base.js"),
@@ -20,9 +20,10 @@ pub(crate) const SCRIPT: &str = concat!(
     include_str!("assets/models.js"),
 );
 
-/// A page from its frame: texts in the places of these words.
+/// Returns a page made from its frame: texts replace these placeholders.
 ///
-/// They are in the order of the frame, so that nothing is filled into what was filled in.
+/// The placeholders are in the order of the frame, so that no text is inserted into another
+/// inserted text.
 pub(crate) fn filled(frame: &str, places: [(&str, String); 3]) -> String {
     let mut page = String::new();
     let mut rest = frame;

@@ -1,25 +1,26 @@
-//! Values over time, in few dots that hide no extreme.
+//! Values over time, in few dots that preserve every extreme.
 
 use serde::Serialize;
 
-/// Dots over time, thinned: nothing above or below what is drawn was left out.
+/// Dots over time, thinned: no dot that was left out is above or below those that are drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct Cloud {
-    /// End of the incoming frame, ns since the origin for the first; each other one as the
-    /// distance to the one before.
+    /// End of the incoming frame: the first in ns since the origin, each other one as the distance
+    /// from its predecessor.
     pub(crate) x: Vec<u64>,
     /// The value, ns.
     pub(crate) y: Vec<i64>,
-    /// Register accesses, where they were counted for all.
+    /// Register accesses, if they were counted for all frames.
     pub(crate) a: Option<Vec<u32>>,
-    /// How many there are without any left out.
+    /// Number of dots before thinning.
     pub(crate) of: usize,
 }
 
 impl Cloud {
-    /// About `most` dots of those given (time, value, register accesses); times are since
-    /// `origin`, which none is before. Where accesses were counted for all, about as many for each
-    /// of `costs` (ns that an access adds to the value), so that none hides an extreme.
+    /// Selects about `most` of the given dots (time, value, register accesses). Times are counted
+    /// from `origin`, which is not later than any of them. If accesses were counted for all dots,
+    /// it selects about as many for each of `costs` (ns that an access adds to the value), so that
+    /// no cost hides an extreme.
     pub(crate) fn of(
         mut dots: Vec<(u64, i64, Option<u32>)>,
         origin: u64,
@@ -59,9 +60,10 @@ impl Cloud {
     }
 }
 
-/// Places of at most about `most` points, ascending: all where they are that few; else half of them
-/// the extremes of slices of x, and half points at equal distances in the list, so that the cloud
-/// between the extremes is seen too. Points are in order of x.
+/// Returns the indices of at most about `most` points, ascending. If there are no more points than
+/// that, it returns all of them. Otherwise half of the indices are extremes of slices of x, and
+/// half are points at equal distances in the list, so that the cloud between the extremes is
+/// visible too. Points are in order of x.
 fn places(points: &[(f64, f64)], most: usize) -> Vec<usize> {
     let half = (most / 2).max(2);
     if points.len() <= 2 * half {
@@ -74,7 +76,8 @@ fn places(points: &[(f64, f64)], most: usize) -> Vec<usize> {
     kept
 }
 
-/// Places of the first, the last, and every slice's least and greatest point, ascending.
+/// Returns the indices of the first, the last, and every slice's least and greatest point,
+/// ascending.
 fn extreme_places(points: &[(f64, f64)], columns: usize) -> Vec<usize> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Vec::new();

@@ -3,21 +3,22 @@
 use probe::LatencyProfile;
 use serde::Serialize;
 
-/// Points of a latency profile. Each is exact: so many frames have this latency or more.
+/// Points of a latency profile. Each is exact: the stated number of frames has this latency or
+/// more.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
 pub(crate) struct Curve {
-    /// Latencies, ns: the first, then the distance to the one before.
+    /// Latencies, ns: the first, then the distance from each one to its predecessor.
     pub(crate) t: Vec<i64>,
     /// Counts.
     pub(crate) m: Vec<u64>,
-    /// How many points there are without any left out.
+    /// Number of points before thinning.
     pub(crate) of: usize,
 }
 
 impl Curve {
-    /// Leaves points out where the stairs through the others are wrong by at most one frame of
-    /// 200 and by at most 3 % of the frames that are that slow; so the slow end, where few
-    /// frames are, is complete, and so is every point that stands by itself.
+    /// Omits points if the step curve through the others is wrong by at most one frame of 200 and
+    /// by at most 3 % of the frames that are that slow. So the slow end, where few frames are, is
+    /// complete, and so is every isolated point.
     pub(crate) fn of(profile: &LatencyProfile) -> Self {
         let points = profile.points();
         let mut curve = Self {
@@ -32,7 +33,8 @@ impl Curve {
                 next == 0 || kept - next > allowed
             });
             if keep {
-                // The first stands as it is. A distance that does not fit stands at its limit.
+                // The first value is absolute. A distance that does not fit is replaced by its
+                // limit.
                 curve
                     .t
                     .push(last.map_or(t, |(before, _)| t.saturating_sub(before)));
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The curve's stairs, as they are drawn.
+    /// Returns the value of the step curve as it is drawn.
     fn drawn(curve: &Curve, t: i64) -> u64 {
         let mut at = 0;
         for (step, m) in curve.t.iter().zip(&curve.m) {

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-/// JSON that is an expression of JavaScript as well, and that ends no script wherever it is put.
+/// Returns JSON that is also a JavaScript expression, and that does not end a script wherever it is
+/// put.
 pub(crate) fn json(value: &impl Serialize) -> String {
-    // Only maps with other keys than text and failing writers make this an error.
+    // Serialization fails only for maps with keys other than text and for failing writers.
     let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
     text.replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")

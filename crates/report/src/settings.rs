@@ -1,9 +1,9 @@
-//! What was chosen for an experiment, and what its times are.
+//! The settings of an experiment, and the clock of its times.
 
 use probe::Description;
 use serde::Serialize;
 
-/// The settings that can be filtered by, in the order in which they are shown.
+/// The settings that can be filtered by, in display order.
 pub(crate) const KNOWN: [&str; 24] = [
     "kernel",
     "bench",
@@ -31,7 +31,7 @@ pub(crate) const KNOWN: [&str; 24] = [
     "clock",
 ];
 
-/// What an experiment's times are. Different ones never share a chart.
+/// The clock of an experiment's times. Times of different clocks never share a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeBase {
@@ -39,12 +39,12 @@ pub enum TimeBase {
     Virtual,
     /// Time of a machine's clock.
     Real,
-    /// The results do not say.
+    /// The results do not state a clock.
     Unstated,
 }
 
 impl TimeBase {
-    /// By the setting `clock`; else by the words of the description.
+    /// Determines the clock from the setting `clock`; else from the words of the description.
     #[must_use]
     pub fn of(description: &Description) -> Self {
         let words = value(description, "clock").unwrap_or(&description.time_base);
@@ -71,20 +71,20 @@ fn value<'a>(description: &'a Description, key: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-/// The values of [`KNOWN`], empty where not stated.
+/// Returns the values of [`KNOWN`], empty if not stated.
 pub(crate) fn settings(description: &Description) -> Vec<String> {
     let alone = value(description, "machines").is_none_or(|count| count == "1");
     let setting = |key: &&str| match *key {
         "clock" => TimeBase::of(description).word().to_owned(),
         "seed" => value(description, key).map_or_else(|| description.seed.to_string(), Into::into),
-        // What others do says nothing where there are none.
+        // Settings of other machines have no meaning if there are none.
         "machines" | "others" | "order" | "budget" | "incident" if alone => String::new(),
         _ => value(description, key).unwrap_or("").to_owned(),
     };
     KNOWN.iter().map(setting).collect()
 }
 
-/// Everything that is said about an experiment, for its details: names and texts.
+/// Returns all information about an experiment, for its details: names and texts.
 pub(crate) fn everything(d: &Description) -> Vec<(String, String)> {
     let fixed = [
         ("Title", d.title.clone()),

@@ -1,13 +1,13 @@
-//! A figure that is seen first on a page.
+//! A figure in the head of a page.
 
 use serde::Serialize;
 
-/// It stands below the page's first sentence.
+/// A figure that is shown below the page's first sentence.
 #[derive(Serialize)]
 pub(crate) struct Tile {
     pub(crate) name: &'static str,
     pub(crate) value: String,
     pub(crate) note: String,
-    /// It should not be so.
+    /// Whether the value indicates a problem.
     pub(crate) bad: bool,
 }

@@ -1,6 +1,6 @@
 //! Numbers and lists in sentences.
 
-/// Digits in groups of three, joined by a narrow space, as the scripts write them.
+/// Formats digits in groups of three, joined by a narrow space, as the scripts do.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
@@ -13,7 +13,7 @@ pub(crate) fn count(n: u64) -> String {
     text
 }
 
-/// "a", "a and b", "a, b and c"; empty without any.
+/// Joins texts: "a", "a and b", "a, b and c"; empty without any.
 pub(crate) fn joined<T: AsRef<str>>(parts: &[T]) -> String {
     match parts {
         [] => String::new(),
@@ -25,7 +25,7 @@ pub(crate) fn joined<T: AsRef<str>>(parts: &[T]) -> String {
     }
 }
 
-/// "once", "twice", "3 times".
+/// Returns "once", "twice", "3 times".
 pub(crate) fn times(n: u64) -> String {
     match n {
         1 => "once".to_owned(),
@@ -34,7 +34,7 @@ pub(crate) fn times(n: u64) -> String {
     }
 }
 
-/// Nanoseconds as µs with at most one decimal; from 50 ms on as ms, as in the charts.
+/// Formats nanoseconds as µs with at most one decimal; from 50 ms on as ms, as in the charts.
 pub(crate) fn micros(ns: i64) -> String {
     let (per, unit) = if ns < 50_000_000 {
         (1e3, "µs")
@@ -46,7 +46,7 @@ pub(crate) fn micros(ns: i64) -> String {
     format!("{text} {unit}")
 }
 
-/// A share in per cent; what is not 0 is not written as 0, what is not all not as 100.
+/// Formats a share in per cent; only 0 is written as 0, and only the whole as 100.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".to_owned();

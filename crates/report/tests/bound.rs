@@ -1,5 +1,5 @@
-//! The page of worst cases: what it gives to its scripts, and what a real browser makes of it, on a
-//! screen and on a telephone. Skipped, with the reason, where there is no Chromium.
+//! The page of worst cases: the data that it passes to its scripts, and its display in a real
+//! browser, on a screen and on a phone. Skipped, with the reason, if there is no Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use std::path::Path;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{1b}[31m]]>\u{2028}BOUND STYLE SCRIPT";
 
-/// What the page gives to its scripts.
+/// Returns the data that the page passes to its scripts.
 fn shown(data: &Data) -> Value {
     let page = page(data);
     let (_, rest) = page.rsplit_once("\ncangateBound(").unwrap();
@@ -91,7 +91,8 @@ fn hostile_names_stay_text() {
     assert_eq!(shown(&nasty())["buses"][0]["messages"][0]["name"], HOSTILE);
 }
 
-/// Names that are far too long, or mean harm; figures that are far too great.
+/// Returns data with names that are far too long, or hostile, and with figures that are far too
+/// great.
 fn nasty() -> Data {
     let mut data = sample::data(1, 12);
     data.title = HOSTILE.into();
@@ -110,7 +111,8 @@ fn nasty() -> Data {
     data
 }
 
-/// Says what is on the page, what the keys and the pointer do, and what is cut or too wide.
+/// Reports the content of the page, the effects of keys and the pointer, and elements that are cut
+/// off or too wide.
 const SCRIPT: &str = r##"(async () => {
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   for (let i = 0; i < 500 && !document.documentElement.dataset.ready; i++) await wait(20);
@@ -175,7 +177,7 @@ const SCRIPT: &str = r##"(async () => {
   console.log("RESULT " + btoa(unescape(encodeURIComponent(JSON.stringify(said)))));
 })();"##;
 
-/// What the page says in a window of this width, opened from the disk.
+/// Returns the script's report about the page in a window of this width, opened from the disk.
 fn look(browser: &Path, data: &Data, width: u32) -> Value {
     let dir = tempfile::tempdir().unwrap();
     let text = page(data).replace("</body>", &format!("<script>{SCRIPT}</script></body>"));
@@ -220,7 +222,8 @@ fn the_worst_comes_first_and_each_bar_is_its_bound() {
     assert_eq!(last[0], "080 engine speed");
     let longest = strings(&seen["bound"]);
     assert_eq!(longest[..2], ["087", "089 time"]);
-    // Parts follow one another, and are as long as what they stand for.
+    // Parts follow one another, and their lengths are proportional to the times that they
+    // represent.
     let by_name = |name: &str| {
         let messages = &data.buses[0].messages;
         let label = |m: &cangate_report::bound::Message| format!("{} {}", m.id, m.name);
@@ -245,7 +248,7 @@ fn the_worst_comes_first_and_each_bar_is_its_bound() {
             assert!(n == 0 || (at(n - 1, 1) + at(n - 1, 2) - at(n, 1)).abs() < 0.3);
         }
     }
-    // The deadline stands where it is: 1000 µs from the axis.
+    // The deadline is at its position: 1000 µs from the axis.
     let begin = seen["parts"][1][0][1].as_f64().unwrap();
     let due: f64 = seen["due"][1].as_str().unwrap().parse().unwrap();
     assert!((due - begin - scale.unwrap() * 1e6).abs() < 0.5, "{due}");
@@ -370,7 +373,7 @@ fn nothing_is_cut_or_squeezed_on_a_telephone_and_on_a_screen() {
             );
         }
     }
-    // Without any message there is a page, too.
+    // A page is also made without any message.
     let page = page(&empty);
     assert!(page.contains("There is no message"));
 }

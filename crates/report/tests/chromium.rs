@@ -1,5 +1,5 @@
 //! The page of a run in a real browser: no console errors, every chart drawn and with its clock,
-//! nothing wider than a telephone. Skipped, with the reason, where there is no Chromium.
+//! nothing wider than a phone. Skipped, with the reason, if there is no Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,7 +13,7 @@ use std::path::Path;
 const HOSTILE: &str =
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{1b}[31m]]>";
 
-/// Puts the page into a frame of this width, and looks at it from inside.
+/// Puts the page into a frame of this width, and examines it from inside.
 const HARNESS: &str = r##"<!DOCTYPE html><html><body><script>
 const frame = document.createElement("iframe");
 frame.style.width = "WIDTHpx"; frame.style.height = "800px";
@@ -65,10 +65,10 @@ frame.srcdoc = PAGE;
 document.body.append(frame);
 </script></body></html>"##;
 
-/// What the harness saw, and what the browser wrote to its log.
+/// Returns the harness's report, and the browser's log.
 fn look(browser: &Path, page: &str, width: u32) -> (String, String) {
     let dir = tempfile::tempdir().unwrap();
-    // As a JavaScript string, in which no </script> may stand.
+    // As a JavaScript string, which must not contain </script>.
     let literal: String = page
         .chars()
         .map(|c| match c {
@@ -86,14 +86,14 @@ fn look(browser: &Path, page: &str, width: u32) -> (String, String) {
     browser::open(browser, &file, width)
 }
 
-/// What the harness says under this name.
+/// Returns the value of this name in the harness's report.
 fn text<'a>(seen: &'a str, key: &str) -> &'a str {
     let mut parts = seen.split(' ').filter_map(|part| part.split_once('='));
     let found = parts.find(|(name, _)| *name == key);
     found.unwrap_or_else(|| panic!("{key}: {seen}")).1
 }
 
-/// One sentence, four figures and the profile come first, and are the data's.
+/// One sentence, four figures and the profile come first, and match the data.
 #[test]
 fn it_leads_with_what_happened() {
     let Some(browser) = chromium() else { return };
@@ -136,8 +136,8 @@ fn every_chart_says_its_clock_and_no_chart_has_two() {
     assert_eq!(text(&seen, "clocks"), clocks.join(","), "{seen}");
 }
 
-/// Without frames there is nothing to draw, and with centuries of latency there is; a processing
-/// time that no number can hold is none.
+/// Without frames there is nothing to draw; centuries of latency can be drawn; a processing time
+/// that no number can hold is left out.
 #[test]
 fn nothing_and_nonsense_can_be_shown() {
     let Some(browser) = chromium() else { return };
@@ -213,7 +213,7 @@ fn drawn_and_readable_on_a_telephone_and_on_a_screen() {
     }
 }
 
-/// The check above must be able to fail: a page with an error in its script is told.
+/// The check above must be able to fail: it detects a page with an error in its script.
 #[test]
 fn an_error_in_the_page_would_be_seen() {
     let Some(browser) = chromium() else { return };

@@ -1,5 +1,5 @@
-//! The claims' figures in a real browser: their points and the paper's, on the first screen, on a
-//! telephone too. Skipped, with the reason, where there is no Chromium.
+//! The claims' figures in a real browser: their points and the paper's, on the first screen, also
+//! on a phone. Skipped, with the reason, if there is no Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +12,8 @@ use cangate_report::site;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Says what the figures have, when they are drawn; what is reached with the keyboard alone; what
-/// is too wide.
+/// Reports the content of the figures once they are drawn, the elements that are reachable with the
+/// keyboard alone, and those that are too wide.
 const SCRIPT: &str = r##"(async () => {
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   for (let i = 0; i < 200 && !document.documentElement.dataset.ready; i++) await wait(20);
@@ -96,7 +96,7 @@ fn claims() -> Value {
         "y": {"title": "frames", "unit": "frames"},
         "series": [{"gateway": "cangw", "setting": "", "experiment": "a.parquet"}, {"gateway": "bpf", "setting": "", "experiment": "b"}],
         "paper": [{"name": "best", "x": 35, "of": "best", "source": "a-paper §1"}, {"name": "worst", "x": 140, "of": "worst", "source": "a-paper §1"}]});
-    // As D1 and D2: what the paper states is the greatest of all, or has the smallest beside it.
+    // As in D1 and D2: the paper's value is the greatest of all, or the smallest is next to it.
     let drivers = |most: f64| {
         json!({"title": "Round trips", "form": "bars", "x": {"title": "kernel", "unit": ""},
             "y": {"title": "overhead", "unit": "µs"},
@@ -121,7 +121,7 @@ fn claims() -> Value {
     ])
 }
 
-/// What the page says, in a frame of this width.
+/// Returns the script's report in a frame of this width.
 fn look(browser: &Path, width: u32) -> Value {
     let dir = tempfile::tempdir().unwrap();
     for (name, gateway, base) in [("a", "cangw", 40_000), ("b", "bpf", 30_000)] {
@@ -197,14 +197,14 @@ fn each_has_the_measured_points_and_the_papers() {
         said.contains("On one another: cangw, table; bpf, list; bpf, table."),
         "{said}"
     );
-    // A profile has the paper's places, and the curves of its experiments.
+    // A profile has the paper's positions, and the curves of its experiments.
     let profile = figure("figure-g1-virtual");
     assert_eq!(profile["forms"], json!({"at": 2}));
     assert_eq!(profile["lines"].as_array().unwrap().len(), 2);
     assert!(words("figure-g1-virtual").contains("paper: worst 140 µs"));
     // The same gateway has the same colour there.
     assert_eq!(profile["lines"][0][1], of(0, 1));
-    // Bars: one for each median, with its value; the paper's columns beside them.
+    // Bars: one for each median, with its value; the paper's columns are next to them.
     let bars = figure("figure-o1-virtual");
     assert_eq!(bars["forms"], json!({"triangle": 1, "cross": 2}));
     assert_eq!(bars["rects"], 2, "{bars}");
@@ -256,7 +256,7 @@ fn everything_is_reached_by_keys() {
     assert_eq!(seen["keys"], true);
 }
 
-/// No word leaves its figure, and none of what the papers state is hidden, on a telephone and on
+/// No text extends beyond its figure, and none of the papers' values is hidden, on a phone and on
 /// screens.
 #[test]
 fn no_word_is_cut_or_hidden() {

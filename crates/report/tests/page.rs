@@ -1,5 +1,6 @@
-//! The page of a run: nothing from outside gets out of its place, same data same bytes, every
-//! number comes from the data. What the browser makes of it is tests/chromium.rs's.
+//! The page of a run: data from outside is never interpreted as markup or script, the same data
+//! gives the same bytes, and every number comes from the data. tests/chromium.rs tests the display
+//! in a browser.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{1b}[31m]]>\u{2028}RUN STYLE SCRIPT";
 
-/// What the page gives to its scripts.
+/// Returns the data that the page passes to its scripts.
 fn shown(data: &Data) -> Value {
     let page = page(data);
     let (_, rest) = page.rsplit_once("\ncangateRun(").unwrap();
@@ -53,7 +54,7 @@ fn hostile_names_stay_text() {
         assert_eq!(tags(&hostile, tag), tags(&clean, tag), "{tag}");
     }
     assert!(!hostile.contains('\u{1b}') && !hostile.contains('\u{2028}'));
-    // And it comes through as it was.
+    // The text is also passed on unchanged.
     let shown = shown(&data);
     assert_eq!(shown["title"], HOSTILE);
     assert_eq!(shown["routes"][0]["name"], HOSTILE);
@@ -172,7 +173,7 @@ fn every_frame_is_in_one_line_however_many_routes_there_are() {
     let mut data = sample::data(2_000);
     data.results.routes = (0..60).map(|n| format!("route {n}")).collect();
     for (n, record) in data.results.records.iter_mut().enumerate() {
-        // The last ten have no route of that number.
+        // There are no routes with the numbers 60 to 69.
         record.route = Some((n * n % 70) as u16);
     }
     let shown = shown(&data);

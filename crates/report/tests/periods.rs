@@ -1,5 +1,5 @@
-//! Charts that hold experiments against one another: medians, and curves over the frame period, in
-//! a real browser. Skipped, with the reason, where there is no Chromium.
+//! Charts that compare experiments: medians, and curves over the frame period, in a real browser.
+//! Skipped, with the reason, if there is no Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ mod experiments;
 use cangate_report::site;
 use std::path::Path;
 
-/// Says what the charts have, when they are drawn.
+/// Reports the content of the charts once they are drawn.
 const SCRIPT: &str = r##"(async () => {
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   for (let i = 0; i < 200 && !document.documentElement.dataset.ready; i++) await wait(20);
@@ -56,7 +56,7 @@ fn experiments_of_different_periods_are_points_of_one_line() {
             write(dir.path(), &name, gateway, period, base);
         }
     }
-    // Two are no line.
+    // Two points are not a line.
     for period in [100, 120] {
         write(dir.path(), &format!("bpf-{period}"), "bpf", period, 9_000);
     }

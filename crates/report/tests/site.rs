@@ -1,6 +1,6 @@
 //! The site in a real browser, opened as a file as users open it: filters, selection, sorting,
-//! saving, details, claims; hostile names; a telephone's width. Skipped, with the reason, where
-//! there is no Chromium.
+//! saving, details, claims; hostile names; a phone's width. Skipped, with the reason, if there is
+//! no Chromium.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 const HOSTILE: &str = "</script><script>pwned=1</script><img src=x onerror=pwned=1>\"'`&\u{1b}\u{2028}Ünïcödé 日本 ]]>";
-/// Experiments of the sample: kernels, loads and traffic in turn; the last one is in real time.
+/// Experiments of the sample: kernels, loads and traffic vary; the last one is in real time.
 const NUMBERS: [u64; 43] = {
     let mut numbers = [0; 43];
     let mut n = 0;
@@ -93,7 +93,7 @@ impl Sample {
         std::fs::write(dir.path().join("claims.json"), claims.to_string()).unwrap();
         let note = serde_json::json!({"experiment": {}, "why": HOSTILE, "console": format!("Kernel panic {HOSTILE}")});
         std::fs::write(dir.path().join("x.failed.json"), note.to_string()).unwrap();
-        // One that was made after it had failed.
+        // An experiment that succeeded after it had failed.
         std::fs::write(
             dir.path().join(format!("{a}.failed.json")),
             note.to_string(),
@@ -106,7 +106,7 @@ impl Sample {
         site::write(self.dir.path(), &self.dir.path().join("site")).unwrap()
     }
 
-    /// Names of the experiments with these settings.
+    /// Returns the names of the experiments with these settings.
     fn with(&self, settings: &[(&str, &[&str])]) -> Vec<&str> {
         let has = |r: &Results| {
             settings.iter().all(|(key, values)| {
@@ -119,7 +119,7 @@ impl Sample {
     }
 }
 
-/// Opens the site in a frame of this width, with `site.js` beside the site's own scripts.
+/// Opens the site in a frame of this width, with `site.js` in addition to the site's own scripts.
 fn drive(browser: &Path, site: &Path, picks: &[&str], width: u32) -> (Value, String) {
     let page = std::fs::read_to_string(site.join("index.html")).unwrap();
     let index = "<script defer src=\"data/index.js\"></script>";
@@ -153,7 +153,7 @@ fn strings(value: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// In any order.
+/// Compares in any order.
 fn same(value: &Value, names: &[&str]) {
     let (mut a, mut b) = (strings(value), names.to_vec());
     a.sort_unstable();
@@ -218,7 +218,7 @@ fn reads(width: u32) {
 
     same(&seen["kernel61"], &sample.with(&[("kernel", &["6.1"])]));
     assert_eq!(seen["hash61"], "#kernel=6.1");
-    // A setting that all rows share stands above the table, the others in it.
+    // A setting that all rows share is shown above the table, the others in it.
     assert_eq!(
         seen["common61"].as_str().unwrap().split(" · ").next(),
         Some("All: kernel 6.1")
@@ -319,7 +319,7 @@ fn reads(width: u32) {
     assert_eq!(saved.len(), 2 * seen["figures"].as_array().unwrap().len());
     assert!(saved.iter().all(|s| s[1] == true), "{saved:?}");
 
-    // Nothing that came from a file became more than text.
+    // Text from a file stayed text.
     assert_eq!(
         (&seen["foreign"], &seen["pwned"]),
         (&0.into(), &false.into())
@@ -354,7 +354,7 @@ fn reads(width: u32) {
             "≠ not met"
         ]
     );
-    // Each kind is counted for itself.
+    // Each kind is counted separately.
     assert_eq!(
         strings(&seen["claimCaptions"]),
         [
@@ -388,8 +388,8 @@ fn reads(width: u32) {
     assert!(console.is_empty(), "{console:?}");
 }
 
-/// The worst latency at 1 µs for each access, from the records, is where the profile
-/// ends and the highest dot of the time chart.
+/// The worst latency at 1 µs per access, from the records, is the end of the profile and the
+/// highest dot of the time chart.
 fn charged(seen: &Value, results: &Results) {
     let timed = || {
         results
@@ -434,7 +434,8 @@ fn same_results_same_bytes_wherever_they_lie() {
     assert!(one == two);
     let total: usize = one.values().map(Vec::len).sum();
     assert_eq!(total as u64, first.bytes);
-    // Again, with less: nothing of the older site stays, and the site is not searched.
+    // Again, with fewer experiments: no files of the older site remain, and the site is not
+    // searched.
     for n in NUMBERS {
         std::fs::remove_file(
             a.dir

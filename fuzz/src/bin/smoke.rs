@@ -1,5 +1,5 @@
-//! Runs fuzz targets on stable Rust for a while: each seed, then seeds changed at random. As many
-//! targets at a time as there are processors.
+//! A runner of fuzz targets on stable Rust for a limited time: each seed, then seeds changed at
+//! random. It runs as many targets at a time as there are processors.
 //!
 //! An input that panics, or takes longer than [`SLOW`], is written to `fuzz/artifacts/TARGET/`
 //! and the target has failed.
@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No input may take longer.
+/// The most time for one input.
 const SLOW: Duration = Duration::from_secs(10);
 
 /// Runs fuzz targets on stable Rust.
@@ -96,7 +96,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!good.into_inner()))
 }
 
-/// Runs one target; false where an input broke it.
+/// Runs one target; returns false if an input broke it.
 fn fuzz(target: &'static Target, seed: u64, time: Duration) -> io::Result<bool> {
     let seeds = seeds(target)?;
     let current = Arc::new(Mutex::new(Current::default()));
@@ -143,8 +143,8 @@ fn fuzz(target: &'static Target, seed: u64, time: Duration) -> io::Result<bool> 
     Ok(true)
 }
 
-/// Ends everything where the current input takes too long: a loop that does not end cannot be
-/// stopped in any other way.
+/// Ends the process if the current input takes too long: an endless loop cannot be stopped in any
+/// other way.
 fn watch(target: &Target, current: &Current) {
     if current.since.is_some_and(|since| since.elapsed() > SLOW) {
         let kept = save(target, &current.input)
@@ -162,7 +162,7 @@ fn lock(current: &Mutex<Current>) -> MutexGuard<'_, Current> {
     current.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Seeds in the order of their names, so that runs repeat.
+/// Returns the seeds in the order of their names, so that runs are reproducible.
 fn seeds(target: &Target) -> io::Result<Vec<Vec<u8>>> {
     let folder = root().join("seeds").join(target.name);
     let mut paths = Vec::new();

@@ -1,6 +1,6 @@
 //! Sequences of operations on the embedded bus: it must not panic, frames must not overlap, every
-//! accepted frame must end exactly once or still be there, all time must be accounted for, and the
-//! same calls must give the same events.
+//! accepted frame must end exactly once or still be pending, all time must be accounted for, and
+//! the same calls must give the same events.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -8,14 +8,14 @@ use bus::{Bus, BusConfig, ErrorKind, Event, Fault, Faults, NodeConfig, NodeId, W
 use frame::Nanos;
 use std::collections::BTreeMap;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "bus_operations",
     run,
     words: &["\u{1}", "\0\0\0\0", "\u{2}\u{2}\u{2}\u{2}", "\u{7f}\u{7f}"],
 };
 
-/// Enough for bus-off and recovery at the higher bit rates.
+/// Number of operations: enough for bus-off and recovery at the higher bit rates.
 const OPERATIONS: usize = 512;
 
 const KINDS: [ErrorKind; 5] = [
@@ -32,7 +32,7 @@ fn run(input: &[u8]) {
     assert_eq!(first, second, "the same calls gave other events");
 }
 
-/// What must hold of a bus, followed from event to event.
+/// The invariants of a bus, which are checked at each event.
 #[derive(Default)]
 struct Ledger {
     /// Frames that were accepted and have not ended: tag to sender.
@@ -41,7 +41,7 @@ struct Ledger {
     last: Nanos,
     /// End of the last primary event.
     busy_until: Nanos,
-    /// Everything, as text, to be compared.
+    /// All events, as text, for comparison.
     history: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl Ledger {
         self.history.push(format!("{event:?}"));
     }
 
-    /// Never two frames at once.
+    /// Checks that two frames never overlap.
     fn occupy(&mut self, primary: bool, start: Nanos, end: Nanos) {
         if primary {
             assert!(start >= self.busy_until, "two frames at once, at {start}");
@@ -165,7 +165,7 @@ fn play(input: &[u8]) -> Vec<String> {
                 };
                 bus.inject(When::Start(u64::from(bytes.byte())), fault);
             }
-            // A node that is not there, and a time that has passed.
+            // A node that does not exist, and a time in the past.
             _ => {
                 let frame = bytes.frame();
                 assert!(bus.send(NodeId(999), bus.now(), &frame, 0).is_err());
@@ -180,7 +180,8 @@ fn play(input: &[u8]) -> Vec<String> {
     ledger.history
 }
 
-/// Every accepted frame was sent, was dropped or is still there; all time is accounted for.
+/// Checks that every accepted frame was sent, was dropped or is still pending, and that all time is
+/// accounted for.
 fn check(bus: &Bus, nodes: &[NodeId], accepted: &[u64], ledger: &Ledger) {
     assert_eq!(bus.stats().elapsed(), bus.now());
     let mut there = 0;

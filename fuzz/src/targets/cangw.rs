@@ -1,5 +1,5 @@
-//! can-gw's rules as text: what was understood is a gateway file that means the same, and comes
-//! back from export as the same routes.
+//! can-gw's rules as text: rules that are accepted give a gateway file with the same meaning, and
+//! after an export they are read as the same routes.
 
 use crate::Target;
 use config::Source;
@@ -8,7 +8,7 @@ use port::Kinds;
 use route::Routes;
 use route::cangw::{export, import};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "cangw",
     run,
@@ -74,7 +74,7 @@ fn run(input: &[u8]) {
     assert_eq!(again.interfaces, imported.interfaces, "{script}");
 }
 
-/// Names are comments to cangw, and not all of them survive as such.
+/// Names are comments for cangw, and not all of them are preserved as such.
 fn nameless(mut routes: Routes) -> Routes {
     for route in &mut routes.routes {
         route.name.clear();

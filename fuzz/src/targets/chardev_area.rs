@@ -1,6 +1,6 @@
 //! A port on a character device, while the driver's side writes anything into the mapped area: it
-//! must not panic, hands over nothing but frames, each slot once, and counts each frame that it
-//! took as one of sent, lost and held.
+//! must not panic, must pass on only valid frames, each slot once, and must count each frame that
+//! it took as one of sent, lost and held.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -12,7 +12,7 @@ use port::{Halves, Interest, Outgoing, RawFilter};
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "chardev_area",
     run,
@@ -31,21 +31,21 @@ const SECOND: u64 = 1_000_000_000;
 /// The driver's side of one open file.
 struct File {
     words: Vec<u64>,
-    /// What the process has last written as its tail.
+    /// The tail that the process has last written.
     tail: u32,
 }
 
 struct Driver {
-    /// Those that were opened, the last one in use.
+    /// The files that were opened, the last one in use.
     files: Vec<File>,
     there: bool,
-    /// What is read where the other side has just written, over and over.
+    /// The bytes for reads of changing memory, repeated.
     noise: Vec<u8>,
     next: usize,
-    /// One read in so many is noise; 0: none.
+    /// The interval of reads that return noise; 0 for none.
     rate: usize,
     reads: usize,
-    /// What the doorbell says.
+    /// The result of the doorbell.
     rings: Result<u64, Errno>,
 }
 
@@ -55,7 +55,7 @@ impl Driver {
             words: vec![0; AREA / 8],
             tail: 0,
         };
-        // As the module does: its version, and an active controller.
+        // As in the module: its version, and an active controller.
         file.words[at::RX_HEAD / 8] = both(1, 0);
         file.words[at::STATE / 8] = both(1, 1);
         self.files.push(file);
@@ -75,7 +75,7 @@ impl Driver {
         self.files[file].words[at / 8]
     }
 
-    /// How many files were opened, and the tail of the last one.
+    /// Returns the number of files that were opened, and the tail of the last one.
     fn tail(&self) -> (usize, u32) {
         (self.files.len(), self.files.last().map_or(0, |f| f.tail))
     }
@@ -174,12 +174,12 @@ fn run(input: &[u8]) {
                 }
             }
             5..=7 => receive(&mut port, &driver, now, usize::from(bytes.byte()), errors),
-            // The other side writes a word: one of the first, or one of the slots.
+            // The other side writes a word: one of the first words, or of the slots.
             8..=9 => {
                 let at = usize::from(bytes.byte()) % (at::tx(0) / 8);
                 write(&driver, at, &mut bytes);
             }
-            // It has so many frames for the process; 64 have room.
+            // The other side announces this many frames for the process; there are 64 slots.
             10 => {
                 let ahead = u32::from(bytes.below(80));
                 if let Some(file) = driver.lock().files.last_mut() {
@@ -234,7 +234,7 @@ fn write(driver: &Shared, at: usize, bytes: &mut Bytes<'_>) {
     }
 }
 
-/// Each slot that the process gives back was handed over or counted, once.
+/// Checks that each slot that the process returns was passed on or counted, once.
 fn receive(port: &mut Halves, driver: &Shared, now: u64, budget: usize, errors: bool) {
     let before = port.0.counters();
     let (opened, tail) = driver.lock().tail();
@@ -257,7 +257,7 @@ fn receive(port: &mut Halves, driver: &Shared, now: u64, budget: usize, errors: 
     let from = if now_opened == opened { tail } else { 0 };
     let slots = u64::from(now_tail.wrapping_sub(from));
     let all = frames + bad + left_out;
-    // A head that cannot be empties the queue, and is counted once.
+    // A head that is not valid empties the queue, and is counted once.
     let impossible = frames + left_out == 0 && bad == 1;
     assert!(
         slots == all || impossible,

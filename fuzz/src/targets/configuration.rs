@@ -1,5 +1,5 @@
-//! Gateway files: every mistake has a place within the text, can be shown, and what was accepted
-//! can be described, compiled, written back, read again, and decide about frames.
+//! Gateway files: every error has a position within the text and can be displayed; a file that is
+//! accepted can be described, compiled, written back, read again, and used to decide about frames.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -9,7 +9,7 @@ use gateway::config::{Config, load};
 use port::Kinds;
 use route::{Arrival, Forward, PortId, RouteId, Sink, Stop, Table};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "configuration",
     run,
@@ -69,7 +69,7 @@ fn run(input: &[u8]) {
     super::shown(&source, &found);
 }
 
-/// What was accepted works.
+/// Checks that a configuration that was accepted works.
 fn accepted(config: &Config, input: &[u8]) {
     assert!(!config.describe().is_empty());
     let names = config.port_names();
@@ -95,11 +95,11 @@ fn accepted(config: &Config, input: &[u8]) {
     }
 }
 
-/// Holds the table to what [`Sink`] says.
+/// A sink that checks the table against the contract of [`Sink`].
 struct Strict {
     ports: usize,
     routes: usize,
-    /// The route that is being told about, and whether it was stopped.
+    /// The route of the last call, and whether it was stopped.
     last: Option<(RouteId, bool)>,
 }
 
@@ -135,7 +135,7 @@ impl Sink for Strict {
 mod tests {
     use super::*;
 
-    /// Seeds that are refused would leave the half behind `load` unfuzzed.
+    /// If seeds were rejected, the code after `load` would not be fuzzed.
     #[test]
     fn seeds_are_accepted_but_for_the_one_with_mistakes() {
         let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds/configuration");

@@ -1,9 +1,9 @@
-//! Requests on the control socket: any bytes give a request or an error that says what is wrong.
+//! Requests on the control socket: any bytes give a request or an error with a description.
 
 use crate::Target;
 use gateway::control::{self, Request};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "control",
     run,

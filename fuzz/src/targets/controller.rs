@@ -1,5 +1,5 @@
-//! Drivers of controllers over registers that read as anything: a card that is broken, or another
-//! one. They must not panic, must come to an end, and must answer each frame exactly once.
+//! Drivers of controllers with registers that read as anything: a card that is broken, or of
+//! another type. They must not panic, must terminate, and must answer each frame exactly once.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "controller",
     run,
@@ -23,13 +23,13 @@ pub const TARGET: Target = Target {
 
 const OPERATIONS: usize = 200;
 
-/// Bytes that registers are read from, and what was written to them.
+/// The bytes that registers return, and the values that were written to them.
 struct Noise {
     bytes: Vec<u8>,
     next: usize,
-    /// Reading mostly gives what was written: otherwise no driver would ever start.
+    /// The values that were written, which most reads return: otherwise no driver would ever start.
     written: Vec<u32>,
-    /// One read in so many is noise.
+    /// The interval of reads that return noise.
     rate: usize,
     reads: usize,
 }

@@ -1,10 +1,10 @@
-//! DBC files: what the grammar's crate makes of them, and what is read from that.
+//! DBC files: the output of the grammar's crate, and the data that is read from it.
 
 use crate::Target;
 use analysis::dbc::read;
 use frame::Kind;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "dbc",
     run,
@@ -49,7 +49,7 @@ fn run(input: &[u8]) {
                 }
             }
         }
-        // A place that an editor can go to: within the text.
+        // A position that an editor can show: within the text.
         Err(error) => {
             let lines = input.iter().filter(|byte| matches!(byte, b'\n' | b'\r'));
             let lines = lines.count() + 1;

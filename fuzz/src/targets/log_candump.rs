@@ -1,9 +1,9 @@
-//! What candump shows on a terminal, read at once and in pieces.
+//! candump's output on a terminal, read at once and in pieces.
 
 use crate::{Target, reading};
 use logs::Format;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "log_candump",
     run,

@@ -1,10 +1,11 @@
-//! What gzip and Zstandard have packed, unpacked: a megabyte of it, and read as a log.
+//! Data compressed by gzip and Zstandard: up to a megabyte of it is decompressed, and read as a
+//! log.
 
 use crate::{Target, reading};
 use logs::Unpacked;
 use std::io::Read;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "log_packed",
     run,
@@ -13,7 +14,7 @@ pub const TARGET: Target = Target {
 
 fn run(input: &[u8]) {
     let mut unpacked = Vec::new();
-    // A mistake in what is packed is no failure; what came before it counts.
+    // An error in the compressed data is not a failure; the data before it counts.
     let _ = Unpacked::new(input)
         .take(1 << 20)
         .read_to_end(&mut unpacked);

@@ -1,9 +1,9 @@
-//! pcap and pcapng, and what a log is recognised by: read at once and in pieces.
+//! pcap and pcapng, and the detection of a log's format: read at once and in pieces.
 
 use crate::{Target, reading};
 use logs::Format;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "log_pcap",
     run,

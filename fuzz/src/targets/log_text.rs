@@ -1,9 +1,10 @@
-//! candump's log lines and cansend's grammar: what was read and is written again reads the same.
+//! candump's log lines and cansend's grammar: a line that was read and is written again reads the
+//! same.
 
 use crate::Target;
 use frame::{FrameBuf, text};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "log_text",
     run,

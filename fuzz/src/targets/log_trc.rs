@@ -3,7 +3,7 @@
 use crate::{Target, reading};
 use logs::Format;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "log_trc",
     run,

@@ -1,5 +1,5 @@
-//! The reader of a mapped controller's page, while somebody else writes anything into it: it must
-//! not panic, must come to an end, hands over nothing but frames, and answers each frame that it
+//! The reader of a mapped controller's page, while the other side writes anything into it: it must
+//! not panic, must terminate, must pass on only valid frames, and must answer each frame that it
 //! took exactly once.
 
 use crate::Target;
@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "mapped_page",
     run,
@@ -22,21 +22,21 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Bytes of `struct bitcan_registers`.
+/// Size of `struct bitcan_registers` in bytes.
 const PAGE: usize = 768;
-/// Frames in the receive FIFO.
+/// Number of frames in the receive FIFO.
 const FIFO: usize = 4;
 const OPERATIONS: usize = 200;
 
 struct Page {
     words: Vec<u64>,
-    /// What is read where the other side has just written, over and over.
+    /// The bytes for reads of changing memory, repeated.
     noise: Vec<u8>,
     next: usize,
-    /// One read in so many is noise; 0: none.
+    /// The interval of reads that return noise; 0 for none.
     rate: usize,
     reads: usize,
-    /// What the next calls that are no registers say.
+    /// The result of the next calls that do not access registers.
     trap: Option<Trap>,
 }
 
@@ -84,7 +84,7 @@ impl Device for Shared {
     }
     fn join(&mut self, join: &Join<'_>) -> Result<(), Trap> {
         self.call()?;
-        // As the module does: everything is reset, the version stands first.
+        // As in the module: everything is reset, the version comes first.
         let mut page = self.0.borrow_mut();
         page.words.fill(0);
         let version = u64::from(join.version);
@@ -141,7 +141,7 @@ fn run(input: &[u8]) {
                 }
             }
             3..=5 => service(&mut driver, usize::from(bytes.byte() & 7), &mut open),
-            // The other side writes a word, and says that something has changed.
+            // The other side writes a word, and signals a change.
             6..=10 => {
                 let at = usize::from(bytes.byte()) % (PAGE / 8);
                 let word = u64::from(bytes.word()) | u64::from(bytes.word()) << 32;

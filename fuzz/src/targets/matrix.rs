@@ -1,13 +1,13 @@
-//! Matrix files of the lab: every mistake has a place within the text and can be shown; what was
-//! accepted is a bounded number of experiments that can be made, each once, and whose words make
-//! the same experiment again.
+//! Matrix files of the lab: every error has a position within the text and can be displayed; a file
+//! that is accepted gives a bounded number of experiments that can be run, each once, and whose
+//! settings give the same experiment again.
 
 use crate::Target;
 use config::Source;
 use experiment::Experiment;
 use std::collections::BTreeSet;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "matrix",
     run,
@@ -50,7 +50,7 @@ fn run(input: &[u8]) {
     }
 }
 
-/// What was accepted can be made.
+/// Checks that experiments that were accepted can be run.
 fn accepted(experiments: &[Experiment]) {
     let mut names = BTreeSet::new();
     for experiment in experiments {

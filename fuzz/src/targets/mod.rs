@@ -1,4 +1,4 @@
-//! One file a target.
+//! The targets, one per file.
 
 pub mod bus_operations;
 pub mod cangw;
@@ -24,7 +24,8 @@ pub mod wire;
 
 use config::{Diagnostic, Source};
 
-/// What is wrong with a text can be shown: each mistake has words, and a place within the text.
+/// Checks that the errors of a text can be displayed: each has a message, and a position within the
+/// text.
 fn shown(source: &Source, found: &[Diagnostic]) {
     for diagnostic in found {
         let span = &diagnostic.span;

@@ -1,12 +1,12 @@
-//! A block of a packet socket's ring, as the kernel fills it: whatever its offsets say, each frame
-//! that it announces is counted once, and what is found can be a frame of a chunk and a line of a
-//! log.
+//! A block of a packet socket's ring, as the kernel fills it: whatever its offsets are, each frame
+//! that it announces is counted once, and a frame that is found can be a frame of a chunk and a
+//! line of a log.
 
 use crate::Target;
 use capture::{Chunk, Entry, Record};
 use linux::packet::block::walk;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "ring_block",
     run,
@@ -18,7 +18,7 @@ pub const TARGET: Target = Target {
     ],
 };
 
-/// Where the block says how many frames are in it.
+/// The offset of the number of frames in the block.
 const COUNT_AT: usize = 12;
 
 fn run(input: &[u8]) {
@@ -26,7 +26,7 @@ fn run(input: &[u8]) {
     let mut stamps = Vec::new();
     let done = walk(input, |caught| {
         assert!(caught.bytes.len() <= input.len());
-        // No frame is longer; a chunk has room for that many bytes only.
+        // No valid frame is longer; a chunk has space for that many bytes only.
         if caught.bytes.len() > 2060 || !chunk.has_room() {
             return;
         }

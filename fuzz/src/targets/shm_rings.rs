@@ -1,6 +1,6 @@
-//! One side of memory that two share, while the other one writes anything anywhere: it must not
-//! panic, it hands over nothing but frames and never more than a ring holds, each frame that it
-//! took has one fate, and it goes on with an honest side afterwards.
+//! One side of memory that two sides share, while the other one writes anything anywhere: it must
+//! not panic, must pass on only valid frames and never more than a ring holds, each frame that it
+//! took must have one fate, and it must continue with a correct peer afterwards.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -9,7 +9,7 @@ use shm::{Link, Rings, SILENT, Words};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "shm_rings",
     run,
@@ -55,7 +55,7 @@ fn run(input: &[u8]) {
     let Ok(mut side) = Rings::new(memory.clone(), mine, 7, 0) else {
         panic!("there is memory enough");
     };
-    // A neighbour that is right, to begin with.
+    // Initially, the peer is correct.
     memory.set(theirs + at::VERSION, layout::VERSION);
     memory.set(theirs + at::LIFE, 9);
     side.look(0);
@@ -70,7 +70,7 @@ fn run(input: &[u8]) {
         match what % 11 {
             0 => memory.set(usize::from(bytes.short()) & !7, double(bytes)),
             1 => memory.set(theirs + usize::from(bytes.byte()) * 8, double(bytes)),
-            // Counts that are nearly right.
+            // Counts that are almost correct.
             2 => memory.set(
                 theirs + at::HEAD,
                 session | u64::from(bytes.short() & 0x3FF),
@@ -79,7 +79,7 @@ fn run(input: &[u8]) {
                 theirs + at::TAIL,
                 session | u64::from(bytes.short() & 0x3FF),
             ),
-            // A slot that is nearly a frame.
+            // A slot that is almost a frame.
             4 => {
                 let slot = mine.other().ring(LEAST) + usize::from(bytes.byte()) * layout::SLOT;
                 let header = u64::from(bytes.word()) | u64::from(bytes.word() & 0x0203_0F7F) << 32;
@@ -120,7 +120,8 @@ fn run(input: &[u8]) {
     let Ok(mut other) = Rings::new(memory, mine.other(), 99, now) else {
         panic!("there is memory enough");
     };
-    // What the other side broke in this side's block is right again with the next beat.
+    // Anything that the other side broke in this side's block is correct again with the next
+    // heartbeat.
     for _ in 0..3 {
         now += SILENT / 4;
         side.look(now);

@@ -1,6 +1,6 @@
 //! The controller that shares itself, with functions and a bus that do anything in any order: it
-//! must not panic, its sums add up after each operation, each accepted frame is answered once, and
-//! no function gets a frame that it has no right to.
+//! must not panic, its sums must add up after each operation, each accepted frame must be answered
+//! once, and no function may get a frame for which it has no right.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -10,7 +10,7 @@ use vcontroller::{
     Budget, Candidate, Config, Controller, IdRule, Outcome, Rights, State, Unit, Vf,
 };
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "vcontroller",
     run,
@@ -40,7 +40,7 @@ fn rules(bytes: &mut Bytes<'_>) -> Vec<IdRule> {
     (0..count)
         .map(|_| {
             let (id, mask) = (bytes.word(), bytes.word());
-            // A mask that lets something through now and then.
+            // A mask that occasionally lets some frames through.
             let mask = if mask & 1 == 0 { mask & 0xF } else { mask };
             IdRule { id, mask }
         })
@@ -59,7 +59,7 @@ fn run(input: &[u8]) {
     let mut wire: Option<Candidate> = None;
     let mut open = [const { BTreeSet::new() }; FUNCTIONS as usize];
     let mut receives = [const { Vec::new() }; FUNCTIONS as usize];
-    // What lies in a FIFO was received under the rights of then.
+    // The rights at the time of reception: frames in a FIFO were received under them.
     let mut was: [Vec<IdRule>; FUNCTIONS as usize] = [const { Vec::new() }; FUNCTIONS as usize];
     for ticket in 0..OPERATIONS as u64 {
         if bytes.is_empty() {

@@ -1,6 +1,6 @@
 //! The queues of a virtio CAN device, while the machine writes anything anywhere in its memory: the
-//! device must not panic, hands over nothing but frames that were agreed on, reports each of them
-//! at most once, and counts each as one of acknowledged, refused, abandoned and under way.
+//! device must not panic, must pass on only frames of negotiated kinds, must report each of them at
+//! most once, and must count each as one of acknowledged, refused, abandoned and under way.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -9,7 +9,7 @@ use virtio::message::{CONTROL, QUEUES, RX, TX, feature};
 use virtio::{Rings, Taken};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemoryMmap};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "virtio_rings",
     run,
@@ -38,11 +38,11 @@ struct Machine {
 
 impl Machine {
     fn put(&self, at: u64, bytes: &[u8]) {
-        // What is outside of the memory is nobody's.
+        // Writes outside of the memory have no effect.
         let _ = self.memory.write_slice(bytes, GuestAddress(at % SIZE));
     }
 
-    /// As a driver does it: a buffer that the device reads, and one that it writes.
+    /// Offers, as a driver does, a buffer that the device reads, and one that it writes.
     fn offer(&mut self, queue: usize, head: u16, out: &[u8], room: u16) {
         let [table, available, _] = PLACES[queue];
         let buffer = 0x2000 + 0x100 * u64::from(head);
@@ -111,7 +111,7 @@ fn run(input: &[u8]) {
                 machine.offer(TX, head, &frame, u16::from(bytes.byte()));
             }
             2 => {
-                // One that is a frame.
+                // A message that is a valid frame.
                 let mut message = [0; 24];
                 message[0] = 1;
                 message[2] = bytes.below(9);
@@ -143,7 +143,7 @@ fn run(input: &[u8]) {
             7 => {
                 if let Some(taken) = open.pop() {
                     rings.finish(taken.ticket, bytes.byte() & 1 == 0);
-                    // A second word changes nothing.
+                    // A second call has no effect.
                     let counted = rings.counters();
                     rings.finish(taken.ticket, true);
                     assert_eq!(counted, rings.counters());
@@ -166,7 +166,7 @@ fn run(input: &[u8]) {
             }
             _ => {
                 rings.stop(queue);
-                // A driver's own indices begin anew with its used ring.
+                // A driver resets its own indices together with its used ring.
                 if bytes.byte() & 1 == 0 {
                     let [_, available, used] = PLACES[queue];
                     machine.put(available, &[0; 4]);

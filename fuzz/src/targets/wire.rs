@@ -1,5 +1,5 @@
-//! The fast calculation of a frame's length equals the slow one, and bit rates are read without
-//! panic.
+//! The fast calculation of a frame's length must equal the slow one, and parsing of bit rates must
+//! not panic.
 
 use crate::Target;
 use crate::bytes::Bytes;
@@ -9,7 +9,7 @@ use frame::wire;
 #[allow(dead_code, reason = "the tests of frame use more of it")]
 mod reference;
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "wire",
     run,

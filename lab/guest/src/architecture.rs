@@ -3,14 +3,14 @@
 /// A processor architecture, as Debian's archive divides packages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Architecture {
-    /// 64-bit PCs: the host's own, and that of almost all guests.
+    /// 64-bit PCs: the architecture of the host and of almost all guests.
     Amd64,
     /// 64-bit ARM, which QEMU emulates.
     Arm64,
 }
 
 impl Architecture {
-    /// Debian's name of it, as in names of packages.
+    /// Returns Debian's name of the architecture, as in names of packages.
     pub(crate) const fn debian(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -18,8 +18,8 @@ impl Architecture {
         }
     }
 
-    /// The folder of apt's state in the cache. Each architecture has its own, because apt resolves
-    /// for one; that of amd64 keeps the name that it had when it was the only one.
+    /// Returns the folder of apt's state in the cache. Each architecture has its own, because apt
+    /// resolves for one; that of amd64 keeps the name from the time when it was the only one.
     pub(crate) const fn apt_folder(self) -> &'static str {
         match self {
             Self::Amd64 => "apt",

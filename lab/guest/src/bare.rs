@@ -1,5 +1,5 @@
-//! A machine without an operating system: an image that runs for itself, what is given to it, and
-//! what it says on its serial line.
+//! A machine without an operating system: an image that runs on the bare machine, the files and
+//! devices that it gets, and its output on the serial line.
 
 use crate::cache::RunFolder;
 use crate::error::Error;
@@ -16,15 +16,15 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether the machine has ended.
+/// Interval at which the lab checks whether the machine has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Which processor a machine has.
+/// The processor of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
     /// A PC's.
     Pc,
-    /// A Cortex-M4 without MMU, on a board that QEMU knows (`mps2-an386`); what it says comes by
+    /// A Cortex-M4 without MMU, on a board that QEMU emulates (`mps2-an386`); its output comes by
     /// semihosting.
     CortexM4,
 }
@@ -36,38 +36,38 @@ pub struct Bare {
     pub processor: Processor,
     /// The image's file, which QEMU starts by its PVH entry.
     pub image: Vec<u8>,
-    /// A file beside it; none where it is empty.
+    /// A file that is passed along with the image; none if it is empty.
     pub module: Vec<u8>,
-    /// An instruction takes 2^shift ns.
+    /// The binary logarithm of an instruction's duration in ns.
     pub shift: u8,
-    /// MiB.
+    /// The machine's memory, MiB.
     pub memory: u32,
-    /// QEMU's devices besides, each with its options, such as `kvaser_pci,canbus=b0`; and its
-    /// objects.
+    /// QEMU's additional devices, each with its options, such as `kvaser_pci,canbus=b0`. QEMU's
+    /// objects are in `objects`.
     pub devices: Vec<String>,
-    /// See [`Bare::devices`].
+    /// QEMU's objects, such as the buses that `devices` refer to.
     pub objects: Vec<String>,
-    /// Letters that are typed on its serial line: one each time that it has said a line since the
-    /// last.
+    /// Letters that are typed on the serial line: one each time that the machine has printed a line
+    /// since the last letter.
     pub letters: Vec<u8>,
-    /// Real time after which it is taken to hang.
+    /// Real time after which the machine is assumed to hang.
     pub timeout: Duration,
 }
 
-/// What became of it.
+/// The result of a machine's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     /// All that came on the serial line.
     pub text: String,
-    /// It ended by itself, within its time.
+    /// Whether the machine ended on its own, within its time.
     pub ended: bool,
 }
 
-/// Memory that is enough for a task with 100 000 frames, MiB.
+/// Memory that is enough for a task with 100 000 frames, in MiB.
 const MEMORY: u32 = 512;
 
 impl Bare {
-    /// A machine without an image so far, with nothing in it.
+    /// Creates a machine that has no image and no devices yet.
     #[must_use]
     pub const fn new(shift: u8, timeout: Duration) -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Bare {
                 tree.root().join(folder).to_string_lossy().into_owned(),
             );
         }
-        // The same virtual time as the guests' of experiments.
+        // The same virtual time as that of the guests of experiments.
         add("-accel", "tcg".to_owned());
         add("-smp", "1".to_owned());
         add("-icount", format!("shift={},sleep=off", self.shift));
@@ -132,11 +132,11 @@ impl Bare {
 }
 
 impl Lab {
-    /// Runs such a machine in virtual time, to its end or to its time's end.
+    /// Runs such a machine in virtual time, until it ends or its time is over.
     ///
     /// # Errors
     ///
-    /// QEMU cannot be had, or does not start.
+    /// QEMU is not available, or does not start.
     pub fn run_bare(&self, bare: &Bare, progress: &dyn Progress) -> Result<Said, Error> {
         let (tree, program) = match bare.processor {
             Processor::Pc => (self.qemu(progress)?, "qemu-system-x86_64"),
@@ -159,8 +159,8 @@ impl Lab {
         self.listen(&mut command, &folder, &bare.letters, bare.timeout)
     }
 
-    /// Runs QEMU to its end, or ends it after `timeout`, and gives what came on its standard
-    /// output, which is the machine's serial line. `letters` is typed there, see [`Bare::letters`].
+    /// Runs QEMU to its end, or ends it after `timeout`, and returns its standard output, which is
+    /// the machine's serial line. `letters` are typed there, see [`Bare::letters`].
     pub(crate) fn listen(
         &self,
         command: &mut Command,
@@ -190,7 +190,7 @@ impl Lab {
                 && let (Some(letter), Some(line)) = (letters.next(), &mut child.stdin)
             {
                 lines = now;
-                // A machine that has ended reads no more, and is seen to have.
+                // A machine that has ended reads no more; `try_wait` below notices its end.
                 let _ = line.write_all(&[*letter]).and_then(|()| line.flush());
             }
             match child.try_wait() {
@@ -209,7 +209,7 @@ impl Lab {
         }
         let bytes = fs::read(&said).unwrap_or_default();
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        // What QEMU itself has to say: such a device is not there.
+        // QEMU's own error messages, for example that a device does not exist.
         text.push_str(&fs::read_to_string(&complained).unwrap_or_default());
         Ok(Said { text, ended })
     }

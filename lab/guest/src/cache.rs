@@ -1,8 +1,9 @@
-//! The cache folder: what is finished in it, who works on it.
+//! The cache folder: its finished stages, and the locks of the processes that work on it.
 //!
 //! A *stage* is a folder that is made once. It is made under another name and renamed when it is
-//! complete, so that a folder of the right name is a finished one, whenever the power went. Two
-//! processes do not make the same stage: the second waits for the first and finds it done.
+//! complete. A folder with the right name is therefore always a finished one, even after a power
+//! failure. Two processes do not make the same stage: the second waits for the first and finds it
+//! done.
 
 use crate::error::Error;
 use crate::progress::Progress;
@@ -19,7 +20,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// The folder that was chosen, or the one that the environment says.
+    /// Opens the chosen folder, or the one that the environment specifies.
     pub(crate) fn open(chosen: Option<&Path>) -> Result<Self, Error> {
         let root = match chosen {
             Some(path) => path.to_path_buf(),
@@ -29,29 +30,30 @@ impl Cache {
             let path = root.join(folder);
             fs::create_dir_all(&path).map_err(Error::file("create the folder", &path))?;
         }
-        // QEMU and apt are started elsewhere: the path must not depend on where we are.
+        // QEMU and apt are started in other folders: the path must not depend on the current
+        // folder.
         let root = root.canonicalize().map_err(Error::file("look up", &root))?;
         let cache = Self { root };
         cache.sweep();
         Ok(cache)
     }
 
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// Where a stage is, if it is finished.
+    /// Returns the path of a stage, if the stage is finished.
     pub(crate) fn finished(&self, name: &str) -> Option<PathBuf> {
         let path = self.path(name);
         let folder = File::open(&path).ok()?;
-        // In use, so it is not among the oldest: see `trim`.
+        // The stage is in use; its new time keeps it from being among the oldest: see `trim`.
         let _ = folder.set_modified(SystemTime::now());
         path.is_dir().then_some(path)
     }
 
-    /// Removes the stages of a folder that were used longest ago, and keeps `keep` of them. A
-    /// stage that is removed while it is in use is made again; files that are open stay whole.
+    /// Removes the stages of a folder that were used longest ago, and keeps `keep` of them. A stage
+    /// that is removed while it is in use is made again later; files that are open stay intact.
     pub(crate) fn trim(&self, folder: &str, keep: usize) {
         let Ok(entries) = fs::read_dir(self.path(folder)) else {
             return;
@@ -67,7 +69,8 @@ impl Cache {
         }
     }
 
-    /// A finished stage; `make` makes it in the folder that it is given, unless it is there.
+    /// Returns a finished stage. Unless the stage exists, `make` makes it in the folder that it
+    /// gets.
     pub(crate) fn stage(
         &self,
         name: &str,
@@ -107,7 +110,7 @@ impl Cache {
         Ok(file)
     }
 
-    /// A folder for the files of one guest, which goes when it is dropped.
+    /// Makes a folder for the files of one guest, which is removed when it is dropped.
     pub(crate) fn run_folder(&self) -> Result<RunFolder, Error> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let runs = self.root.join("runs");
@@ -128,14 +131,14 @@ impl Cache {
         }
     }
 
-    /// Removes the folders of guests whose cangate died: no process holds their lock.
+    /// Removes the folders of guests whose cangate process died: no process holds their lock.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(self.root.join("runs")) else {
             return;
         };
         for entry in entries.flatten() {
             let Ok(file) = File::open(entry.path().join("lock")) else {
-                continue; // being made, or no folder of ours
+                continue; // being made, or not a folder of the lab
             };
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
                 let _ = fs::remove_dir_all(entry.path());
@@ -153,7 +156,7 @@ pub(crate) struct RunFolder {
 }
 
 impl RunFolder {
-    /// A path in the folder.
+    /// Returns a path in the folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
@@ -170,7 +173,7 @@ fn default_root(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, E
     if let Some(path) = set("CANGATE_LAB") {
         return Ok(path);
     }
-    // A relative path in XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
+    // A relative path in XDG_CACHE_HOME must be ignored (XDG Base Directory Specification).
     if let Some(path) = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
         return Ok(path.join("cangate/lab"));
     }

@@ -1,5 +1,5 @@
-//! The root folder of a small Debian system: for tests that need its init, its package manager, its
-//! users.
+//! The root folder of a small Debian system: for tests that need its init, its package manager and
+//! its users.
 
 use crate::architecture::Architecture;
 use crate::error::{Error, tail};
@@ -12,15 +12,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What makes a folder a system: the folders, users and groups that all packages count on, and
-/// dpkg.
+/// The base packages that make a folder a system: the folders, users and groups that all packages
+/// depend on, and dpkg.
 const BASE: [&str; 10] = [
     "base-files",
     "base-passwd",
     "bash",
     "coreutils",
     "dash",
-    // Without its ldconfig and its diff, dpkg installs nothing.
+    // Without ldconfig and diff, dpkg installs nothing.
     "diffutils",
     "dpkg",
     "grep",
@@ -29,9 +29,9 @@ const BASE: [&str; 10] = [
 ];
 
 impl Lab {
-    /// The root folder of a Debian 12 system with these packages and all that they depend on. They
-    /// are unpacked, not configured; dpkg counts them as installed, so that it installs further
-    /// packages into the folder where their dependencies are met.
+    /// Returns the root folder of a Debian 12 system with these packages and all that they depend
+    /// on. They are unpacked, not configured; dpkg counts them as installed, so that it installs
+    /// further packages into the folder if their dependencies are met.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Lab {
         Ok(tree.root().to_path_buf())
     }
 
-    /// The same for one of several processors.
+    /// As [`Self::debian`], for one of several architectures.
     pub(crate) fn system(
         &self,
         architecture: Architecture,
@@ -65,13 +65,13 @@ impl Lab {
         })
     }
 
-    /// Is such a system there, so that nothing has to be fetched?
+    /// Returns whether such a system exists, so that nothing has to be fetched.
     #[must_use]
     pub fn has_debian(&self, packages: &[&str]) -> bool {
         self.has_system(Architecture::Amd64, packages)
     }
 
-    /// The same for one of several processors.
+    /// As [`Self::has_debian`], for one of several architectures.
     pub(crate) fn has_system(&self, architecture: Architecture, packages: &[&str]) -> bool {
         let name = debian_name(architecture, &with_base(packages));
         self.cache.finished(&name).is_some()
@@ -93,7 +93,8 @@ fn debian_name(architecture: Architecture, packages: &[String]) -> String {
     }
 }
 
-/// What installing would have made: dpkg's list of packages, users and groups.
+/// Writes the files that an installation would have made: dpkg's list of packages, users and
+/// groups.
 fn complete(root: &Path, debs: &Path) -> Result<(), Error> {
     let mut files: Vec<PathBuf> = fs::read_dir(debs)
         .map_err(Error::file("read", debs))?
@@ -112,7 +113,8 @@ fn complete(root: &Path, debs: &Path) -> Result<(), Error> {
     let mut status = String::new();
     for file in &files {
         let fields = control(file)?;
-        // Which files are a package's, nobody asks; without a list, dpkg warns of each package.
+        // The list of a package's files stays empty, because nothing reads it; without a list, dpkg
+        // warns about each package.
         write(folder.join("info").join(list_name(&fields)), "")?;
         status.push_str(&fields);
         status.push_str("Status: install ok installed\n\n");
@@ -129,7 +131,7 @@ fn complete(root: &Path, debs: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// How dpkg names the list of a package's files.
+/// Returns dpkg's name for the list of a package's files.
 fn list_name(fields: &str) -> String {
     let field = |name: &str| {
         let value = fields.lines().find_map(|line| line.strip_prefix(name));
@@ -142,7 +144,7 @@ fn list_name(fields: &str) -> String {
     }
 }
 
-/// The control fields of a package.
+/// Returns the control fields of a package.
 fn control(file: &Path) -> Result<String, Error> {
     let output = Command::new("dpkg-deb")
         .arg("--field")

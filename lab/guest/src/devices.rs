@@ -1,7 +1,7 @@
-//! The cards of a guest: where they are plugged in, and what the agent calls their interfaces.
+//! The cards of a guest: their PCI slots, and the names that the agent gives their interfaces.
 
-/// The PCI slots of the kvaser bench's cards and the names that the agent gives them; first all
-/// of the first bus.
+/// The PCI slots of the kvaser bench's cards and the names that the agent gives them; all cards of
+/// the first bus come first.
 pub(crate) const CARDS: [(&str, u8, &str); 5] = [
     ("can0", 0x10, "b0"),
     ("can1", 0x11, "b0"),
@@ -11,7 +11,7 @@ pub(crate) const CARDS: [(&str, u8, &str); 5] = [
 ];
 
 /// The PCI slots of the ctucan bench's cards, the buses of their two controllers, and the names
-/// that the agent gives those that are used.
+/// that the agent gives the controllers that are used.
 pub(crate) const CTU_CARDS: [(u8, [&str; 2], &[&str]); 3] = [
     (0x10, ["b0", "b1"], &["can0", "can2"]),
     (0x11, ["b0", "b1"], &["can1"]),
@@ -29,29 +29,29 @@ fn address(slot: u8) -> String {
     format!("0000:00:{slot:02x}.0")
 }
 
-/// The interfaces of the kvaser bench's cards with their PCI addresses.
+/// Returns the interfaces of the kvaser bench's cards with their PCI addresses.
 pub(crate) fn card_addresses() -> impl Iterator<Item = (&'static str, String)> {
     CARDS
         .into_iter()
         .map(|(name, slot, _)| (name, address(slot)))
 }
 
-/// The interfaces of the vm bench's cards with their PCI addresses.
+/// Returns the interfaces of the vm bench's cards with their PCI addresses.
 pub(crate) fn vm_card_addresses() -> impl Iterator<Item = (&'static str, String)> {
     VM_CARDS
         .into_iter()
         .map(|(name, slot)| (name, address(slot)))
 }
 
-/// The ctucan bench's cards: PCI address, and the names of the interfaces in the order of the
-/// controllers.
+/// Returns the ctucan bench's cards: PCI address, and the names of the interfaces in the order of
+/// the controllers.
 pub(crate) fn ctu_card_addresses() -> impl Iterator<Item = (String, &'static [&'static str])> {
     CTU_CARDS
         .into_iter()
         .map(|(slot, _, names)| (address(slot), names))
 }
 
-/// The Ethernet interfaces with their PCI addresses.
+/// Returns the Ethernet interfaces with their PCI addresses.
 pub(crate) fn ethernet_addresses() -> impl Iterator<Item = (&'static str, String)> {
     ETHERNET
         .into_iter()

@@ -1,4 +1,4 @@
-//! Why the lab could not do what was asked, in words for the one who asked.
+//! Errors of the lab, with messages for the user.
 
 use crate::kernels::{Kernel, UnknownKernel};
 use crate::qemu::monitor::MonitorError;
@@ -6,8 +6,8 @@ use crate::spec::SpecError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the lab could not do what was asked. A guest that goes wrong is no error of this kind: see
-/// [`crate::Failure`].
+/// The reason why the lab could not do what was requested. A guest that fails is not an error of
+/// this kind: see [`crate::Failure`].
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The host cannot run guests.
@@ -26,21 +26,21 @@ pub enum Error {
     /// The gateway under test that was named is not a file.
     #[error("{} is not a file; --cangate names the program of a gateway", .0.display())]
     NotTheGateway(PathBuf),
-    /// An image without an operating system cannot be had.
+    /// An image without an operating system is not available.
     #[error("the image without an operating system: {0}")]
     Image(String),
-    /// No such kernel.
+    /// The lab has no such kernel.
     #[error(transparent)]
     Kernel(#[from] UnknownKernel),
-    /// A guest that cannot be.
+    /// The description of a guest is not valid.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// It is not known where the cache folder is.
+    /// No cache folder is known.
     #[error(
         "HOME is not set, so that the lab has no cache folder; name one with --cache or CANGATE_LAB"
     )]
     NoCacheFolder,
-    /// A mirror's address that cannot be one.
+    /// A text that is not a mirror's address.
     #[error(
         "`{0}` is not the address of a Debian mirror; give it as a line of sources.list has it"
     )]
@@ -53,26 +53,26 @@ pub enum Error {
         folder.display()
     )]
     NoMirror {
-        /// The file that was looked into.
+        /// The file that was searched.
         list: PathBuf,
-        /// The folder that was looked into.
+        /// The folder that was searched.
         folder: PathBuf,
     },
     /// A folder whose name apt's configuration cannot express.
     #[error("apt cannot work in {}; choose a cache folder with a plainer name with --cache", .0.display())]
     AptFolder(PathBuf),
-    /// Something other than a file is to go into a guest.
+    /// Something other than a file should be put into a guest.
     #[error("{} is not a file; a guest takes single files", .0.display())]
     NotAFile(PathBuf),
-    /// Two files are to have the same name in the guest.
+    /// Two files would have the same name in the guest.
     #[error("two files would be called {0} in the guest; give one another name with PATH=NAME")]
     SameName(String),
     /// A program that cannot be read.
     #[error("{} is a broken program: {source}", path.display())]
     BrokenProgram {
-        /// Which.
+        /// The path of the program.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error of the ELF parser.
         source: goblin::error::Error,
     },
     /// A program for another processor.
@@ -90,47 +90,47 @@ pub enum Error {
         /// The library's name.
         library: String,
     },
-    /// Something that was unpacked before is not complete.
+    /// A tree that was unpacked earlier is not complete.
     #[error("{} lacks {what}; remove that folder, and the same command fetches it again", folder.display())]
     Incomplete {
-        /// What is missing.
+        /// The missing part.
         what: &'static str,
-        /// From where.
+        /// The folder of the tree.
         folder: PathBuf,
     },
-    /// Debian's archive has another kernel than it should.
+    /// Debian's archive has another kernel than expected.
     #[error(
         "Debian's {} has no kernel {kernel} ({} has {found:?}); is the mirror complete?",
         kernel.release().target(),
         folder.display()
     )]
     NoKernel {
-        /// Which.
+        /// The kernel.
         kernel: Kernel,
-        /// Where the kernel's modules should be.
+        /// The folder where the kernel's modules should be.
         folder: PathBuf,
-        /// What is there.
+        /// The names that were found there.
         found: Vec<String>,
     },
-    /// A bench whose cards the kernel has no driver for.
+    /// A bench with cards for which the kernel has no driver.
     #[error("kernel {kernel} has no driver {driver}: choose a newer one")]
     NoDriver {
-        /// Which.
+        /// The kernel.
         kernel: Kernel,
-        /// The module.
+        /// The driver's module.
         driver: &'static str,
     },
-    /// Debian's archive has another QEMU.
+    /// Debian's archive has another version of QEMU.
     #[error(
         "the lab needs QEMU {wanted}, whose virtual time its figures are from, and Debian's {suite} \
          has {found}"
     )]
     QemuVersion {
-        /// The version that figures are from.
+        /// The version with which the lab's figures were measured.
         wanted: &'static str,
-        /// Where it was looked for.
+        /// The suite that was searched.
         suite: &'static str,
-        /// The version there.
+        /// The version that was found there.
         found: String,
     },
     /// The kernel and its headers are of different versions.
@@ -145,42 +145,42 @@ pub enum Error {
         /// The headers' folder.
         folder: PathBuf,
     },
-    /// A job that cannot be given to a guest.
+    /// A job that cannot be serialized for a guest.
     #[error("the guest's job cannot be written down")]
     Job(#[source] serde_json::Error),
-    /// A guest that was to be saved did not stop itself.
+    /// A guest that should be saved did not stop itself.
     #[error("a guest did not reach the point at which it is saved")]
     NotStopped(#[source] MonitorError),
     /// A guest that had stopped itself could not be saved.
     #[error("a guest cannot be saved")]
     NotSaved(#[source] MonitorError),
-    /// A guest's state depends on the host each time.
+    /// A guest's state depended on the host in every try.
     #[error(
         "a guest could not be saved in the state that it has on every machine, in {tries} tries; is \
          this host very busy? Try again"
     )]
     Unsteady {
-        /// How often it was tried.
+        /// Number of tries.
         tries: u32,
     },
     /// A program of the host is missing.
     #[error("the lab needs `{tool}` {why}, and it is not there; {advice}")]
     Tool {
-        /// Which program.
+        /// The name of the program.
         tool: &'static str,
-        /// For what.
+        /// The purpose for which it is needed.
         why: &'static str,
-        /// How to get it.
+        /// Advice on how to install it.
         advice: &'static str,
     },
     /// A program of the host failed.
     #[error("{what} failed{advice}\n{tail}")]
     Command {
-        /// What it was to do.
+        /// The purpose of the command.
         what: String,
-        /// What to do about it; empty, or beginning with a separator.
+        /// Advice on the cause; empty, or beginning with a separator.
         advice: &'static str,
-        /// The end of what it said.
+        /// The end of the command's output.
         tail: String,
     },
     /// A file could not be read or written.
@@ -188,15 +188,16 @@ pub enum Error {
     File {
         /// `read`, `write`, …
         verb: &'static str,
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// Whether what was asked for is wrong; otherwise it could not be done.
+    /// Returns whether the request is wrong; otherwise the request was valid, but could not be
+    /// carried out.
     #[must_use]
     pub const fn is_wrong_input(&self) -> bool {
         matches!(
@@ -217,7 +218,7 @@ impl Error {
         )
     }
 
-    /// For `map_err`: a file could not be read or written.
+    /// Returns a function for `map_err`: a file could not be read or written.
     pub(crate) fn file(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { verb, path, source }
@@ -236,7 +237,7 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// The last lines of a text: at most `lines`, at most `bytes`.
+/// Returns the last lines of a text: at most `lines`, at most `bytes`.
 pub(crate) fn tail(text: &[u8], lines: usize, bytes: usize) -> String {
     let text = &text[text.len().saturating_sub(bytes)..];
     let text = String::from_utf8_lossy(text);

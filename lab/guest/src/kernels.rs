@@ -1,10 +1,10 @@
-//! The kernels of the lab, and where in Debian's archive they are.
+//! The kernels of the lab, and their places in Debian's archive.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Debian's releases that the lab takes packages from. A tree is resolved against one release
-/// (and its backports) alone: a dependency must not be met by another release's package.
+/// Debian's releases from which the lab takes packages. A tree is resolved against one release (and
+/// its backports) alone: a dependency must not be met by another release's package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Release {
     /// Debian 11.
@@ -18,7 +18,7 @@ pub enum Release {
 }
 
 impl Release {
-    /// The suites, the preferred one last.
+    /// Returns the suites, the preferred one last.
     #[must_use]
     pub fn suites(self) -> &'static [&'static str] {
         match self {
@@ -29,7 +29,7 @@ impl Release {
         }
     }
 
-    /// The suite that is preferred.
+    /// Returns the suite that is preferred.
     #[must_use]
     pub fn target(self) -> &'static str {
         self.suites().last().copied().unwrap_or_default()
@@ -59,13 +59,13 @@ const SERIES: [(Series, &str, Release); 4] = [
 ];
 
 impl Kernel {
-    /// The kernel that is used where none is asked for.
+    /// The kernel that is used if none is specified.
     pub const USUAL: Self = Self {
         series: Series::V6_1,
         rt: false,
     };
 
-    /// All there are, in order.
+    /// Returns all kernels of the lab, in order.
     pub fn all() -> impl Iterator<Item = Self> {
         SERIES
             .into_iter()
@@ -73,7 +73,7 @@ impl Kernel {
     }
 
     fn row(self) -> (&'static str, Release) {
-        // SERIES has a row for each; the fallback is never taken.
+        // SERIES has a row for each series; the fallback is never taken.
         SERIES
             .iter()
             .find(|(series, _, _)| *series == self.series)
@@ -82,25 +82,26 @@ impl Kernel {
             })
     }
 
-    /// The release that it is from.
+    /// Returns the release that the kernel is from.
     #[must_use]
     pub fn release(self) -> Release {
         self.row().1
     }
 
-    /// Its series, without the flavour: `6.12`.
+    /// Returns the kernel's series, without the flavour: `6.12`.
     #[must_use]
     pub fn series(self) -> &'static str {
         self.row().0
     }
 
-    /// Whether it has full preemption.
+    /// Returns whether the kernel has full preemption.
     #[must_use]
     pub fn rt(self) -> bool {
         self.rt
     }
 
-    /// Debian's name of the flavour, the end of the kernel's own version: `amd64`, `rt-amd64`.
+    /// Returns Debian's name of the flavour, the end of the kernel's own version: `amd64`,
+    /// `rt-amd64`.
     #[must_use]
     pub fn flavour(self) -> &'static str {
         if self.rt { "rt-amd64" } else { "amd64" }

@@ -1,5 +1,5 @@
-//! What goes into a guest while it runs: keys for its shell, and the size of the terminal. Pieces
-//! as in `wire`, through a FIFO that QEMU reads for a virtio serial port.
+//! Input of a guest while it runs: keys for its shell, and the size of the terminal. It consists of
+//! pieces as in `wire`, through a FIFO that QEMU reads for a virtio serial port.
 
 use crate::error::Error;
 use crate::wire::write_piece;
@@ -7,8 +7,8 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// The most bytes in one piece. A FIFO takes 4096 bytes at once or not at all (`PIPE_BUF`), so that
-/// pieces of two threads do not mix.
+/// The most bytes in one piece. A FIFO takes up to 4096 bytes (`PIPE_BUF`) at once or not at all,
+/// so that pieces of two threads do not mix.
 const MOST: usize = 4000;
 
 /// One piece of input.
@@ -16,14 +16,14 @@ const MOST: usize = 4000;
 pub(crate) enum Input {
     /// Bytes for the shell.
     Bytes(Vec<u8>),
-    /// The terminal has these rows and columns now.
+    /// The new size of the terminal: rows and columns.
     Size(u16, u16),
-    /// Nothing more comes.
+    /// The end of the input.
     End,
 }
 
 impl Input {
-    /// From a piece of the wire.
+    /// Parses a piece of the wire.
     pub(crate) fn from_parts(kind: u8, bytes: &[u8]) -> Option<Self> {
         Some(match (kind, bytes) {
             (1, bytes) => Self::Bytes(bytes.to_vec()),
@@ -36,7 +36,7 @@ impl Input {
     }
 }
 
-/// What is typed for a guest's shell. Copies of it can be used by several threads.
+/// The input of a guest's shell. Several threads can use copies of it.
 #[derive(Debug)]
 pub struct Keyboard {
     fifo: File,
@@ -48,7 +48,8 @@ impl Keyboard {
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)
             .map_err(|error| Error::file("make", path)(error.into()))?;
-        // For reading as well, so that opening does not wait for QEMU, and QEMU never sees an end.
+        // Opened for reading as well, so that opening does not wait for QEMU, and QEMU never sees
+        // an end.
         let fifo = OpenOptions::new()
             .read(true)
             .write(true)
@@ -57,7 +58,7 @@ impl Keyboard {
         Ok(Self { fifo })
     }
 
-    /// Another one for the same shell.
+    /// Returns another keyboard for the same shell.
     ///
     /// # Errors
     /// The process has too many files open.
@@ -66,29 +67,29 @@ impl Keyboard {
         Ok(Self { fifo })
     }
 
-    /// Hands in bytes. Waits while the guest does not take them.
+    /// Sends bytes to the shell. Waits while the guest does not take them.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         bytes
             .chunks(MOST)
             .try_for_each(|part| write_piece(1, part, &mut self.fifo))
     }
 
-    /// The terminal has another size now.
+    /// Sends a new size of the terminal.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn size(&mut self, rows: u16, columns: u16) -> io::Result<()> {
         let bytes = [rows.to_le_bytes(), columns.to_le_bytes()].concat();
         write_piece(2, &bytes, &mut self.fifo)
     }
 
-    /// Nothing more comes: the end of standard input.
+    /// Sends the end of standard input.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn end(&mut self) -> io::Result<()> {
         write_piece(3, &[], &mut self.fifo)
     }

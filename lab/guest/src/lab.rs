@@ -1,4 +1,4 @@
-//! The lab: the folder with what guests are made of, and what sets it up.
+//! The lab: the folder with the parts of guests, and the functions that set it up.
 
 use crate::cache::Cache;
 use crate::error::Error;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where the lab keeps things and where it fetches them.
+/// The lab's folder, the mirror it fetches from, and the gateway under test.
 #[derive(Clone, Debug, Default)]
 pub struct Locations {
     /// The cache folder; else `$CANGATE_LAB`, else `cangate/lab` in `$XDG_CACHE_HOME` or
@@ -23,8 +23,8 @@ pub struct Locations {
     pub cache: Option<PathBuf>,
     /// The Debian mirror; else `$CANGATE_MIRROR`, else that of the host's own apt.
     pub mirror: Option<String>,
-    /// The gateway under test: a program `cangate`; else the one beside the program that runs, else
-    /// the one in PATH.
+    /// The gateway under test: a program `cangate`; else the one in the folder of the program that
+    /// runs, else the one in PATH.
     pub cangate: Option<PathBuf>,
 }
 
@@ -43,8 +43,8 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// The folder cannot be made, nothing says where it is, the gateway that was named is not a
-    /// file, or the host cannot run guests.
+    /// The folder cannot be made, the environment does not specify one, the gateway that was named
+    /// is not a file, or the host cannot run guests.
     pub fn open(locations: &Locations) -> Result<Self, Error> {
         if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
             return Err(Error::Host);
@@ -68,18 +68,18 @@ impl Lab {
         })
     }
 
-    /// Ends all guests that run, and starts none any more.
+    /// Ends all guests that run; afterwards, no guest is started.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
     }
 
-    /// The cache folder.
+    /// Returns the cache folder.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
         self.cache.path("")
     }
 
-    /// Whether guests with this kernel can run without fetching anything.
+    /// Returns whether guests with this kernel can run without fetching anything.
     #[must_use]
     pub fn is_set_up(&self, kernel: Kernel) -> bool {
         trees::names(kernel)
@@ -87,7 +87,7 @@ impl Lab {
             .all(|name| self.cache.finished(name).is_some())
     }
 
-    /// Fetches what guests with these kernels need and is not there yet.
+    /// Fetches what guests with these kernels need, unless it is there already.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Lab {
         Ok(())
     }
 
-    /// The programs that guests get; they are looked for and read once.
+    /// Returns the programs that guests get; they are searched for and read once.
     pub(crate) fn programs(&self) -> Result<&Programs, Error> {
         if let Some(programs) = self.programs.get() {
             return Ok(programs);
@@ -115,7 +115,7 @@ impl Lab {
         trees::qemu(&self.cache, self.mirror.as_deref(), progress)
     }
 
-    /// The plugin with which guests in virtual time repeat on a busy host.
+    /// Returns the plugin that makes guests in virtual time reproducible on a busy host.
     pub(crate) fn halt(&self, kernel: Kernel, progress: &dyn Progress) -> Result<PathBuf, Error> {
         qemu::halt::plugin(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
@@ -136,7 +136,7 @@ impl Lab {
         trees::bootable(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
 
-    /// The kernel modules of our own that a bench needs.
+    /// Returns the project's own kernel modules that a bench needs.
     pub(crate) fn modules(
         &self,
         kernel: Kernel,
@@ -172,7 +172,7 @@ impl Lab {
         Ok(modules)
     }
 
-    /// What inner machines are made of.
+    /// Returns the parts of inner machines.
     pub(crate) fn inner(
         &self,
         qemu: &Tree,
@@ -204,12 +204,12 @@ impl Lab {
         parts::inner(&from)
     }
 
-    /// A module of `kmod` for this kernel: the files, in the order in which they are to be loaded.
+    /// Returns a module of `kmod` for this kernel: the files, in the order in which they must be
+    /// loaded.
     ///
     /// # Errors
     ///
-    /// As [`Self::setup`], which it does where something is missing; or the module does not
-    /// compile.
+    /// As [`Self::setup`], which is called if something is missing; or the module does not compile.
     pub fn module(
         &self,
         module: kmod::Module,
@@ -226,13 +226,14 @@ impl Lab {
         })
     }
 
-    /// What a guest with this kernel is made of, as [`crate::Outcome::versions`] begins: package by
-    /// package, and as `agent` and `gateway` the hashes of the laboratory's program and of the
-    /// gateway under test. Guests with the same versions give the same results.
+    /// Returns the versions of the parts of a guest with this kernel, as the first entries of
+    /// [`crate::Outcome::versions`]: package by package, and as `agent` and `gateway` the hashes of
+    /// the laboratory's program and of the gateway under test. Guests with the same versions give
+    /// the same results.
     ///
     /// # Errors
     ///
-    /// As [`Self::setup`], which it does where something is missing.
+    /// As [`Self::setup`], which is called if something is missing.
     pub fn versions(
         &self,
         kernel: Kernel,
@@ -245,7 +246,7 @@ impl Lab {
     }
 }
 
-/// What a guest of these trees is made of.
+/// Returns the versions of the parts of a guest that is made of these trees.
 pub(crate) fn versions(
     programs: &Programs,
     qemu: &Tree,

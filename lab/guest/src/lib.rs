@@ -1,13 +1,13 @@
-//! Machines that run real kernels: what is fetched and built for them, the process that runs them,
-//! and the agent inside.
+//! Machines that run real kernels: the files that are fetched and built for them, the process that
+//! runs them, and the agent inside.
 //!
 //! * [`Lab`]: sets up ([`Kernel`]s, packages, images) and runs a guest that a [`machine::Spec`]
 //!   describes, to its [`Outcome`].
 //! * [`agent`]: the same program as a guest's first process. It brings up the hardware, does the
-//!   [`machine::Job`] and hands out what came of it. What jobs mean beyond running a command is
-//!   the business of the one who asks ([`agent::Tasks`]): no experiment is known here.
-//! * [`Arm64Guest`]: a guest with another processor, where the arm64 package is tried; a script of
-//!   the caller's is its job.
+//!   [`machine::Job`] and hands out the results. The meaning of jobs other than commands is defined
+//!   by the caller ([`agent::Tasks`]): this crate knows no experiment.
+//! * [`Arm64Guest`]: a guest with another processor, which tests the arm64 package; its job is a
+//!   script of the caller.
 //! * [`program`]: programs of the guest, run from inside.
 
 #![forbid(unsafe_code)]

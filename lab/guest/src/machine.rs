@@ -1,4 +1,4 @@
-//! What a guest is like, and what it is to do.
+//! The description of a guest and of its job.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The network namespace of the gateway's interfaces.
 pub const GATEWAY_NAMESPACE: &str = "gw";
 
-/// Which CAN interfaces a guest has.
+/// The CAN interfaces of a guest.
 ///
 /// The names are the same on every bench. On the benches that time, the gateway's interfaces are in
 /// the network namespace [`GATEWAY_NAMESPACE`]; everything else is in the first one.
@@ -31,8 +31,8 @@ pub enum Bench {
     Ctucan,
     /// Interfaces of `kmod/bitcan` on bit-timed buses.
     Timed,
-    /// A hypervisor: interfaces as on the timed bench, both on one bus, KVM, and what inner
-    /// machines are made of.
+    /// A hypervisor: interfaces as on the timed bench, both on one bus, KVM, and the parts of inner
+    /// machines.
     Vm,
     /// Virtual interfaces.
     Vcan,
@@ -41,7 +41,7 @@ pub enum Bench {
 }
 
 impl Bench {
-    /// All of them.
+    /// All benches.
     pub const ALL: [Self; 6] = [
         Self::Kvaser,
         Self::Ctucan,
@@ -51,7 +51,7 @@ impl Bench {
         Self::None,
     ];
 
-    /// Its name in options and results.
+    /// Returns the bench's name in options and results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -96,10 +96,10 @@ pub enum Controller {
 }
 
 impl Controller {
-    /// Both of them.
+    /// Both models.
     pub const ALL: [Self; 2] = [Self::Sja1000, Self::Mscan];
 
-    /// Its name for the kernel module.
+    /// Returns the model's name for the kernel module.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -109,21 +109,21 @@ impl Controller {
     }
 }
 
-/// What time is in the guest.
+/// The clock of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Time {
-    /// One processor; an instruction takes 2^shift ns; idle time is skipped; the same on every
-    /// machine and at every run.
+    /// One processor; an instruction takes 2^shift ns; idle time is skipped. Time is the same on
+    /// every machine and in every run.
     Virtual {
-        /// 0 to 10.
+        /// The binary logarithm of an instruction's duration in ns, 0 to 10.
         shift: u8,
     },
     /// One processor, the host's clock.
     Real,
     /// Several processors, the host's clock: for tests that need no exact time.
     Fast {
-        /// How many.
+        /// Number of processors.
         cpus: u32,
     },
 }
@@ -131,7 +131,7 @@ pub enum Time {
 /// A file to put into the guest's image, under `/lab`, which is in the `PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFile {
-    /// Where it is on the host.
+    /// The file's path on the host.
     pub path: PathBuf,
     /// Its name in the guest.
     pub name: String,
@@ -140,7 +140,7 @@ pub struct GuestFile {
 /// A guest to be run to its end.
 #[derive(Clone, Debug)]
 pub struct Spec {
-    /// Kernel, in the lab's words: `6.1`, `6.12-rt`.
+    /// The kernel, by its name in the lab: `6.1`, `6.12-rt`.
     pub kernel: String,
     /// The CAN interfaces.
     pub bench: Bench,
@@ -148,81 +148,82 @@ pub struct Spec {
     pub controller: Controller,
     /// The bit rate of the timed bench's buses, bit/s.
     pub bitrate: u32,
-    /// The data bit rate of the timed bench's buses, bit/s: FD where there is one.
+    /// The data bit rate of the timed bench's buses, bit/s; if there is one, the buses are FD.
     pub data_bitrate: Option<u32>,
-    /// Two network cards, joined: eth0 with 192.0.2.1 here, eth1 with 192.0.2.2 in `gw`.
+    /// Whether the guest has two network cards, joined: eth0 with 192.0.2.1 here, eth1 with
+    /// 192.0.2.2 in `gw`.
     pub ethernet: bool,
-    /// What time is.
+    /// The guest's clock.
     pub time: Time,
     /// Further parameters for the kernel.
     pub boot: Vec<String>,
-    /// MiB.
+    /// The guest's memory, MiB.
     pub memory: u32,
-    /// Sockets of virtio CAN devices that this machine is to have: of `cangate run` with ports of
-    /// kind `virtio`. Its kernel has the driver loaded. With `listen:` before the path, QEMU
+    /// Sockets of virtio CAN devices for this machine: those of `cangate run` with ports of kind
+    /// `virtio`. The machine's kernel has the driver loaded. With `listen:` before the path, QEMU
     /// listens there.
     pub virtio: Vec<PathBuf>,
-    /// Sockets of servers of shared memory (`cangate shm`), of each of which this machine is one
-    /// side. Its kernel has the drivers of `kmod/shmcan` loaded.
+    /// Sockets of servers of shared memory (`cangate shm`); this machine is one side of each. Its
+    /// kernel has the drivers of `kmod/shmcan` loaded.
     pub shm: Vec<PathBuf>,
-    /// What to add to the image, with the shared libraries it needs.
+    /// Files to add to the image, with the shared libraries they need.
     pub files: Vec<GuestFile>,
-    /// What to do there.
+    /// The guest's job.
     pub job: Job,
-    /// For a [`Job::Task`] whose preparation takes longer than saving a guest does: the task to
-    /// prepare a guest with. The prepared guest is saved, and every job with the same value here
-    /// starts from it.
+    /// For a [`Job::Task`] whose preparation takes longer than saving a guest does: the task with
+    /// which a guest is prepared. The prepared guest is saved, and every job with the same value
+    /// here starts from it.
     pub prepare: Option<serde_json::Value>,
-    /// Real time after which the guest is given up.
+    /// Real time after which the guest is ended.
     pub timeout: Duration,
-    /// Record accesses to the CAN cards' registers (kvaser bench).
+    /// Whether accesses to the CAN cards' registers are recorded (kvaser bench).
     pub trace_registers: bool,
 }
 
-/// What a guest is to do.
+/// The job of a guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Job {
-    /// Run a command as root and hand on what it prints and its exit status.
+    /// Run a command as root and pass on its output and its exit status.
     Exec {
         /// Program and arguments.
         command: Vec<String>,
     },
-    /// Run a shell as root that is fed through a [`crate::Keyboard`], and hand on what it prints
+    /// Run a shell as root whose input comes through a [`crate::Keyboard`], and pass on its output
     /// and its exit status.
     Shell {
-        /// The terminal that it is to have; without one, it reads commands as from a pipe.
+        /// The shell's terminal; without one, it reads commands as from a pipe.
         terminal: Option<Terminal>,
     },
-    /// A task whose meaning is the caller's: see [`crate::agent::Tasks`].
+    /// A task whose meaning the caller defines: see [`crate::agent::Tasks`].
     Task {
-        /// What it is, in a form that the caller's agent reads.
+        /// The task, in a form that the caller's agent reads.
         task: serde_json::Value,
     },
 }
 
-/// A terminal as programs in the guest are to find it.
+/// The terminal that programs in the guest see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terminal {
-    /// Its kind, as `$TERM` says it.
+    /// The terminal's kind, as in `$TERM`.
     pub name: String,
     /// The host's description of that kind (terminfo); empty if there is none.
     pub terminfo: Vec<u8>,
-    /// Its size in characters.
+    /// The number of rows.
     pub rows: u16,
-    /// Its size in characters.
+    /// The number of columns.
     pub columns: u16,
 }
 
 /// One access to a register of a CAN card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Which card, in the order can0, can1, can2, gw0, gw1.
+    /// The card, in the order can0, can1, can2, gw0, gw1.
     pub card: u8,
     /// Byte offset of the register.
     pub register: u8,
-    /// Written (else read).
+    /// Whether the register was written (otherwise, it was read).
     pub write: bool,
-    /// What was read or written.
+    /// The value that was read or written.
     pub value: u8,
 }

@@ -1,4 +1,4 @@
-//! What a guest left behind, and why it did not end in order.
+//! The results of a guest, and the reasons why a guest fails.
 
 use crate::machine::Access;
 use crate::qemu::monitor::MonitorError;
@@ -6,12 +6,12 @@ use crate::wire::WireError;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// What a guest left behind.
+/// The results of a guest.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The job's exit status; `None` where the guest died before it could say.
+    /// The job's exit status; `None` if the guest died before it could report one.
     pub status: Option<i32>,
-    /// Why it did not end in order.
+    /// The reason why the guest did not end in order.
     pub failure: Option<Failure>,
     /// The end of the guest's console.
     pub console: String,
@@ -19,23 +19,24 @@ pub struct Outcome {
     pub outputs: Vec<(String, Vec<u8>)>,
     /// The register accesses, in order, where they were recorded.
     pub accesses: Vec<Access>,
-    /// What the guest was made of: QEMU's version, the kernel's package and version, and so on.
+    /// The versions of the guest's parts: QEMU's version, the kernel's package and version, and so
+    /// on.
     pub versions: Vec<(String, String)>,
 }
 
-/// Why a guest did not end in order.
+/// The reason why a guest did not end in order.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// What the guest's agent said: all that crosses the guest's border is text.
+    /// An error that the guest's agent reported: only text crosses the guest's border.
     #[error("{said}")]
     Guest {
-        /// Its words.
+        /// The agent's message.
         said: String,
     },
     /// The kernel killed a program because there was no memory left.
     #[error("the guest ran out of memory: its kernel gave up {victim}; it had {memory} MiB")]
     OutOfMemory {
-        /// What was given up.
+        /// The program that was killed, or the image that did not fit.
         victim: String,
         /// The guest's memory, MiB.
         memory: u32,
@@ -43,38 +44,38 @@ pub enum Failure {
     /// The kernel panicked.
     #[error("the guest's kernel panicked: {0}")]
     Panic(String),
-    /// It did not end in time.
+    /// The guest did not end in time.
     #[error("the guest did not end within {} s and was given up", .0.as_secs_f64())]
     Timeout(Duration),
-    /// [`crate::Lab::stop`] ended it.
+    /// [`crate::Lab::stop`] ended the guest.
     #[error("the guest was ended because cangate ends")]
     Stopped,
-    /// What it handed out cannot be understood.
+    /// The guest's output cannot be parsed.
     #[error(transparent)]
     Output(#[from] WireError),
-    /// It handed out so much that it would fill the disk.
+    /// The guest's output would fill the disk.
     #[error("the guest handed out more than {} GiB", .0 >> 30)]
     TooMuchOutput(u64),
-    /// It wrote so much on its console that it would fill the disk.
+    /// The guest's console output would fill the disk.
     #[error("the guest wrote more than {} MiB on its console", .0 >> 20)]
     TooMuchConsole(u64),
     /// QEMU failed.
     #[error("QEMU failed ({status}): {said}")]
     Qemu {
-        /// Its exit status.
+        /// QEMU's exit status.
         status: ExitStatus,
-        /// The end of what it said.
+        /// The end of QEMU's messages.
         said: String,
     },
     /// A saved guest could not be restored.
     #[error("the saved guest does not go on: {source}\n{said}")]
     NotResumed {
-        /// Why.
+        /// The error of QEMU's monitor.
         source: MonitorError,
-        /// The end of what QEMU said.
+        /// The end of QEMU's messages.
         said: String,
     },
-    /// It switched itself off.
+    /// The guest switched itself off.
     #[error(
         "the guest switched itself off before its job was done; the end of its console says more"
     )]

@@ -6,15 +6,16 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The gateway's program, as it is called beside the laboratory's own, in PATH and in guests.
+/// The name of the gateway's program: in the folder of the laboratory's program, in PATH and in
+/// guests.
 pub(crate) const GATEWAY: &str = "cangate";
-/// The laboratory's program, as it is called in guests.
+/// The name of the laboratory's program in guests.
 pub(crate) const AGENT: &str = "cangate-lab";
 
 /// A program that guests get.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    /// Where it is.
+    /// The program's path.
     pub(crate) path: PathBuf,
     /// The start of its SHA-256, in hexadecimal.
     pub(crate) hash: String,
@@ -39,10 +40,10 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// Reads both programs. `gateway` is the path that the user gave; without it, the gateway is
-    /// the program beside the one that runs, else the one in PATH.
+    /// the program in the folder of the one that runs, else the one in PATH.
     pub(crate) fn find(gateway: Option<&Path>) -> Result<Self, Error> {
-        // Not /proc/self/exe: an error should name a program that was built anew since, rather than
-        // run it by chance.
+        // Not /proc/self/exe: if the program was rebuilt since, an error should name it, rather
+        // than run it by chance.
         let own = std::env::current_exe().map_err(Error::file("find", Path::new(AGENT)))?;
         let path = match gateway {
             Some(path) => path.to_path_buf(),
@@ -58,7 +59,7 @@ impl Programs {
         })
     }
 
-    /// Both hashes, in an order that never changes.
+    /// Returns both hashes, in an order that never changes.
     pub(crate) fn hashes(&self) -> [&str; 2] {
         [&self.agent.hash, &self.gateway.hash]
     }
@@ -75,7 +76,7 @@ fn in_path() -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// The first 16 digits of the SHA-256 of these, each with its length.
+/// Returns the first 16 digits of the SHA-256 of these parts, each with its length.
 pub(crate) fn hash(parts: &[&[u8]]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {

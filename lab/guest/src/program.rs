@@ -15,35 +15,36 @@ pub enum ProgramError {
     /// No program was named.
     #[error("there is no program to run")]
     Nothing,
-    /// It could not be started.
+    /// The program could not be started.
     #[error("cannot run `{line}`")]
     Start {
         /// The program and its arguments.
         line: String,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It ended with an error.
+    /// The program ended with an error.
     #[error("`{line}` failed ({status}): {said}")]
     Failed {
         /// The program and its arguments.
         line: String,
-        /// How it ended.
+        /// The program's exit status.
         status: ExitStatus,
-        /// What it wrote on standard error.
+        /// The program's standard error.
         said: String,
     },
-    /// What it writes on standard error cannot be kept.
+    /// The file for the program's standard error cannot be created.
     #[error("cannot create {}", path.display())]
     Log {
-        /// The file for it.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
-/// The words of a program that is run in a network namespace, `None` for our own.
+/// Returns the command line of a program that runs in a network namespace; `None` is the namespace
+/// of the caller.
 fn words<'w>(namespace: Option<&'w str>, line: &[&'w str]) -> Vec<&'w str> {
     let mut all = Vec::new();
     if let Some(name) = namespace {
@@ -68,10 +69,10 @@ fn finish(words: &[&str]) -> Result<Output, ProgramError> {
     })
 }
 
-/// Runs a program to its end and gives what it printed.
+/// Runs a program to its end and returns its output.
 ///
 /// # Errors
-/// It cannot be started, or its exit status is not 0.
+/// The program cannot be started, or its exit status is not 0.
 pub fn output(namespace: Option<&str>, line: &[&str]) -> Result<String, ProgramError> {
     let words = words(namespace, line);
     let output = finish(&words)?;
@@ -85,16 +86,17 @@ pub fn output(namespace: Option<&str>, line: &[&str]) -> Result<String, ProgramE
     })
 }
 
-/// Runs a program whose exit status says nothing, and gives what it printed.
+/// Runs a program whose exit status has no meaning, and returns its output.
 ///
 /// # Errors
-/// It cannot be started.
+/// The program cannot be started.
 pub fn printed(namespace: Option<&str>, line: &[&str]) -> Result<String, ProgramError> {
     let output = finish(&words(namespace, line))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A program in the background, with all that it starts. Killed when this is dropped.
+/// A program in the background, with all processes that it starts. They are killed when this is
+/// dropped.
 #[derive(Debug)]
 pub struct Background {
     child: Child,
@@ -102,14 +104,14 @@ pub struct Background {
     log: PathBuf,
 }
 
-/// A program in the background that ended by itself.
+/// A program in the background that ended on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The program and its arguments.
     pub line: String,
-    /// How it ended.
+    /// The program's exit status.
     pub status: ExitStatus,
-    /// What it wrote on standard error.
+    /// The program's standard error.
     pub said: String,
 }
 
@@ -120,10 +122,10 @@ impl fmt::Display for Ended {
 }
 
 impl Background {
-    /// Starts it; what it writes on standard error goes to `log`.
+    /// Starts a program; its standard error goes to `log`.
     ///
     /// # Errors
-    /// It cannot be started, or the file cannot be made.
+    /// The program cannot be started, or the file cannot be made.
     pub fn start(namespace: Option<&str>, line: &[&str], log: &str) -> Result<Self, ProgramError> {
         let words = words(namespace, line);
         let line = words.join(" ");
@@ -143,24 +145,24 @@ impl Background {
         }
     }
 
-    /// The process's number.
+    /// Returns the number of the process.
     #[must_use]
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Stands still, with all that it has started, until it is to go on (SIGSTOP).
+    /// Stops the program, with all that it has started, until [`Background::go_on`] (SIGSTOP).
     pub fn pause(&self) {
         self.signal(Signal::STOP);
     }
 
-    /// Goes on after [`Background::pause`] (SIGCONT).
+    /// Continues the program after [`Background::pause`] (SIGCONT).
     pub fn go_on(&self) {
         self.signal(Signal::CONT);
     }
 
-    /// Asks it to end (SIGTERM), and gives it this long; then it is killed. It is gone when this
-    /// returns.
+    /// Asks the program to end (SIGTERM), and kills it after `patience`. The program is gone when
+    /// this returns.
     pub fn end(&mut self, patience: Duration) {
         const LOOK_EVERY: Duration = Duration::from_millis(10);
         self.signal(Signal::TERM);
@@ -171,14 +173,14 @@ impl Background {
         self.kill();
     }
 
-    /// Ends it with all that it has started, whatever it does (SIGKILL). It is gone when this
-    /// returns.
+    /// Ends the program with all that it has started, whatever it does (SIGKILL). The program is
+    /// gone when this returns.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         let _ = self.child.wait();
     }
 
-    /// To the whole group. One that has ended gets none.
+    /// Sends a signal to the whole process group, unless it has ended.
     fn signal(&self, signal: Signal) {
         if let Ok(raw) = i32::try_from(self.child.id())
             && let Some(group) = Pid::from_raw(raw)
@@ -187,7 +189,7 @@ impl Background {
         }
     }
 
-    /// Has it ended?
+    /// Returns how the program ended, if it has ended.
     pub fn ended(&mut self) -> Option<Ended> {
         let status = self.child.try_wait().ok().flatten()?;
         let said = std::fs::read_to_string(&self.log).unwrap_or_default();
@@ -201,7 +203,7 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The program may have ended on its own.
         self.kill();
     }
 }

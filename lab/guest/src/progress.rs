@@ -1,19 +1,20 @@
-//! What takes long says how far it is.
+//! Reports of progress from operations that take long.
 
-/// Told how far something is that takes long. Called from whatever thread does it.
+/// A receiver of reports on the progress of long operations. The thread that does the work calls
+/// it.
 pub trait Progress: Send + Sync {
-    /// A new stage of setting up begins; the one before is done. The words say how much it is, if
-    /// that is known.
+    /// Reports that a new stage of setting up begins; the previous one is done. The text includes
+    /// the amount of work, if that is known.
     fn stage(&self, what: &str);
-    /// Everything is set up, and the guest's job begins.
+    /// Reports that everything is set up, and the guest's job begins.
     fn job(&self, what: &str) {
         self.stage(what);
     }
-    /// How much of the stage is done, 0 to 1; not every stage knows.
+    /// Reports the part of the stage that is done, 0 to 1; not every stage knows it.
     fn part(&self, fraction: f64);
 }
 
-/// Says nothing.
+/// A receiver that ignores the reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
@@ -22,15 +23,15 @@ impl Progress for Silent {
     fn part(&self, _fraction: f64) {}
 }
 
-/// Takes what a guest's job prints, while it prints it.
+/// A receiver of the output of a guest's job, while the job runs.
 pub trait Sink {
-    /// Bytes of its standard output.
+    /// Takes bytes of the job's standard output.
     fn stdout(&mut self, bytes: &[u8]);
-    /// Bytes of its standard error, and what the agent has to say.
+    /// Takes bytes of the job's standard error, and the agent's messages.
     fn stderr(&mut self, bytes: &[u8]);
 }
 
-/// Throws it away.
+/// A receiver that discards the output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;
 

@@ -1,4 +1,4 @@
-//! A guest, from its description to what it left behind.
+//! The run of a guest, from its description to its results.
 
 use crate::agent::{Delivery, Orders, REGISTERS};
 use crate::error::Error;
@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 impl Lab {
-    /// Runs a guest to its end, with what it prints given to `sink` as it comes.
+    /// Runs a guest to its end, and passes its output to `sink` as it comes.
     ///
-    /// A guest that goes wrong is no error: [`Outcome::failure`] says so.
+    /// A guest that fails is not an error: [`Outcome::failure`] has the reason.
     ///
     /// # Errors
     ///
-    /// It cannot be set up, or such a guest cannot be.
+    /// The guest cannot be set up, or its description is not valid.
     pub fn run(
         &self,
         spec: &Spec,
@@ -36,8 +36,8 @@ impl Lab {
         self.run_with(spec, progress, sink, None)
     }
 
-    /// Runs a guest with a [`Job::Shell`] to its end. `begin` gets what the shell is fed through,
-    /// once the guest has booted.
+    /// Runs a guest with a [`Job::Shell`] to its end. `begin` gets the keyboard of the shell, once
+    /// the guest has booted.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl Lab {
         let folder = self.cache.run_folder()?;
         let job = folder.path("job");
 
-        // Only in virtual time a guest does not notice that it was stopped. An image with files of
+        // Only in virtual time, a guest does not notice that it was stopped. An image with files of
         // the caller's is rarely booted twice.
         let saved = matches!(spec.time, Time::Virtual { .. })
             && spec.files.is_empty()
@@ -102,7 +102,7 @@ impl Lab {
             && spec.shm.is_empty();
         let (console, output) = (folder.path("console"), folder.path("output"));
         let input = begin.is_some().then(|| folder.path("input"));
-        // The agent's, and the kernel's own.
+        // The agent's words, and those for the kernel.
         let words = |pause| [Orders::of(spec, pause).words(), spec.boot.clone()].concat();
         let mut options = Options {
             kernel: &booted,
@@ -132,7 +132,7 @@ impl Lab {
             options.words = words(false);
         }
         deliver(&job, &Delivery::Job(spec.job.clone()))?;
-        // Only now: what is saved is the same machine with and without.
+        // Set only now, because the saved machine is the same with and without a trace.
         let trace = folder.path("trace");
         options.trace = spec.trace_registers.then_some(trace.as_path());
         let mut outcome = Outcome {
@@ -165,7 +165,7 @@ impl Lab {
         )?;
         outcome.console = qemu::end_of(&console);
         judge(&mut outcome, end, spec, process.complaints());
-        // QEMU is gone and its record complete.
+        // QEMU has ended, and its record is complete.
         drop(process);
         if options.trace.is_some() {
             outcome.accesses = qemu::accesses(&trace, &bases)?;
@@ -173,8 +173,8 @@ impl Lab {
         Ok(outcome)
     }
 
-    /// The saved guest that a job can start from: the one that has booted, or, for a job with a
-    /// preparation, one that is prepared too.
+    /// Returns the saved guest from which a job can start: the one that has booted, or, for a job
+    /// with a preparation, one that is prepared too.
     fn saved(
         &self,
         qemu: &Tree,
@@ -204,11 +204,11 @@ impl Lab {
         let what = "preparing the guest that others start from";
         let from = [booted.key.as_str(), &text];
         let prepared = snapshot::state(&self.cache, qemu, &options, &from, what, progress)?;
-        // Where preparing fails, so it will for the job, which can say why.
+        // If preparing fails here, it will also fail for the job, which can report the reason.
         Ok(Some(prepared.map_or(booted.file, |saved| saved.file)))
     }
 
-    /// Takes in what the guest hands out.
+    /// Reads the output of the guest.
     fn follow(
         &self,
         process: &mut Process,
@@ -248,14 +248,14 @@ impl Lab {
     }
 }
 
-/// Leaves something for the agent to find.
+/// Leaves a delivery for the agent.
 fn deliver(path: &Path, delivery: &Delivery) -> Result<(), Error> {
     let text = serde_json::to_vec(delivery).map_err(Error::Job)?;
     fs::write(path, text).map_err(Error::file("write", path))
 }
 
-/// Says what went wrong, if something did: what the agent said, else what the console says, else
-/// how QEMU ended.
+/// Finds the reason for a failure, if there is one: the agent's message, else trouble that the
+/// console shows, else QEMU's exit status.
 fn judge(outcome: &mut Outcome, end: End, spec: &Spec, complaints: String) {
     if outcome.failure.is_some() {
         return;

@@ -1,5 +1,5 @@
-//! Guests that have booted already: the machine is saved when its bench is up, and every job is
-//! given to a copy of it. So each begins in the same state, and none waits for a boot.
+//! Guests that have booted already: the machine is saved when its bench is up, and every job runs
+//! in a copy of it. So each job begins in the same state, and none waits for a boot.
 
 use crate::cache::Cache;
 use crate::error::Error;
@@ -14,20 +14,19 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How much time of the host's processors a guest that is to be saved may use until it stops
-/// itself.
+/// Time of the host's processors that a guest that should be saved may use until it stops itself.
 const BOOT: Duration = Duration::from_secs(300);
-/// How often a guest is booted to be saved before that is given up. At the first try it is as it
-/// should be nearly always.
+/// Number of times that a guest is booted in order to save it, before the lab gives up. The first
+/// try almost always succeeds.
 const TRIES: u32 = 20;
-/// How many images are kept; 40 MB each with a release build in it.
+/// Number of images that are kept; 40 MB each with a release build in it.
 const IMAGES: usize = 12;
-/// How many saved machines are kept: 100 to 200 MB each.
+/// Number of saved machines that are kept: 100 to 200 MB each.
 const STATES: usize = 32;
 
-/// A hash of all that an image depends on, so that it can be kept; `others` is one of further
-/// files. The program that runs is in it, and with it the way images are put together; the gateway
-/// under test is, too.
+/// Returns a hash of all that an image depends on, so that the image can be kept; `others` is a
+/// hash of further files. The hash covers the program that runs, and with it the way images are put
+/// together, and the gateway under test.
 pub(crate) fn image_hash(
     programs: &Programs,
     trees: &[&Tree],
@@ -61,10 +60,10 @@ pub(crate) fn image_hash(
     ))
 }
 
-/// The saved state of a machine that has booted with these options, or was restored with them and
-/// went on to stop itself again; made if it is not there. `job` says what else it depends on.
-/// `None` if it does not come so far: then it is to go the long way for the job, and what is wrong
-/// with it will be seen there.
+/// Returns the saved state of a machine that has booted with these options, or was restored with
+/// them and went on to stop itself again; makes the state if it does not exist. `from` names what
+/// else the state depends on. `None` if the machine does not reach the point at which it is saved:
+/// then the job must boot a machine of its own, which will show the error.
 pub(crate) fn state(
     cache: &Cache,
     qemu: &Tree,
@@ -86,8 +85,8 @@ pub(crate) fn state(
     let made = cache.stage(&name, progress, |part| {
         progress.stage(&format!("{what}: {} MB of memory", options.memory));
         for _ in 0..TRIES {
-            // Where its main loop waits until the thread of the guest's processor has stopped, it
-            // stops as it usually does.
+            // If QEMU's main loop waits until the thread of the guest's processor has stopped, the
+            // machine stops as it usually does.
             let mut process = linux::schedule::on_one_processor(turn(), || {
                 Process::start(qemu, options, &part.join("qemu"))
             })?;
@@ -117,7 +116,8 @@ pub(crate) fn state(
     }
 }
 
-/// A number that spreads machines that are saved at the same time over the host's processors.
+/// Returns a number that spreads machines that are saved at the same time over the host's
+/// processors.
 fn turn() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     (std::process::id() as usize).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -126,17 +126,17 @@ fn turn() -> usize {
 /// A saved machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Saved {
-    /// What it is known by.
+    /// The key of the machine.
     pub(crate) key: String,
-    /// Its state.
+    /// The file with its state.
     pub(crate) file: PathBuf,
 }
 
-/// Machines of the same key are the same.
+/// Returns the key of a machine. Machines with the same key are the same.
 fn key(qemu: &Tree, options: &Options<'_>, from: &[&str]) -> Result<String, Error> {
     let record = qemu.root().join(RECORD);
     let record = fs::read(&record).map_err(Error::file("read", &record))?;
-    // Paths of this run say nothing about the machine.
+    // Paths of this run do not affect the machine.
     let none = Path::new("");
     let plain = Options {
         image: none,
@@ -162,7 +162,7 @@ fn key(qemu: &Tree, options: &Options<'_>, from: &[&str]) -> Result<String, Erro
     Ok(own::hash(&parts))
 }
 
-/// The image of this hash; `write` writes it unless it is there.
+/// Returns the image with this hash; `write` writes it unless it exists.
 pub(crate) fn image(
     cache: &Cache,
     hash: &str,

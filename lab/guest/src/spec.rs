@@ -1,4 +1,4 @@
-//! Which descriptions of a guest make sense.
+//! Checks of the descriptions of guests.
 
 use crate::machine::{Bench, Spec, Time};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use std::time::Duration;
 const LEAST_MEMORY: u32 = 64;
 /// The most, MiB.
 const MOST_MEMORY: u32 = 1 << 20;
-/// The greatest shift of virtual time: QEMU knows no greater one.
+/// The greatest shift of virtual time: QEMU supports no greater one.
 const MOST_SHIFT: u8 = 10;
-/// The most processors: QEMU's machine has room for no more.
+/// The most processors: QEMU's machine supports no more.
 const MOST_CPUS: u32 = 255;
-/// What a kernel takes for itself before it comes to the image, MiB: 5.10 to 7.3 need 60 to 90.
+/// The memory that a kernel uses before it unpacks the image, MiB: 5.10 to 7.3 need 60 to 90.
 const KERNEL: u64 = 96;
 
-/// A guest that cannot be.
+/// An error in the description of a guest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// Too little or too much memory.
@@ -26,29 +26,29 @@ pub enum SpecError {
          least {least}"
     )]
     MemoryForImage {
-        /// What was given, MiB.
+        /// The memory that was specified, MiB.
         memory: u32,
         /// The image's size, MiB.
         image: u64,
-        /// What it takes, MiB.
+        /// The least memory for this image, MiB.
         least: u64,
     },
-    /// A shift of virtual time that QEMU does not know.
+    /// A shift of virtual time that QEMU does not support.
     #[error("an instruction cannot take 2^{0} ns: the shift is 0 to {MOST_SHIFT}")]
     Shift(u8),
     /// No processor, or too many.
     #[error("a guest cannot have {0} processors: give 1 to {MOST_CPUS}")]
     Processors(u32),
-    /// Register accesses are asked for where there are no registers.
+    /// Register accesses are requested on a bench that has no registers.
     #[error("only the kvaser bench has cards whose register accesses can be recorded")]
     NoRegisters,
-    /// A time that never ends.
+    /// A timeout that is too long.
     #[error("a timeout of {} s is too long", .0.as_secs())]
     Timeout(Duration),
 }
 
 impl Spec {
-    /// Refuses a guest that cannot be, before anything is fetched for it.
+    /// Rejects a guest that is not valid, before anything is fetched for it.
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         if !(LEAST_MEMORY..=MOST_MEMORY).contains(&self.memory) {
             return Err(SpecError::Memory(self.memory));
@@ -63,11 +63,11 @@ impl Spec {
         }
     }
 
-    /// Is there enough memory for an image of so many bytes? A guest with too little of it dies
-    /// without a word.
+    /// Checks that there is enough memory for an image of this many bytes. A guest with too little
+    /// memory dies without a message.
     pub(crate) fn check_memory(&self, image: u64) -> Result<(), SpecError> {
         let image = image >> 20;
-        // The image is in memory while it is unpacked, which fills as much again.
+        // The image is in memory while it is unpacked, which takes the same amount again.
         let least = image * 2 + KERNEL;
         if u64::from(self.memory) >= least {
             return Ok(());

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Kernel modules that guests use, with all that those depend on; others are not kept.
+/// Kernel modules that guests use; they are kept together with their dependencies, others are not.
 const MODULES: &[&str] = &[
     // CAN: the cards that QEMU emulates, virtual interfaces, protocols, the gateway.
     "kvaser_pci",
@@ -45,22 +45,22 @@ const MODULES: &[&str] = &[
     "sch_fq_codel",
     "sch_tbf",
     "act_gact",
-    // Inner machines, and devices that are theirs.
+    // Inner machines, and devices for them.
     "kvm-amd",
     "mdev",
     "vfio-pci",
     "vfio_iommu_type1",
-    // A card's interrupts for a process.
+    // A card's interrupts in user space.
     "uio",
     "uio_pci_generic",
-    // What the host gives the guest and takes from it.
+    // Devices between the host and the guest.
     "virtio",
     "virtio_pci",
     "virtio_console",
     "qemu_fw_cfg",
 ];
 
-/// The stages' names. A recipe that changes gets another.
+/// The names of the stages. If a recipe changes, its name must change too.
 const QEMU: &str = "qemu-11.1";
 pub(crate) const QEMU_ARM: &str = "qemu-arm-11.1";
 const GUEST: &str = "guest-2";
@@ -69,12 +69,12 @@ fn kernel_name(kernel: Kernel) -> String {
     format!("kernel-{kernel}-5")
 }
 
-/// The stage with the unpacked kernel of that tree.
+/// Returns the stage with the unpacked kernel of that tree.
 fn vmlinux_name(kernel: Kernel) -> String {
     format!("{}.vmlinux", kernel_name(kernel))
 }
 
-/// The stages that a guest with this kernel needs.
+/// Returns the stages that a guest with this kernel needs.
 pub(crate) fn names(kernel: Kernel) -> [String; 4] {
     [
         QEMU.to_owned(),
@@ -87,7 +87,7 @@ pub(crate) fn names(kernel: Kernel) -> [String; 4] {
 /// A kernel, unpacked.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelTree {
-    /// Where.
+    /// The tree that it was unpacked to.
     pub(crate) tree: Tree,
     /// The kernel's own version: `6.1.0-50-rt-amd64`.
     pub(crate) version: String,
@@ -96,9 +96,9 @@ pub(crate) struct KernelTree {
 /// A kernel that can be booted.
 #[derive(Clone, Debug)]
 pub(crate) struct Bootable {
-    /// With its modules.
+    /// The kernel's tree, with its modules.
     pub(crate) tree: KernelTree,
-    /// What QEMU is given as the kernel.
+    /// The file that QEMU gets as the kernel.
     pub(crate) file: PathBuf,
 }
 
@@ -128,7 +128,7 @@ impl KernelTree {
         }
     }
 
-    /// The kernel's image: since 7.x it is in the folder of the modules.
+    /// Returns the kernel's image: since 7.x it is in the folder of the modules.
     fn vmlinuz(&self) -> PathBuf {
         let new = self.modules().join("vmlinuz");
         if new.is_file() {
@@ -139,7 +139,7 @@ impl KernelTree {
             .join(format!("boot/vmlinuz-{}", self.version))
     }
 
-    /// The file of a module that was kept, by the module's name.
+    /// Returns the file of a module that was kept, by the module's name.
     pub(crate) fn module(&self, name: &str) -> Option<PathBuf> {
         let folder = self.modules();
         let dep = fs::read_to_string(folder.join("modules.dep")).ok()?;
@@ -148,19 +148,19 @@ impl KernelTree {
         Some(folder.join(file))
     }
 
-    /// The folder of its modules.
+    /// Returns the folder of the kernel's modules.
     pub(crate) fn modules(&self) -> PathBuf {
         modules_folder(&self.tree, &self.version)
     }
 }
 
-/// The folder of the modules of a kernel of this version.
+/// Returns the folder of the modules of a kernel of this version.
 pub(crate) fn modules_folder(tree: &Tree, version: &str) -> PathBuf {
     let path = format!("lib/modules/{version}");
     tree.find(&path).unwrap_or_else(|| tree.root().join(path))
 }
 
-/// QEMU, of one version for all of the lab.
+/// Returns QEMU, in the one version that the whole lab uses.
 pub(crate) fn qemu(
     cache: &Cache,
     mirror: Option<&str>,
@@ -170,7 +170,7 @@ pub(crate) fn qemu(
     qemu_with(cache, mirror, progress, (QEMU, "QEMU 11.1", packages))
 }
 
-/// QEMU for microcontrollers.
+/// Returns QEMU for microcontrollers.
 pub(crate) fn qemu_arm(
     cache: &Cache,
     mirror: Option<&str>,
@@ -181,7 +181,7 @@ pub(crate) fn qemu_arm(
     qemu_with(cache, mirror, progress, (QEMU_ARM, name, packages))
 }
 
-/// Packages of QEMU's; the first is the program's.
+/// Fetches packages of QEMU; the first is that of the program.
 fn qemu_with(
     cache: &Cache,
     mirror: Option<&str>,
@@ -212,7 +212,7 @@ fn qemu_with(
     })
 }
 
-/// The programs of a guest.
+/// Returns the programs of a guest.
 pub(crate) fn guest(
     cache: &Cache,
     mirror: Option<&str>,
@@ -242,7 +242,7 @@ pub(crate) fn guest(
     fetch::tree(cache, mirror, progress, &recipe, |_| Ok(()))
 }
 
-/// A kernel with the modules that guests use.
+/// Returns a kernel with the modules that guests use.
 pub(crate) fn kernel(
     cache: &Cache,
     mirror: Option<&str>,
@@ -256,13 +256,13 @@ pub(crate) fn kernel(
         release: kernel.release(),
         architecture: Architecture::Amd64,
         packages: vec![format!("linux-image-{flavour}")],
-        // Its dependencies are for installing it.
+        // The dependencies are needed for installation only.
         wanted: |name| {
             [
                 "linux-image-",
                 "linux-binary-",
                 "linux-modules-",
-                // The lists of what is built in, since 7.x.
+                // The lists of built-in modules, since 7.x.
                 "linux-base-",
             ]
             .iter()
@@ -278,7 +278,7 @@ pub(crate) fn kernel(
     KernelTree::open(tree, kernel)
 }
 
-/// A kernel, ready to be booted: unpacked once by the host, where that can be.
+/// Returns a kernel that is ready to boot: unpacked once by the host, where that is possible.
 pub(crate) fn bootable(
     cache: &Cache,
     mirror: Option<&str>,
@@ -302,7 +302,7 @@ pub(crate) fn bootable(
     })
 }
 
-/// Writes modules.dep and its kin, as installing the package would have.
+/// Writes modules.dep and related files, as the installation of the package would.
 fn depmod(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
     let modules = modules_folder(tree, version);
     // depmod takes the folder above lib/modules/VERSION, which must not be a link.
@@ -333,9 +333,9 @@ fn depmod(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
     })
 }
 
-/// Leaves a kernel the modules that guests use, and lists them as installing the package would
-/// have. depmod is one of the guest's `programs`, which run on the host; it reads modules of any
-/// processor.
+/// Reduces a kernel's modules to those that guests use, and lists them as the installation of the
+/// package would. depmod is one of the guest's `programs`, which run on the host; it reads modules
+/// of any processor.
 pub(crate) fn choose_modules(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
     depmod(programs, tree, version)?;
     keep_modules(&modules_folder(tree, version))?;
@@ -350,8 +350,8 @@ fn keep_modules(folder: &Path) -> Result<(), Error> {
     prune(&folder.join("kernel"), folder, &keep)
 }
 
-/// The files of these modules and of all that they depend on, from modules.dep, whose lines name
-/// a module's file and then every one that it needs, directly or not.
+/// Returns the files of these modules and of all their dependencies, from modules.dep, whose lines
+/// name a module's file and then every file that it needs, directly or not.
 fn closure(dep: &str, wanted: &[&str]) -> BTreeSet<PathBuf> {
     let mut keep = BTreeSet::new();
     for line in dep.lines() {
@@ -366,7 +366,7 @@ fn closure(dep: &str, wanted: &[&str]) -> BTreeSet<PathBuf> {
     keep
 }
 
-/// Whether a file is the module of this name; `-` and `_` are the same in names.
+/// Returns whether a file is the module of this name; `-` and `_` are the same in names.
 fn same_module(file: &str, name: &str) -> bool {
     let stem = file.rsplit('/').next().unwrap_or_default();
     let stem = stem.split(".ko").next().unwrap_or_default();

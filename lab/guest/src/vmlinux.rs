@@ -1,6 +1,6 @@
-//! The kernel without its wrapping. Debian's kernels (bzImage) decompress themselves, and emulated
-//! processors take eight of the sixteen seconds of a boot for it. The host does it once for each
-//! kernel, and QEMU starts what was in it: an ELF file, by its PVH entry.
+//! The kernel without its compression. Debian's kernels (bzImage) decompress themselves, and
+//! emulated processors spend eight of the sixteen seconds of a boot on it. The host does it once
+//! for each kernel, and QEMU starts the content: an ELF file, by its PVH entry.
 
 use crate::error::Error;
 use goblin::elf::Elf;
@@ -10,19 +10,19 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The most that a kernel may unpack to, in bytes: ten times what Debian's do.
+/// The most that a kernel may unpack to, in bytes: ten times the size of Debian's kernels.
 const LIMIT: u64 = 1 << 30;
 
-/// Why a kernel starts as it came.
+/// The reason why a kernel is booted in its compressed form.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Wrapped {
-    /// No bzImage, or one older than boot protocol 2.08.
+    /// The file is not a bzImage, or one older than boot protocol 2.08.
     #[error("it is no bzImage that says where its kernel is")]
     Header,
-    /// Neither xz nor Zstandard.
+    /// The compression is neither xz nor Zstandard.
     #[error("it is compressed in a way that the lab does not know ({0:02x?})")]
     Unknown(Vec<u8>),
-    /// The decompressor's words.
+    /// The decompressor reports an error.
     #[error("it does not decompress: {0}")]
     Broken(String),
     /// A kernel that QEMU cannot start.
@@ -30,8 +30,8 @@ pub(crate) enum Wrapped {
     NoEntry,
 }
 
-/// Unpacks a kernel to a file, and says whether QEMU can start it: otherwise it is to be
-/// started as it came, and there is no file.
+/// Unpacks a kernel to a file, and returns whether QEMU can start it: otherwise it must be started
+/// in its compressed form, and there is no file.
 pub(crate) fn unpack(vmlinuz: &Path, to: &Path) -> Result<Result<(), Wrapped>, Error> {
     let image = fs::read(vmlinuz).map_err(Error::file("read", vmlinuz))?;
     match kernel(&image) {
@@ -43,12 +43,12 @@ pub(crate) fn unpack(vmlinuz: &Path, to: &Path) -> Result<Result<(), Wrapped>, E
     }
 }
 
-/// The ELF file in a bzImage.
+/// Returns the ELF file in a bzImage.
 fn kernel(image: &[u8]) -> Result<Vec<u8>, Wrapped> {
     let packed = payload(image).ok_or(Wrapped::Header)?;
     let broken = |error: io::Error| Wrapped::Broken(error.to_string());
     let mut elf = Vec::new();
-    // Behind either there are four more bytes: the unpacked length.
+    // Four more bytes follow either form: the unpacked length.
     if packed.starts_with(b"\xfd7zXZ\0") {
         let mut reader = XzReader::new(packed, false).take(LIMIT);
         reader.read_to_end(&mut elf).map_err(broken)?;
@@ -67,7 +67,7 @@ fn kernel(image: &[u8]) -> Result<Vec<u8>, Wrapped> {
     }
 }
 
-/// The compressed kernel, by the header that the boot protocol describes
+/// Returns the compressed kernel, by the header that the boot protocol describes
 /// (Documentation/arch/x86/boot.rst: `setup_sects`, `payload_offset`, `payload_length`).
 fn payload(image: &[u8]) -> Option<&[u8]> {
     let word = |at: usize| -> Option<usize> {
@@ -78,7 +78,7 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
     if image.get(0x202..0x206)? != b"HdrS" || version < 0x208 {
         return None;
     }
-    // None of them means four, for the sake of very old ones; the boot sector comes before them.
+    // Zero means four, for compatibility with very old kernels; the boot sector comes before them.
     let sectors = match *image.get(0x1f1)? {
         0 => 4,
         sectors => usize::from(sectors),
@@ -87,7 +87,7 @@ fn payload(image: &[u8]) -> Option<&[u8]> {
     image.get(start..start.checked_add(word(0x24c)?)?)
 }
 
-/// Whether a note gives the address where QEMU can begin (`XEN_ELFNOTE_PHYS32_ENTRY`,
+/// Returns whether a note has the address of QEMU's entry point (`XEN_ELFNOTE_PHYS32_ENTRY`,
 /// include/xen/interface/elfnote.h).
 fn has_entry(file: &[u8]) -> bool {
     const PHYS32_ENTRY: u32 = 18;
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A bzImage with this in it.
+    /// Returns a bzImage that contains this payload.
     fn wrapped(packed: &[u8]) -> Vec<u8> {
         let mut image = vec![0; 0x250];
         image[0x1f1] = 1;

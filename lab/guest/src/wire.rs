@@ -1,23 +1,24 @@
-//! What comes out of a guest: pieces, one after the other, through a virtio serial port into a
-//! file that the host reads while it grows.
+//! The output of a guest: pieces, one after the other, through a virtio serial port into a file
+//! that the host reads while it grows.
 //!
 //! A piece is its kind (one byte), its length (four bytes, little endian), and its bytes.
 
 use std::io::{self, Write};
 
-/// A piece's content is never longer; what is longer is sent in several.
+/// The greatest length of a piece's content; longer content is sent in several pieces.
 pub(crate) const LONGEST: usize = 1 << 16;
 
 /// One piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// The agent is there and has brought the bench up; what runs there: `key=value` lines.
+    /// The agent is ready and has brought the bench up; the versions that run there, as `key=value`
+    /// lines.
     Ready(String),
     /// The job's standard output.
     Stdout(Vec<u8>),
-    /// The job's standard error, and the agent's words.
+    /// The job's standard error, and the agent's messages.
     Stderr(Vec<u8>),
-    /// A file that is handed out begins.
+    /// The start of a file that is handed out.
     File(String),
     /// A part of that file.
     Part(Vec<u8>),
@@ -25,7 +26,7 @@ pub(crate) enum Piece {
     Status(i32),
     /// The job could not be done.
     Failed(String),
-    /// A shell has opened the port from the host. What came there earlier was lost.
+    /// A shell has opened the port from the host. Input that arrived there earlier was lost.
     Listening,
 }
 
@@ -58,10 +59,10 @@ impl Piece {
         })
     }
 
-    /// Writes it in one go.
+    /// Writes the piece in one go.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let (kind, mut bytes) = self.parts();
-        // Only words can be too long here: the rest is cut up by who sends it.
+        // Only messages can be too long here: the sender splits everything else.
         bytes.truncate(LONGEST);
         write_piece(kind, &bytes, out)
     }
@@ -77,18 +78,18 @@ pub(crate) fn write_piece(kind: u8, bytes: &[u8], out: &mut impl Write) -> io::R
     out.write_all(&piece)
 }
 
-/// Bytes from a guest that are no pieces.
+/// An error in bytes from a guest that should be pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// A piece longer than any.
+    /// A piece that exceeds the greatest length.
     #[error("the guest's output is garbled: it has a piece of {0} bytes")]
     Length(usize),
-    /// A piece of no known kind, or of a content that its kind cannot have.
+    /// A piece of an unknown kind, or with content that its kind cannot have.
     #[error("the guest's output is garbled: it has a piece of kind {0}")]
     Kind(u8),
 }
 
-/// Puts pieces together from bytes as they come.
+/// A reader that assembles pieces from bytes as they come.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     pending: Vec<u8>,
@@ -96,14 +97,14 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// More bytes came.
+    /// Adds bytes that were received.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.pending.drain(..self.used);
         self.used = 0;
         self.pending.extend_from_slice(bytes);
     }
 
-    /// The next piece that is complete.
+    /// Returns the next complete piece.
     ///
     /// # Errors
     ///
@@ -116,11 +117,11 @@ impl Reader {
         Ok(Some(piece))
     }
 
-    /// The kind and the bytes of the next piece that is complete.
+    /// Returns the kind and the bytes of the next complete piece.
     ///
     /// # Errors
     ///
-    /// It is longer than any.
+    /// The piece exceeds the greatest length.
     pub(crate) fn next_of_any_kind(&mut self) -> Result<Option<(u8, Vec<u8>)>, WireError> {
         let rest = self.pending.get(self.used..).unwrap_or_default();
         let Some((head, rest)) = rest.split_first_chunk::<5>() else {

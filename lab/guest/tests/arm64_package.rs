@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Frames that each part of the traffic consists of.
+/// Number of frames in each part of the traffic.
 const THERE: u64 = 100;
 const BACK: u64 = 40;
 const UNROUTED: u64 = 5;
 
-/// The gateway: what goes through is changed each way in another manner.
+/// The gateway: frames are changed in a different way in each direction.
 const GATEWAY: &str = r#"
 [ports.left]
 kind = "socketcan"
@@ -40,7 +40,7 @@ id = "200-2FF"
 do = [{ id_offset = 256 }]
 "#;
 
-/// What is done in the guest. It ends at the first command that fails.
+/// The script for the guest. It ends at the first command that fails.
 const SCRIPT: &str = r#"
 set -e
 waited() { # for a command that succeeds at last
@@ -90,12 +90,13 @@ section right
 cat /tmp/right
 "#;
 
-/// The package: that of `CANGATE_ARM64_PACKAGE`, or the one that `cargo xtask package` has made.
+/// Returns the package: that of `CANGATE_ARM64_PACKAGE`, or the one that `cargo xtask package` has
+/// made.
 fn package() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("CANGATE_ARM64_PACKAGE") {
         return Some(path.into());
     }
-    // The root of the workspace is where its lock file is.
+    // The root of the workspace is the folder of its lock file.
     let mut above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let root = above.find(|folder| folder.join("Cargo.lock").is_file())?;
     let files = std::fs::read_dir(root.join("target/package")).ok()?;
@@ -103,7 +104,7 @@ fn package() -> Option<PathBuf> {
     paths.find(|path| path.to_string_lossy().ends_with("_arm64.deb"))
 }
 
-/// Is there a program of this name on the host?
+/// Returns whether there is a program of this name on the host.
 fn on_path(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
@@ -119,7 +120,7 @@ const SENT_BACK: Frame = |n| format!("{:03X}#{n:04X}", 0x200 + n % 16);
 const CAME_BACK: Frame = |n| format!("{:03X}#{n:04X}", 0x300 + n % 16);
 const SENT_UNROUTED: Frame = |n| format!("555#{n:02X}");
 
-/// A log for canplayer: a frame each millisecond.
+/// Returns a log for canplayer: one frame per millisecond.
 fn log(interface: &str, count: u64, frame: Frame) -> String {
     let mut text = String::new();
     for n in 0..count {
@@ -132,7 +133,7 @@ fn frames(count: u64, frame: Frame) -> impl Iterator<Item = String> {
     (0..count).map(frame)
 }
 
-/// The frames that candump has recorded, without times and interfaces.
+/// Returns the frames that candump has recorded, without times and interfaces.
 fn recorded<'a>(outcome: &'a Arm64Outcome, section: &str) -> Vec<&'a str> {
     let lines = section_of(outcome, section).lines();
     lines
@@ -146,14 +147,14 @@ fn section_of<'a>(outcome: &'a Arm64Outcome, name: &str) -> &'a str {
     found.unwrap_or_else(|| panic!("no part {name} in\n{}", outcome.console))
 }
 
-/// The row of a port or a route.
+/// Returns the row of a port or a route.
 fn row<'a>(stats: &'a Value, table: &str, name: &str) -> &'a Value {
     let rows = stats[table].as_array().expect("a list");
     let mut found = rows.iter().filter(|row| row["name"] == name);
     found.next().expect("a row of this name")
 }
 
-/// The sum of all numbers of an object.
+/// Returns the sum of all numbers of an object.
 fn sum(object: &Value) -> u64 {
     let values = object.as_object().expect("an object").values();
     values.map(|value| value.as_u64().expect("a number")).sum()
@@ -224,8 +225,8 @@ fn is_installed(outcome: &Arm64Outcome) {
     assert!(installed.starts_with(start), "{installed}");
 }
 
-/// On each bus is what was sent there and what the gateway made of the other's, in order, and
-/// nothing else.
+/// Each bus has the frames that were sent there and the gateway's versions of those from the other
+/// bus, in order, and nothing else.
 fn arrived_as_routed(outcome: &Arm64Outcome) {
     let left: Vec<String> = frames(THERE, SENT_THERE)
         .chain(frames(UNROUTED, SENT_UNROUTED))
@@ -238,9 +239,9 @@ fn arrived_as_routed(outcome: &Arm64Outcome) {
     assert_eq!(recorded(outcome, "right"), right);
 }
 
-/// All that was sent is counted as received, once, and as what became of it.
+/// Each frame that was sent is counted once as received, and once by its fate.
 fn counters_add_up(stats: &Value) {
-    // The kernel keeps from the gateway what no route asks for, and counts it.
+    // The kernel withholds from the gateway the frames that no route requests, and counts them.
     for (port, received, not_asked_for, sent) in
         [("left", THERE, UNROUTED, BACK), ("right", BACK, 0, THERE)]
     {

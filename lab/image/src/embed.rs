@@ -1,19 +1,19 @@
-//! A gateway into an image's file.
+//! Embedding of a gateway in an image's file.
 
 use baremetal::{Plan, PlanError, Slot};
 
-/// Why an image does not take a gateway.
+/// The reason why a gateway cannot be embedded in an image.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// It is too long.
+    /// The plan is too long.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// It is no image, or one of another version.
+    /// The file is not an image, or one of another version.
     #[error("this file is no image of cangate's: it has no place for a gateway")]
     NoSlot,
 }
 
-/// Writes a plan into the bytes of a template; one that is there already is replaced.
+/// Writes a plan into the bytes of a template; replaces a plan that is there already.
 ///
 /// # Errors
 /// [`EmbedError`].

@@ -1,11 +1,11 @@
-//! Images without an operating system: built from sources that this program carries, and given a
-//! gateway.
+//! Images without an operating system: they are built from sources that this program contains, and
+//! get a gateway.
 //!
 //! * [`template`] builds the image of the `baremetal` crate with the user's own `cargo`, once for
 //!   each version of cangate, and keeps it.
-//! * [`plan`] makes what an image gets from a gateway file, and says by name what an image cannot
-//!   do.
-//! * [`embed`] writes the one into the other.
+//! * [`plan`] makes the plan for an image from a gateway file, and reports each setting that an
+//!   image does not support by its name.
+//! * [`embed`] writes the plan into the image.
 #![forbid(unsafe_code)]
 
 mod embed;

@@ -6,8 +6,8 @@ use toml::{Table, Value};
 /// A package as a lock file pins it.
 type Pinned = (String, String, String, String);
 
-/// The packages of a lock file: name, version, source and checksum. `None` where it is no lock
-/// file.
+/// Returns the packages of a lock file: name, version, source and checksum. `None` if the text is
+/// not a lock file.
 fn packages(text: &str) -> Option<BTreeSet<Pinned>> {
     let lock: Table = text.parse().ok()?;
     let packages = lock.get("package")?.as_array()?.iter();
@@ -29,8 +29,8 @@ fn packages(text: &str) -> Option<BTreeSet<Pinned>> {
     Some(packages.map(pinned).collect())
 }
 
-/// The packages of `part` that `whole` does not pin, by name and version. Empty where each version
-/// and checksum is one of the whole's.
+/// Returns the packages of `part` that `whole` does not pin, by name and version. Empty if each
+/// version and checksum is also in `whole`.
 pub(crate) fn unknown(part: &str, whole: &str) -> Vec<String> {
     let (Some(part), Some(whole)) = (packages(part), packages(whole)) else {
         return vec!["the lock file cannot be read".to_owned()];

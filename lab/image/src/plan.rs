@@ -1,4 +1,4 @@
-//! What an image gets from a gateway file.
+//! The plan of an image, made from a gateway file.
 
 use baremetal::{Drive, Place, Plan, PortPlan};
 use config::{Diagnostic, Source};
@@ -7,13 +7,13 @@ use port::PortSpec;
 use port::direct::{self, DirectSettings};
 use std::ops::Range;
 
-/// Ports that an image can have.
+/// The most ports of an image.
 const MOST_PORTS: usize = 32;
 
-/// The plan of a gateway file that [`gateway::config::load`] found good.
+/// Returns the plan of a gateway file that [`gateway::config::load`] has accepted.
 ///
 /// # Errors
-/// Everything that an image cannot do, each at its place.
+/// All settings that an image does not support, each with its position.
 pub fn plan(source: &Source, config: &Config) -> Result<Plan, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let ports = config.ports.iter();
@@ -46,7 +46,7 @@ pub fn plan(source: &Source, config: &Config) -> Result<Plan, Vec<Diagnostic>> {
     })
 }
 
-/// Where a table begins.
+/// Returns the position of a table's header.
 fn header(source: &Source, words: &str) -> Range<usize> {
     source
         .text
@@ -109,7 +109,8 @@ fn one(port: &PortSpec) -> Result<PortPlan, Refused> {
     })
 }
 
-/// A PCI address as an image writes it: `0000:03:00.0`. An image knows the first domain only.
+/// Returns a PCI address as an image writes it: `0000:03:00.0`. An image supports the first domain
+/// only.
 fn address(text: &str) -> Option<String> {
     let text = text.strip_prefix("0000:").unwrap_or(text);
     let (bus, rest) = text.split_once(':')?;

@@ -5,13 +5,13 @@ use std::io;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// By their names below the repository's root.
+/// The sources, by their names below the repository's root.
 pub(crate) const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
-/// What a manifest has for those who work on it, and who builds an image has not.
+/// Sections of a manifest that are needed for development only, not for building an image.
 const LEFT_OUT: [&str; 3] = ["dev-dependencies", "bench", "test"];
 
-/// Writes them below a folder, as a workspace of their own.
+/// Writes the sources below a folder, as a workspace of their own.
 pub(crate) fn write(into: &Path) -> io::Result<()> {
     for (name, text) in SOURCES {
         let path = into.join(name);
@@ -26,7 +26,7 @@ pub(crate) fn write(into: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A manifest, cut down to what is there; `None` for other files.
+/// Returns a manifest, reduced to the parts that exist here; `None` for other files.
 fn manifest(name: &str, text: &str) -> Option<io::Result<String>> {
     if name == "Cargo.toml" {
         return Some(cut(text, workspace));
@@ -36,7 +36,7 @@ fn manifest(name: &str, text: &str) -> Option<io::Result<String>> {
             for key in LEFT_OUT {
                 table.remove(key);
             }
-            // Of programs, the image's own only.
+            // Only the image's own programs are kept.
             if !name.starts_with("baremetal/") {
                 table.remove("bin");
             }
@@ -50,7 +50,7 @@ fn cut(text: &str, change: impl FnOnce(&mut Table)) -> io::Result<String> {
     Ok(table.to_string())
 }
 
-/// The packages that are there are its members.
+/// Makes the packages that exist here the members of the workspace.
 fn workspace(table: &mut Table) {
     let members = SOURCES
         .iter()
@@ -61,7 +61,7 @@ fn workspace(table: &mut Table) {
         workspace.remove("default-members");
         workspace.insert("members".to_owned(), Value::Array(members));
     }
-    // Settings of packages that are not there would be warned of.
+    // Cargo would warn about settings for packages that do not exist here.
     let profiles = table.get_mut("profile").and_then(Value::as_table_mut);
     for (_, profile) in profiles.into_iter().flatten() {
         let packages = profile.get_mut("package").and_then(Value::as_table_mut);
@@ -96,7 +96,7 @@ mod tests {
                 "{text}"
             );
             assert!(folder.join("src/lib.rs").exists());
-            // Every crate of ours that it knows is there.
+            // Every crate of the workspace that it depends on is included.
             for (name, _) in table["dependencies"].as_table().unwrap() {
                 let ours = root["workspace"]["dependencies"]
                     .get(name)

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What an image is for.
+/// The machine that an image is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum For {
     /// A PC.
@@ -20,7 +20,7 @@ pub enum For {
 }
 
 impl For {
-    /// The compiler's name for it.
+    /// Returns the compiler's name for the machine.
     const fn target(self) -> &'static str {
         match self {
             Self::Pc => "x86_64-unknown-none",
@@ -28,7 +28,8 @@ impl For {
         }
     }
 
-    /// For a PC at a fixed address below 2 GiB, for which the compiler has short instructions.
+    /// Returns the compiler's flags. An image for a PC is at a fixed address below 2 GiB, for which
+    /// the compiler has short instructions.
     const fn flags(self) -> &'static str {
         match self {
             Self::Pc => "-C relocation-model=static -C code-model=small",
@@ -36,7 +37,7 @@ impl For {
         }
     }
 
-    /// What counts there: time, or room.
+    /// Returns the goal of optimization: time, or size.
     const fn optimize(self) -> &'static str {
         match self {
             Self::Pc => "3",
@@ -45,19 +46,19 @@ impl For {
     }
 }
 
-/// How much of what the compiler says is shown.
+/// Number of lines of the compiler's messages that are shown.
 const LINES: usize = 12;
 
 /// An image without a gateway.
 #[derive(Clone, Debug)]
 pub struct Template {
-    /// Its file.
+    /// The path of its file.
     pub path: PathBuf,
-    /// What it is made of: sources and compiler. Images with the same one are the same.
+    /// A hash of its sources and compiler. Images with the same hash are the same.
     pub hash: String,
 }
 
-/// Why there is none.
+/// The reason why there is no image.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
     /// There is no compiler.
@@ -71,12 +72,12 @@ pub enum TemplateError {
         "an image is built for {0}, and this Rust has no library for it: `rustup target add {0}`"
     )]
     NoTarget(&'static str),
-    /// It does not compile: a library could not be fetched, or the compiler is too old.
+    /// The image does not compile: a library could not be fetched, or the compiler is too old.
     #[error("the image cannot be built ({}); the compiler says:\n{said}", version.as_deref().unwrap_or("cargo"))]
     Build {
-        /// Of the compiler.
+        /// The compiler's version.
         version: Option<String>,
-        /// The end of what it says.
+        /// The end of the compiler's messages.
         said: String,
     },
     /// Cargo wants other versions of libraries than those that were tested.
@@ -84,14 +85,14 @@ pub enum TemplateError {
         "the image is built with the libraries of cangate's own lock file only, and cargo wants others: {0}"
     )]
     Unpinned(String),
-    /// A file.
+    /// A file could not be read or written.
     #[error("cannot {verb} {}", path.display())]
     File {
         /// `write`, …
         verb: &'static str,
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
 }
@@ -104,18 +105,18 @@ fn file<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Tem
     }
 }
 
-/// What the command says; `None` where there is no such program.
+/// Returns the output of the command; `None` if there is no such program.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// The image of this version of cangate, built with the user's cargo where it is not in `folder`
-/// yet. `begin` is called before anything takes long.
+/// Returns the image of this version of cangate, built with the user's cargo unless it is in
+/// `folder` already. `begin` is called before an operation that takes long.
 ///
 /// # Errors
-/// [`TemplateError`]: what is missing, and what to install.
+/// [`TemplateError`]: the missing part, and what to install.
 pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Template, TemplateError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -131,7 +132,7 @@ pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Templat
     }
     compiler(machine, &cargo, &rustc)?;
     fs::create_dir_all(folder).map_err(file("create the folder", folder))?;
-    // Whoever builds it first builds it for all.
+    // The first process builds the image for all others.
     let lock = folder.join("lock");
     let held = File::create(&lock).map_err(file("create", &lock))?;
     flock(&held, FlockOperation::LockExclusive)
@@ -147,16 +148,16 @@ pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Templat
     let whole = folder.join(format!("{hash}.new"));
     fs::copy(&built, &whole).map_err(file("write", &whole))?;
     fs::rename(&whole, &path).map_err(file("write", &path))?;
-    // The image is there; what it was made in takes a hundred times its room.
+    // The image is complete; the files from its build take a hundred times its space.
     let _ = fs::remove_dir_all(&work);
     Ok(found(path))
 }
 
-/// Can the image be had, because it is in `folder` or the compiler for it is here? For those who
-/// are going to need it later.
+/// Checks whether the image is available, because it is in `folder` or the compiler for it is
+/// installed. For callers that will need it later.
 ///
 /// # Errors
-/// [`TemplateError`]: what is missing, and what to install.
+/// [`TemplateError`]: the missing part, and what to install.
 pub fn check(machine: For, folder: &Path) -> Result<(), TemplateError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -170,7 +171,7 @@ pub fn check(machine: For, folder: &Path) -> Result<(), TemplateError> {
     compiler(machine, &cargo, &rustc)
 }
 
-/// The programs and the library that an image is compiled with.
+/// Checks for the programs and the library that an image is compiled with.
 fn compiler(machine: For, cargo: &OsStr, rustc: &OsStr) -> Result<(), TemplateError> {
     let target = machine.target();
     let version = |program| said(Command::new(program).arg("--version"));
@@ -186,14 +187,15 @@ fn compiler(machine: For, cargo: &OsStr, rustc: &OsStr) -> Result<(), TemplateEr
 }
 
 fn hash(machine: For, version: Option<&str>) -> String {
-    // Among the files of one user: not against anybody's malice.
+    // Distinguishes files of one user: not secure against attacks.
     let mut hasher = DefaultHasher::new();
     (SOURCES, version, machine, machine.flags()).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-/// Takes out of the lock file what an image does not need, which only cargo knows; all that stays
-/// is what was tested. Cargo fetches libraries for it and compiles none.
+/// Removes the packages that an image does not need from the lock file. Only cargo can determine
+/// them; all packages that remain are the tested versions. Cargo fetches libraries for this and
+/// compiles none.
 fn pin(cargo: &OsStr, work: &Path, version: Option<&str>) -> Result<(), TemplateError> {
     let path = work.join("Cargo.lock");
     let before = fs::read_to_string(&path).map_err(file("read", &path))?;
@@ -233,7 +235,7 @@ fn build(
     let mut command = Command::new(cargo);
     command
         .current_dir(work)
-        // The versions of libraries that were tested, or none.
+        // The tested versions of libraries, or none.
         .args(["build", "--locked", "--release", "-p", "cangate-baremetal"])
         .args(["--bin", "cangate-image", "--target", machine.target()])
         .env("CARGO_TARGET_DIR", &target)
@@ -242,7 +244,7 @@ fn build(
             machine.flags(),
         )
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", machine.optimize())
-        // What is meant for programs of this machine.
+        // Settings that are meant for programs of this machine.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env_remove("CARGO_BUILD_TARGET");

@@ -1,9 +1,8 @@
-//! Virtual machines by KVM: the one call of `kvm-ioctls` that is not safe, handing memory to a
-//! machine.
+//! Virtual machines by KVM: the one unsafe call of `kvm-ioctls`, which gives memory to a machine.
 //!
-//! A crate of the laboratory and not a module of `linux`, because the gateway knows nothing of KVM:
-//! a feature of `linux` would make the laboratory's `linux` another build than the gateway's, and
-//! so of every crate above it.
+//! It is a crate of the laboratory and not a module of `linux`, because the gateway does not depend
+//! on KVM: a feature of `linux` would make the laboratory's `linux` a different build from the
+//! gateway's, and so every crate that depends on it.
 
 #![deny(unsafe_code)]
 
@@ -16,17 +15,17 @@ use vmm_sys_util::errno::Error;
 pub struct Machine {
     /// The machine.
     pub vm: VmFd,
-    /// Its memory, which this process and others read and write, too.
+    /// The machine's memory, which this process and others read and write, too.
     pub memory: GuestMemoryMmap,
 }
 
 impl Machine {
-    /// A machine with this memory. The memory stays mapped until this process ends: a machine is
-    /// all that its monitor's process is for, and its processors' descriptors keep the kernel using
-    /// the memory when the [`Machine`] is gone.
+    /// Creates a machine with this memory. The memory stays mapped until this process ends: the
+    /// process of a monitor runs only one machine, and the processors' descriptors keep the kernel
+    /// using the memory after the [`Machine`] is dropped.
     ///
     /// # Errors
-    /// What KVM_CREATE_VM and KVM_SET_USER_MEMORY_REGION say.
+    /// The errors of KVM_CREATE_VM and KVM_SET_USER_MEMORY_REGION.
     pub fn new(kvm: &Kvm, memory: GuestMemoryMmap) -> Result<Self, Error> {
         let vm = kvm.create_vm()?;
         for (slot, region) in (0..).zip(memory.iter()) {
@@ -37,7 +36,7 @@ impl Machine {
                 memory_size: region.len(),
                 userspace_addr: region.as_ptr() as u64,
             };
-            // One more owner of the mapping, who never lets go.
+            // One more owner of the mapping, which is never dropped.
             std::mem::forget(region.get_mmap());
             #[allow(unsafe_code)]
             // SAFETY: address and length are those of a mapping that is never unmapped, because an

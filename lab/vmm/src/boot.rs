@@ -1,6 +1,7 @@
-//! What is in memory when the machine starts: the kernel, its image, and what it is told by the PVH
-//! boot protocol (Xen's `docs/misc/pvh.pandoc`; Linux: `arch/x86/platform/pvh`). A table of
-//! processors and interrupts stands in for ACPI (Intel's MultiProcessor Specification 1.4, §4).
+//! The content of the memory when the machine starts: the kernel, its image, and the information
+//! that it gets by the PVH boot protocol (Xen's `docs/misc/pvh.pandoc`; Linux:
+//! `arch/x86/platform/pvh`). A table of processors and interrupts replaces ACPI (Intel's
+//! MultiProcessor Specification 1.4, §4).
 
 use crate::error::{VmmError, file, system};
 use linux_loader::configurator::pvh::PvhBootConfigurator;
@@ -18,13 +19,13 @@ use vm_memory::{
     ReadVolatile as _,
 };
 
-/// Where things are in the lowest megabyte.
+/// Addresses in the lowest megabyte.
 pub(crate) const GDT: u64 = 0x500;
 pub(crate) const START_INFO: u64 = 0x6000;
 const MEMORY_MAP: u64 = 0x6100;
 const MODULES: u64 = 0x6200;
 const COMMAND_LINE: u64 = 0x2_0000;
-/// The last kilobyte of the lowest 640, where the table is looked for.
+/// The last kilobyte of the lowest 640, where the kernel searches for the table.
 const TABLE: u64 = 0x9_FC00;
 const VIDEO: u64 = 0xA_0000;
 const HIGH: u64 = 0x10_0000;
@@ -40,7 +41,8 @@ const PAGE: u64 = 4096;
 const LOCAL_APIC: u32 = 0xFEE0_0000;
 const IO_APIC: u32 = 0xFEC0_0000;
 
-/// Memory of so many bytes that others can map, too, and nobody can shrink.
+/// Makes memory of this many bytes that other processes can also map, and that none of them can
+/// shrink.
 pub(crate) fn memory(bytes: u64) -> Result<GuestMemoryMmap, VmmError> {
     let why = "make the machine's memory";
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -59,7 +61,7 @@ pub(crate) fn memory(bytes: u64) -> Result<GuestMemoryMmap, VmmError> {
     GuestMemoryMmap::from_regions(vec![region]).map_err(|error| other(&error))
 }
 
-/// Puts all of it into the memory of so many bytes, and gives the address where the processor
+/// Loads everything into the memory of this many bytes, and returns the address where the processor
 /// starts.
 pub(crate) fn load(
     memory: &GuestMemoryMmap,
@@ -116,7 +118,8 @@ fn read_image(
         .map_err(std::io::Error::other)
 }
 
-/// What the kernel is told: where its command line, its image and its memory are.
+/// Writes the information for the kernel: the addresses of its command line, its image and its
+/// memory.
 fn start_info(
     memory: &GuestMemoryMmap,
     bytes: u64,
@@ -155,8 +158,8 @@ fn start_info(
     PvhBootConfigurator::write_bootparams(&all, memory)
 }
 
-/// The table of one processor, an ISA bus, and its sixteen lines on the first pins of the board's
-/// interrupt controller, as KVM has them.
+/// Returns the table of one processor, an ISA bus, and its sixteen lines on the first pins of the
+/// board's interrupt controller, as KVM connects them.
 fn table() -> Vec<u8> {
     const PROCESSOR: u8 = 0;
     const BUS: u8 = 1;
@@ -213,7 +216,7 @@ fn table() -> Vec<u8> {
     [&pointer[..], &table].concat()
 }
 
-/// What makes the sum of all bytes zero.
+/// Returns the byte that makes the sum of all bytes zero.
 fn check(bytes: &[u8]) -> u8 {
     let sum = bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     sum.wrapping_neg()
@@ -233,8 +236,8 @@ mod tests {
         }
         let le16 = |at: usize| u16::from_le_bytes([table[at], table[at + 1]]);
         assert_eq!(usize::from(le16(4)), table.len());
-        // A processor, a bus, an interrupt controller, sixteen lines and two of the processor's
-        // own.
+        // A processor, a bus, an interrupt controller, sixteen lines and two local lines of the
+        // processor.
         assert_eq!(le16(34), 21);
         assert_eq!(table.len(), 44 + 20 + 20 * 8);
         assert!(all.len() as u64 <= VIDEO - TABLE);

@@ -1,23 +1,23 @@
-//! Who is behind which port and which address.
+//! The devices at each port and each address.
 
 use crate::machine::Ended;
 use crate::pci::{Function, Root};
 use crate::serial::{self, Agent, Console};
 
-/// The keyboard's controller, which resets a PC; and the chipset's way to do so.
+/// The keyboard's controller, which resets a PC; and the chipset's port for a reset.
 const KEYBOARD: u16 = 0x64;
 const KEYBOARD_RESET: u8 = 0xFE;
 const RESET: u16 = 0xCF9;
 const RESET_NOW: u8 = 1 << 2;
 
-/// All that the processor reaches outside of memory.
+/// All devices that the processor reaches outside of memory.
 pub(crate) struct Bus<F> {
     pub(crate) console: Console,
     pub(crate) agent: Agent,
     pub(crate) root: Root<F>,
 }
 
-/// What is at a port.
+/// The device at a port.
 enum At {
     Console(u8),
     Agent(u8),
@@ -39,7 +39,7 @@ fn at(port: u16) -> At {
 }
 
 impl<F: Function> Bus<F> {
-    /// The processor writes a port. Some of them end the machine.
+    /// Handles a write of the processor to a port. Some of these writes end the machine.
     pub(crate) fn out(&mut self, port: u16, bytes: &[u8]) -> Option<Ended> {
         match (port, bytes) {
             (KEYBOARD, [KEYBOARD_RESET]) => return Some(Ended::Reset),
@@ -47,8 +47,8 @@ impl<F: Function> Bus<F> {
             _ => {}
         }
         match at(port) {
-            // An interrupt or an output that fails is the machine's serial line out of order:
-            // nobody could be told.
+            // If an interrupt or an output fails, the machine's serial line is out of order: there
+            // is no way to report that.
             At::Console(offset) => bytes.iter().for_each(|byte| {
                 let _ = self.console.write(offset, *byte);
             }),
@@ -67,7 +67,7 @@ impl<F: Function> Bus<F> {
         None
     }
 
-    /// The processor reads a port; all ones where nothing is.
+    /// Handles a read of the processor from a port; returns all ones if there is no device.
     pub(crate) fn input(&mut self, port: u16, bytes: &mut [u8]) {
         match at(port) {
             At::Console(offset) => bytes
@@ -82,7 +82,8 @@ impl<F: Function> Bus<F> {
         }
     }
 
-    /// The processor reads memory that is none; all ones where nothing is.
+    /// Handles a read of the processor from an address outside of memory; returns all ones if there
+    /// is no device.
     pub(crate) fn read(&mut self, address: u64, bytes: &mut [u8]) {
         let mut devices = self.root.devices().iter_mut();
         if !devices.any(|device| device.read(address, bytes)) {
@@ -90,7 +91,7 @@ impl<F: Function> Bus<F> {
         }
     }
 
-    /// The processor writes there.
+    /// Handles a write of the processor to an address outside of memory.
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
         let mut devices = self.root.devices().iter_mut();
         let _ = devices.any(|device| device.write(address, bytes));

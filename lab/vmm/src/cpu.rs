@@ -1,4 +1,5 @@
-//! The processor as the PVH boot protocol wants it: 32-bit, no paging, flat segments.
+//! The processor in the state that the PVH boot protocol requires: 32-bit, no paging, flat
+//! segments.
 
 use crate::boot::{GDT, START_INFO};
 use crate::error::{VmmError, kvm};
@@ -6,10 +7,10 @@ use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, Msrs, kvm_lapic_state, kvm_msr_entry, 
 use kvm_ioctls::{Kvm, VcpuFd};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemoryMmap};
 
-/// CPUID leaf 1, ECX: the local timer by deadline, and that there is a hypervisor.
+/// CPUID leaf 1, ECX: the deadline mode of the local timer, and the presence of a hypervisor.
 const DEADLINE: u32 = 1 << 24;
 const HYPERVISOR: u32 = 1 << 31;
-/// CR0: protected mode, and that the bit is as on all later processors (ET).
+/// CR0: protected mode, and the bit that is set on all later processors (ET).
 const CR0: u64 = 1 | 1 << 4;
 /// EFLAGS: the bit that is always set.
 const FLAGS: u64 = 2;
@@ -17,7 +18,7 @@ const FLAGS: u64 = 2;
 const MISC_ENABLE: u32 = 0x1A0;
 const MTRR_DEFAULT: u32 = 0x2FF;
 
-/// Sets the processor up to start there.
+/// Sets the processor up to start at `entry`.
 pub(crate) fn start(
     kvm_file: &Kvm,
     cpu: &VcpuFd,
@@ -46,13 +47,14 @@ pub(crate) fn start(
     segments(cpu, memory)?;
 
     let mut local = cpu.get_lapic().map_err(kvm("read the local APIC"))?;
-    // What the board's old interrupt controller says comes by the first line, an NMI by the second.
+    // Interrupts of the board's old interrupt controller come by the first line, an NMI by the
+    // second.
     line(&mut local, 0x350, 0x700);
     line(&mut local, 0x360, 0x400);
     cpu.set_lapic(&local).map_err(kvm("set the local APIC"))
 }
 
-/// All that KVM has, as QEMU's `-cpu host`.
+/// Enables all features that KVM supports, as QEMU's `-cpu host`.
 fn features(kvm_file: &Kvm, cpu: &VcpuFd) -> Result<(), VmmError> {
     let all = kvm_file.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES);
     let mut all = all.map_err(kvm("say what processor it has"))?;
@@ -60,7 +62,7 @@ fn features(kvm_file: &Kvm, cpu: &VcpuFd) -> Result<(), VmmError> {
         match entry.function {
             1 => {
                 entry.ecx |= DEADLINE | HYPERVISOR;
-                // The processor's number, and how many there are.
+                // The processor's number, and the number of processors.
                 entry.ebx = entry.ebx & 0xFFFF | 1 << 16;
             }
             0xB => {
@@ -80,7 +82,7 @@ fn line(local: &mut kvm_lapic_state, at: usize, mode: u32) {
     }
 }
 
-/// Segments over all 4 GiB, with their table in memory.
+/// Sets up segments over all 4 GiB, with their table in memory.
 fn segments(cpu: &VcpuFd, memory: &GuestMemoryMmap) -> Result<(), VmmError> {
     let flat = |number: u16, kind: u8| kvm_segment {
         base: 0,
@@ -102,7 +104,7 @@ fn segments(cpu: &VcpuFd, memory: &GuestMemoryMmap) -> Result<(), VmmError> {
         g: 0,
         ..flat(3, 0)
     };
-    // The same as descriptors (Intel's manual, volume 3, §3.4.5).
+    // The same segments as descriptors (Intel's manual, volume 3, §3.4.5).
     let table = [
         0_u64,
         0x00CF_9B00_0000_FFFF,

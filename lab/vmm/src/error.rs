@@ -1,81 +1,81 @@
-//! What can go wrong with a machine.
+//! Errors of a machine.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A machine that cannot be made, or does not go on.
+/// An error because of which a machine cannot be made, or does not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum VmmError {
-    /// KVM refuses something.
+    /// KVM rejects a request.
     #[error("KVM cannot {what}")]
     Kvm {
-        /// What was asked.
+        /// The request.
         what: &'static str,
-        /// Its answer.
+        /// KVM's error.
         source: io::Error,
     },
-    /// A file of the machine's.
+    /// A file of the machine cannot be used.
     #[error("cannot {what} {}", path.display())]
     File {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The system refuses something.
+    /// The operating system rejects a request.
     #[error("cannot {what}")]
     System {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// Why not.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The kernel cannot be started.
     #[error("{} is no kernel that can be started: {why}", path.display())]
     Kernel {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// Kernel and image do not fit.
+    /// Kernel and image do not fit into the memory.
     #[error("kernel and image need {needed} bytes, and the machine has {has}: give it more memory")]
     Memory {
-        /// What they take, up to the image's end.
+        /// The bytes that they need, up to the image's end.
         needed: u64,
-        /// The machine's.
+        /// The machine's memory in bytes.
         has: u64,
     },
-    /// A command line that the kernel cannot have.
+    /// A command line that the kernel does not support.
     #[error("the kernel's command line is no text of at most {most} bytes without zeros")]
     CommandLine {
-        /// The most bytes.
+        /// The greatest length in bytes.
         most: usize,
     },
-    /// More devices than there are places.
+    /// More devices than there are slots.
     #[error("{count} virtio devices: a machine has at most {most}")]
     Devices {
-        /// How many were asked for.
+        /// The number of devices that were requested.
         count: usize,
-        /// How many can be.
+        /// The greatest number of devices.
         most: usize,
     },
-    /// The other end of a device.
+    /// The other end of a device cannot be used.
     #[error("the device behind {} cannot be used: {why}", path.display())]
     Backend {
         /// Its socket.
         path: PathBuf,
-        /// What it said.
+        /// The reason.
         why: String,
     },
-    /// The processor stopped in a way that nothing can be done about.
+    /// The processor stopped in a way from which the monitor cannot recover.
     #[error("the machine's processor stopped: {0}")]
     Stopped(String),
 }
 
-/// Says what KVM was asked.
+/// Returns a function for `map_err`: KVM rejected this request.
 pub(crate) fn kvm(what: &'static str) -> impl FnOnce(vmm_sys_util::errno::Error) -> VmmError {
     move |error| VmmError::Kvm {
         what,
@@ -83,7 +83,7 @@ pub(crate) fn kvm(what: &'static str) -> impl FnOnce(vmm_sys_util::errno::Error)
     }
 }
 
-/// Says what the system was asked.
+/// Returns a function for `map_err`: the operating system rejected this request.
 pub(crate) fn system<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -> VmmError {
     move |error| VmmError::System {
         what,
@@ -91,7 +91,7 @@ pub(crate) fn system<E: Into<io::Error>>(what: &'static str) -> impl FnOnce(E) -
     }
 }
 
-/// Says which file it was.
+/// Returns a function for `map_err`: this file could not be used.
 pub(crate) fn file(
     what: &'static str,
     path: &std::path::Path,

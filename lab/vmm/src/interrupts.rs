@@ -1,5 +1,5 @@
-//! Which interrupt is which: KVM's table of routes, to the old controllers' lines and to messages
-//! (MSI).
+//! The interrupt numbers of a machine: KVM's table of routes, to the lines of the old controllers
+//! and to messages (MSI).
 
 use crate::error::{VmmError, kvm};
 use crate::pci::Message;
@@ -20,7 +20,7 @@ const OLD: u32 = 16;
 /// The routes of a machine.
 pub(crate) struct Interrupts {
     vm: Arc<VmFd>,
-    /// Numbers that were given away, with their messages.
+    /// Numbers that were allocated, with their messages.
     messages: Mutex<BTreeMap<u32, Option<Message>>>,
 }
 
@@ -32,7 +32,7 @@ impl Interrupts {
         }
     }
 
-    /// A number for one interrupt by message.
+    /// Allocates a number for one interrupt by message.
     pub(crate) fn number(&self) -> u32 {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         let number = PINS + messages.len() as u32;
@@ -40,7 +40,7 @@ impl Interrupts {
         number
     }
 
-    /// This number is such a message from now on.
+    /// Routes this number to a message from now on.
     pub(crate) fn route(&self, number: u32, message: Option<Message>) -> Result<(), VmmError> {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         messages.insert(number, message);
@@ -55,7 +55,7 @@ impl Interrupts {
     }
 }
 
-/// All routes: the lines as KVM has them by itself, then messages.
+/// Returns all routes: first the lines as KVM connects them on its own, then messages.
 fn entries(messages: &BTreeMap<u32, Option<Message>>) -> Vec<kvm_irq_routing_entry> {
     let line = |gsi, irqchip, pin| kvm_irq_routing_entry {
         gsi,

@@ -2,22 +2,23 @@
 //! may map, a serial console, a serial line to the agent, and virtio CAN devices whose other end is
 //! a port of kind `virtio` of a `cangate run` (vhost-user).
 //!
-//! It is there to be compared with QEMU, whose generic vhost-user device has an interrupt line only
-//! (`docs/decisions/0024-monitor.md`). Here each queue has an interrupt of its own (MSI-X), which
-//! KVM injects as soon as the gateway writes its event descriptor (irqfd), and a queue is kicked
-//! through a port that KVM turns into an event descriptor (ioeventfd). So no frame passes this
-//! process.
+//! Its purpose is a comparison with QEMU, whose generic vhost-user device has an interrupt line
+//! only (`docs/decisions/0024-monitor.md`). Here each queue has an interrupt of its own (MSI-X),
+//! which KVM injects as soon as the gateway writes its event descriptor (irqfd), and a queue is
+//! kicked through a port that KVM turns into an event descriptor (ioeventfd). So no frame passes
+//! through this process.
 //!
-//! * [`run`]: a machine, until it ends.
+//! * [`run`]: runs a machine until it ends.
 //! * `boot`: memory, the kernel's PVH entry, the table of processors and interrupts.
-//! * `cpu`: the processor as it starts.
+//! * `cpu`: the initial state of the processor.
 //! * `pci`: configuration space, MSI-X; `virtio`: the transport of virtio 1.4 §4.1, and vhost-user
 //!   behind it.
-//! * `model` (a feature): the devices alone, to be fuzzed.
-//! * `serial`: the console and the agent's line; `ports`: who is behind which port and address.
+//! * `model` (a feature): the devices alone, for fuzzing.
+//! * `serial`: the console and the agent's line; `bus`: the devices at each port and address.
 //!
-//! What the machine writes to any register is bounded and checked; what makes no sense is ignored,
-//! as hardware does. It has neither ACPI nor a firmware, and no device that is not needed here.
+//! All values that the machine writes to registers are bounded and checked; values that make no
+//! sense are ignored, as in hardware. The machine has neither ACPI nor a firmware, and only the
+//! devices that are needed here.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]

@@ -1,4 +1,4 @@
-//! A machine from its beginning to its end.
+//! The run of a machine, from its start to its end.
 
 use crate::boot;
 use crate::bus::Bus;
@@ -20,10 +20,10 @@ use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 /// Three pages that Intel's processors need for a machine, below the local interrupt controller.
 const TASK: usize = 0xFFFB_D000;
 
-/// A signal came, which is nothing to the machine (EINTR, EAGAIN).
+/// The errors of an interruption by a signal, which does not affect the machine (EINTR, EAGAIN).
 const AGAIN: [i32; 2] = [Errno::INTR.raw_os_error(), Errno::AGAIN.raw_os_error()];
 
-/// What a machine is made of.
+/// The configuration of a machine.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// A kernel: an uncompressed `vmlinux` with a PVH entry.
@@ -34,16 +34,16 @@ pub struct Settings {
     pub line: String,
     /// Bytes of memory.
     pub memory: u64,
-    /// The file of what it says on its console (ttyS0), made anew.
+    /// The file of the machine's console output (ttyS0), which is created or overwritten.
     pub console: PathBuf,
-    /// The socket, made here, whose other end is the machine's second serial line (ttyS1).
+    /// The socket, created here, whose other end is the machine's second serial line (ttyS1).
     pub agent: PathBuf,
     /// The sockets behind its virtio CAN devices, in the order of their slots, from `0000:00:10.0`
     /// on.
     pub virtio: Vec<PathBuf>,
 }
 
-/// How a machine ended.
+/// The way in which a machine ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// It reset itself.
@@ -52,19 +52,19 @@ pub enum Ended {
     Shutdown,
 }
 
-/// Who is told that a machine ends.
+/// A sender that notifies the main thread of the machine's end.
 #[derive(Clone)]
 pub(crate) struct News(Sender<Result<Ended, VmmError>>);
 
 impl News {
     pub(crate) fn ended(&self, how: Result<Ended, VmmError>) {
-        // Nobody listens any more when it has ended already.
+        // If the machine has ended already, there is no receiver any more.
         let _ = self.0.send(how);
     }
 }
 
 /// Runs a machine until it ends. Its processor, its agent's line and its devices have a thread
-/// each, which last as long as this process.
+/// each, which exist as long as this process.
 ///
 /// # Errors
 /// [`VmmError`].
@@ -134,7 +134,7 @@ pub fn run(settings: &Settings) -> Result<Ended, VmmError> {
         .unwrap_or_else(|_| Err(VmmError::Stopped("its thread has ended".to_owned())))
 }
 
-/// An interrupt line of the board.
+/// Returns an interrupt line of the board.
 fn line(vm: &VmFd, number: u32) -> Result<Line, VmmError> {
     let event = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
     vm.register_irqfd(&event, number)

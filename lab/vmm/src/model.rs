@@ -1,6 +1,6 @@
-//! A machine's devices without KVM and without a gateway: the same registers, with something behind
-//! them that only notes down what it is asked. For whoever holds them against the standards from
-//! outside (fuzzing); nothing that runs a machine needs it.
+//! A machine's devices without KVM and without a gateway: the same registers, connected to a model
+//! that only records the requests it gets. It is for checks of the devices against the standards
+//! from outside (fuzzing); running a machine does not need it.
 
 use crate::bus::Bus;
 use crate::error::{VmmError, file, system};
@@ -14,31 +14,32 @@ use std::path::Path;
 use vm_memory::{GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
 use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
-/// The most bytes of what the machine says to its agent's line that are kept while nobody listens.
+/// The most bytes of the machine's output to its agent's line that are kept while there is no
+/// listener.
 pub const EARLY: usize = serial::EARLY;
 
-/// A queue as it was handed over.
+/// The state of a queue when it was handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Given {
-    /// Buffers.
+    /// Number of buffers.
     pub size: u16,
-    /// The interrupt that is to be raised for it, below [`VECTORS`].
+    /// The interrupt that is raised for the queue, below [`VECTORS`].
     pub vector: Option<usize>,
-    /// Where its descriptors, what the driver writes and what the device writes begin, in bytes
-    /// from the memory's beginning.
+    /// The start addresses of its descriptors, the part that the driver writes and the part that
+    /// the device writes, in bytes from the memory's beginning.
     pub parts: [u64; 3],
 }
 
-/// What was handed over when a device was started.
+/// The state that was handed over when a device was started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Started {
-    /// Features that were agreed on.
+    /// Features that were negotiated.
     pub features: u64,
-    /// Its queues, those that are used.
+    /// The device's queues that are used.
     pub queues: [Option<Given>; QUEUES],
 }
 
-/// Stands in for the other process.
+/// A model of the other process.
 struct Behind {
     memory: GuestMemoryMmap,
     features: u64,
@@ -105,7 +106,7 @@ impl Backend for Behind {
     }
 }
 
-/// Stands in for KVM.
+/// A model of KVM.
 #[derive(Default)]
 struct Noted {
     connected: [Option<Message>; VECTORS],
@@ -148,18 +149,18 @@ impl Kicks for Noted {
     }
 }
 
-/// The devices of a machine, as its processor reaches them.
+/// The devices of a machine, as the processor accesses them.
 pub struct Model {
     bus: Bus<Can<Behind, Noted>>,
     said: Out,
 }
 
 impl Model {
-    /// A device's own configuration, as it is read.
+    /// A device's own configuration, as the driver reads it.
     pub const CONFIG: [u8; 2] = [0x5A, 0xC3];
 
-    /// So many virtio CAN devices, at most 16, that offer these features, in front of so many bytes
-    /// of memory.
+    /// Creates `devices` virtio CAN devices, at most 16, that offer these features, with `memory`
+    /// bytes of memory.
     ///
     /// # Errors
     /// [`VmmError`]: no event descriptors, no memory.
@@ -198,28 +199,29 @@ impl Model {
         })
     }
 
-    /// The processor writes a port: 1, 2 or 4 bytes, or as many times that as a string instruction
-    /// writes.
+    /// Handles a write of the processor to a port: 1, 2 or 4 bytes, or a multiple of that for a
+    /// string instruction.
     pub fn out(&mut self, port: u16, bytes: &[u8]) -> Option<Ended> {
         self.bus.out(port, bytes)
     }
 
-    /// The processor reads a port.
+    /// Handles a read of the processor from a port.
     pub fn input(&mut self, port: u16, bytes: &mut [u8]) {
         self.bus.input(port, bytes);
     }
 
-    /// The processor reads memory that is none, 1 to 8 bytes.
+    /// Handles a read of the processor from an address outside of memory, 1 to 8 bytes.
     pub fn read(&mut self, address: u64, bytes: &mut [u8]) {
         self.bus.read(address, bytes);
     }
 
-    /// The processor writes there.
+    /// Handles a write of the processor to an address outside of memory.
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
         self.bus.write(address, bytes);
     }
 
-    /// The agent says something; gives how much the machine's line has taken.
+    /// Sends bytes of the agent to the machine; returns the number of bytes that the machine's line
+    /// has taken.
     ///
     /// # Errors
     /// The line's interrupt cannot be raised.
@@ -227,7 +229,7 @@ impl Model {
         self.bus.agent.offer(bytes)
     }
 
-    /// What the machine has said to its agent, as far as it is kept.
+    /// Returns the machine's output to its agent, up to [`EARLY`] bytes.
     #[must_use]
     pub fn said(&self) -> Vec<u8> {
         self.said.early()
@@ -237,42 +239,42 @@ impl Model {
         self.bus.root.devices().get_mut(device).map(Can::parts)
     }
 
-    /// What was handed over, while the device of this number works.
+    /// Returns the state that was handed over, while the device with this number works.
     pub fn started(&mut self, device: usize) -> Option<Started> {
         self.part(device)?.0.started
     }
 
-    /// How often the device was started, and stopped.
+    /// Returns the numbers of times that the device was started, and stopped.
     pub fn turns(&mut self, device: usize) -> (u32, u32) {
         self.part(device)
             .map_or((0, 0), |(behind, _)| (behind.starts, behind.stops))
     }
 
-    /// How often each of the device's queues was kicked.
+    /// Returns the number of kicks of each of the device's queues.
     pub fn kicks(&mut self, device: usize) -> [u32; QUEUES] {
         self.part(device)
             .map_or([0; QUEUES], |(behind, _)| behind.kicks)
     }
 
-    /// The first of the ports at which KVM takes the device's kicks.
+    /// Returns the first of the ports at which KVM takes the device's kicks.
     pub fn kick_ports(&mut self, device: usize) -> Option<u16> {
         self.part(device)?.1.ports
     }
 
-    /// The device's interrupts that are connected.
+    /// Returns the device's interrupts that are connected.
     pub fn connected(&mut self, device: usize) -> [Option<Message>; VECTORS] {
         self.part(device)
             .map_or([None; VECTORS], |(_, noted)| noted.connected)
     }
 
-    /// The other process raises this interrupt of the device's, below [`VECTORS`].
+    /// Raises this interrupt of the device, below [`VECTORS`], as the other process would.
     pub fn raise(&mut self, device: usize, vector: usize) {
         if let Some((_, noted)) = self.part(device) {
             noted.raise(vector);
         }
     }
 
-    /// The other process says that the device's configuration has changed.
+    /// Changes the device's configuration, as the other process would.
     pub fn change(&mut self, device: usize) {
         if let Some((behind, noted)) = self.part(device) {
             behind.generation = behind.generation.wrapping_add(1);
@@ -282,7 +284,7 @@ impl Model {
         }
     }
 
-    /// Interrupts of the device's that have come to the processor since this was asked last.
+    /// Returns the device's interrupts that have reached the processor since the last call.
     pub fn came(&mut self, device: usize) -> Vec<Message> {
         self.part(device)
             .map(|(_, noted)| std::mem::take(&mut noted.came))

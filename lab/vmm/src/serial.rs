@@ -12,7 +12,7 @@ use vm_superio::serial::{NoEvents, SerialEvents};
 use vm_superio::{Serial, Trigger};
 use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
-/// Ports of one, and where the first two are.
+/// The number of ports of a serial port, and the addresses of the first two.
 pub(crate) const PORTS: u16 = 8;
 pub(crate) const FIRST: u16 = 0x3F8;
 pub(crate) const SECOND: u16 = 0x2F8;
@@ -20,8 +20,8 @@ pub(crate) const SECOND: u16 = 0x2F8;
 pub(crate) const FIRST_LINE: u32 = 4;
 pub(crate) const SECOND_LINE: u32 = 3;
 
-/// The most bytes that the machine says to its agent's line before anybody listens; later ones are
-/// lost.
+/// The most bytes that the machine can send to its agent's line before there is a listener; later
+/// ones are lost.
 pub(crate) const EARLY: usize = 1 << 16;
 
 /// An interrupt by an event descriptor.
@@ -45,13 +45,13 @@ impl Trigger for Line {
 /// The console.
 pub(crate) type Console = Serial<Line, NoEvents, File>;
 
-/// A console whose output is in this file.
+/// Returns a console whose output goes to this file.
 pub(crate) fn console(path: &Path, line: Line) -> Result<Console, VmmError> {
     let output = File::create(path).map_err(file("make", path))?;
     Ok(Serial::new(line, output))
 }
 
-/// Says when the machine has read all that was there.
+/// The event that the machine has read all bytes that were queued.
 pub(crate) struct Empty(EventFd);
 
 impl SerialEvents for Empty {
@@ -59,19 +59,19 @@ impl SerialEvents for Empty {
     fn out_byte(&self) {}
     fn tx_lost_byte(&self) {}
     fn in_buffer_empty(&self) {
-        // A counter that is full says it, too.
+        // A full counter signals the event, too.
         let _ = self.0.write(1);
     }
 }
 
-/// What the machine says, to who listens.
+/// The machine's output, and the listener that receives it.
 #[derive(Default)]
 struct Listening {
     stream: Option<UnixStream>,
     early: Vec<u8>,
 }
 
-/// Where the agent's line goes.
+/// The output of the agent's line.
 #[derive(Clone, Default)]
 pub(crate) struct Out(Arc<Mutex<Listening>>);
 
@@ -80,7 +80,7 @@ impl Out {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody listens from now on.
+    /// Sends all output to this listener from now on.
     fn begin(&self, mut stream: UnixStream) -> io::Result<()> {
         let mut listening = self.lock();
         let early = std::mem::take(&mut listening.early);
@@ -93,7 +93,7 @@ impl Out {
         self.lock().stream = None;
     }
 
-    /// What was said before anybody listened.
+    /// Returns the output from before there was a listener.
     #[cfg(feature = "model")]
     pub(crate) fn early(&self) -> Vec<u8> {
         self.lock().early.clone()
@@ -109,7 +109,7 @@ impl Write for Out {
         let room = EARLY.saturating_sub(listening.early.len());
         let taken = bytes.get(..bytes.len().min(room)).unwrap_or_default();
         listening.early.extend(taken);
-        // A serial line without anybody at its other end loses what is said.
+        // A serial line that is not connected at its other end loses its output.
         Ok(bytes.len())
     }
 
@@ -125,8 +125,8 @@ type Agents = Serial<Line, Empty, Out>;
 pub(crate) struct Agent(Arc<Mutex<Agents>>);
 
 impl Agent {
-    /// A line whose other end is whoever connects to this socket. Gives what a thread is to do for
-    /// it.
+    /// Creates a line whose other end is the process that connects to this socket. Also returns the
+    /// function that a thread must run to serve it.
     pub(crate) fn new(
         path: &Path,
         line: Line,
@@ -141,7 +141,7 @@ impl Agent {
                     .accept()
                     .and_then(|(stream, _)| feed.serve(stream, &out, &empty));
                 out.end();
-                // Who closes the socket may come back.
+                // A process that closes the socket may connect again.
                 if let Err(error) = served {
                     return file("serve", &path)(error);
                 }
@@ -150,8 +150,8 @@ impl Agent {
         Ok((agent, serve))
     }
 
-    /// A line at whose other end nobody is: what the machine says waits in the second part, and the
-    /// third is written when it has read all that was there.
+    /// Creates a line that is not connected at its other end: the machine's output waits in the
+    /// second value, and the third is written when the machine has read all bytes that were queued.
     pub(crate) fn unheard(line: Line) -> Result<(Self, Out, EventFd), VmmError> {
         let empty = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
         let out = Out::default();
@@ -164,7 +164,7 @@ impl Agent {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands over what comes from the stream, until its end.
+    /// Passes the stream's bytes on to the machine, until the stream's end.
     fn serve(&self, mut stream: UnixStream, out: &Out, empty: &EventFd) -> io::Result<()> {
         out.begin(stream.try_clone()?)?;
         let mut bytes = [0; 4096];
@@ -183,7 +183,7 @@ impl Agent {
         }
     }
 
-    /// Hands over as much as there is room for, after waiting for some; gives the rest.
+    /// Passes on as many bytes as there is space for, and waits for space first; returns the rest.
     fn feed<'a>(&self, bytes: &'a [u8], empty: &EventFd) -> io::Result<&'a [u8]> {
         let given = self.offer(bytes)?;
         if given == 0 {
@@ -195,14 +195,14 @@ impl Agent {
         Ok(bytes.get(given..).unwrap_or_default())
     }
 
-    /// Hands over as much as there is room for, without waiting; gives how much that was.
+    /// Passes on as many bytes as there is space for, without waiting; returns their number.
     pub(crate) fn offer(&self, bytes: &[u8]) -> io::Result<usize> {
         let mut serial = self.lock();
         let now = bytes.get(..serial.fifo_capacity().min(bytes.len()));
         let Some(now) = now.filter(|now| !now.is_empty()) else {
             return Ok(0);
         };
-        // A line in loopback takes nothing; its driver is still looking for it.
+        // A line in loopback mode takes nothing; its driver is still probing it.
         let given = serial.enqueue_raw_bytes(now);
         given.map_err(|error| io::Error::other(format!("{error:?}")))
     }
@@ -247,7 +247,7 @@ mod tests {
             .unwrap();
         let mut read = Vec::new();
         while read.len() < sent.len() {
-            // Line status: is a byte there?
+            // Line status: is there a byte?
             let mut serial = agent.lock();
             if serial.read(5) & 1 != 0 {
                 read.push(serial.read(0));

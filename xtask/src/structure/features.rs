@@ -1,7 +1,8 @@
-//! Features of crates: each of the two programs alone has those that both have together.
+//! Features of crates: with each of the two programs alone, they are the same as with both
+//! together.
 //!
-//! cargo compiles a crate once for each set of features. Where the sets differ, all crates above it
-//! are compiled twice, and the laboratory times another build of them than users have.
+//! cargo compiles a crate once for each set of features. If the sets differ, all crates that depend
+//! on it are compiled twice, and the laboratory measures another build of them than users have.
 
 use super::judge;
 use crate::command::output;

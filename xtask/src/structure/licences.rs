@@ -1,5 +1,5 @@
-//! Each source file of what runs in the kernel names its licence, GPL-2.0, in one of its first
-//! lines; the text of each licence is there.
+//! Each source file for the kernel names its licence, GPL-2.0, in one of its first lines; the text
+//! of each licence exists.
 
 use super::{files, judge, shown};
 use crate::report::Tally;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Folders whose sources are under GPL-2.0.
 const GPL: [&str; 2] = ["kmod", "crates/offload/bpf"];
 
-/// The line, as the kernel's own files have it (Documentation/process/license-rules.rst).
+/// The line, as in the kernel's own files (Documentation/process/license-rules.rst).
 const LINE: &str = "SPDX-License-Identifier: GPL-2.0";
 
 /// Texts of licences that must be in the root.
@@ -43,7 +43,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
     Ok(judge(looked_at, &problems))
 }
 
-/// C, its headers, and what builds them.
+/// Returns whether a file is C code, a C header, or a file that builds them.
 fn is_source(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let kind = path.extension().unwrap_or_default().to_string_lossy();

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 /// Committed on purpose, with a check of its own (`cargo xtask bpf`).
 const ON_PURPOSE: [&str; 1] = ["crates/offload/bpf/gateway.bpf.o"];
 
-/// Endings of what compilers and tools write.
+/// Endings of files that compilers and tools write.
 const BUILT: [&str; 10] = [
     ".o", ".ko", ".a", ".so", ".rlib", ".rmeta", ".d", ".profraw", ".mod.c", ".cmd",
 ];

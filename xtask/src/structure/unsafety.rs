@@ -1,4 +1,4 @@
-//! `unsafe` only where the house allows it.
+//! `unsafe` only where the rules allow it.
 
 use super::{files, judge, shown};
 use crate::report::Tally;
@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
-/// The only places where shipped code may be unsafe: all that is unsafe toward Linux, the BPF
-/// loader's maps, the image without an operating system, and the memory of the laboratory's virtual
+/// The only places where shipped code may be unsafe: all unsafe code for Linux, the BPF loader's
+/// maps, the image without an operating system, and the memory of the laboratory's virtual
 /// machines.
 const ALLOWED: [&str; 4] = [
     "crates/linux/src/",
@@ -17,8 +17,8 @@ const ALLOWED: [&str; 4] = [
     "lab/kvm/src/",
 ];
 
-/// What the root of every crate says that has no such place. The compiler then keeps the promise;
-/// in a crate that has one, its other files are read.
+/// The attribute in the root of every crate without such a place. The compiler then enforces the
+/// rule; in a crate with such a place, this check reads the other files.
 const FORBIDDEN: &str = "#![forbid(unsafe_code)]";
 
 pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
@@ -55,15 +55,15 @@ pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
     Ok(judge(looked_at, &problems))
 }
 
-/// `src/lib.rs`, `src/main.rs`, `src/bin/NAME.rs`.
+/// Returns whether a file is `src/lib.rs`, `src/main.rs` or `src/bin/NAME.rs`.
 fn is_root(sources: &Path, file: &Path) -> bool {
     file == sources.join("lib.rs")
         || file == sources.join("main.rs")
         || file.parent() == Some(&sources.join("bin"))
 }
 
-/// Numbers of the lines with the keyword, or with an attribute that would allow it, outside
-/// comments and plain string literals.
+/// Returns the numbers of the lines with the keyword, or with an attribute that would allow it,
+/// outside comments and plain string literals.
 fn unsafe_lines(text: &str) -> Vec<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let has = |code: &str| {
@@ -77,7 +77,7 @@ fn unsafe_lines(text: &str) -> Vec<usize> {
         .collect()
 }
 
-/// A line without its comment and without what stands between quotes.
+/// Returns a line without its comment and without the text between quotes.
 fn code_of(line: &str) -> String {
     let mut code = String::new();
     let mut quoted = false;

@@ -1,4 +1,4 @@
-//! What happened in a step, kept until all of the step has happened.
+//! The events of a step, which are kept until the step is complete.
 
 use super::Seat;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ pub(super) enum Happened {
         node: NodeId,
         tag: u64,
         frame: Frame,
-        /// Controllers that received it, a bit each.
+        /// Controllers that received it, one bit each.
         received: u32,
     },
     Error {
@@ -38,7 +38,7 @@ pub(super) enum Happened {
     },
 }
 
-/// Keeps what a bus reports until all of the step has happened.
+/// Keeps a bus's event until the step is complete.
 pub(super) fn note(event: &Event<'_>, bus: u8, seats: &[Seat], happened: &mut Vec<Happened>) {
     happened.push(match *event {
         Event::Frame {

@@ -1,4 +1,4 @@
-//! Buses, controllers and tester, and what happens between them.
+//! Buses, controllers and tester, and the events between them.
 
 mod happened;
 mod reactions;
@@ -12,7 +12,7 @@ use controller::mapped::{BUFFERS, Join, TX_PENDING, Trap};
 use frame::Nanos;
 use happened::{Happened, note};
 
-/// There is no such controller.
+/// The error for a controller that does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoSeat;
 
@@ -24,20 +24,20 @@ pub struct World {
     ideal: bool,
     disturbed: Option<Disturbed>,
     now: Nanos,
-    /// What happened in a step, before anybody has reacted to it.
+    /// Events of a step, before the reactions to them.
     happened: Vec<Happened>,
-    /// Controllers whose line has gone up since the last look, a bit each.
+    /// Controllers whose line was raised since the last check, one bit each.
     raised: u32,
 }
 
-/// A bus, from the first controller's joining on.
+/// A bus, from the time at which the first controller joins.
 struct Side {
     bus: Bus,
     rates: (u32, Option<u32>),
     tester: NodeId,
 }
 
-/// A place for a controller.
+/// A seat for a controller.
 struct Seat {
     bus: u8,
     page: &'static Page,
@@ -52,17 +52,17 @@ struct Seat {
     errors: u32,
 }
 
-/// Where the tester sends, and where frames come out.
+/// The bus on which the tester sends, and the bus on which frames come out.
 const INCOMING: u8 = 0;
 const OUTGOING: u8 = 1;
-/// Buses of the bench.
+/// Number of buses of the bench.
 const BUSES: u8 = 8;
-/// A step rarely has more events than this: no memory is asked for while frames pass.
+/// A step rarely has more events than this: no memory is allocated while frames pass.
 const EVENTS: usize = 64;
 
 impl World {
-    /// Buses without controllers, and a tester that has not started; `None` where the task has what
-    /// is no frame.
+    /// Creates buses without controllers, and a tester that has not started; returns `None` if the
+    /// task contains something that is not a valid frame.
     #[must_use]
     pub fn new(task: &Task) -> Option<Self> {
         Some(Self {
@@ -77,10 +77,10 @@ impl World {
         })
     }
 
-    /// A place for a controller on a bus: its number, and its registers.
+    /// Adds a seat for a controller on a bus: returns its number, and its registers.
     ///
     /// # Errors
-    /// [`NoSeat`]: there is no such bus, or 32 controllers are there.
+    /// [`NoSeat`]: there is no such bus, or it would be more than 32 controllers.
     pub fn seat(&mut self, bus: u8) -> Result<(usize, &'static Page), NoSeat> {
         if bus >= BUSES || self.seats.len() >= 32 {
             return Err(NoSeat);
@@ -129,7 +129,7 @@ impl World {
             });
         }
         let side = self.sides.get_mut(usize::from(bus)).ok_or(Trap::Invalid)?;
-        // All of a bus have the same.
+        // All controllers on a bus have the same bit rates.
         if side.rates == rates {
             Ok(side)
         } else {
@@ -137,15 +137,15 @@ impl World {
         }
     }
 
-    /// On to the bus; its registers are reset.
+    /// Connects a controller to its bus; its registers are reset.
     ///
     /// # Errors
-    /// [`Trap::Invalid`]: not these bit rates on this bus.
+    /// [`Trap::Invalid`]: the bus has other bit rates.
     pub fn join(&mut self, seat: usize, join: &Join<'_>) -> Result<(), Trap> {
         let bus = self.seats.get(seat).ok_or(Trap::Invalid)?.bus;
         let rates = (join.bitrate, join.data_bitrate);
         let mut node = NodeConfig::new("");
-        // Frames leave in the order in which the doorbell was rung.
+        // Frames leave in the order of the doorbell's rings.
         node.mailboxes = 1;
         node.queue = BUFFERS - 1;
         node.listen_only = join.listen_only;
@@ -168,7 +168,7 @@ impl World {
         Ok(())
     }
 
-    /// After bus-off.
+    /// Restarts a controller after bus-off.
     ///
     /// # Errors
     /// [`Trap::Down`]: it is not on a bus.
@@ -180,17 +180,17 @@ impl World {
         Ok(())
     }
 
-    /// The doorbell, rung at this time: frames of these transmit buffers are ready, in the order of
-    /// their numbers.
+    /// Handles the doorbell, rung at this time: frames of these transmit buffers are ready, in the
+    /// order of their numbers.
     ///
     /// # Errors
-    /// [`Trap::Down`]: off the bus or bus-off; [`Trap::Invalid`]: no frame that this controller can
-    /// send.
+    /// [`Trap::Down`]: off the bus or bus-off; [`Trap::Invalid`]: not a frame that this controller
+    /// can send.
     pub fn ring(&mut self, seat: usize, buffers: u32, at: Nanos) -> Result<(), Trap> {
         self.run(at);
         let now = self.now;
         let result = self.request(seat, buffers, now);
-        // It may start at once.
+        // The frame may start at once.
         self.run(now);
         result
     }
@@ -224,21 +224,21 @@ impl World {
         result
     }
 
-    /// The tester begins.
+    /// Starts the tester.
     pub fn start(&mut self, now: Nanos) {
         self.run(now);
         self.tester.start(self.now);
         self.play();
     }
 
-    /// When something happens next, if nobody rings.
+    /// Returns the time of the next event, if no doorbell rings.
     #[must_use]
     pub fn next(&self) -> Option<Nanos> {
         let buses = self.sides.iter().filter_map(|side| side.bus.next());
         buses.chain(self.tester.deadline()).min()
     }
 
-    /// Lets time pass until then.
+    /// Advances time until `until`.
     pub fn run(&mut self, until: Nanos) {
         while let Some(next) = self.next().filter(|&next| next <= until) {
             self.step(next.max(self.now), until);
@@ -248,8 +248,8 @@ impl World {
         }
     }
 
-    /// Lets time pass to the next thing that happens, and everybody react to it. `late`: when the
-    /// bench came to run, which is what an ideal gateway's frames are ready at.
+    /// Advances time to the next event, and executes all reactions to it. `late` is the time at
+    /// which the bench came to run, at which an ideal gateway's frames are ready.
     fn step(&mut self, to: Nanos, late: Nanos) {
         self.now = to;
         let (happened, seats) = (&mut self.happened, &self.seats);
@@ -265,7 +265,7 @@ impl World {
         self.play();
     }
 
-    /// The tester sends what is to be sent.
+    /// Sends the tester's frames that are due.
     fn play(&mut self) {
         while let Some(frame) = self.tester.send(self.now) {
             let side = self.sides.get_mut(usize::from(INCOMING));
@@ -279,20 +279,20 @@ impl World {
         }
     }
 
-    /// Controllers whose line has gone up since the last call, a bit each.
+    /// Returns the controllers whose line was raised since the last call, one bit each.
     pub const fn raised(&mut self) -> u32 {
         let raised = self.raised;
         self.raised = 0;
         raised
     }
 
-    /// Has the tester come to its end?
+    /// Returns whether the tester has finished.
     #[must_use]
     pub const fn is_done(&self) -> bool {
         self.tester.is_done()
     }
 
-    /// What was seen, and how many stamps had no room.
+    /// Returns the stamps, and the number of stamps that were lost for lack of space.
     pub fn stamps(&self) -> (impl Iterator<Item = Stamp> + '_, u64) {
         (self.tester.stamps(), self.tester.lost())
     }

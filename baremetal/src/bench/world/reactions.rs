@@ -1,4 +1,4 @@
-//! What controllers and tester do about what happened on a bus.
+//! The reactions of controllers and tester to events on a bus.
 
 use super::super::page::Page;
 use super::super::task::StampKind;
@@ -105,13 +105,13 @@ impl World {
         }
     }
 
-    /// The controller that is this node.
+    /// Returns the controller that is this node.
     fn whose(&self, bus: u8, node: NodeId) -> Option<usize> {
         let is = |seat: &Seat| seat.bus == bus && seat.node == Some(node);
         self.seats.iter().position(is)
     }
 
-    /// Something has changed; the line goes up if the driver wants to know.
+    /// Signals a change; raises the line if the driver has enabled interrupts.
     fn change(&mut self, number: usize) {
         if let Some(seat) = self.seats.get_mut(number) {
             seat.changes = seat.changes.wrapping_add(1);
@@ -149,14 +149,14 @@ impl World {
         self.change(number);
     }
 
-    /// What an ideal gateway does: the frame is ready on the outgoing bus at once.
+    /// Acts as an ideal gateway: the frame is ready on the outgoing bus at once.
     fn pass(&mut self, frame: &Frame, at: Nanos) {
         let out = self.seats.iter().find(|seat| seat.bus == OUTGOING);
         let Some(node) = out.and_then(|seat| seat.node) else {
             return;
         };
         if let Some(side) = self.sides.get_mut(usize::from(OUTGOING)) {
-            // What finds no room is lost, and missing among the stamps.
+            // A frame for which there is no space is lost, and missing among the stamps.
             let _ = side.bus.send(node, at.max(side.bus.now()), frame, u64::MAX);
         }
     }
@@ -174,7 +174,7 @@ impl World {
         self.change(number);
     }
 
-    /// An error frame on a bus, which all its controllers see.
+    /// Records an error frame on a bus, which all its controllers see.
     fn error(&mut self, number: usize, bus: u8) {
         match self.seats.get_mut(number) {
             Some(seat) if seat.bus == bus => {

@@ -1,22 +1,22 @@
-//! What the page of worst cases is made from.
+//! The data of the page of worst cases.
 
 use probe::{Description, LatencyProfile};
 
-/// Everything that the page shows. Plain data, filled by whoever assessed a message set. Times are
-/// ns.
+/// All data that the page shows. It is plain data, filled by the code that assessed a message set.
+/// Times are in ns.
 #[derive(Clone, Debug, Default)]
 pub struct Data {
-    /// What was assessed: the name of the message set.
+    /// The name of the message set that was assessed.
     pub title: String,
     /// The buses.
     pub buses: Vec<Bus>,
-    /// What else a reader must know, in sentences: the gateway's own time, what was left out.
+    /// Further information for the reader, in sentences: the gateway's own time, omissions.
     pub notes: Vec<String>,
-    /// How much worse it may become, if that was asked.
+    /// The margin until a deadline can be missed, if it was requested.
     pub margin: Option<Margin>,
-    /// What was measured, if it was given.
+    /// The measurements, if they were given.
     pub measured: Option<Measured>,
-    /// How the page was made: names and texts.
+    /// The circumstances in which the page was made: names and texts.
     pub made: Vec<(String, String)>,
 }
 
@@ -25,11 +25,11 @@ pub struct Data {
 pub struct Bus {
     /// Its name.
     pub name: String,
-    /// Its bit rates, for people.
+    /// Its bit rates, as text.
     pub bit_rate: String,
     /// The part of the bus that all messages take together; 1 is all of it.
     pub load: f64,
-    /// Which errors are counted with, in words; `None` for none.
+    /// The errors that the bounds include, as text; `None` for none.
     pub errors: Option<String>,
     /// Its nodes.
     pub nodes: Vec<Node>,
@@ -42,19 +42,19 @@ pub struct Bus {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// In which order it sends.
+    /// The order in which it sends.
     pub order: Order,
-    /// How it fills its mailboxes, in words such as "up to 20 µs to fill one"; `None` for in no
-    /// time.
+    /// The way it fills its mailboxes, as text such as "up to 20 µs to fill one"; `None` if that
+    /// takes no time.
     pub filled: Option<String>,
-    /// The most frames that wait in it at one time; `None` for no bound.
+    /// The most frames that wait in it at one time; `None` if there is no bound.
     pub backlog: Option<u64>,
-    /// For how many it has room, where that is known.
+    /// The number of frames that it can hold, if that is known.
     pub room: Option<u64>,
 }
 
 impl Node {
-    /// Can more frames wait than it has room for?
+    /// Returns whether more frames can wait than it can hold.
     #[must_use]
     pub fn overflows(&self) -> bool {
         let most = self.backlog;
@@ -63,14 +63,14 @@ impl Node {
     }
 }
 
-/// In which order a node sends.
+/// The order in which a node sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
-    /// In order of priority: it is said so.
+    /// In order of priority, as the message set specifies.
     Assumed,
-    /// In order of priority: so many transmit buffers hold all that can wait.
+    /// In order of priority: this many transmit buffers hold all frames that can wait.
     Covered(u8),
-    /// In order of arrival: so many transmit buffers do not.
+    /// In order of arrival: this many transmit buffers do not hold all frames that can wait.
     Arrival(u8),
 }
 
@@ -89,34 +89,34 @@ pub struct Message {
     pub frame: u64,
     /// Its period, or the least time between two releases.
     pub period: u64,
-    /// From the event to the end of the frame.
+    /// Time from the event to the end of the frame, at most.
     pub deadline: u64,
-    /// Where a gateway has it from; `None` for a bus's own message.
+    /// The bus from which a gateway forwards it; `None` for a bus's own message.
     pub via: Option<String>,
-    /// What its bound consists of, or why it has none.
+    /// The parts of its bound, or the reason why it has none.
     pub bound: Result<Parts, String>,
-    /// How probable it is at most that errors at random make a frame late, if they were counted
-    /// with.
+    /// An upper limit of the probability that random errors make a frame late, if the bounds
+    /// include them.
     pub late: Option<f64>,
-    /// What was measured of it.
+    /// The measurements of this message.
     pub seen: Option<Seen>,
 }
 
-/// What a bound consists of, ns. The bound is the sum of all but `since`, less `since`.
+/// The parts of a bound, ns. The bound is the sum of all but `since`, less `since`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Parts {
-    /// On the buses before, from the first event on, to the end of the frame there.
+    /// Time on the previous buses, from the first event on, to the end of the frame there.
     pub earlier: u64,
-    /// In the gateway.
+    /// Time in the gateway.
     pub gateway: u64,
-    /// From the event to the release.
+    /// Time from the event to the release.
     pub jitter: u64,
     /// A frame of lower priority that is on the bus already.
     pub lower: u64,
     /// Frames of the same message, and of the same queue, that are ahead.
     pub ahead: u64,
     /// Times in which its node has no frame in a mailbox, and frames of lower priority that begin
-    /// in them.
+    /// in these times.
     pub pauses: u64,
     /// Frames of higher priority.
     pub higher: u64,
@@ -124,12 +124,12 @@ pub struct Parts {
     pub errors: u64,
     /// The frame itself.
     pub frame: u64,
-    /// How much of it lies before the event.
+    /// The part of the sum that lies before the event.
     pub since: u64,
 }
 
 impl Parts {
-    /// In the order in which they are drawn.
+    /// Returns the parts in the order in which they are drawn.
     #[must_use]
     pub fn all(&self) -> [u64; 9] {
         [
@@ -145,18 +145,18 @@ impl Parts {
         ]
     }
 
-    /// From the event to the end of the frame.
+    /// Returns the bound, from the event to the end of the frame.
     #[must_use]
     pub fn bound(&self) -> u64 {
         let sum = self.all().into_iter().fold(0, u64::saturating_add);
         sum.saturating_sub(self.since)
     }
 
-    /// The same parts without what lies before the event; their sum is the bound.
+    /// Returns the same parts without the time before the event; their sum is the bound.
     ///
-    /// A busy period begins with a frame of lower priority, and goes on with what is ahead. So what
-    /// lies before the event is taken from these first, then from frames of higher priority, and
-    /// from errors.
+    /// A busy period begins with a frame of lower priority, and continues with the frames that are
+    /// ahead. So the time before the event is subtracted from these first, then from frames of
+    /// higher priority, and from errors.
     #[must_use]
     pub fn after_the_event(&self) -> [u64; 9] {
         let mut of = *self;
@@ -177,35 +177,36 @@ impl Parts {
     }
 }
 
-/// How much worse it may become until a deadline can be missed, or a queue can overflow.
+/// The margin until a deadline can be missed, or a queue can overflow.
 #[derive(Clone, Debug, Default)]
 pub struct Margin {
-    /// So many thousandths as often may all messages come; `None` if there is no margin.
+    /// The rate at which all messages may come, in thousandths of the present one; `None` if there
+    /// is no margin.
     pub thousandths: Option<u64>,
-    /// All that was found, in sentences.
+    /// All results, in sentences.
     pub sentences: Vec<String>,
 }
 
-/// Where what was measured is from.
+/// The origin of the measurements.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// The results' name.
+    /// The name of the results.
     pub name: String,
-    /// How they were made.
+    /// The description of how they were made.
     pub description: Description,
-    /// Frames that the set does not have.
+    /// Number of frames that are not in the message set.
     pub strange: u64,
-    /// Frames of messages without a bound.
+    /// Number of frames of messages without a bound.
     pub unbounded: u64,
 }
 
-/// What was measured of a message: from the end of frame in to the start of frame out, ns.
+/// The measurements of a message: from the end of frame in to the start of frame out, ns.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The port of the gateway that sent it.
     pub port: String,
-    /// The latency that no frame may exceed: what it can wait in the port, and what the gateway
-    /// takes.
+    /// The latency that no frame may exceed: the time that it can wait in the port, and the
+    /// gateway's own time.
     pub limit: u64,
     /// All latencies.
     pub latencies: LatencyProfile,

@@ -1,4 +1,4 @@
-//! What the page gives to its scripts.
+//! The data that the page passes to its scripts.
 
 use super::data::{Bus, Data, FrameSeen, Measured, Message, Node, Order, Parts, Seen};
 use super::lead::{Lead, can_miss, lead, ratio};
@@ -6,17 +6,17 @@ use crate::curve::Curve;
 use crate::settings::{TimeBase, everything};
 use serde::Serialize;
 
-/// So many frames above their bound are named of one message.
+/// The most frames above their bound that are listed for one message.
 const NAMED: usize = 5;
 
-/// Everything on the page. Times are ns.
+/// All data of the page. Times are in ns.
 #[derive(Serialize)]
 pub(super) struct Digest<'a> {
     title: &'a str,
     lead: Lead,
     notes: &'a [String],
     buses: Vec<BusLine<'a>>,
-    /// Sentences; absent if nobody asked.
+    /// Sentences; absent if the margin was not requested.
     margin: Option<&'a [String]>,
     measured: Option<MeasuredLine<'a>>,
     made: &'a [(String, String)],
@@ -29,7 +29,7 @@ struct BusLine<'a> {
     load: f64,
     errors: Option<&'a str>,
     nodes: Vec<NodeLine<'a>>,
-    /// By priority.
+    /// The messages, by priority.
     messages: Vec<MessageLine<'a>>,
 }
 
@@ -57,12 +57,12 @@ struct MessageLine<'a> {
     via: Option<&'a str>,
     bound: Option<u64>,
     can_miss: bool,
-    /// In the order of [`super::Parts::all`]; their sum, less `since`, is the bound.
+    /// The parts in the order of [`super::Parts::all`]; their sum, less `since`, is the bound.
     parts: Option<[u64; 9]>,
     since: u64,
-    /// The same without what lies before the event; their sum is the bound.
+    /// The same parts without the time before the event; their sum is the bound.
     drawn: Option<[u64; 9]>,
-    /// Why there is no bound.
+    /// The reason why there is no bound.
     why: Option<&'a str>,
     late: Option<f64>,
     seen: Option<SeenLine<'a>>,
@@ -78,7 +78,7 @@ struct SeenLine<'a> {
     /// The greatest latency over its limit.
     ratio: f64,
     worst: FrameLine,
-    /// How many frames are above, and the first of them.
+    /// Number of frames above their limit, and the first of them.
     above: usize,
     named: Vec<FrameLine>,
     curve: Curve,

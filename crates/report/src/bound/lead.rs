@@ -1,4 +1,4 @@
-//! What the page says first: one sentence, and a few figures.
+//! The head of the page: one sentence, and a few figures.
 
 use super::data::{Bus, Data, Message, Node, Parts, Seen};
 use crate::tile::Tile;
@@ -12,7 +12,7 @@ pub(super) struct Lead {
     tiles: Vec<Tile>,
 }
 
-/// What each part is for, in the order of [`Parts::all`].
+/// The purpose of each part, in the order of [`Parts::all`].
 const PARTS: [&str; 9] = [
     "on the buses before",
     "in the gateway",
@@ -25,21 +25,22 @@ const PARTS: [&str; 9] = [
     "for its own frame",
 ];
 
-/// So many parts are named, the longest first.
+/// Number of parts that are named, the longest first.
 const NAMED: usize = 3;
 
-/// How far a message is from its deadline: what has no bound is the worst, then the least slack.
+/// Returns the time between a message's bound and its deadline; a message without a bound is the
+/// worst, then the one with the least slack.
 pub(super) fn slack(message: &Message) -> Option<i128> {
     let bound = message.bound.as_ref().ok()?.bound();
     Some(i128::from(message.deadline) - i128::from(bound))
 }
 
-/// Can its deadline be missed?
+/// Returns whether the message's deadline can be missed.
 pub(super) fn can_miss(message: &Message) -> bool {
     slack(message).is_none_or(|slack| slack < 0)
 }
 
-/// ID and name.
+/// Returns ID and name.
 pub(super) fn label(message: &Message) -> String {
     match message.name.as_str() {
         "" => message.id.clone(),
@@ -47,18 +48,18 @@ pub(super) fn label(message: &Message) -> String {
     }
 }
 
-/// Each message with its bus.
+/// Returns each message with its bus.
 fn all(data: &Data) -> impl Iterator<Item = (&Bus, &Message)> {
     let buses = data.buses.iter();
     buses.flat_map(|bus| bus.messages.iter().map(move |message| (bus, message)))
 }
 
-/// The message with the least to spare; the first of several.
+/// Returns the message with the least slack; the first of several.
 fn tightest(data: &Data) -> Option<(&Bus, &Message)> {
     all(data).min_by_key(|(_, message)| slack(message).unwrap_or(i128::MIN))
 }
 
-/// A duration; no line ends between number and unit.
+/// Formats a duration; the number and its unit stay on one line.
 fn time(ns: u64) -> String {
     micros(i64::try_from(ns).unwrap_or(i64::MAX)).replace(' ', "\u{a0}")
 }
@@ -70,8 +71,8 @@ pub(super) fn lead(data: &Data) -> Lead {
     }
 }
 
-/// How many messages there are, how many keep their deadline, the tightest one, and what it
-/// consists of.
+/// Returns a sentence with the number of messages, the number that keep their deadline, the
+/// tightest one, and the parts of its bound.
 fn sentence(data: &Data) -> String {
     let Some((bus, worst)) = tightest(data) else {
         return "There is no message, and so nothing that can be late.".to_owned();
@@ -131,7 +132,7 @@ fn have(n: usize) -> &'static str {
     if n == 1 { "has" } else { "have" }
 }
 
-/// "300 µs for frames of higher priority, 200 µs …", the longest first.
+/// Returns "300 µs for frames of higher priority, 200 µs …", the longest first.
 fn consists(parts: &Parts) -> String {
     let mut named: Vec<(u64, &str)> = parts
         .after_the_event()
@@ -222,7 +223,7 @@ fn load(data: &Data) -> Option<Tile> {
     })
 }
 
-/// The queue with the least room left.
+/// Returns the queue with the least space left.
 fn queue(data: &Data) -> Option<Tile> {
     let nodes = data.buses.iter().flat_map(|bus| &bus.nodes);
     let fullest = |node: &&Node| {
@@ -276,7 +277,7 @@ fn measured(data: &Data) -> Option<Tile> {
     })
 }
 
-/// Per cent; what is not all of it is not written as all of it.
+/// Formats a share in per cent; only a ratio of exactly 1 is written as 100 %.
 fn share(ratio: f64) -> String {
     let text = format!("{:.1} %", 100.0 * ratio);
     match text.as_str() {
@@ -286,7 +287,7 @@ fn share(ratio: f64) -> String {
     }
 }
 
-/// The worst that was measured, as a part of what it may be.
+/// Returns the greatest measured latency as a fraction of its limit.
 pub(super) fn ratio(seen: &Seen) -> Option<f64> {
     let worst = u64::try_from(seen.worst?.latency).unwrap_or(0);
     Some(worst as f64 / seen.limit.max(1) as f64)

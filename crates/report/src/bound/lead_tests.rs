@@ -40,7 +40,7 @@ fn data(buses: Vec<Vec<Message>>) -> Data {
     }
 }
 
-/// The sentence with plain spaces.
+/// Returns the sentence with plain spaces.
 fn said(data: &Data) -> String {
     sentence(data).replace('\u{a0}', " ")
 }
@@ -100,7 +100,7 @@ fn what_can_be_missed_and_what_has_no_bound_is_counted() {
     assert_eq!(tile(&all, "too long").0, "324 µs");
     assert!(tile(&all, "keep their deadline").2);
     assert_eq!(tile(&all, "highest bus load").0, "20.0 %");
-    // None at all is worse than too long.
+    // A message without a bound is worse than one whose bound is too long.
     let mut none = fine.clone();
     none.id = "300".to_owned();
     none.bound = Err("jitter grows without end around a circle of buses".to_owned());
@@ -134,8 +134,8 @@ fn a_deadline_that_is_met_to_the_nanosecond_is_kept() {
     assert!(can_miss(&message("1", bound - 1, parts())));
 }
 
-/// What lies before the event is in the parts and not in the bound; what is drawn adds up to the
-/// bound.
+/// The time before the event is in the parts and not in the bound; the parts that are drawn add up
+/// to the bound.
 #[test]
 fn parts_add_up_to_the_bound() {
     let all = Parts {
@@ -194,7 +194,7 @@ fn measured_frames_and_margins_have_their_figures() {
         (share(0.9999), share(1.0001)),
         ("<100.0 %".into(), ">100.0 %".into())
     );
-    // A latency below 0 is the stamps' error.
+    // A latency below 0 is an error of the stamps.
     assert_eq!(ratio(&seen(-7, vec![])), Some(0.0));
     all.margin = Some(Margin {
         thousandths: Some(1_020),

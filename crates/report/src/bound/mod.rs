@@ -1,8 +1,7 @@
 //! The page of worst cases: one file, which opens from the disk and needs no network.
 //!
-//! [`write()`] makes it from [`Data`]: for each message of each bus a bound and what it consists
-//! of, and beside it what was measured, if anything was. Nothing is computed here that a reader
-//! could not add up.
+//! [`write()`] makes it from [`Data`]: for each message of each bus a bound and its parts, and next
+//! to it the measured value, if there is one. The page computes only sums that a reader can check.
 
 mod data;
 mod digest;

@@ -10,7 +10,7 @@ const HTML: &str = concat!(
     include_str!("assets/bound.html")
 );
 const STYLE: &str = include_str!("assets/bound.css");
-/// Each file has one job.
+/// Each file has one purpose.
 const SCRIPT: [&str; 4] = [
     include_str!("assets/words.js"),
     include_str!("assets/bars.js"),
@@ -18,7 +18,7 @@ const SCRIPT: [&str; 4] = [
     include_str!("assets/bound.js"),
 ];
 
-/// The whole page. The same data gives the same bytes.
+/// Returns the whole page. The same data gives the same bytes.
 #[must_use]
 pub fn page(data: &Data) -> String {
     let bound = json(&digest(data));

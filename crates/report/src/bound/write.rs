@@ -5,7 +5,7 @@ use super::page::page;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The page's name in its folder: beside the `report.html` of a run it has a name of its own.
+/// The page's name in its folder: it differs from `report.html`, the page of a run.
 pub const FILE: &str = "bound.html";
 
 /// The page could not be written.
@@ -15,14 +15,14 @@ pub const FILE: &str = "bound.html";
     path = .path.display()
 )]
 pub struct Error {
-    /// Which file or folder.
+    /// The file or folder.
     pub path: PathBuf,
-    /// What the system said.
+    /// The operating system's error.
     #[source]
     pub source: io::Error,
 }
 
-/// Writes the page into a folder, which is made where it is missing. A page that is there is
+/// Writes the page into a folder, which is made if it does not exist. A page that exists there is
 /// replaced.
 ///
 /// # Errors

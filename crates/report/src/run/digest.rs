@@ -1,4 +1,4 @@
-//! What the page shows of a run's records and counters.
+//! The page's data, made from a run's records and counters.
 
 use super::data::{Account, BusRow, Data, RouteRow};
 use super::lead::{Lead, lead};
@@ -8,16 +8,16 @@ use crate::settings::{TimeBase, everything};
 use probe::{LatencyProfile, LoadPoint, Record, Status, Summary};
 use serde::Serialize;
 
-/// Dots of the time chart, about, for all routes together.
+/// Approximate number of dots of the time chart, for all routes together.
 const DOTS: usize = 4_000;
-/// And for one route at least.
+/// Least number of dots for one route.
 const FEWEST_DOTS: usize = 100;
-/// Bars of the histogram, at most.
+/// Greatest number of bars of the histogram.
 const BARS: u64 = 60;
-/// Stamps beyond this, ns, are of a clock that counts from long ago: a day.
+/// Stamps beyond this, in ns (a day), are from a clock whose origin is long ago.
 const LONG_AGO: u64 = 86_400_000_000_000;
 
-/// Everything on the page.
+/// All data of the page.
 #[derive(Serialize)]
 pub(super) struct Digest<'a> {
     cangate: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct Digest<'a> {
     /// Rows of the results.
     rows: usize,
     delivered: u64,
-    /// From the first end of frame in to the last end of frame out, ns.
+    /// Time from the first end of frame in to the last end of frame out, ns.
     span: u64,
     notes: &'a [String],
     routes: Vec<RouteLine>,
@@ -37,12 +37,12 @@ pub(super) struct Digest<'a> {
     /// Length of a window of the buses' load, ns.
     window: u64,
     description: Vec<(String, String)>,
-    /// Of all routes together.
+    /// The latency of all routes together.
     latency: Option<Figures>,
     histogram: Option<Histogram>,
-    /// One for each route that has values, in the routes' order.
+    /// One series for each route that has values, in the routes' order.
     series: Vec<Series>,
-    /// Times of the time chart are since the first frame, not since 0.
+    /// Whether times of the time chart are since the first frame, not since 0.
     since_first: bool,
 }
 
@@ -92,22 +92,22 @@ struct BusLine<'a> {
     errors: u64,
     /// Busy share of the time.
     mean: f64,
-    /// Of the busiest full window.
+    /// Busy share of the busiest full window.
     highest: f64,
     /// The middle of each full window, ns, and its busy share.
     load: Vec<(f64, f64)>,
 }
 
-/// How many values begin where.
+/// The number of values in each interval.
 #[derive(Serialize)]
 struct Histogram {
-    /// How wide a bar is, ns.
+    /// Width of a bar, ns.
     width: u64,
-    /// Where it begins, ns, and how many values are in it.
+    /// The start of each bar, ns, and the number of its values.
     bars: Vec<(i64, u64)>,
 }
 
-/// What was measured of one route's frames.
+/// The measurements of one route's frames.
 #[derive(Serialize)]
 struct Series {
     name: String,
@@ -117,7 +117,7 @@ struct Series {
     processing: Option<Curve>,
 }
 
-/// Everything that the page shows.
+/// Returns all data that the page shows.
 pub(super) fn digest(data: &Data) -> Digest<'_> {
     let results = &data.results;
     let records = &results.records;
@@ -226,7 +226,7 @@ fn bus(bus: &BusRow) -> BusLine<'_> {
     }
 }
 
-/// 1, 2 or 5 times a power of ten ns, so that the values fill at most [`BARS`] bars.
+/// Returns 1, 2 or 5 times a power of ten ns, so that the values fill at most [`BARS`] bars.
 fn bar_width(span: u64) -> u64 {
     let mut power: u64 = 1;
     loop {
@@ -249,7 +249,7 @@ fn histogram(all: &LatencyProfile) -> Option<Histogram> {
     })
 }
 
-/// What was measured, by route; frames that no route took come last.
+/// Returns the measurements by route; frames that no route took come last.
 fn series(data: &Data, origin: u64) -> Vec<Series> {
     let names = data.results.routes.iter().cloned();
     let names: Vec<String> = names.chain(["no route".to_owned()]).collect();
@@ -265,7 +265,7 @@ fn series(data: &Data, origin: u64) -> Vec<Series> {
     let dots = (DOTS / used.max(1)).max(FEWEST_DOTS);
     let curve = |profile: &LatencyProfile| (profile.count() > 0).then(|| Curve::of(profile));
     let one = |(name, group): (String, Vec<&Record>)| {
-        // Less than a nanosecond has no place on a logarithmic axis.
+        // A logarithmic axis cannot show zero.
         let processing = |r: &&Record| i64::try_from(r.processing?.max(1)).ok();
         let dot = |r: &&Record| Some((r.incoming?.end, r.latency()?, None));
         Series {

@@ -1,4 +1,4 @@
-//! What a run says first: one sentence, and four figures.
+//! The head of a run's page: one sentence, and four figures.
 
 use crate::tile::Tile;
 use crate::words::{count, joined, micros, percent, times};
@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Serialize)]
 pub(super) struct Lead {
     sentence: String,
-    /// Why half of the latencies are 0, where they are.
+    /// The reason why half of the latencies are 0, if they are.
     why_zero: Option<String>,
     tiles: Vec<Tile>,
 }
 
-/// What became of a frame for which its route or the absence of one says nothing else: it is no
-/// loss.
+/// The statuses that are not losses: the frame was delivered, or its route, or the absence of a
+/// route, is the reason why it was not.
 const WANTED: [Status; 4] = [
     Status::Delivered,
     Status::NoRoute,
@@ -27,7 +27,7 @@ const WANTED: [Status; 4] = [
 /// The frames of a run, and the names of its ports and routes.
 #[derive(Clone, Copy, Debug)]
 pub struct Frames<'a> {
-    /// What became of each.
+    /// The record of each frame.
     pub records: &'a [Record],
     /// Names of the ports, by number.
     pub ports: &'a [String],
@@ -45,19 +45,19 @@ impl<'a> From<&'a Results> for Frames<'a> {
     }
 }
 
-/// What a sentence is made of.
+/// The facts that a sentence states.
 struct Facts<'a> {
     frames: Frames<'a>,
     /// Frames that came in; one that goes to several destinations is one.
     came: usize,
-    /// Names of the ports where they did.
+    /// Names of the ports where they came in.
     from: Vec<&'a str>,
-    /// From the first end of frame to the last, ns.
+    /// Time from the first end of frame to the last, ns.
     span: u64,
-    /// Frames and copies by what became of them, without those that went out.
+    /// Numbers of frames and copies by status, without those that went out.
     stopped: BTreeMap<Status, u64>,
     out: u64,
-    /// Some frame has several destinations.
+    /// Whether some frame has several destinations.
     copies: bool,
     latencies: LatencyProfile,
 }
@@ -92,7 +92,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Frames and copies that should have gone out and did not, or went out and should not have.
+    /// Returns the number of frames and copies that should have gone out and did not, or went out
+    /// and should not have.
     fn lost(&self) -> u64 {
         let others = self.stopped.iter().filter(|(s, _)| !WANTED.contains(s));
         others.fold(0, |sum, (_, n)| sum.saturating_add(*n))
@@ -105,7 +106,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What became of so many frames, for a sentence.
+/// Returns the fate of `n` frames, for a sentence.
 fn fate(status: Status, n: u64) -> &'static str {
     match status {
         Status::NoRoute => "had no route",
@@ -140,9 +141,9 @@ fn name(names: &[String], index: u16) -> &str {
         .map_or("an unnamed port", String::as_str)
 }
 
-/// What a run did, in one sentence: what came in, what became of it, the worst latency, and which
-/// frames were on the outgoing bus meanwhile. `waiting_only`: no time passes in the gateway, so
-/// that a latency is waiting for the bus and nothing else.
+/// Describes a run in one sentence: the frames that came in, their fates, the worst latency, and
+/// the frames that were on the outgoing bus meanwhile. `waiting_only`: no time passes in the
+/// gateway, so that a latency is only the time of waiting for the bus.
 #[must_use]
 pub fn sentence(frames: Frames<'_>, waiting_only: bool) -> String {
     of_facts(&Facts::of(frames), waiting_only)
@@ -187,7 +188,7 @@ fn of_facts(facts: &Facts<'_>, waiting_only: bool) -> String {
     text
 }
 
-/// The frame with the greatest latency; the first of several.
+/// Returns the frame with the greatest latency; the first of several.
 fn worst(records: &[Record]) -> Option<&Record> {
     let timed = records.iter().filter_map(|r| Some((r, r.latency()?)));
     timed
@@ -195,7 +196,7 @@ fn worst(records: &[Record]) -> Option<&Record> {
         .map(|(record, _)| record)
 }
 
-/// Which frame was the slowest, how slow, and why.
+/// Describes the slowest frame: its ID, its latency, and the reason.
 fn slowest(facts: &Facts<'_>, worst: &Record, waiting_only: bool) -> String {
     let latency = worst.latency().unwrap_or(0);
     let (Some(came), Some(went)) = (worst.incoming, worst.outgoing) else {
@@ -226,8 +227,8 @@ fn slowest(facts: &Facts<'_>, worst: &Record, waiting_only: bool) -> String {
     format!("the worst latency is {latency}, {}", why.replace(",,", ","))
 }
 
-/// The frames that ended on the outgoing bus after a frame had come in and until it began, in their
-/// order: those that a port sent, and those that came in from there.
+/// Returns the frames that ended on the outgoing bus after a frame had come in and until it began,
+/// in their order: those that a port sent, and those that came in from there.
 fn ahead(records: &[Record], came: u64, went: &Outgoing) -> Vec<String> {
     let start = went.end.saturating_sub(went.duration);
     let sent = records
@@ -240,7 +241,7 @@ fn ahead(records: &[Record], came: u64, went: &Outgoing) -> Vec<String> {
         .filter_map(|r| r.incoming)
         .filter(|i| i.port == went.port)
         .map(|i| (i.end, i.id.to_string()));
-    // Two rows of one frame in are one frame on its bus.
+    // Two records of one incoming frame are one frame on its bus.
     let all: BTreeMap<u64, String> = sent
         .chain(heard)
         .filter(|(end, _)| came < *end && *end <= start)
@@ -248,10 +249,10 @@ fn ahead(records: &[Record], came: u64, went: &Outgoing) -> Vec<String> {
     all.into_values().collect()
 }
 
-/// As many different IDs are named.
+/// The most different IDs that are named.
 const NAMED: usize = 3;
 
-/// IDs in their order, each once.
+/// Lists IDs in their order, each once.
 fn list(ids: &[String]) -> String {
     let mut seen: Vec<(&str, u64)> = Vec::new();
     for id in ids {
@@ -276,7 +277,7 @@ fn list(ids: &[String]) -> String {
     joined(&words)
 }
 
-/// The head of the page.
+/// Returns the head of the page.
 pub(super) fn lead(frames: Frames<'_>, waiting_only: bool) -> Lead {
     let facts = Facts::of(frames);
     let summary = facts.latencies.summary();
@@ -346,7 +347,7 @@ fn tiles(facts: &Facts<'_>, latency: Option<&probe::Summary>) -> Vec<Tile> {
     ]
 }
 
-/// Frames of which at least one copy went out.
+/// Returns the number of frames of which at least one copy went out.
 fn went_on(records: &[Record]) -> u64 {
     let out = records.iter().filter(|r| r.outgoing.is_some());
     let frames: BTreeSet<_> = out

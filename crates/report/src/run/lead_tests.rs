@@ -4,7 +4,7 @@ use probe::Incoming;
 
 const MS: u64 = 1_000_000;
 
-/// A frame that comes in by port 0 at `end`, and of which nothing becomes yet.
+/// Returns a frame that comes in by port 0 at `end`, and that does not go out yet.
 fn came(id: u32, end: u64, status: Status) -> Record {
     Record {
         tag: end,
@@ -23,7 +23,7 @@ fn came(id: u32, end: u64, status: Status) -> Record {
     }
 }
 
-/// One that goes out by port 1 after it has waited for so many ns; 200 µs on the bus.
+/// Returns a frame that goes out by port 1 after it has waited for `waited` ns; 200 µs on the bus.
 fn went(id: u32, end: u64, waited: u64) -> Record {
     let duration = 200_000;
     Record {
@@ -113,7 +113,7 @@ fn lost_frames_are_said_and_seen() {
     let (value, note, bad) = tile(&lead(&results, true), "did not go out");
     assert_eq!((value.as_str(), bad), ("4", true));
     assert!(note.ends_with("2 were refused by a full queue"), "{note}");
-    // What a route or its absence says is no loss.
+    // A drop that a route or its absence explains is not a loss.
     results.records.retain(|r| r.status != Status::Refused);
     let (value, note, bad) = tile(&lead(&results, true), "did not go out");
     assert_eq!((value.as_str(), bad), ("2", false));
@@ -160,7 +160,7 @@ fn no_frame_at_all_and_none_that_goes_out() {
         "2 frames came in from front in 0.002 s: none went out, 2 had no route and none was lost, so \
          there is no latency."
     );
-    // Results of a tester: what went out without having come in.
+    // Results of a tester: a frame that went out without having come in.
     let mut strange = went(0x100, MS, 0);
     strange.status = Status::Unexpected;
     strange.incoming = None;

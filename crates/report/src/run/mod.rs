@@ -1,7 +1,7 @@
 //! The page of one run: one file, which opens from the disk and needs no network.
 //!
-//! [`write()`] makes it from [`Data`], and the results file beside it. The page holds the figures
-//! and thinned curves as data; the scripts in it draw them, as they draw a site.
+//! [`write()`] makes it from [`Data`], together with the results file. The page contains the
+//! figures and thinned curves as data; the scripts in it draw them, as they draw a site.
 
 mod data;
 mod digest;

@@ -12,7 +12,7 @@ const HTML: &str = concat!(
 const STYLE: &str = include_str!("assets/run.css");
 const SCRIPT: &str = include_str!("assets/run.js");
 
-/// The whole page. The same data gives the same bytes.
+/// Returns the whole page. The same data gives the same bytes.
 #[must_use]
 pub fn page(data: &Data) -> String {
     let run = json(&digest(data));

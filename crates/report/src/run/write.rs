@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub struct Written {
     /// The page.
     pub html: PathBuf,
-    /// Every frame's stamps.
+    /// The results file, with the stamps of every frame.
     pub parquet: PathBuf,
 }
 
@@ -24,9 +24,9 @@ pub enum Error {
         path = .path.display()
     )]
     File {
-        /// Which.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         #[source]
         source: io::Error,
     },
@@ -35,7 +35,7 @@ pub enum Error {
     Results(#[from] WriteError),
 }
 
-/// Writes `report.html` and `results.parquet` into a folder, which is made where it is missing.
+/// Writes `report.html` and `results.parquet` into a folder, which is made if it does not exist.
 /// Files of those names are replaced.
 ///
 /// # Errors

@@ -1,11 +1,11 @@
-//! The papers' claims and what was found, as `cangate lab reproduce` leaves them.
+//! The papers' claims and their verdicts, as `cangate lab reproduce` writes them.
 
 use super::digest::Line;
 use super::figures::Figure;
 use super::lookup::Lookup;
 use serde::{Deserialize, Serialize};
 
-/// A claim, as it stands in `claims.json`.
+/// A claim, as it is in `claims.json`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct Claim {
     id: String,
@@ -15,10 +15,10 @@ pub(super) struct Claim {
     verdict: Verdict,
     why: String,
     experiments: Vec<String>,
-    /// Where the paper says it.
+    /// The section of the paper that states it.
     #[serde(default)]
     source: String,
-    /// When it counts as reproduced.
+    /// The condition for its reproduction.
     #[serde(default)]
     criterion: String,
     #[serde(default)]
@@ -27,16 +27,16 @@ pub(super) struct Claim {
     figure: Option<Figure>,
 }
 
-/// Whose it is.
+/// The origin of a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Kind {
-    /// A paper's.
+    /// A claim of a paper.
     #[default]
     Paper,
-    /// A paper's about can-gw, held against another way through the gateway.
+    /// A claim of a paper about can-gw, compared with another way through the gateway.
     OtherWay,
-    /// A bound that cangate is to keep.
+    /// A bound that cangate must keep.
     Bound,
 }
 
@@ -50,7 +50,7 @@ enum Verdict {
     NotTestableHere,
 }
 
-/// A claim as the page shows it: with the places of its experiments in the index.
+/// A claim as the page shows it: with the indices of its experiments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct ClaimRow {
     id: String,
@@ -67,12 +67,12 @@ pub(super) struct ClaimRow {
     missing: Vec<String>,
 }
 
-/// Reads `claims.json`, or says what is wrong with it.
+/// Reads `claims.json`, or returns a description of its error.
 pub(super) fn read(text: &str) -> Result<Vec<Claim>, String> {
     serde_json::from_str(text).map_err(|error| format!("no list of claims: {error}"))
 }
 
-/// The claims' figures, with the names of their claims.
+/// Returns the claims' figures, with the names of their claims.
 pub(super) fn figures(claims: &mut [Claim]) -> Vec<(String, Figure)> {
     let all = claims.iter_mut();
     all.filter_map(|c| Some((c.id.clone(), c.figure.take()?)))
@@ -80,7 +80,7 @@ pub(super) fn figures(claims: &mut [Claim]) -> Vec<(String, Figure)> {
 }
 
 /// Finds each claim's experiments: by path below the folder, else by a file name that only one
-/// has; with or without `.parquet`.
+/// experiment has; with or without `.parquet`.
 pub(super) fn rows(claims: Vec<Claim>, lines: &[Line]) -> Vec<ClaimRow> {
     let lookup = Lookup::new(lines);
     let row = |claim: Claim| {

@@ -21,7 +21,7 @@ struct Index<'a> {
     figures: &'a [FigureRow],
 }
 
-/// The index as a script.
+/// Returns the index as a script.
 pub(super) fn index(
     lines: &[Line],
     left_out: &[LeftOut],
@@ -42,7 +42,7 @@ pub(super) fn index(
     format!("cangateIndex({});\n", json(&index))
 }
 
-/// An experiment's details, JSON already, as a script.
+/// Returns an experiment's details, JSON already, as a script.
 pub(super) fn details(index: usize, json: &str) -> String {
     format!("cangateDetails({index}, {json});\n")
 }

@@ -1,4 +1,4 @@
-//! What one experiment's records say: figures for the index, curves for its charts.
+//! The data of one experiment's records: figures for the index, curves for its charts.
 
 use crate::cloud::Cloud;
 use crate::curve::Curve;
@@ -7,13 +7,13 @@ use probe::matching::Order;
 use probe::{LatencyProfile, Record, Results, Status};
 use serde::Serialize;
 
-/// What an access to a device register is assumed to cost, ns: virtual time charges one
-/// instruction, hardware between these.
+/// The assumed cost of an access to a device register, ns: virtual time charges one instruction,
+/// hardware a value between these.
 pub(super) const COSTS: [u32; 3] = [0, 100, 1_000];
 
-/// Dots of a time chart, about.
+/// Approximate number of dots of a time chart.
 const DOTS: usize = 400;
-/// Slices of a run, for where losses happened.
+/// Number of slices of a run, for the chart of where losses happened.
 const SLICES: usize = 100;
 
 /// Figures of a distribution, ns; quantiles by nearest rank.
@@ -57,49 +57,49 @@ pub(super) struct Line {
     pub(super) title: String,
     pub(super) clock: TimeBase,
     pub(super) stamp: String,
-    /// In the order of [`crate::settings::KNOWN`].
+    /// The settings in the order of [`crate::settings::KNOWN`].
     pub(super) settings: Vec<String>,
     pub(super) sent: u64,
     pub(super) received: u64,
     pub(super) lost: u64,
     pub(super) reordered: u64,
     pub(super) duplicated: u64,
-    /// One for each of [`COSTS`]; those above 0 only where accesses were counted.
+    /// One entry for each of [`COSTS`]; those above 0 only if accesses were counted.
     pub(super) latency: Vec<Option<Figures>>,
     pub(super) accesses: Option<Accesses>,
 }
 
-/// Where in the run frames were lost.
+/// The parts of the run in which frames were lost.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
 pub(super) struct Losses {
     /// Length of the run by incoming frames, ns.
     pub(super) span: u64,
     /// Frames that came in, for each slice of the run.
     pub(super) frames: Vec<u64>,
-    /// Lost ones among them.
+    /// Number of lost frames in each slice.
     pub(super) lost: Vec<u64>,
-    /// How often losses began.
+    /// Number of sequences of consecutive losses.
     pub(super) runs: u64,
-    /// The most frames lost one after the other.
+    /// The length of the longest sequence.
     pub(super) longest: u64,
-    /// Lost frames that no stamp places in the run.
+    /// Number of lost frames without a stamp that places them in the run.
     pub(super) unplaced: u64,
 }
 
-/// What is loaded when an experiment is drawn or looked at.
+/// The data that is loaded when an experiment is drawn or viewed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Details {
-    /// One for each of [`COSTS`], those above 0 only where accesses were counted.
+    /// One curve for each of [`COSTS`], those above 0 only if accesses were counted.
     pub(super) curves: Vec<Option<Curve>>,
     /// Latency over the end of the incoming frame, since the first one.
     pub(super) time: Cloud,
     pub(super) losses: Losses,
-    /// Every status and how many frames have it.
+    /// Each status with its number of frames.
     pub(super) fates: Vec<(&'static str, u64)>,
     pub(super) description: Vec<(String, String)>,
 }
 
-/// Everything of one experiment.
+/// Returns all data of one experiment.
 pub(super) fn digest(name: &str, results: &Results) -> (Line, Details) {
     let records = &results.records;
     let profiles = profiles(records);
@@ -135,8 +135,8 @@ pub(super) fn digest(name: &str, results: &Results) -> (Line, Details) {
     (line, details)
 }
 
-/// A frame's latency if an access cost `cost` ns; at 0 for every frame that has one, else for
-/// those whose accesses were counted.
+/// Returns a frame's latency if an access costs `cost` ns: at 0 for every frame that has a latency,
+/// else for those whose accesses were counted.
 fn latency(record: &Record, cost: u32) -> Option<i64> {
     let latency = record.latency()?;
     if cost == 0 {
@@ -169,8 +169,9 @@ fn accesses(records: &[Record]) -> Option<Accesses> {
     }))
 }
 
-/// Delivered frames that left through a port after a frame that had come in later than they did,
-/// by the same port (as RFC 4737 §3.3 counts, with the stamps for sequence numbers).
+/// Returns the number of delivered frames that left through a port after a frame that had come in
+/// later than they did, by the same port (as RFC 4737 §3.3 counts, with the stamps for sequence
+/// numbers).
 fn reordered(records: &[Record]) -> u64 {
     let delivered = records.iter().filter(|r| r.status == Status::Delivered);
     let mut ways: Vec<(u16, u16, u64, u64)> = delivered

@@ -3,7 +3,7 @@ use frame::CanId;
 use probe::{Incoming, Outgoing};
 use proptest::prelude::*;
 
-/// A frame that came in and, where `out` is, went out so long after.
+/// Returns a frame that came in and, with `out`, went out that many ns later.
 fn record(tag: u64, end: u64, out: Option<u64>, accesses: Option<u32>) -> Record {
     let id = CanId::from_raw(1);
     Record {
@@ -54,7 +54,7 @@ fn every_access_is_charged_to_its_frame() {
         (figures(0).count, figures(0).min, figures(0).max),
         (3, 9_000, 50_000)
     );
-    // At 100 ns: 11 000 and 12 000; the frame whose accesses nobody counted has no such latency.
+    // At 100 ns: 11 000 and 12 000; the frame whose accesses were not counted has no such latency.
     assert_eq!(
         (figures(1).count, figures(1).min, figures(1).max),
         (2, 11_000, 12_000)
@@ -94,7 +94,7 @@ fn losses_come_in_runs_and_have_a_place() {
 
 #[test]
 fn one_that_was_overtaken_is_reordered() {
-    // Each came in 1 µs after the other; the second took 10 µs, and two overtook it.
+    // Each came in 1 µs after the previous one; the second took 10 µs, and two overtook it.
     let out = [1_000, 10_000, 1_000, 1_000, 20_000];
     let records = (0..5).map(|n| record(n, n * 1_000, Some(out[n as usize]), None));
     assert_eq!(digested(records.collect()).0.reordered, 1);

@@ -1,12 +1,12 @@
-//! Experiments that failed, as `cangate lab` notes them.
+//! Experiments that failed, as `cangate lab` records them.
 
 use super::find::ExperimentFile;
 use serde::{Deserialize, Serialize};
 
-/// How the lab's notes end.
+/// The ending of the lab's notes.
 pub(super) const ENDING: &str = ".failed.json";
 
-/// Of the lab's note, what is shown.
+/// The parts of the lab's note that are shown.
 #[derive(Deserialize)]
 struct Note {
     why: String,
@@ -23,7 +23,7 @@ pub(super) struct Failed {
     console: String,
 }
 
-/// Reads a note, or says what is wrong with it.
+/// Reads a note, or returns a description of its error.
 pub(super) fn read(file: &ExperimentFile) -> Result<Failed, String> {
     let text = std::fs::read_to_string(&file.path).map_err(|e| format!("cannot be read: {e}"))?;
     let note: Note =

@@ -1,5 +1,5 @@
-//! The claims' figures, as `claims.json` has them: what was measured over a parameter, and the
-//! points that a paper states. Nothing is known here about any claim.
+//! The claims' figures, as `claims.json` contains them: measurements over a parameter, and the
+//! points that a paper states. This module knows no particular claim.
 
 use super::digest::Line;
 use super::lookup::Lookup;
@@ -12,7 +12,7 @@ pub(super) struct Figure {
     form: Form,
     x: Axis,
     y: Axis,
-    /// What its times are, where its experiments are not in the folder.
+    /// The clock of its times, if its experiments are not in the folder.
     #[serde(default)]
     clock: String,
     series: Vec<Series>,
@@ -22,7 +22,7 @@ pub(super) struct Figure {
     note: String,
 }
 
-/// How it is drawn.
+/// The kind of chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Form {
@@ -39,7 +39,7 @@ struct Axis {
     unit: String,
 }
 
-/// A place on the axis: a number or one of names.
+/// A position on the axis: a number or a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Place {
@@ -54,7 +54,7 @@ struct Series {
     setting: String,
     #[serde(default)]
     points: Vec<Point>,
-    /// The experiment whose profile it is.
+    /// The experiment whose profile is drawn.
     #[serde(default)]
     experiment: Option<Experiment>,
 }
@@ -68,7 +68,7 @@ struct Point {
     experiment: Experiment,
 }
 
-/// An experiment by its name; on the page by its place in the index.
+/// An experiment by its name; on the page by its index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Experiment {
@@ -96,7 +96,7 @@ struct Stated {
     source: String,
 }
 
-/// Which figure of a distribution it is.
+/// The figure of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Of {
@@ -115,12 +115,13 @@ pub(super) struct FigureRow {
     figure: Figure,
 }
 
-/// The claim without the gateway that it is held against.
+/// Returns the claim's ID without the part that names a way through the gateway.
 fn family(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
 }
 
-/// A figure for each family of claims: what `G4/bpf` has beside `G4` is drawn with it.
+/// Returns a figure for each family of claims: the series of `G4/bpf` are drawn together with those
+/// of `G4`.
 pub(super) fn rows(figures: Vec<(String, Figure)>, lines: &[Line]) -> Vec<FigureRow> {
     let lookup = Lookup::new(lines);
     let mut rows: Vec<FigureRow> = Vec::new();

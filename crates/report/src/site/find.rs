@@ -1,4 +1,4 @@
-//! Which files of a folder are experiments.
+//! The search for files of experiments in a folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ pub(super) struct ExperimentFile {
     pub(super) path: PathBuf,
 }
 
-/// All files below `dir` whose names have this ending, in the order of their names. `leave` (where
-/// the site goes) is not searched, nor are links to folders, which could lead in circles.
+/// Returns all files below `dir` whose names have this ending, in the order of their names. `leave`
+/// (the folder of the site) is not searched, nor are links to folders, which could form cycles.
 pub(super) fn find(
     dir: &Path,
     leave: &Path,

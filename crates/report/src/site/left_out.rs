@@ -7,6 +7,6 @@ use serde::Serialize;
 pub struct LeftOut {
     /// Its path below the folder.
     pub name: String,
-    /// What is wrong with it.
+    /// The description of its error.
     pub why: String,
 }

@@ -1,10 +1,10 @@
-//! Experiments by the names that others call them.
+//! Experiments by the names in other files.
 
 use super::digest::Line;
 use std::collections::HashMap;
 
-/// Finds experiments: by path below the folder, else by a file name that only one has; with or
-/// without `.parquet`.
+/// A table that finds experiments: by path below the folder, else by a file name that only one
+/// experiment has; with or without `.parquet`.
 pub(super) struct Lookup<'a> {
     by_path: HashMap<&'a str, usize>,
     by_name: HashMap<&'a str, Vec<usize>>,
@@ -22,7 +22,7 @@ impl<'a> Lookup<'a> {
         Self { by_path, by_name }
     }
 
-    /// Its place in the index.
+    /// Returns the experiment's index.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         let name = name.strip_suffix(".parquet").unwrap_or(name);
         let name = name.strip_prefix("./").unwrap_or(name);

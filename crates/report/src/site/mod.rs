@@ -1,9 +1,9 @@
 //! A site from a folder of results: filters, overlaid latency profiles, a table, the claims.
 //!
-//! [`write()`] makes an `index.html`, one script, one style sheet, and data as scripts beside it,
-//! because a page opened as a file may load scripts but no other files. The index holds each
-//! experiment's settings and figures; an experiment's curves are in a file of their own, loaded
-//! when they are drawn. The same results give the same bytes.
+//! [`write()`] makes an `index.html`, one script, one style sheet, and data as scripts in the same
+//! folder, because a page opened as a file may load scripts but no other files. The index contains
+//! each experiment's settings and figures; an experiment's curves are in a file of their own, which
+//! is loaded when they are drawn. The same results give the same bytes.
 
 mod claims;
 mod data;

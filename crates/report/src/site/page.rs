@@ -2,12 +2,12 @@
 
 use crate::assets;
 
-/// The page: the places that the script fills.
+/// The page, with the elements that the script fills.
 pub(super) const HTML: &str = include_str!("assets/index.html");
 
 pub(super) const STYLE: [&str; 2] = [assets::STYLE, include_str!("assets/site.css")];
 
-/// Each file has one job.
+/// Each file has one purpose.
 pub(super) const SCRIPT: [&str; 11] = [
     assets::SCRIPT,
     include_str!("assets/state.js"),

@@ -15,13 +15,13 @@ use std::sync::{Mutex, PoisonError};
 pub struct Site {
     /// The page to open.
     pub index: PathBuf,
-    /// Experiments on it.
+    /// Number of experiments on it.
     pub experiments: usize,
-    /// Claims on it.
+    /// Number of claims on it.
     pub claims: usize,
-    /// Experiments that the lab noted as failed; the page says how.
+    /// Number of experiments that the lab recorded as failed; the page shows the reasons.
     pub failed: usize,
-    /// Files that should have been on it.
+    /// Files that are missing on it because of an error.
     pub left_out: Vec<LeftOut>,
     /// Size of all its files together.
     pub bytes: u64,
@@ -33,12 +33,12 @@ pub enum Error {
     /// The folder could not be searched.
     #[error("cannot read the folder {path}: {source}", path = .path.display())]
     Folder {
-        /// Which.
+        /// The path of the folder.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// There is nothing to show.
+    /// No results were found.
     #[error(
         "{path}: no results of cangate in it or below it; `cangate lab`, `cangate bench --out` \
          and `cangate demo --out` make them{left_out}", path = .path.display()
@@ -46,20 +46,20 @@ pub enum Error {
     Nothing {
         /// The folder that was searched.
         path: PathBuf,
-        /// Files that could not be used, a line each.
+        /// Files that could not be used, one per line.
         left_out: String,
     },
     /// A file or folder could not be made.
     #[error("{path}: cannot write the site there: {source}", path = .path.display())]
     File {
-        /// Which.
+        /// The path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
-/// Writes files and counts their bytes.
+/// A writer of files that counts their bytes.
 struct Out<'a> {
     folder: &'a Path,
     bytes: u64,
@@ -79,9 +79,9 @@ impl Out<'_> {
 }
 
 /// Makes a site in `out` of all results (`*.parquet`) in `dir` and below it, and of
-/// `dir/claims.json` where there is one, and says which experiments failed (`*.failed.json`). A
-/// file that cannot be read is left out and named in [`Site::left_out`] and on the page. Files of
-/// an earlier site in `out` are replaced. Experiments are read one at a time by each core.
+/// `dir/claims.json` if it exists, and lists the experiments that failed (`*.failed.json`). A file
+/// that cannot be read is left out and named in [`Site::left_out`] and on the page. Files of an
+/// earlier site in `out` are replaced. Each core reads one experiment at a time.
 ///
 /// # Errors
 /// [`Error`], with the folder's or the file's name.
@@ -94,7 +94,7 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
     let (experiments, mut left_out) = sort_out(&found, read_all(&found));
     let mut failures = Vec::new();
     for note in search(failed::ENDING)? {
-        // Made since then, if there is a result.
+        // If there is a result, the experiment succeeded after the note was written.
         if found.binary_search_by(|f| f.name.cmp(&note.name)).is_ok() {
             continue;
         }
@@ -158,7 +158,7 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
     })
 }
 
-/// Reads the experiments on all cores. Which core read which is not seen in the outcome.
+/// Reads the experiments on all cores. The outcome does not depend on which core reads which.
 fn read_all(found: &[ExperimentFile]) -> Vec<Option<Outcome>> {
     let next = AtomicUsize::new(0);
     let outcomes: Mutex<Vec<Option<Outcome>>> = Mutex::new(found.iter().map(|_| None).collect());
@@ -203,7 +203,7 @@ fn sort_out(
     (experiments, left_out)
 }
 
-/// An experiment's line and its details as JSON, or what is wrong with its file.
+/// An experiment's line and its details as JSON, or the error of its file.
 type Outcome = Result<(Line, String), String>;
 
 fn read_one(file: &ExperimentFile) -> Outcome {
@@ -212,7 +212,8 @@ fn read_one(file: &ExperimentFile) -> Outcome {
             let (line, details) = digest(&file.name, &results);
             Ok((line, json(&details)))
         }
-        // The place is said anew; a site does not depend on where the folder lies.
+        // The path is removed from the message, because it is added again later; a site does not
+        // depend on the location of the folder.
         Err(error) => {
             let place = format!("{}: ", file.path.display());
             Err(error.to_string().replace(&place, ""))
@@ -220,14 +221,14 @@ fn read_one(file: &ExperimentFile) -> Outcome {
     }
 }
 
-/// Takes away details that an earlier, larger site left behind; nothing else.
+/// Removes details that an earlier, larger site left behind; nothing else.
 fn remove_older(folder: &Path, experiments: usize) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let number = name.to_str().and_then(|n| n.strip_suffix(".js"));
         let number = number.and_then(|n| n.parse::<usize>().ok());
         if number.is_some_and(|n| n >= experiments) {
-            // What stays behind is never loaded.
+            // A file that cannot be removed is never loaded.
             let _ = std::fs::remove_file(entry.path());
         }
     }

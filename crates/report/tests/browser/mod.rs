@@ -1,10 +1,10 @@
-//! A real browser for pages, where there is one.
+//! A real browser for pages, if one is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The Chromium of this machine; says so where there is none.
+/// Returns the Chromium of this machine; prints a message if there is none.
 pub(crate) fn chromium() -> Option<PathBuf> {
     let found = find();
     if found.is_none() {
@@ -29,7 +29,7 @@ fn find() -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Kills the browser when the test ends early.
+/// A browser that is killed when the test ends early.
 struct Browser(Child);
 
 impl Drop for Browser {
@@ -61,8 +61,8 @@ fn read(file: &Path) -> String {
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Opens a page, and gives what it has in `<p id="result">` after ten seconds of the browser's
-/// time, and what the browser wrote to its log.
+/// Opens a page, and returns the content of its `<p id="result">` after ten seconds of the
+/// browser's time, and the browser's log.
 #[allow(dead_code, reason = "each test uses one way")]
 pub(crate) fn open(browser: &Path, file: &Path, width: u32) -> (String, String) {
     let dir = tempfile::tempdir().unwrap();
@@ -83,8 +83,8 @@ pub(crate) fn open(browser: &Path, file: &Path, width: u32) -> (String, String) 
     (seen.to_owned(), log)
 }
 
-/// Opens a page, waits until it writes `RESULT …` to its console, and gives that and everything
-/// else that the browser wrote to its log.
+/// Opens a page, waits until it writes `RESULT …` to its console, and returns that and everything
+/// else in the browser's log.
 #[allow(dead_code, reason = "each test uses one way")]
 pub(crate) fn listen(browser: &Path, file: &Path, width: u32) -> (String, String) {
     let dir = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ pub(crate) fn listen(browser: &Path, file: &Path, width: u32) -> (String, String
     }
 }
 
-/// Lines that the page, or the browser about the page, wrote to the console.
+/// Returns the lines that the page, or the browser about the page, wrote to the console.
 #[allow(dead_code, reason = "each test uses one way")]
 pub(crate) fn console(log: &str) -> Vec<&str> {
     log.lines()
@@ -117,7 +117,7 @@ pub(crate) fn console(log: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What `btoa` made.
+/// Decodes the output of `btoa`.
 #[allow(dead_code, reason = "each test uses one way")]
 pub(crate) fn base64(text: &str) -> Vec<u8> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,18 +1,18 @@
-//! Made-up worst cases: what they look like is the point, not whether a bus could have them.
+//! Made-up worst cases: only their appearance matters, not whether a bus could have them.
 
 use cangate_report::bound::{
     Bus, Data, FrameSeen, Margin, Measured, Message, Node, Order, Parts, Seen,
 };
 use probe::{Description, LatencyProfile};
 
-/// A repeatable number for an index.
+/// Returns a repeatable number for an index.
 fn mixed(n: u64) -> u64 {
     let mut z = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z ^ (z >> 27)
 }
 
-/// What was measured of a message that may take so long.
+/// Returns measurements of a message with this limit.
 fn seen(n: u64, limit: u64) -> Seen {
     let frames = 200 + mixed(n) % 2_000;
     let most = limit * (300 + mixed(n + 3) % 650) / 1000;
@@ -82,7 +82,8 @@ fn message(n: u64, priority: u64, of: u64) -> Message {
     }
 }
 
-/// Buses with so many messages each; one deadline can be missed, and one message has no bound.
+/// Returns buses with this many messages each; one deadline can be missed, and one message has no
+/// bound.
 pub(crate) fn data(buses: u64, messages: u64) -> Data {
     let bus = |bus: u64| Bus {
         name: [

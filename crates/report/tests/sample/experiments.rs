@@ -1,5 +1,5 @@
-//! Made-up experiments that look like the lab's: kernels, loads, traffic, losses. Nothing of it
-//! was measured, and every title says so.
+//! Made-up experiments that look like the lab's: kernels, loads, traffic, losses. None of it was
+//! measured, and every title states this.
 
 use frame::CanId;
 use probe::{Description, Incoming, Outgoing, Record, Results, Status};
@@ -24,7 +24,7 @@ impl Dice {
 const KERNELS: [&str; 7] = ["5.10", "6.1", "6.1-rt", "6.12", "6.12-rt", "7.3", "7.3-rt"];
 const LOADS: [&str; 3] = ["none", "cpu", "eth-rx"];
 const TRAFFIC: [&str; 3] = ["oneatatime", "load:50", "flood"];
-/// Gateway, filters, modify, and what they add to a latency, ns.
+/// Gateway, filters, modify, and the latency that they add, ns.
 const GATEWAYS: [(&str, &str, &str, u64); 12] = [
     ("cangw", "none", "none", 0),
     ("cangw", "sff:2048", "none", 200),
@@ -40,7 +40,7 @@ const GATEWAYS: [(&str, &str, &str, u64); 12] = [
     ("user:read-write", "none", "crc8", 71_500),
 ];
 
-/// The settings of the `n`th experiment: name and value.
+/// Returns the settings of the `n`th experiment: name and value.
 fn settings(n: u64, frames: u64) -> Vec<(String, String)> {
     let pick = |n: u64, from: &[&str]| from[(n as usize) % from.len()].to_owned();
     let (gateway, filters, modify, _) = GATEWAYS[(n / 63) as usize % GATEWAYS.len()];
@@ -64,7 +64,7 @@ fn settings(n: u64, frames: u64) -> Vec<(String, String)> {
     pairs.map(|(key, value)| (key.to_owned(), value)).to_vec()
 }
 
-/// The `n`th experiment of a matrix of which nothing was measured.
+/// Returns the `n`th experiment of a matrix that was not measured.
 pub(crate) fn experiment(n: u64, frames: u64) -> Results {
     let mut dice = Dice(n);
     let more = settings(n, frames);
@@ -180,7 +180,7 @@ pub(crate) fn experiment(n: u64, frames: u64) -> Results {
     }
 }
 
-/// The name of the `n`th experiment's file, without folder.
+/// Returns the name of the `n`th experiment's file, without folder.
 pub(crate) fn name(n: u64) -> String {
     let more = settings(n, 0);
     let get = |key: &str| {

@@ -4,7 +4,7 @@ use cangate_report::run::{Account, BusRow, Data, RouteRow};
 use frame::CanId;
 use probe::{BusLoad, Description, Incoming, Outgoing, Record, Results, Status};
 
-/// A repeatable number for an index.
+/// Returns a repeatable number for an index.
 fn mixed(n: u64) -> u64 {
     let mut z = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x1234_5678;
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

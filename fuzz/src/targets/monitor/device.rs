@@ -1,10 +1,11 @@
-//! A virtio device over PCI as its standard has it (virtio 1.4, §4.1; PCI Local Bus Specification
-//! 3.0, §6.8 for MSI-X). It is written to be read beside these, not to be fast.
+//! A virtio device over PCI according to its standard (virtio 1.4, §4.1; PCI Local Bus
+//! Specification 3.0, §6.8 for MSI-X). It is written to be compared with these texts, not to be
+//! fast.
 
 use super::space::{Space, Structure};
 use vmm::model::{Given, Message, Model, QUEUES, Started, VECTORS};
 
-/// Bytes of the machine's memory.
+/// Size of the machine's memory in bytes.
 pub(super) const MEMORY: usize = 0x1_0000;
 pub(super) const VERSION_1: u64 = 1 << 32;
 pub(super) const OFFERED: u64 = VERSION_1 | 1 << 29 | 1 << 28 | 7;
@@ -20,7 +21,7 @@ struct Queue {
     size: u16,
     vector: u16,
     enabled: bool,
-    /// Descriptors, what the driver writes, what the device writes.
+    /// Descriptors, the part that the driver writes, the part that the device writes.
     parts: [u64; 3],
 }
 
@@ -32,7 +33,7 @@ const NEW: Queue = Queue {
 };
 
 impl Queue {
-    /// §2.7: each part is in memory as a whole, and begins where it must.
+    /// Returns whether each part is completely in memory, and aligned as required (§2.7).
     fn is_in_memory(&self) -> bool {
         let n = u128::from(self.size);
         let needs = [(16, 16 * n), (2, 6 + 2 * n), (4, 6 + 8 * n)];
@@ -43,7 +44,7 @@ impl Queue {
     }
 }
 
-/// A device as it must be by now.
+/// The state that a device must have.
 pub(super) struct Device {
     pub(super) space: Space,
     selects: [u32; 2],
@@ -58,7 +59,7 @@ pub(super) struct Device {
     pub(super) kicks: [u32; QUEUES],
     table: [[u8; 16]; VECTORS],
     waiting: [bool; VECTORS],
-    /// Interrupts that the processor must have got.
+    /// Interrupts that the processor must have received.
     pub(super) came: Vec<Message>,
 }
 
@@ -84,7 +85,7 @@ impl Device {
         }
     }
 
-    /// A structure that the device must have.
+    /// Returns a structure that the device must have.
     pub(super) fn structure(&self, kind: usize) -> Structure {
         self.space.structures[kind].expect("the device must have it")
     }
@@ -118,7 +119,7 @@ impl Device {
         all.try_into().expect("that is its length")
     }
 
-    /// A queue that can still be set up.
+    /// Returns the selected queue if it can still be set up.
     fn queue(&mut self) -> Option<&mut Queue> {
         let open = self.status & DRIVER_OK == 0;
         let queue = self.queues.get_mut(usize::from(self.selected));
@@ -213,7 +214,7 @@ impl Device {
         }
     }
 
-    /// The table's and the pending bits' places: base address register, offset.
+    /// Returns the locations of the table and of the pending bits: base address register, offset.
     fn msix(&self) -> [(usize, u32); 2] {
         let at = self.space.msix.expect("the device must have it");
         [4, 8].map(|field| {
@@ -222,7 +223,7 @@ impl Device {
         })
     }
 
-    /// Reads what a base address register has.
+    /// Reads from the region of a base address register.
     pub(super) fn read_in(&self, bar: usize, at: u32, bytes: &mut [u8]) {
         let [table, pending] = self.msix();
         let structures = [1, 4].map(|kind| self.structure(kind));
@@ -249,7 +250,7 @@ impl Device {
         }
     }
 
-    /// Writes there. Only what begins in a structure reaches it.
+    /// Writes to such a region. Only writes that begin in a structure reach it.
     pub(super) fn write_in(&mut self, bar: usize, at: u32, bytes: &[u8]) {
         let [table, _] = self.msix();
         let (common, notify) = (self.structure(1), self.structure(2));
@@ -264,7 +265,7 @@ impl Device {
         } else if bar == table.0 {
             for (at, byte) in (at.wrapping_sub(table.1)..).zip(bytes) {
                 if let Some(entry) = self.table.get_mut(at as usize / 16) {
-                    // Of the last word, only the mask is there.
+                    // Of the last word, only the mask bit exists.
                     let mask = [0xFF, 1, 0][(at as usize % 16).saturating_sub(11).min(2)];
                     entry[at as usize % 16] = byte & mask;
                 }
@@ -273,7 +274,7 @@ impl Device {
         self.settle();
     }
 
-    /// What an interrupt is by now; `None`: it is masked, or all are.
+    /// Returns the message of each interrupt; `None` if it is masked, or all are.
     pub(super) fn connected(&self) -> [Option<Message>; VECTORS] {
         let at = self.space.msix.expect("the device must have it");
         let on = self.space.bytes[at + 3] >> 6 == 2;
@@ -288,7 +289,7 @@ impl Device {
         })
     }
 
-    /// Interrupts that have waited come when nothing holds them any more.
+    /// Delivers pending interrupts that are no longer masked.
     pub(super) fn settle(&mut self) {
         for (message, waits) in self.connected().into_iter().zip(&mut self.waiting) {
             if let Some(message) = message
@@ -304,7 +305,7 @@ impl Device {
         self.settle();
     }
 
-    /// The configuration has changed.
+    /// Changes the configuration.
     pub(super) fn change(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         if self.config_vector != NO_VECTOR {
@@ -312,7 +313,7 @@ impl Device {
         }
     }
 
-    /// What is aimed at by the configuration access capability (§4.1.4.9).
+    /// Returns the location that the configuration access capability selects (§4.1.4.9).
     fn access(&self, at: usize, len: usize) -> Option<(usize, u32, usize)> {
         let cap = self.structure(5);
         let reached = at < cap.at + 20 && at + len > cap.at + 16;

@@ -1,7 +1,7 @@
-//! The registers of our own monitor's devices, while a machine writes anything anywhere in any
-//! width: nothing must panic, all reads as the standards say (`device`, `space` and `serial` hold
-//! them as plain code), no queue is handed over that is not in the machine's memory, and no
-//! interrupt comes that is masked.
+//! The registers of the devices of the project's own monitor, while a machine writes anything
+//! anywhere in any width: nothing must panic, all reads must match the standards (`device`, `space`
+//! and `serial` contain them as plain code), no queue outside of the machine's memory may be handed
+//! over, and no masked interrupt may come.
 
 mod device;
 mod serial;
@@ -14,12 +14,12 @@ use serial::Serial;
 use space::{ADDRESS, DATA, Space, aimed};
 use vmm::model::{EARLY, Model, QUEUES, VECTORS};
 
-/// See the module.
+/// The target; see the module's documentation.
 pub const TARGET: Target = Target {
     name: "monitor",
     run,
     words: &[
-        // What a driver sets up; a kick; an interrupt; the table's first entry; an access by
+        // The set-up by a driver; a kick; an interrupt; the table's first entry; an access by
         // configuration space.
         "\u{1}\u{0}\u{7}\u{7}",
         "\u{9}\u{0}\u{1}",
@@ -36,7 +36,7 @@ const FIRST: usize = 0x10;
 const CONSOLE: u16 = 0x3F8;
 const AGENT: u16 = 0x2F8;
 
-/// The machine, and what it must be by now.
+/// The machine, and the state that it must have.
 struct Both {
     model: Model,
     address: u32,
@@ -57,8 +57,8 @@ impl Both {
                 0x1064_1AF4,
                 "virtio's vendor, a CAN device"
             );
-            // §4.1.4: each kind of structure, as large as it must be, within what its base address
-            // register has.
+            // §4.1.4: each kind of structure has at least its minimum size, and is within the
+            // region of its base address register.
             for (kind, least) in [(1, 0x38), (2, 2), (3, 1), (4, 2)] {
                 let it = device.structure(kind);
                 assert!(it.len >= least && it.offset + it.len <= device.space.sizes[it.bar]);
@@ -74,7 +74,7 @@ impl Both {
             console: Serial::default(),
             agent: Serial::default(),
         };
-        // What stands in these registers at first is not known.
+        // The initial content of these registers is not specified.
         both.out(ADDRESS, &[0; 4]);
         for (base, at, byte) in [CONSOLE, AGENT].into_iter().flat_map(|base| {
             [(3, 0x80), (0, 1), (1, 0), (3, 3), (4, 0), (1, 0), (7, 0)]
@@ -93,7 +93,7 @@ impl Both {
         }
     }
 
-    /// The slot and the place that a port of configuration space is about.
+    /// Returns the slot and the offset that a port of configuration space accesses.
     fn place(&self, port: u16) -> Option<(usize, usize)> {
         let address = self.address;
         let here = address >> 31 == 1 && address >> 16 & 0xFF == 0 && address >> 8 & 7 == 0;
@@ -101,7 +101,7 @@ impl Both {
         here.then_some(((address >> 11 & 0x1F) as usize, at))
     }
 
-    /// The device whose ports these are.
+    /// Returns the device that has this port.
     fn behind_port(&mut self, port: u16) -> Option<(&mut Device, usize, u32)> {
         self.devices.iter_mut().find_map(|device| {
             let bar = device.structure(2).bar;
@@ -110,7 +110,7 @@ impl Both {
         })
     }
 
-    /// The device that answers at this address.
+    /// Returns the device that answers at this address.
     fn behind(&mut self, address: u64) -> Option<(&mut Device, usize, u32)> {
         self.devices.iter_mut().find_map(|device| {
             let space = &device.space;
@@ -122,7 +122,7 @@ impl Both {
         })
     }
 
-    /// The processor writes a port; true if the machine goes on.
+    /// Writes a port as the processor does; returns true if the machine goes on.
     fn out(&mut self, port: u16, bytes: &[u8]) -> bool {
         let ended = self.model.out(port, bytes).is_some();
         let reset = match (port, bytes) {
@@ -154,7 +154,7 @@ impl Both {
         !ended
     }
 
-    /// The processor reads a port.
+    /// Reads a port as the processor does.
     fn input(&mut self, port: u16, len: usize) {
         let mut read = vec![0; len];
         self.model.input(port, &mut read);
@@ -203,7 +203,7 @@ impl Both {
         assert_eq!(read, must, "{address:#x}");
     }
 
-    /// What was done to others than the machine: the other process, KVM, the processor.
+    /// Checks the effects outside of the machine: on the other process, KVM and the processor.
     fn check(&mut self) {
         for (number, device) in self.devices.iter_mut().enumerate() {
             let model = &mut self.model;
@@ -219,13 +219,14 @@ impl Both {
         }
     }
 
-    /// As a driver does it: a word of a device's configuration space.
+    /// Writes a word of a device's configuration space, as a driver does.
     fn configure(&mut self, device: usize, at: usize, bytes: &[u8]) {
         self.out(ADDRESS, &aimed(FIRST + device, at).to_le_bytes());
         self.out(DATA + (at & 3) as u16, bytes);
     }
 
-    /// Where a structure of a device's is by now; where it is not, some address.
+    /// Returns the current address of a device's structure; an arbitrary address if the device is
+    /// disabled.
     fn address(&self, device: usize, kind: usize) -> u64 {
         let it = self.devices[device].structure(kind);
         let base = self.devices[device].space.base(it.bar);
@@ -239,7 +240,7 @@ impl Both {
         space.base((word & 7) as usize).unwrap_or_default() + u64::from(word & !7)
     }
 
-    /// As Linux's driver does it, but for what the input says otherwise.
+    /// Sets a device up as Linux's driver does, with deviations that the input selects.
     fn set_up(&mut self, device: usize, bytes: &mut Bytes<'_>) {
         let (lacks, queues) = (bytes.byte(), bytes.byte());
         self.configure(device, 4, &[7, 0]);
@@ -289,7 +290,7 @@ impl Both {
         self.write(common + 0x14, &[0xF]);
     }
 
-    /// All that can be read of a device.
+    /// Reads all registers of a device.
     fn read_all(&mut self, device: usize) {
         self.configure(device, 4, &[2, 0]);
         for (from, len) in [
@@ -307,7 +308,8 @@ impl Both {
         }
     }
 
-    /// One thing that a machine, or who is behind its devices, does; true if it goes on.
+    /// Executes one action of a machine, or of the processes behind its devices; returns true if
+    /// the machine goes on.
     fn step(&mut self, bytes: &mut Bytes<'_>) -> bool {
         let what = bytes.byte();
         let device = usize::from(bytes.below(DEVICES as u8));
@@ -335,7 +337,7 @@ impl Both {
                     _ => self.table(device),
                 };
                 let at = from + u64::from(bytes.byte());
-                // KVM makes two accesses of one that reaches into another page.
+                // KVM splits an access across a page boundary in two.
                 let room = (0x1000 - at % 0x1000) as usize;
                 if what & 0xF == 5 {
                     let some = some(bytes);
@@ -371,7 +373,7 @@ impl Both {
                 self.check();
             }
             0xC => {
-                // An interrupt is masked, or no more.
+                // An interrupt is masked or unmasked.
                 let vector = u64::from(bytes.below(VECTORS as u8));
                 let mask = bytes.byte() & 1;
                 let table = self.table(device);
@@ -408,7 +410,7 @@ impl Both {
     }
 }
 
-/// A few bytes.
+/// Returns a few bytes.
 fn some(bytes: &mut Bytes<'_>) -> Vec<u8> {
     let len = bytes.below(9);
     (0..len).map(|_| bytes.byte()).collect()

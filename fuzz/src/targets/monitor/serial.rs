@@ -1,13 +1,13 @@
-//! A serial port as its data sheet has it (PC16550D): registers, loopback, bytes in order.
+//! A serial port according to its data sheet (PC16550D): registers, loopback, bytes in order.
 
 use std::collections::VecDeque;
 
-/// Bytes that wait to be read.
+/// The most bytes that wait to be read.
 const FIFO: usize = 64;
 const DIVISOR: u8 = 0x80;
 const LOOPBACK: u8 = 0x10;
 
-/// What is known of a port.
+/// The expected state of a port.
 #[derive(Default)]
 pub(super) struct Serial {
     interrupts: u8,
@@ -16,7 +16,7 @@ pub(super) struct Serial {
     scratch: u8,
     divisor: [u8; 2],
     waiting: VecDeque<u8>,
-    /// What was said through it.
+    /// The bytes that were sent through it.
     pub(super) said: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl Serial {
         }
     }
 
-    /// What is read there, if that is known.
+    /// Returns the value that a read must give, if it is known.
     pub(super) fn read(&mut self, at: u16) -> Option<u8> {
         match at {
             0 | 1 if self.line & DIVISOR != 0 => Some(self.divisor[usize::from(at)]),
@@ -42,14 +42,14 @@ impl Serial {
             1 => Some(self.interrupts),
             3 => Some(self.line),
             4 => Some(self.modem),
-            // A byte is there; what is sent has gone at once.
+            // A byte is available; bytes to send are sent at once.
             5 => Some(0x60 | u8::from(!self.waiting.is_empty())),
             7 => Some(self.scratch),
             _ => None,
         }
     }
 
-    /// Somebody at the other end says something; gives how much is taken.
+    /// Receives bytes from the other end; returns the number of bytes that are taken.
     pub(super) fn hear(&mut self, bytes: &[u8]) -> usize {
         let room = if self.modem & LOOPBACK == 0 {
             FIFO - self.waiting.len()

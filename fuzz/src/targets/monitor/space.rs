@@ -8,12 +8,12 @@ pub(super) const DATA: u16 = 0xCFC;
 const COMMAND: usize = 4;
 const BARS: usize = 0x10;
 
-/// The words of an address at [`ADDRESS`].
+/// Returns the value for [`ADDRESS`] that selects this slot and offset.
 pub(super) const fn aimed(slot: usize, at: usize) -> u32 {
     1 << 31 | (slot as u32) << 11 | (at as u32 & 0xFC)
 }
 
-/// A word of configuration space, as it is read.
+/// Reads a word of configuration space.
 pub(super) fn word(model: &mut Model, slot: usize, at: usize) -> u32 {
     let mut bytes = [0; 4];
     model.out(ADDRESS, &aimed(slot, at).to_le_bytes());
@@ -26,16 +26,16 @@ fn write(model: &mut Model, slot: usize, at: usize, word: u32) {
     model.out(DATA, &word.to_le_bytes());
 }
 
-/// A device's configuration space: what is in it, and which bits the machine can change.
+/// A device's configuration space: its content, and the bits that the machine can change.
 pub(super) struct Space {
     pub(super) bytes: [u8; 256],
     mask: [u8; 256],
-    /// Bytes of each base address register; 0: there is none.
+    /// The size of the region of each base address register in bytes; 0 if it does not exist.
     pub(super) sizes: [u32; 6],
-    /// Each kind of virtio's structures (its `cfg_type`): its capability's place, base address
+    /// Each kind of virtio's structures (its `cfg_type`): its capability's offset, base address
     /// register, offset and length.
     pub(super) structures: [Option<Structure>; 6],
-    /// Where the capability for MSI-X is.
+    /// The offset of the capability for MSI-X.
     pub(super) msix: Option<usize>,
 }
 
@@ -49,8 +49,8 @@ pub(super) struct Structure {
 }
 
 impl Space {
-    /// As a driver finds it: it reads all, asks how large each base address register is, and
-    /// follows the list.
+    /// Explores a device as a driver does: it reads everything, determines the size of each base
+    /// address register, and follows the list of capabilities.
     pub(super) fn found(model: &mut Model, slot: usize) -> Self {
         let mut space = Self {
             bytes: [0; 256],
@@ -62,8 +62,7 @@ impl Space {
         for at in (0..256).step_by(4) {
             space.bytes[at..at + 4].copy_from_slice(&word(model, slot, at).to_le_bytes());
         }
-        // Ports, memory, the right to reach memory, no interrupt line; the line's number is the
-        // machine's own note.
+        // Ports, memory, bus mastering, no interrupt line; the machine may store the line's number.
         space.mask[COMMAND..COMMAND + 2].copy_from_slice(&[7, 4]);
         space.mask[0x3C] = 0xFF;
         for bar in 0..6 {
@@ -82,7 +81,7 @@ impl Space {
     }
 
     fn follow(&mut self) {
-        // A bit of the status says whether there is a list.
+        // A bit of the status indicates whether there is a list.
         if self.bytes[6] & 0x10 == 0 {
             return;
         }
@@ -128,7 +127,7 @@ impl Space {
         }
     }
 
-    /// Where a base address register is, if it answers.
+    /// Returns the address of a base address register, if it is enabled.
     pub(super) fn base(&self, bar: usize) -> Option<u64> {
         let word = self.long(BARS + 4 * bar);
         let (on, low) = if word & 1 == 0 { (2, 15) } else { (1, 3) };
@@ -136,7 +135,7 @@ impl Space {
         there.then_some(u64::from(word & !low))
     }
 
-    /// Is it of ports?
+    /// Returns whether it is a register for ports.
     pub(super) fn is_ports(&self, bar: usize) -> bool {
         self.bytes[BARS + 4 * bar] & 1 != 0
     }

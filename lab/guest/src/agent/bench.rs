@@ -9,15 +9,15 @@ use crate::program;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How many frames may wait at the tester's sending interface. The papers raised the sender's
-/// queue (gateway-2010-draft §III-C); the gateway's keeps the kernel's length, which decides what
-/// it loses.
+/// The tester's sending interface, and the number of frames that may wait in its queue. The papers
+/// raised the sender's queue (gateway-2010-draft §III-C); the gateway's keeps the kernel's length,
+/// which determines the frames that it loses.
 const SENDER: (&str, u32) = ("can0", 200);
 
-/// Brings it up.
+/// Brings the bench up.
 pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
     ip("link set lo up")?;
-    // IPv6 is not used, and sends packets by itself, which would disturb measurements.
+    // IPv6 is not used, and sends packets on its own, which would disturb measurements.
     let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
     let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     if matches!(
@@ -66,8 +66,9 @@ fn ip(words: &str) -> Result<(), AgentError> {
 
 fn kvaser(orders: &Orders) -> Result<(), AgentError> {
     modprobe(&["can-raw", "kvaser_pci"])?;
-    // The order in which the driver finds the cards is not ours: names go by PCI address, and by
-    // way of a name that no card has, because the one that is wanted may be another card's.
+    // The driver finds the cards in an order that the agent cannot control: names are assigned by
+    // PCI address, through a temporary name that no card has, because the final name may still be
+    // another card's.
     for (name, address) in card_addresses() {
         let found = interface_at(&address)?;
         ip(&format!("link set dev {found} name new-{name}"))?;
@@ -79,7 +80,7 @@ fn kvaser(orders: &Orders) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// The cards of a hypervisor, in the gateway's namespace.
+/// Sets up the cards of a hypervisor, in the gateway's namespace.
 fn cards(orders: &Orders) -> Result<(), AgentError> {
     modprobe(&["kvaser_pci"])?;
     for (name, address) in vm_card_addresses() {
@@ -98,7 +99,7 @@ fn ctucan(orders: &Orders) -> Result<(), AgentError> {
     for module in ["ctucanfd", "ctucanfd_pci"] {
         program::output(None, &["insmod", &format!("/lab/modules/{module}.ko")])?;
     }
-    // As above: what is found first need not be can0.
+    // As above: the first card that is found is not necessarily can0.
     for (address, names) in ctu_card_addresses() {
         let found = interfaces_at(&address, 2)?;
         for (found, name) in found.iter().zip(names) {
@@ -114,7 +115,7 @@ fn ctucan(orders: &Orders) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// The first port of a card's controller: the second of its regions (kvaser_pci.c).
+/// Returns the first port of a card's controller: the second of its regions (kvaser_pci.c).
 pub(super) fn registers(address: &str) -> Result<u64, AgentError> {
     let path = PathBuf::from(format!("/sys/bus/pci/devices/{address}/resource"));
     let text = fs::read_to_string(&path).map_err(AgentError::file("read", &path))?;
@@ -146,7 +147,7 @@ fn start_can(orders: &Orders, name: &str) -> Result<(), AgentError> {
     ip(&format!("{within}link set dev {name} up"))
 }
 
-/// Both interfaces, on these buses.
+/// Sets up both interfaces of the gateway, on these buses.
 fn timed(orders: &Orders, buses: [u8; 2]) -> Result<(), AgentError> {
     modprobe(&["can-raw", "can-dev"])?;
     program::output(None, &["insmod", "/lab/modules/bitcan.ko"])?;
@@ -161,13 +162,14 @@ fn timed(orders: &Orders, buses: [u8; 2]) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// KVM, and virtual functions as devices of machines. A processor that waits in a machine is not
-/// polled for: on one processor that helps nobody.
+/// Sets up KVM, and virtual functions as devices of machines. KVM does not poll when a virtual
+/// processor halts: on one processor polling has no benefit.
 fn hypervisor() -> Result<(), AgentError> {
     program::output(None, &["modprobe", "kvm", "halt_poll_ns=0"])?;
     modprobe(&["kvm-amd"])?;
     program::output(None, &["insmod", "/lab/modules/nesting.ko"])?;
-    // QEMU's IOMMU does not remap interrupts; of a guest nobody else is to be protected.
+    // QEMU's IOMMU does not remap interrupts; this guest has nothing that must be protected from
+    // its inner machines.
     program::output(
         None,
         &["modprobe", "vfio_iommu_type1", "allow_unsafe_interrupts=1"],
@@ -182,7 +184,7 @@ fn vcan() -> Result<(), AgentError> {
     modprobe(&["can-raw", "vcan", "vxcan", "can-gw"])?;
     for name in ["vcan0", "vcan1"] {
         ip(&format!("link add dev {name} type vcan"))?;
-        // Room for FD frames.
+        // The MTU of FD frames.
         ip(&format!("link set dev {name} mtu 72"))?;
         ip(&format!("link set dev {name} up"))?;
     }
@@ -210,7 +212,7 @@ fn ethernet() -> Result<(), AgentError> {
     ip(&format!("-n {GATEWAY} address add 192.0.2.2/24 dev eth1"))?;
     ip("link set dev eth0 up")?;
     ip(&format!("-n {GATEWAY} link set dev eth1 up"))?;
-    // They know one another: no question about addresses in the middle of a measurement.
+    // Static neighbour entries: no address resolution during a measurement.
     ip(&format!(
         "neighbour add 192.0.2.2 lladdr {there} dev eth0 nud permanent"
     ))?;

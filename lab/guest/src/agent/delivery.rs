@@ -7,27 +7,27 @@ use crate::program;
 use std::fs;
 use std::path::Path;
 
-/// Where the job is, once its driver is loaded.
+/// The file with the job, once its driver is loaded.
 const JOB: &str = "/sys/firmware/qemu_fw_cfg/by_name/opt/cangate/job/raw";
 
-/// What the host leaves in fw_cfg.
+/// The content that the host leaves in fw_cfg.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Delivery {
-    /// Do this.
+    /// Do this job.
     Job(Job),
-    /// Prepare the guest for this task and others like it ([`crate::machine::Spec::prepare`]),
-    /// stop the machine to be saved, and go on with what is left there by then.
+    /// Prepare the guest for this task and others like it ([`crate::machine::Spec::prepare`]), stop
+    /// the machine to be saved, and go on with the delivery that is there then.
     Prepare {
-        /// One of them.
+        /// One of these tasks.
         task: serde_json::Value,
     },
 }
 
 impl Delivery {
-    /// Reads what is there now.
+    /// Reads the current delivery.
     pub(super) fn read() -> Result<Self, AgentError> {
-        // The driver looks at the sizes of fw_cfg's files once, when it is loaded.
+        // The driver reads the sizes of fw_cfg's files once, when it is loaded.
         modprobe(&["qemu_fw_cfg"])?;
         let text = fs::read(JOB).map_err(AgentError::file("read", Path::new(JOB)))?;
         program::output(None, &["rmmod", "qemu_fw_cfg"])?;

@@ -1,13 +1,13 @@
-//! What can go wrong inside a guest.
+//! Errors inside a guest.
 
 use crate::program::ProgramError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why the agent could not do its work. Inside a guest its text is handed out to the host.
+/// The reason why the agent could not do its work. Inside a guest, its text is sent to the host.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// It was started outside of a guest.
+    /// The agent was started outside of a guest.
     #[error("lab agent is for the inside of a guest, which `cangate lab exec` boots")]
     NotAGuest,
     /// The machine does not switch itself off.
@@ -18,9 +18,9 @@ pub enum AgentError {
     File {
         /// `read`, `write`, …
         verb: &'static str,
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A program of the guest failed.
@@ -29,12 +29,12 @@ pub enum AgentError {
     /// A file system could not be mounted.
     #[error("cannot mount {target}")]
     Mount {
-        /// Where.
+        /// The mount point.
         target: &'static str,
-        /// Why.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The kernel gives no random numbers.
+    /// The kernel provides no random numbers.
     #[error("there are no random numbers")]
     Randomness(#[source] io::Error),
     /// Something did not appear in time.
@@ -43,7 +43,7 @@ pub enum AgentError {
     /// The kernel's command line lacks one of the agent's orders.
     #[error("the kernel's command line has no cangate.{0}")]
     NoOrder(&'static str),
-    /// One of the orders has a value that it cannot have.
+    /// One of the orders has a value that is not valid.
     #[error("the kernel's command line has cangate.{name}={value}, which is no such value")]
     Order {
         /// The order's name.
@@ -59,7 +59,7 @@ pub enum AgentError {
     Registers {
         /// The card's list of regions.
         path: PathBuf,
-        /// What it says.
+        /// The content of the list.
         text: String,
     },
     /// The Ethernet cards are not there.
@@ -68,22 +68,22 @@ pub enum AgentError {
     /// The machine could not be stopped to be saved.
     #[error("the machine cannot be stopped")]
     Pause(#[source] io::Error),
-    /// The host's file takes nothing any more.
+    /// The host's file takes no more output.
     #[error("the host takes no output")]
     Host(#[source] io::Error),
     /// The job cannot be read.
     #[error("the job cannot be read")]
     Job(#[source] serde_json::Error),
-    /// A prepared guest was told to prepare again.
+    /// A prepared guest got an order to prepare again.
     #[error("a guest is prepared once only")]
     PreparedTwice,
-    /// The job is a command without a word.
+    /// The job is a command without a program.
     #[error("there is no command")]
     NoCommand,
     /// The shell cannot be started.
     #[error("the shell cannot be started")]
     Shell(#[source] io::Error),
-    /// The command's end cannot be waited for.
+    /// Waiting for the command's end failed.
     #[error("the command cannot be waited for")]
     Wait(#[source] io::Error),
     /// The thread that waits for the command is gone.
@@ -95,7 +95,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// For `map_err`: a file could not be read or written.
+    /// Returns a function for `map_err`: a file could not be read or written.
     pub(super) fn file(verb: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { verb, path, source }

@@ -1,4 +1,4 @@
-//! A command, what it prints while it prints it, and its exit status.
+//! A command, its output as it is printed, and its exit status.
 
 use super::error::AgentError;
 use super::outputs::Outputs;
@@ -9,17 +9,17 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// How long what the command left running may still print after its end.
+/// Time for which processes that the command left running may still print after its end.
 const LINGER: Duration = Duration::from_millis(200);
 
 pub(super) enum Event {
     Piece(Piece),
-    /// Nothing more comes from one of its outputs.
+    /// One of the outputs is closed.
     Closed,
     Exit(io::Result<ExitStatus>),
 }
 
-/// Runs it.
+/// Runs the command.
 pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, AgentError> {
     let (program, arguments) = command.split_first().ok_or(AgentError::NoCommand)?;
     let spawned = Command::new(program)
@@ -54,9 +54,9 @@ pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, Agen
     collect(&from, 2, outputs)
 }
 
-/// Hands on what is printed, until the command has ended and its outputs, of which so many are
-/// open, are closed, or what it left running has been silent for a while. Gives the exit status as
-/// a shell does.
+/// Passes on the output, until the command has ended and its outputs, of which `open` are open, are
+/// closed, or the processes that it left running have been silent for a while. Returns the exit
+/// status as a shell does.
 pub(super) fn collect(
     from: &Receiver<Event>,
     mut open: u32,

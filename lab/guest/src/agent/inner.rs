@@ -1,5 +1,5 @@
-//! The agent of an inner machine: it loads the modules of its image, says that it is there, and
-//! does what the guest around it asks, one request after the other.
+//! The agent of an inner machine: it loads the modules of its image, reports that it is ready, and
+//! serves the requests of the outer guest, one after the other.
 
 use super::error::AgentError;
 use super::system::{port_both_ways, serial_line};
@@ -14,7 +14,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Is this an inner machine?
+/// Returns whether this is an inner machine.
 pub(super) fn is_here() -> Result<bool, AgentError> {
     Ok(kernel_line()?
         .split_whitespace()
@@ -26,7 +26,7 @@ fn kernel_line() -> Result<String, AgentError> {
     fs::read_to_string(path).map_err(AgentError::file("read", path))
 }
 
-/// The port to the guest around it: a virtio port, or a serial line where the kernel's command line
+/// Opens the port to the outer guest: a virtio port, or a serial line if the kernel's command line
 /// names one.
 fn port() -> Result<File, AgentError> {
     let line = kernel_line()?;
@@ -65,7 +65,7 @@ pub(super) fn serve() -> Result<(), AgentError> {
             say(&mut port, &last)?;
         }
         match port.read(&mut buffer) {
-            // Nobody has opened the other side yet.
+            // No process has opened the other side yet.
             Ok(0) => std::thread::sleep(std::time::Duration::from_millis(10)),
             Ok(count) => reader.push(buffer.get(..count).unwrap_or_default()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -82,7 +82,7 @@ fn say(port: &mut File, piece: &Piece) -> Result<(), AgentError> {
     piece.write(port).map_err(AgentError::Host)
 }
 
-/// Does it, and gives the status with which it ends.
+/// Carries out the request, and returns its exit status.
 fn answer(request: &Request, port: &mut File) -> Result<i32, AgentError> {
     match request {
         Request::Run(words) => {

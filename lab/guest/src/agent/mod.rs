@@ -1,10 +1,9 @@
-//! The agent: the first process of a guest. It mounts what a Linux needs, brings the bench up,
-//! says so, does the job, hands out what came of it, and switches the machine off.
+//! The agent: the first process of a guest. It mounts the file systems that Linux needs, brings the
+//! bench up, reports that, does the job, hands out the results, and switches the machine off.
 //!
 //! Its environment (the `PATH`) and its orders come from the kernel's command line; the job comes
-//! through QEMU's fw_cfg device, which is read at once and by the guest alone; what it hands out
-//! leaves by a virtio serial port that never blocks. So nothing that the host does, and when,
-//! can be noticed in here.
+//! through QEMU's fw_cfg device, which is read at once and by the guest alone; its output leaves by
+//! a virtio serial port that never blocks. So the guest cannot notice what the host does, or when.
 
 mod bench;
 mod delivery;
@@ -28,27 +27,27 @@ use crate::wire::Piece;
 use crate::with_causes;
 use std::fs;
 
-/// How the lines begin that say where the cards' registers are.
+/// The prefix of the lines with the addresses of the cards' registers.
 pub(crate) const REGISTERS: &str = "registers-";
 
-/// What a guest can be asked for beside running a command: the caller's own tasks.
+/// Jobs of a guest other than running a command: the caller's own tasks.
 pub trait Tasks {
     /// A guest that is prepared for a task.
     type Prepared;
-    /// Why a task could not be done.
+    /// The reason why a task could not be done.
     type Error: std::error::Error + Send + Sync + 'static;
 
-    /// Does what a task needs first; the guest may then be saved and go on as many copies, each
-    /// with a task of its own.
+    /// Does the preparation for a task; the guest may then be saved and continued as many copies,
+    /// each with a task of its own.
     ///
     /// # Errors
-    /// It could not be done.
+    /// The preparation failed.
     fn prepare(&self, task: &serde_json::Value) -> Result<Self::Prepared, Self::Error>;
 
-    /// Does a task, in a guest that may be prepared for it, and hands out what comes of it.
+    /// Does a task, in a guest that may be prepared for it, and hands out the results.
     ///
     /// # Errors
-    /// It could not be done.
+    /// The task failed.
     fn run(
         &self,
         task: &serde_json::Value,
@@ -57,7 +56,7 @@ pub trait Tasks {
     ) -> Result<(), Self::Error>;
 }
 
-/// A task's error as one of the agent's.
+/// Converts a task's error to one of the agent's.
 fn task_error(error: impl std::error::Error + Send + Sync + 'static) -> AgentError {
     AgentError::Task(Box::new(error))
 }
@@ -66,8 +65,8 @@ fn task_error(error: impl std::error::Error + Send + Sync + 'static) -> AgentErr
 ///
 /// # Errors
 ///
-/// This is no guest. In a guest, errors go to the host or else to the console, and the machine is
-/// switched off.
+/// The process is not in a guest. In a guest, errors go to the host or else to the console, and the
+/// machine is switched off.
 pub fn run<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
     if std::process::id() != 1 {
         return Err(AgentError::NotAGuest);
@@ -75,7 +74,7 @@ pub fn run<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
     if let Err(error) = serve(tasks) {
         eprintln!("error: {}", with_causes(&error));
     }
-    // Buffers of files do not matter: there is no disk.
+    // Buffers of files need not be written back: there is no disk.
     match rustix::system::reboot(rustix::system::RebootCommand::PowerOff) {
         Ok(()) => Ok(()),
         Err(error) => Err(AgentError::PowerOff(error.into())),
@@ -110,7 +109,7 @@ fn job<T: Tasks>(orders: &Orders, tasks: &T, outputs: &mut Outputs) -> Result<i3
     if let Delivery::Prepare { task } = &delivery {
         prepared = Some(tasks.prepare(task).map_err(task_error)?);
         pause::pause()?;
-        // From here on in a copy, whose host has left a job of its own.
+        // From here on, the machine is a copy, whose host has left a job of its own.
         ready(orders, outputs)?;
         delivery = Delivery::read()?;
     }
@@ -125,7 +124,7 @@ fn job<T: Tasks>(orders: &Orders, tasks: &T, outputs: &mut Outputs) -> Result<i3
     }
 }
 
-/// Tells the host that the guest is up, and what runs in it.
+/// Notifies the host that the guest is up, and of the versions that run in it.
 fn ready(orders: &Orders, outputs: &mut Outputs) -> Result<(), AgentError> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version = fs::read_to_string("/proc/sys/kernel/version").unwrap_or_default();

@@ -1,26 +1,26 @@
-//! What the agent is told on the kernel's command line, one word each.
+//! The agent's orders on the kernel's command line, one word each.
 
 use super::error::AgentError;
 use crate::machine::{Bench, Controller, Spec};
 use std::fs;
 use std::path::Path;
 
-/// How the bench is to be.
+/// The configuration of the bench.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Orders {
     pub(crate) bench: Bench,
     pub(crate) controller: Controller,
-    /// bit/s.
+    /// The bit rate, bit/s.
     pub(crate) bitrate: u32,
-    /// bit/s.
+    /// The data bit rate, bit/s.
     pub(crate) data_bitrate: Option<u32>,
     pub(crate) ethernet: bool,
-    /// Stop the machine when the bench is up, so that the host can save it.
+    /// Whether to stop the machine when the bench is up, so that the host can save it.
     pub(crate) pause: bool,
 }
 
 impl Orders {
-    /// The orders that a guest needs.
+    /// Returns the orders that a guest needs.
     pub(crate) fn of(spec: &Spec, pause: bool) -> Self {
         Self {
             bench: spec.bench,
@@ -32,13 +32,14 @@ impl Orders {
         }
     }
 
-    /// As words of a command line.
+    /// Returns the orders as words of a command line.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut all = vec![
             // Words without a dot become the agent's environment.
             "PATH=/lab:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
             "HOME=/root".to_owned(),
-            // Whichever C library is in the image, this is where it and all others are.
+            // Whichever C library is in the image, this is the folder of it and of all other
+            // libraries.
             "LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu".to_owned(),
             format!("cangate.bench={}", self.bench),
             format!("cangate.controller={}", self.controller.name()),
@@ -56,7 +57,7 @@ impl Orders {
         all
     }
 
-    /// As this guest was told.
+    /// Reads the orders of this guest.
     pub(super) fn read() -> Result<Self, AgentError> {
         let path = Path::new("/proc/cmdline");
         let line = fs::read_to_string(path).map_err(AgentError::file("read", path))?;

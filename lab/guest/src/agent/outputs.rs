@@ -1,23 +1,23 @@
-//! What a job hands out, through the port to the host.
+//! The output of a job, through the port to the host.
 
 use super::error::AgentError;
 use crate::wire::{LONGEST, Piece};
 use std::fs::File;
 use std::io;
 
-/// What a job hands out.
+/// The output of a job.
 #[derive(Debug)]
 pub struct Outputs {
     port: File,
 }
 
 impl Outputs {
-    /// Through this port.
+    /// Creates the output on this port.
     pub(super) fn new(port: File) -> Self {
         Self { port }
     }
 
-    /// Hands out a file under a name; the host has it in [`crate::Outcome::outputs`].
+    /// Hands out a file under a name; on the host it appears in [`crate::Outcome::outputs`].
     ///
     /// # Errors
     ///
@@ -30,9 +30,9 @@ impl Outputs {
         Ok(())
     }
 
-    /// Says something to the one who watches, by the host's standard error.
+    /// Sends a message to the user, through the host's standard error.
     pub fn log(&mut self, words: &str) {
-        // This is the way in which errors are told: its own error has none.
+        // Errors are reported by this very path; an error of the path itself cannot be reported.
         let _ = self.send(&Piece::Stderr(format!("{words}\n").into_bytes()));
     }
 

@@ -5,11 +5,11 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// Stops the machine for the host to save it; goes on in every machine that is restored from
-/// what was saved.
+/// Stops the machine for the host to save it. Continues in every machine that is restored from the
+/// saved state.
 pub(super) fn pause() -> Result<(), AgentError> {
-    // What drivers put off until later (a link that is watched, a clock that is measured) is done
-    // by then; in virtual time waiting costs nothing.
+    // Deferred work of drivers (watching a link, measuring a clock) is done after this time; in
+    // virtual time waiting costs nothing.
     std::thread::sleep(Duration::from_secs(3));
     let ports = OpenOptions::new()
         .write(true)
@@ -19,7 +19,7 @@ pub(super) fn pause() -> Result<(), AgentError> {
         let written = ports.write_all_at(&[what], PANIC_PORT);
         written.map_err(AgentError::Pause)
     };
-    // How long a write takes that has no effect; the first one takes longer.
+    // Measures the time of a write that has no effect; the first write takes longer.
     write(0)?;
     let start = Instant::now();
     write(0)?;
@@ -28,8 +28,8 @@ pub(super) fn pause() -> Result<(), AgentError> {
     write(PANICKED)?;
     let stopped = start.elapsed();
     // While the processor stops, QEMU's main loop may see it idle and move virtual time on to the
-    // next timer, or see that it stops and not do so: which of the two comes first is the host's
-    // doing. The first is the usual one, and the only one that is kept.
+    // next timer, or see that it is stopping and not do so: the order depends on the host. The
+    // first case is the usual one, and the only one that is kept.
     let moved = stopped > plain * 4 || plain * 4 > LONGEST_PLAIN;
     write(if moved { CRASH_LOADED } else { PANICKED })
 }
@@ -38,8 +38,8 @@ pub(super) fn pause() -> Result<(), AgentError> {
 const PANIC_PORT: u64 = 0x505;
 /// The guest panicked: the machine stops.
 const PANICKED: u8 = 1;
-/// The guest panicked and sees to it itself: the host is told, and the machine goes on.
+/// The guest panicked and handles this itself: QEMU notifies the host, and the machine continues.
 const CRASH_LOADED: u8 = 2;
-/// Timer interrupts come every 4 ms at the latest. On a guest's processor so slow that a few
-/// writes take that long (shift 9 and 10) it cannot be told whether time was moved.
+/// Timer interrupts come every 4 ms at the latest. On a guest's processor so slow that a few writes
+/// take that long (shift 9 and 10), the agent cannot determine whether time was moved.
 const LONGEST_PLAIN: Duration = Duration::from_millis(3);

@@ -1,4 +1,4 @@
-//! A shell that is fed from the host, with a terminal of its own or as at the end of a pipe.
+//! A shell whose input comes from the host, with a terminal of its own or with a pipe.
 
 use super::error::AgentError;
 use super::exec::{Event, collect, pump};
@@ -17,10 +17,11 @@ use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Where the terminal's description is put, in a folder by its first letter (terminfo(5)).
+/// The folder of the terminal's description, which is in a subfolder named by its first letter
+/// (terminfo(5)).
 const TERMINFO: &str = "/run/terminfo";
 
-/// Runs it to its end.
+/// Runs the shell to its end.
 pub(super) fn run(terminal: Option<Terminal>, outputs: &mut Outputs) -> Result<i32, AgentError> {
     let port = input_port()?;
     outputs.hand_out(&Piece::Listening)?;
@@ -30,7 +31,7 @@ pub(super) fn run(terminal: Option<Terminal>, outputs: &mut Outputs) -> Result<i
     }
 }
 
-/// bash reads commands from a pipe.
+/// Runs bash, which reads commands from a pipe.
 fn piped(port: File, outputs: &mut Outputs) -> Result<i32, AgentError> {
     let mut child = Command::new("bash")
         .current_dir("/root")
@@ -65,7 +66,7 @@ fn piped(port: File, outputs: &mut Outputs) -> Result<i32, AgentError> {
     collect(&from, 2, outputs)
 }
 
-/// bash has a terminal, whose other side is the host's.
+/// Runs bash with a terminal, whose other side is connected to the host.
 fn with_terminal(
     terminal: &Terminal,
     port: File,
@@ -91,7 +92,8 @@ fn with_terminal(
             .map(Stdio::from)
             .map_err(AgentError::Shell)
     };
-    // busybox makes the terminal that of the shell, which must lead a session for that.
+    // busybox makes the terminal the controlling terminal of the shell, which must lead a session
+    // for that.
     let mut child = Command::new("busybox")
         .args(["setsid", "-c", "bash", "-i"])
         .current_dir("/root")
@@ -114,7 +116,7 @@ fn with_terminal(
             resize(&keys, rows, columns);
             true
         }
-        // Ctrl-D, as a terminal that is hung up would have it.
+        // Ctrl-D, as when a terminal hangs up.
         Input::End => keys.write_all(&[4]).is_ok(),
     });
     std::thread::spawn(move || {
@@ -123,7 +125,7 @@ fn with_terminal(
     collect(&from, 1, outputs)
 }
 
-/// Puts the terminal's description where programs find it; gives the name of its kind.
+/// Puts the terminal's description where programs find it; returns the name of its kind.
 fn describe(terminal: &Terminal) -> &str {
     let put = || -> io::Result<()> {
         let first = terminal.name.get(..1).unwrap_or("x");
@@ -132,7 +134,7 @@ fn describe(terminal: &Terminal) -> &str {
         fs::write(folder.join(&terminal.name), &terminal.terminfo)
     };
     if terminal.terminfo.is_empty() || terminal.name.contains('/') || put().is_err() {
-        // What needs no description.
+        // A kind of terminal that needs no description.
         return "dumb";
     }
     &terminal.name
@@ -145,11 +147,11 @@ fn resize(terminal: &File, rows: u16, columns: u16) {
         ws_xpixel: 0,
         ws_ypixel: 0,
     };
-    // A size that is not taken leaves the one before.
+    // If the kernel rejects the size, the previous one stays.
     let _ = tcsetwinsize(terminal, size);
 }
 
-/// Hands each piece of input to `take`, in a thread of its own, until that wants no more.
+/// Passes each piece of input to `take`, in a thread of its own, until `take` returns false.
 fn feed(mut port: File, mut take: impl FnMut(Input) -> bool + Send + 'static) {
     std::thread::spawn(move || {
         let mut reader = Reader::default();

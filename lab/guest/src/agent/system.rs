@@ -1,4 +1,4 @@
-//! What a Linux needs before anything else: mounts, randomness, modules, the port to the host.
+//! The prerequisites of a Linux system: mounts, randomness, modules, the port to the host.
 
 use super::error::AgentError;
 use crate::program;
@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What every Linux has mounted.
+/// Mounts the file systems that every Linux system has.
 pub(super) fn mount_all() -> Result<(), AgentError> {
     use rustix::mount::{MountFlags, mount};
     for (what, target) in [
@@ -23,7 +23,7 @@ pub(super) fn mount_all() -> Result<(), AgentError> {
             }
         })?;
     }
-    // Shared memory and the kernel's own files are for those who look for them.
+    // Shared memory and the kernel's own file systems, for the programs that use them.
     for (what, target) in [
         ("tmpfs", "/dev/shm"),
         ("devpts", "/dev/pts"),
@@ -44,9 +44,10 @@ pub(super) fn mount_all() -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Waits until the kernel has its random numbers: the first who asks for one makes them, which
-/// takes a second, out of a timer's irregularity. A program that measures must not wait for that,
-/// nor one whose priority is so high that the timer's interrupt is never handled.
+/// Waits until the kernel has its random numbers: the first process that asks for one triggers
+/// their generation, which takes a second, from a timer's jitter. A program that measures must not
+/// wait for that, nor must one whose priority is so high that the timer's interrupt is never
+/// handled.
 pub(super) fn gather_randomness() -> Result<(), AgentError> {
     let mut bytes = [0; 1];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
@@ -54,22 +55,22 @@ pub(super) fn gather_randomness() -> Result<(), AgentError> {
         .map_err(|error| AgentError::Randomness(error.into()))
 }
 
-/// The port to the host.
+/// Opens the port to the host.
 pub(super) fn port() -> Result<File, AgentError> {
     open_port("cangate", OpenOptions::new().write(true))
 }
 
-/// The port from the host, through which a shell is fed.
+/// Opens the port from the host, through which a shell gets its input.
 pub(super) fn input_port() -> Result<File, AgentError> {
     open_port("cangate-input", OpenOptions::new().read(true))
 }
 
-/// The port of an inner machine's agent, to the guest around it and from it.
+/// Opens the port of an inner machine's agent, to the outer guest and from it.
 pub(super) fn port_both_ways() -> Result<File, AgentError> {
     open_port("cangate", OpenOptions::new().read(true).write(true))
 }
 
-/// A serial line that carries bytes as they are, both ways.
+/// Opens a serial line that carries bytes unchanged, in both directions.
 pub(super) fn serial_line(path: &Path) -> Result<File, AgentError> {
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
     let line = OpenOptions::new().read(true).write(true).open(path);
@@ -82,7 +83,7 @@ pub(super) fn serial_line(path: &Path) -> Result<File, AgentError> {
     Ok(line)
 }
 
-/// A port, known by its name.
+/// Opens a port, by its name.
 fn open_port(known_as: &str, options: &OpenOptions) -> Result<File, AgentError> {
     let path = wait_for("the port to the host", || {
         let entries = fs::read_dir("/sys/class/virtio-ports").ok()?;
@@ -114,7 +115,7 @@ pub(super) fn wait_for<T>(
     }
 }
 
-/// Loads modules with what they need.
+/// Loads modules with their dependencies.
 pub(super) fn modprobe(names: &[&str]) -> Result<(), AgentError> {
     let mut line = vec!["modprobe", "-a"];
     line.extend(names);
@@ -122,7 +123,8 @@ pub(super) fn modprobe(names: &[&str]) -> Result<(), AgentError> {
     Ok(())
 }
 
-/// The interfaces of a PCI device with `count` of them, in the order in which its driver made them.
+/// Returns the interfaces of a PCI device with `count` of them, in the order in which its driver
+/// made them.
 pub(super) fn interfaces_at(address: &str, count: usize) -> Result<Vec<String>, AgentError> {
     let folder = PathBuf::from(format!("/sys/bus/pci/devices/{address}/net"));
     wait_for(
@@ -141,7 +143,7 @@ pub(super) fn interfaces_at(address: &str, count: usize) -> Result<Vec<String>, 
     )
 }
 
-/// The interface of a PCI device, by the device's address.
+/// Returns the interface of a PCI device, by the device's address.
 pub(super) fn interface_at(address: &str) -> Result<String, AgentError> {
     let folder = PathBuf::from(format!("/sys/bus/pci/devices/{address}/net"));
     wait_for(&format!("the interface of PCI device {address}"), || {

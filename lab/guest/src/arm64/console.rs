@@ -1,22 +1,22 @@
-//! What an arm64 guest says on its console, and how the parts of it are told apart.
+//! The console output of an arm64 guest, and how it is split into parts.
 
-/// Begins a line that names the part which follows.
+/// The prefix of a line that names the part which follows.
 pub(super) const SECTION: &str = "@@section ";
-/// Begins the line with the script's exit status.
+/// The prefix of the line with the script's exit status.
 pub(super) const STATUS: &str = "@@status ";
 
-/// What became of an arm64 guest.
+/// The result of an arm64 guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arm64Outcome {
-    /// All that came on its console, and what QEMU itself complained of.
+    /// All console output of the guest, and the error messages of QEMU itself.
     pub console: String,
-    /// The exit status of the script; `None` where the guest did not come to the script's end.
+    /// The exit status of the script; `None` if the guest did not reach the script's end.
     pub status: Option<u8>,
     sections: Vec<(String, String)>,
 }
 
 impl Arm64Outcome {
-    /// Reads a console.
+    /// Parses a console's output.
     pub(super) fn new(console: &str) -> Self {
         let mut sections: Vec<(String, String)> = Vec::new();
         let mut status = None;
@@ -24,7 +24,7 @@ impl Arm64Outcome {
             if let Some(name) = line.strip_prefix(SECTION) {
                 sections.push((name.to_owned(), String::new()));
             } else if let Some(text) = line.strip_prefix(STATUS) {
-                // What comes now is the machine's end.
+                // The rest is output of the machine's shutdown.
                 status = text.parse().ok();
                 break;
             } else if let Some((_, text)) = sections.last_mut() {
@@ -39,8 +39,8 @@ impl Arm64Outcome {
         }
     }
 
-    /// What the script printed after `section NAME` and before the next one, standard error
-    /// included.
+    /// Returns the output of the script after `section NAME` and before the next section, standard
+    /// error included.
     #[must_use]
     pub fn section(&self, name: &str) -> Option<&str> {
         let mut found = self.sections.iter().filter(|(this, _)| this == name);
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn parts_are_told_apart() {
-        // A serial console ends lines as terminals want it.
+        // A serial console ends lines with a carriage return and a line feed.
         let outcome = Arm64Outcome::new(
             "booting\r\n@@section a\r\n1\r\n2\r\n@@section b\r\n@@status 3\r\nx\r\n",
         );

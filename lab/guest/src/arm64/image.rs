@@ -16,7 +16,7 @@ use std::path::Path;
 /// The first process.
 const INIT: &str = include_str!("init.sh");
 
-/// What is only for people to read, or for other languages: half of the system.
+/// Folders that are left out, with documentation and translations only: half of the system.
 const SPARED: [&str; 6] = [
     "usr/share/doc",
     "usr/share/i18n",
@@ -48,7 +48,7 @@ fn archive(system: &System, guest: &Arm64Guest) -> Result<Archive, Error> {
         what: "busybox",
         folder: system.root.root().to_path_buf(),
     })?;
-    // At a place of its own: the first process depends on no link of the system.
+    // At a path of its own: the first process depends on no link of the system.
     archive.file("busybox", Bytes::File(busybox), true);
     let here = |text: String| Bytes::Here(text.into_bytes());
     archive.file("init", here(INIT.to_owned()), true);
@@ -71,7 +71,7 @@ fn archive(system: &System, guest: &Arm64Guest) -> Result<Archive, Error> {
     Ok(archive)
 }
 
-/// The interfaces with the PCI addresses of their cards, a line each.
+/// Returns the interfaces with the PCI addresses of their cards, one per line.
 fn cards() -> String {
     let mut text = String::new();
     for (name, address) in card_addresses() {
@@ -80,8 +80,8 @@ fn cards() -> String {
     text
 }
 
-/// Where a folder of the system really is, below its root: an image's names must not lead through
-/// links.
+/// Returns the real path of a folder of the system, below its root: an image's names must not lead
+/// through links.
 fn in_root(system: &System, name: &'static str) -> Result<String, Error> {
     let root = system.root.root();
     let found = system.root.find(name);
@@ -96,7 +96,7 @@ fn in_root(system: &System, name: &'static str) -> Result<String, Error> {
         })
 }
 
-/// Adds all that is in a folder, as it is.
+/// Adds the content of a folder unchanged.
 fn folder(archive: &mut Archive, from: &Path, to: &str) -> Result<(), Error> {
     let entries = fs::read_dir(from).map_err(Error::file("read", from))?;
     for entry in entries {

@@ -1,8 +1,8 @@
-//! A Debian system on an emulated 64-bit ARM processor, with CAN cards: where the arm64 package is
-//! installed and tried.
+//! A Debian system on an emulated 64-bit ARM processor, with CAN cards: there the arm64 package is
+//! installed and tested.
 //!
 //! The lab's own agent cannot run there (it is the program that runs on the host), so the first
-//! process is a shell script, and what comes of the guest's job comes by its console.
+//! process is a shell script, and the output of the guest's job comes by its console.
 
 mod console;
 mod image;
@@ -26,8 +26,8 @@ use system::System;
 /// The program of Debian's package `qemu-system-arm` for 64 bits.
 const QEMU: &str = "qemu-system-aarch64";
 
-/// The guest's memory in MiB. The image takes most of it for a moment: it is there packed and
-/// unpacked.
+/// The guest's memory in MiB. The image takes most of it for a moment: it is in memory both packed
+/// and unpacked.
 const MEMORY: u32 = 768;
 
 /// A guest with a Cortex-A53, Debian 12 and its kernel 6.1, in virtual time: an instruction takes 2
@@ -38,28 +38,29 @@ const MEMORY: u32 = 768;
 /// Installed are dpkg with what it needs, busybox, can-utils, iproute2 and kmod.
 #[derive(Clone, Debug)]
 pub struct Arm64Guest {
-    /// Files that are put into `/lab`, which is in the `PATH`. Libraries do not come with programs.
+    /// Files that are put into `/lab`, which is in the `PATH`. The libraries of programs are not
+    /// added.
     pub files: Vec<GuestFile>,
-    /// What is done there: a script for `/bin/sh`, run by root. `section NAME` begins a part of its
-    /// output, which [`Arm64Outcome::section`] gives. The guest ends when the script ends.
+    /// The guest's job: a script for `/bin/sh`, run by root. `section NAME` begins a part of its
+    /// output, which [`Arm64Outcome::section`] returns. The guest ends when the script ends.
     pub script: String,
-    /// Real time after which the guest is taken to hang, and is ended.
+    /// Real time after which the guest is assumed to hang, and is ended.
     pub timeout: Duration,
 }
 
 impl Lab {
-    /// Can an arm64 guest run without anything being fetched?
+    /// Returns whether an arm64 guest can run without fetching anything.
     #[must_use]
     pub fn has_arm64(&self) -> bool {
         system::is_there(self)
     }
 
-    /// Runs an arm64 guest to its end, or to its time's end.
+    /// Runs an arm64 guest until it ends or its time is over.
     ///
     /// # Errors
     ///
-    /// A tool of the host is missing, a download fails, a file is none, QEMU does not start. What
-    /// goes wrong inside is in the outcome.
+    /// A tool of the host is missing, a download fails, a path does not name a file, QEMU does not
+    /// start. Errors inside the guest are in the outcome.
     pub fn run_arm64(
         &self,
         guest: &Arm64Guest,
@@ -85,7 +86,7 @@ impl Lab {
     }
 }
 
-/// QEMU's command line.
+/// Returns QEMU's command line.
 fn arguments(qemu: &Tree, system: &System, folder: &RunFolder, halt: &Path) -> Vec<String> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut all: Vec<String> =
@@ -98,7 +99,8 @@ fn arguments(qemu: &Tree, system: &System, folder: &RunFolder, halt: &Path) -> V
     add("-machine", "virt,gic-version=3".to_owned());
     add("-cpu", "cortex-a53".to_owned());
     add("-m", MEMORY.to_string());
-    // The virtual time of the other guests: the same run each time, however busy the host is.
+    // The virtual time of the other guests: the run is the same each time, however busy the host
+    // is.
     add("-accel", "tcg".to_owned());
     add("-smp", "1".to_owned());
     add("-icount", "shift=1,sleep=off".to_owned());
@@ -115,7 +117,7 @@ fn arguments(qemu: &Tree, system: &System, folder: &RunFolder, halt: &Path) -> V
     }
     add("-kernel", text(system.vmlinuz()));
     add("-initrd", text(folder.path("image")));
-    // Nothing random, nothing that tests itself; a panic ends the machine.
+    // No randomness and no self-tests; a panic ends the machine.
     let line = "console=ttyAMA0 quiet panic=-1 nokaslr norandmaps cryptomgr.notests net.ifnames=0 rdinit=/init";
     add("-append", line.to_owned());
     all

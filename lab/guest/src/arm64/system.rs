@@ -1,4 +1,4 @@
-//! What the guest boots: Debian's kernel for arm64 and a root folder of packages.
+//! The system that the guest boots: Debian's kernel for arm64 and a root folder of packages.
 
 use crate::architecture::Architecture;
 use crate::error::Error;
@@ -10,10 +10,10 @@ use crate::trees;
 use std::fs;
 use std::path::PathBuf;
 
-/// The kernel's stage in the cache. A recipe that changes gets another name.
+/// The kernel's stage in the cache. If the recipe changes, the name must change too.
 const KERNEL: &str = "kernel-6.1-arm64-1";
 
-/// What the system has besides dpkg and what that needs.
+/// The system's packages in addition to dpkg and its dependencies.
 const PACKAGES: [&str; 4] = ["busybox-static", "can-utils", "iproute2", "kmod"];
 
 /// A kernel and a root folder.
@@ -26,7 +26,7 @@ pub(super) struct System {
     pub(super) version: String,
 }
 
-/// Is all of it in the cache, and QEMU too?
+/// Returns whether the whole system is in the cache, and QEMU too.
 pub(super) fn is_there(lab: &Lab) -> bool {
     lab.has_system(Architecture::Arm64, &PACKAGES)
         && lab.cache.finished(KERNEL).is_some()
@@ -34,7 +34,7 @@ pub(super) fn is_there(lab: &Lab) -> bool {
 }
 
 impl System {
-    /// Fetches what is not there yet.
+    /// Fetches the parts that are missing.
     pub(super) fn get(lab: &Lab, progress: &dyn Progress) -> Result<Self, Error> {
         let root = lab.system(Architecture::Arm64, &PACKAGES, progress)?;
         let kernel = kernel(lab, progress)?;
@@ -46,13 +46,13 @@ impl System {
         })
     }
 
-    /// The kernel's image, as QEMU is given it.
+    /// Returns the kernel's image for QEMU.
     pub(super) fn vmlinuz(&self) -> PathBuf {
         let name = format!("vmlinuz-{}", self.version);
         self.kernel.root().join("boot").join(name)
     }
 
-    /// The folder of the kernel's modules.
+    /// Returns the folder of the kernel's modules.
     pub(super) fn modules(&self) -> PathBuf {
         trees::modules_folder(&self.kernel, &self.version)
     }
@@ -65,7 +65,7 @@ fn kernel(lab: &Lab, progress: &dyn Progress) -> Result<Tree, Error> {
         release: Release::Bookworm,
         architecture: Architecture::Arm64,
         packages: vec!["linux-image-arm64".to_owned()],
-        // Its dependencies are for installing it.
+        // The dependencies are needed for installation only.
         wanted: |name| name.starts_with("linux-image-"),
     };
     let mirror = lab.mirror.as_deref();
@@ -76,7 +76,7 @@ fn kernel(lab: &Lab, progress: &dyn Progress) -> Result<Tree, Error> {
     })
 }
 
-/// The version of the kernel in a tree, which has one.
+/// Returns the version of the kernel in a tree that has one.
 fn version(tree: &Tree) -> Result<String, Error> {
     let incomplete = || Error::Incomplete {
         what: "one kernel",

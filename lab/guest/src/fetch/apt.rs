@@ -1,5 +1,5 @@
-//! Packages through the host's own apt-get, with folders of our own: it checks signatures and
-//! sums, resolves dependencies, goes on with what is half there, and needs no rights.
+//! Packages through the host's own apt-get, with folders of the lab: it checks signatures and sums,
+//! resolves dependencies, continues partial downloads, and needs no privileges.
 
 use crate::architecture::Architecture;
 use crate::cache::Cache;
@@ -16,22 +16,22 @@ use std::time::Duration;
 const NO_APT: &str = "this needs a Debian or Ubuntu host, or a container of one";
 const GO_ON: &str = "; give the same command again, it goes on where it stopped";
 
-/// For how long fetched package lists are good.
+/// Time for which fetched package lists stay valid.
 const LISTS_GOOD_FOR: Duration = Duration::from_secs(3600);
 
-/// A package of an exact version.
+/// A package in an exact version.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Package {
     /// Its name.
     pub(crate) name: String,
     /// Its version.
     pub(crate) version: String,
-    /// The bytes to fetch; 0 if that is not known any more.
+    /// The bytes to fetch; 0 if the size is no longer known.
     #[serde(skip)]
     pub(crate) size: u64,
 }
 
-/// apt-get with folders of our own.
+/// apt-get with folders of the lab.
 pub(super) struct Apt<'a> {
     cache: &'a Cache,
     architecture: Architecture,
@@ -74,7 +74,7 @@ impl<'a> Apt<'a> {
         })
     }
 
-    /// A path in the folder of apt's state.
+    /// Returns a path in the folder of apt's state.
     fn path(&self, name: &str) -> PathBuf {
         self.cache.path(self.architecture.apt_folder()).join(name)
     }
@@ -134,7 +134,7 @@ impl<'a> Apt<'a> {
         self.path(&format!("{}.stamp", release.target()))
     }
 
-    /// The packages to fetch: these and all that they depend on.
+    /// Returns the packages to fetch: the given ones and all that they depend on.
     pub(super) fn resolve(
         &self,
         release: Release,
@@ -158,8 +158,8 @@ impl<'a> Apt<'a> {
         Ok(found)
     }
 
-    /// Fetches packages into a folder; what is there already is not fetched again. Gives the
-    /// files, in order.
+    /// Fetches packages into a folder; those that are there already are not fetched again. Returns
+    /// the files, in order.
     pub(super) fn download(
         &self,
         release: Release,
@@ -184,7 +184,7 @@ impl<'a> Apt<'a> {
             .collect()
     }
 
-    /// Runs apt-get to its end; its progress is passed on, its output returned.
+    /// Runs apt-get to its end; passes its progress on, and returns its output.
     fn run(&self, mut command: Command, what: &str) -> Result<String, Error> {
         let mut child = command
             .stdout(Stdio::piped())
@@ -227,7 +227,7 @@ impl<'a> Apt<'a> {
     }
 }
 
-/// A program that cannot be started.
+/// Returns the error for a program that cannot be started.
 pub(super) fn missing(
     tool: &'static str,
     why: &'static str,
@@ -240,7 +240,7 @@ pub(super) fn missing(
     Error::file("run", Path::new(tool))(source)
 }
 
-/// The keys that Debian signs with, as the host has them.
+/// Returns the file with the keys of Debian's signatures on the host.
 fn keyring() -> Result<&'static str, Error> {
     const PLACES: [&str; 3] = [
         "/usr/share/keyrings/debian-archive-keyring.gpg",
@@ -257,10 +257,10 @@ fn keyring() -> Result<&'static str, Error> {
         })
 }
 
-/// The host's settings of how to reach a mirror, by the last part of their names, in small letters.
-/// They can stand below `Acquire::http` and `Acquire::https`, for all hosts or with the name of
-/// one. Nothing here says what is trusted: what a package is worth is decided by Debian's
-/// signatures, as apt checks them by default.
+/// The host's settings for access to a mirror, by the last part of their names, in small letters.
+/// They can appear below `Acquire::http` and `Acquire::https`, for all hosts or with the name of
+/// one. None of them affects trust: packages are trusted by Debian's signatures, as apt checks them
+/// by default.
 const REACHING: [&str; 12] = [
     "proxy",
     "proxy-auto-detect",
@@ -279,13 +279,13 @@ const REACHING: [&str; 12] = [
 /// Such settings for all methods.
 const REACHING_ANYWHERE: [&str; 2] = ["acquire::forceipv4", "acquire::forceipv6"];
 
-/// Is a line `NAME "VALUE";` of `apt-config dump` about how to reach a mirror?
+/// Returns whether a line `NAME "VALUE";` of `apt-config dump` is a setting for access to a mirror.
 fn is_about_reaching(line: &str) -> bool {
     let Some((name, value)) = line.split_once(' ') else {
         return false;
     };
-    // One value in quotes: a quote in it would end it for apt, and what follows would be a setting
-    // of its own.
+    // One value in quotes: a quote in it would end it for apt, and the rest would be a setting of
+    // its own.
     let whole = value
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix("\";"));
@@ -311,9 +311,9 @@ fn is_about_reaching(line: &str) -> bool {
     }
 }
 
-/// The host's settings of how to reach a mirror: proxies, certificates, timeouts. Its other
-/// settings are not for us: neither commands that it runs after an update nor what it allows
-/// without a signature.
+/// Returns the host's settings for access to a mirror: proxies, certificates, timeouts. The lab
+/// does not take over its other settings: neither commands that apt runs after an update nor
+/// permissions for unsigned packages.
 fn host_acquire() -> Result<String, Error> {
     let output = Command::new("apt-config")
         .args(["dump", "--format", "%F \"%v\";%n", "Acquire"])
@@ -363,14 +363,14 @@ fn configuration(root: &Path, architecture: Architecture, acquire: &str) -> Resu
     ))
 }
 
-/// `dlstatus:FILE:PERCENT:words`, as APT::Status-Fd gives it.
+/// Parses `dlstatus:FILE:PERCENT:words`, a line of APT::Status-Fd.
 fn parse_status(line: &str) -> Option<f64> {
     let mut parts = line.strip_prefix("dlstatus:")?.splitn(3, ':');
     let percent: f64 = parts.nth(1)?.parse().ok()?;
     Some((percent / 100.0).clamp(0.0, 1.0))
 }
 
-/// `'URI' name_version_arch.deb size sum`, as --print-uris gives it.
+/// Parses `'URI' name_version_arch.deb size sum`, a line of --print-uris.
 fn parse_uri(line: &str) -> Option<Package> {
     let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split(' ');
     let file = words.next()?;
@@ -384,7 +384,7 @@ fn parse_uri(line: &str) -> Option<Package> {
     })
 }
 
-/// The file that apt-get made of a package.
+/// Returns the file that apt-get made of a package.
 fn file_of(folder: &Path, architecture: Architecture, package: &Package) -> Result<PathBuf, Error> {
     let stem = format!("{}_{}_", package.name, package.version.replace(':', "%3a"));
     [architecture.debian(), "all"]
@@ -443,7 +443,7 @@ mod tests {
             "Acquire::IndexTargets::deb::Packages::MetaKey \"x\";",
             "Acquire::GzipIndexes \"true\";",
             "APT::Update::Post-Invoke:: \"rm -rf /\";",
-            // A value that would end early, and go on as a setting.
+            // A value that would end early, and continue as a setting.
             "Acquire::http::Proxy \"x\"; Acquire::AllowInsecureRepositories \"1\";",
         ] {
             assert!(!is_about_reaching(line), "{line}");

@@ -1,4 +1,4 @@
-//! What is fetched: trees of unpacked Debian packages, each a stage of the cache.
+//! Downloads: trees of unpacked Debian packages, each a stage of the cache.
 
 mod apt;
 mod sources;
@@ -16,22 +16,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The file in a tree that says what it is made of.
+/// The file in a tree that lists its packages.
 pub(crate) const RECORD: &str = "packages.json";
 
-/// What a tree is made of.
+/// The recipe of a tree.
 pub(crate) struct Recipe<'a> {
     /// The stage's name; changed when the recipe changes.
     pub(crate) name: &'a str,
-    /// For people.
+    /// The description for progress messages.
     pub(crate) what: &'a str,
-    /// Where from.
+    /// The release that the packages are from.
     pub(crate) release: Release,
-    /// For which processor.
+    /// The processor architecture.
     pub(crate) architecture: Architecture,
     /// Packages, fetched with all that they depend on.
     pub(crate) packages: Vec<String>,
-    /// Which of those are wanted.
+    /// A filter for the packages that are wanted among those.
     pub(crate) wanted: fn(&str) -> bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn tree(
     Ok(Tree::new(path))
 }
 
-/// What a tree is made of.
+/// Returns the packages that a tree is made of.
 pub(crate) fn packages(tree: &Tree) -> Result<Vec<Package>, Error> {
     let path = tree.root().join(RECORD);
     let text = fs::read(&path).map_err(Error::file("read", &path))?;
@@ -78,8 +78,9 @@ pub(crate) fn packages(tree: &Tree) -> Result<Vec<Package>, Error> {
 }
 
 fn unpack(files: &[PathBuf], into: &Path, progress: &dyn Progress) -> Result<(), Error> {
-    // Debian 13's packages have all in /usr and count on these links, which its base-files has
-    // but which may be unpacked later; older packages replace them by folders, which works too.
+    // Debian 13's packages have everything in /usr and depend on these links, which are in its
+    // base-files; but that package may be unpacked later. Older packages replace the links by
+    // folders, which works too.
     for folder in ["bin", "sbin", "lib", "lib64"] {
         let usr = into.join("usr").join(folder);
         fs::create_dir_all(&usr).map_err(Error::file("create the folder", &usr))?;

@@ -1,4 +1,4 @@
-//! Which mirror the host's apt uses, read from its lists of sources (sources.list(5)).
+//! The mirror that the host's apt uses, read from its lists of sources (sources.list(5)).
 
 use crate::error::Error;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 ///
-/// None is in the host's lists.
+/// The host's lists contain no such archive.
 pub(super) fn host_mirror(etc: &Path) -> Result<String, Error> {
     for file in files(etc) {
         let Ok(text) = fs::read_to_string(&file) else {
@@ -42,7 +42,7 @@ fn files(etc: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Whether packages of this suite at this address are those of a Debian mirror.
+/// Returns whether packages of this suite at this address are those of a Debian mirror.
 fn is_debian(uri: &str, suite: &str, components: &[&str]) -> bool {
     const SUITES: [&str; 11] = [
         "bullseye",
@@ -67,7 +67,7 @@ fn is_debian(uri: &str, suite: &str, components: &[&str]) -> bool {
             .any(|scheme| uri.starts_with(scheme))
 }
 
-/// The old form: `deb [options] uri suite component…`.
+/// Parses the old form: `deb [options] uri suite component…`.
 fn one_line(text: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let line = line.split('#').next().unwrap_or_default();
@@ -88,7 +88,7 @@ fn one_line(text: &str) -> Option<String> {
     })
 }
 
-/// The new form: stanzas of `Field: value`, with continuation lines.
+/// Parses the new form: stanzas of `Field: value`, with continuation lines.
 fn deb822(text: &str) -> Option<String> {
     let mut stanza: Vec<(String, String)> = Vec::new();
     for line in text.lines().chain([""]) {

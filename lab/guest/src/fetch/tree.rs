@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-/// Where a Debian tree's shared libraries are.
+/// The folders of a Debian tree's shared libraries.
 pub(crate) const LIBRARIES: [&str; 5] = [
     "usr/lib/x86_64-linux-gnu",
     "lib/x86_64-linux-gnu",
@@ -21,18 +21,18 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// The tree in this folder.
+    /// Returns the tree in this folder.
     pub(crate) fn new(root: PathBuf) -> Self {
         Self { root }
     }
 
-    /// Its folder.
+    /// Returns the tree's folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The file or folder that a path means inside the tree: links are followed as they would be
-    /// if the tree were the root, where an absolute one stays inside.
+    /// Returns the file or folder that a path refers to inside the tree: links are followed as if
+    /// the tree were the root, so that an absolute one stays inside.
     pub(crate) fn find(&self, path: &str) -> Option<PathBuf> {
         let mut todo: Vec<std::ffi::OsString> = parts(Path::new(path));
         let mut at = PathBuf::new();
@@ -61,21 +61,22 @@ impl Tree {
         Some(self.root.join(at))
     }
 
-    /// A program of the tree, by its name.
+    /// Returns a program of the tree, by its name.
     pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
         ["usr/bin", "usr/sbin", "bin", "sbin"]
             .iter()
             .find_map(|folder| self.find(&format!("{folder}/{name}")))
     }
 
-    /// A shared library of the tree, by its name.
+    /// Returns a shared library of the tree, by its name.
     pub(crate) fn library(&self, name: &str) -> Option<PathBuf> {
         LIBRARIES
             .iter()
             .find_map(|folder| self.find(&format!("{folder}/{name}")))
     }
 
-    /// Runs a program of the tree on the host, with the tree's own loader and libraries.
+    /// Returns a command that runs a program of the tree on the host, with the tree's own loader
+    /// and libraries.
     pub(crate) fn command(&self, name: &str) -> Option<Command> {
         let loader = self.library("ld-linux-x86-64.so.2")?;
         let program = self.program(name)?;
@@ -88,14 +89,14 @@ impl Tree {
         command
             .arg("--library-path")
             .arg(folders.join(OsStr::new(":")))
-            // Some programs are one file of many names.
+            // Some programs are one file with many names.
             .args(["--argv0", name])
             .arg(program);
         Some(command)
     }
 }
 
-/// The parts of a path, last first.
+/// Returns the parts of a path, last first.
 fn parts(path: &Path) -> Vec<std::ffi::OsString> {
     path.components()
         .rev()

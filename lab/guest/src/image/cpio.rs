@@ -1,8 +1,8 @@
 //! An initial RAM file system: a cpio archive of the `newc` kind
 //! (Documentation/driver-api/early-userspace/buffer-format.rst in the kernel's source).
 //!
-//! The same content gives the same bytes: entries are sorted by name, and have no time, no owner
-//! but root, and inode numbers by their order.
+//! The same content gives the same bytes: entries are sorted by name, have no time and no owner
+//! other than root, and are numbered in order (inodes).
 
 use crate::error::Error;
 use std::collections::BTreeMap;
@@ -10,16 +10,16 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Where a file's bytes come from.
+/// The source of a file's bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum Bytes {
-    /// From a file of the host.
+    /// A file of the host.
     File(PathBuf),
-    /// From here.
+    /// Bytes in memory.
     Here(Vec<u8>),
 }
 
-/// What is at a name.
+/// The entry of a name.
 #[derive(Clone, Debug)]
 enum Entry {
     Folder,
@@ -40,12 +40,12 @@ enum Entry {
 /// An archive that is being put together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Archive {
-    // Sorted, so that a folder comes before what is in it: the kernel makes no folders.
+    // Sorted, so that a folder comes before its content: the kernel makes no folders.
     entries: BTreeMap<String, Entry>,
 }
 
 impl Archive {
-    /// Adds a folder and those above it.
+    /// Adds a folder and its parent folders.
     pub(crate) fn folder(&mut self, name: &str) {
         let mut upto = 0;
         let name = name.trim_matches('/');
@@ -88,12 +88,12 @@ impl Archive {
         self.put(name, Entry::Device { major, minor });
     }
 
-    /// Whether something has this name.
+    /// Returns whether there is an entry of this name.
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.entries.contains_key(name.trim_matches('/'))
     }
 
-    /// Writes it into a file.
+    /// Writes the archive into a file.
     pub(crate) fn write_to(&self, path: &Path) -> Result<(), Error> {
         let write = || {
             let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
@@ -105,11 +105,11 @@ impl Archive {
         write().map_err(Error::file("write", path))
     }
 
-    /// Writes it.
+    /// Writes the archive.
     ///
     /// # Errors
     ///
-    /// A file cannot be read (its path is in the message), or the output not be written.
+    /// A file cannot be read (its path is in the message), or the output cannot be written.
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let mut out = Counted { out, count: 0 };
         for (inode, (name, entry)) in self.entries.iter().enumerate() {
@@ -207,7 +207,7 @@ impl<W: Write> Counted<'_, W> {
         }
     }
 
-    /// To the next multiple of four.
+    /// Pads the output to the next multiple of four bytes.
     fn pad(&mut self) -> io::Result<()> {
         let missing = (4 - self.count % 4) % 4;
         self.write_all(&[0; 3][..missing as usize])
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A slow and obvious reader of the format: name, mode, content.
+    /// A slow and simple reader of the format: name, mode, content.
     fn read(mut bytes: &[u8]) -> Vec<(String, u32, Vec<u8>)> {
         let mut all = Vec::new();
         loop {

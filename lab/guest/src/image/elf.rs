@@ -1,4 +1,5 @@
-//! The shared libraries that programs need: what ld.so(8) would load, without running it.
+//! The shared libraries that programs need: those that ld.so(8) would load, found without running
+//! it.
 
 use crate::error::Error;
 use crate::fetch::Tree;
@@ -7,18 +8,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Libraries by the name that programs ask for, the loader among them.
+/// Libraries by the name under which programs request them, including the loader.
 pub(crate) type Libraries = BTreeMap<String, PathBuf>;
 
-/// Where libraries are looked for.
+/// A place where libraries are searched for.
 pub(crate) trait Search {
-    /// The file of a library that `asker` needs; `paths` are the folders that it names itself.
+    /// Returns the file of a library; `paths` are the folders that the requesting file names
+    /// itself.
     fn find(&self, library: &str, paths: &[PathBuf]) -> Option<PathBuf>;
-    /// The file of a loader, which programs name by its path.
+    /// Returns the file of a loader, which programs name by its path.
     fn loader(&self, path: &str) -> Option<PathBuf>;
 }
 
-/// In a tree of packages.
+/// A search in a tree of packages.
 pub(crate) struct InTree<'a>(pub(crate) &'a Tree);
 
 impl Search for InTree<'_> {
@@ -31,13 +33,13 @@ impl Search for InTree<'_> {
     }
 }
 
-/// On the host, as its loader would.
+/// A search on the host, as its loader does it.
 pub(super) struct OnHost {
     folders: Vec<PathBuf>,
 }
 
 impl OnHost {
-    /// LD_LIBRARY_PATH, then /etc/ld.so.conf, then the loader's own folders.
+    /// Collects the folders of LD_LIBRARY_PATH, then of /etc/ld.so.conf, then the loader's own.
     pub(super) fn new() -> Self {
         let mut folders: Vec<PathBuf> = std::env::var_os("LD_LIBRARY_PATH")
             .map(|value| std::env::split_paths(&value).collect())
@@ -73,7 +75,8 @@ impl Search for OnHost {
     }
 }
 
-/// The folders of ld.so.conf(5): one a line, and `include PATTERN` with a `*` in the last part.
+/// Reads the folders of ld.so.conf(5): one per line, and `include PATTERN` with a `*` in the last
+/// part.
 fn configured(file: &Path, depth: u8, folders: &mut Vec<PathBuf>) {
     let Ok(text) = fs::read_to_string(file) else {
         return;
@@ -116,8 +119,8 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a file is an ELF file for the guest's processor; a 32-bit library of the same name may
-/// stand in a folder before.
+/// Returns whether a file is an ELF file for the guest's processor; a 32-bit library of the same
+/// name may be in a folder that is searched earlier.
 fn is_ours(path: &Path) -> bool {
     use std::io::Read;
     let mut head = [0; 20];
@@ -129,12 +132,12 @@ fn is_ours(path: &Path) -> bool {
         && head[18..20] == [62, 0]
 }
 
-/// Whether these are the first bytes of an ELF file.
+/// Returns whether these are the first bytes of an ELF file.
 pub(super) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF")
 }
 
-/// What one file asks for.
+/// The loader, libraries and search paths that a file requests.
 struct Needs {
     loader: Option<String>,
     libraries: Vec<String>,
@@ -183,8 +186,8 @@ fn needs(path: &Path) -> Result<Option<Needs>, Error> {
     }))
 }
 
-/// All libraries that a program needs, and its loader by its path, added to `found` and
-/// `loaders`. What is no program needs none.
+/// Adds all libraries that a program needs to `found`, and its loader, by its path, to `loaders`. A
+/// file that is not a program needs none.
 pub(crate) fn add_closure(
     program: &Path,
     search: &dyn Search,
@@ -192,7 +195,7 @@ pub(crate) fn add_closure(
     loaders: &mut Libraries,
 ) -> Result<(), Error> {
     let mut todo = vec![program.to_path_buf()];
-    // RPATH of a program also counts for what its libraries need.
+    // The RPATH of a program also applies to the dependencies of its libraries.
     let mut inherited: Vec<PathBuf> = Vec::new();
     while let Some(path) = todo.pop() {
         let Some(needs) = needs(&path)? else {
@@ -223,7 +226,7 @@ pub(crate) fn add_closure(
     Ok(())
 }
 
-/// The version of a C library: the highest `GLIBC_2.N` that it defines; 0 for none.
+/// Returns the version of a C library: the highest `GLIBC_2.N` that it defines; 0 for none.
 pub(super) fn glibc_minor(libc: &Path) -> u32 {
     let Ok(bytes) = fs::read(libc) else {
         return 0;
@@ -262,7 +265,7 @@ mod tests {
             .collect();
         said.sort_unstable();
         let mut ours: Vec<&str> = found.keys().map(String::as_str).collect();
-        // ldd does not list the loader by its name, libc.so.6 may need it by name.
+        // ldd does not list the loader by its name, but libc.so.6 may need it by name.
         ours.retain(|name| !name.starts_with("ld-linux"));
         assert_eq!(ours, said);
         assert_eq!(loaders.len(), usize::from(!said.is_empty()));

@@ -17,12 +17,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder of what is from the host.
+/// The folder of the files from the host.
 pub(crate) const LAB: &str = "lab";
-/// The folder of shared libraries; all the names under which loaders look for it lead here.
+/// The folder of shared libraries; all the names under which loaders search for it lead here.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
-/// Programs of the guest's tree; busybox has the rest.
+/// Programs of the guest's tree; busybox provides the rest.
 pub(crate) const PROGRAMS: &[&str] = &[
     "bash",
     "bridge",
@@ -72,21 +72,21 @@ pub(crate) const PROGRAMS: &[&str] = &[
 ];
 const KMOD: &[&str] = &["depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod"];
 
-/// What an image is made of.
+/// The parts of an image.
 pub(crate) struct Parts<'a> {
     /// The guest's programs.
     pub(crate) guest: &'a Tree,
-    /// Which of them; busybox has the rest.
+    /// The names of those to include; busybox provides the rest.
     pub(crate) programs: &'a [&'a str],
-    /// The kernel whose modules are to be there.
+    /// The kernel whose modules are included.
     pub(crate) kernel: Option<&'a KernelTree>,
-    /// Modules of our own, for `/lab/modules`.
+    /// The project's own modules, for `/lab/modules`.
     pub(crate) modules: &'a [PathBuf],
     /// The agent and the gateway under test.
     pub(crate) own: &'a Programs,
-    /// What the host gives.
+    /// The files from the host.
     pub(crate) files: &'a [GuestFile],
-    /// Further files with their places.
+    /// Further files, with their paths in the image.
     pub(crate) others: &'a [(String, Bytes)],
 }
 
@@ -120,10 +120,10 @@ fn archive(parts: &Parts<'_>) -> Result<Archive, Error> {
         host_file(&mut archive, file)?;
         elf::add_closure(&file.path, &host, &mut host_libraries, &mut loaders)?;
     }
-    // There can be one C library only: a program's loader, libc and all that leans on libc's
-    // version must be of one build. A newer one runs what was linked with an older one, not the
-    // other way round, so the side with the newer C library has its way wherever both have a
-    // library, and the other fills in.
+    // There can be only one C library: a program's loader, libc and all libraries that depend on
+    // libc's version must be from one build. A newer libc runs programs that were linked with an
+    // older one, not the other way round. So the side with the newer C library takes precedence
+    // wherever both have a library, and the other supplies the rest.
     let version = |libraries: &Libraries| {
         libraries
             .get("libc.so.6")
@@ -145,7 +145,7 @@ fn archive(parts: &Parts<'_>) -> Result<Archive, Error> {
         if !archive.contains(&ours) {
             archive.file(&ours, Bytes::File(path), true);
         }
-        // A loader in a folder that no Linux usually has.
+        // The loader is in a folder that Linux systems usually do not have.
         if !["/lib64", "/lib", "/usr/lib64", "/usr/lib"]
             .iter()
             .any(|f| folder == Path::new(f))
@@ -189,7 +189,7 @@ fn programs(
 ) -> Result<(), Error> {
     let guest = parts.guest;
     for name in parts.programs {
-        // can-utils gains and loses programs from version to version.
+        // The set of programs in can-utils differs between versions.
         let Some(path) = guest.program(name) else {
             continue;
         };
@@ -264,7 +264,7 @@ fn folder(archive: &mut Archive, from: &Path, to: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds a file of the host, without its debugger's tables.
+/// Adds a file of the host, without its debug information.
 fn host_file(archive: &mut Archive, file: &GuestFile) -> Result<(), Error> {
     let meta = fs::metadata(&file.path).map_err(Error::file("read", &file.path))?;
     if !meta.is_file() {
@@ -278,14 +278,14 @@ fn host_file(archive: &mut Archive, file: &GuestFile) -> Result<(), Error> {
         Some(bytes) => Bytes::Here(bytes),
         None => Bytes::File(file.path.clone()),
     };
-    // All are executable: a test's program may come from an archive that lost its mode.
+    // All files are executable: a test's program may come from an archive that lost its mode.
     archive.file(&name, bytes, true);
     Ok(())
 }
 
-/// A program without what only debuggers read, which is nine tenths of a debug build and would
-/// have to be unpacked in the guest's memory at every boot. `None` if there is nothing to gain,
-/// or if the file has more in it than a linker puts there.
+/// Returns a program without the parts that only debuggers read. These are nine tenths of a debug
+/// build and would have to be unpacked in the guest's memory at every boot. `None` if there is
+/// nothing to remove, or if the file contains more than a linker puts there.
 fn without_tables(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let mut file = File::open(path).map_err(Error::file("read", path))?;
     let mut head = [0; 4];
@@ -297,15 +297,15 @@ fn without_tables(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         return Ok(None);
     };
     bytes.truncate(keep);
-    // e_shoff, and e_shentsize, e_shnum, e_shstrndx: there is no table of sections any more.
+    // e_shoff, and e_shentsize, e_shnum, e_shstrndx: the section table has been removed.
     bytes[0x28..0x30].fill(0);
     bytes[0x3a..0x40].fill(0);
     Ok(Some(bytes))
 }
 
-/// How many bytes from the start of a 64-bit ELF file its segments use; `None` if something other
-/// than sections follows them, and of object files (kernel modules are some), which have sections
-/// only.
+/// Returns the number of bytes from the start of a 64-bit ELF file that its segments use. `None` if
+/// something other than sections follows them, and for object files (such as kernel modules), which
+/// have only sections.
 fn loaded_part(bytes: &[u8]) -> Option<usize> {
     let elf = goblin::elf::Elf::parse(bytes).ok()?;
     if !elf.is_64 || elf.section_headers.is_empty() || elf.program_headers.is_empty() {

@@ -1,4 +1,4 @@
-//! QEMU told by a socket what to do with an inner machine, while the machine runs (the QEMU Machine
+//! Control of an inner machine through QEMU's socket, while the machine runs (the QEMU Machine
 //! Protocol: a line of JSON each way).
 
 use serde_json::Value;
@@ -6,15 +6,15 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// How long QEMU may take to answer, in the guest's time: other machines can keep the processor
-/// from it.
+/// Time in which QEMU must answer, in the guest's time: other machines can keep it from the
+/// processor.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn socket(name: &str) -> String {
     format!("/run/{name}.qmp")
 }
 
-/// The words of QEMU's command line for that.
+/// Returns the words of QEMU's command line for the control socket.
 pub(super) fn words(name: &str) -> [String; 2] {
     let way = format!("unix:{},server=on,wait=off", socket(name));
     ["-qmp".to_owned(), way]
@@ -29,11 +29,11 @@ pub(super) fn reset(name: &str) -> io::Result<()> {
     for command in ["qmp_capabilities", "system_reset"] {
         (&stream).write_all(format!("{{\"execute\": \"{command}\"}}\n").as_bytes())?;
     }
-    // It comes when all devices are reset; the answer to the command before.
+    // The event comes when all devices are reset; QEMU answers the command earlier.
     wait(&mut lines, "event RESET")
 }
 
-/// Reads until QEMU says this: `event NAME`, or an object with this key.
+/// Reads until QEMU sends `what`: `event NAME`, or an object with this key.
 fn wait(lines: &mut impl BufRead, what: &str) -> io::Result<()> {
     let event = what.strip_prefix("event ");
     let mut line = String::new();

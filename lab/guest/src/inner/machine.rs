@@ -1,4 +1,5 @@
-//! An inner machine, from the guest around it: started, told what to run, ended.
+//! An inner machine, as the outer guest handles it: it is started, gets programs to run, and is
+//! ended.
 
 use super::control;
 use super::monitor::{AGENT, LINE, MEMORY, Monitor, own};
@@ -13,30 +14,31 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long an inner machine may take until its agent is there, and to answer, in the guest's time.
-/// It takes four seconds to boot.
+/// Time in which the agent of an inner machine must be ready, and must answer, in the guest's time.
+/// The machine takes four seconds to boot.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Where KVM counts (Documentation/virt/kvm/api.rst, and `kvm_stats` in virt/kvm/kvm_main.c).
+/// The folder of KVM's counters (Documentation/virt/kvm/api.rst, and `kvm_stats` in
+/// virt/kvm/kvm_main.c).
 const COUNTS: &str = "/sys/kernel/debug/kvm";
 
-/// A machine whose kernel gives up is gone, and does not boot without end.
+/// QEMU's option that ends a machine whose kernel gives up, so that it does not boot forever.
 const NO_REBOOT: &str = "-no-reboot";
 /// The slot of an inner machine's first device; the next one is in the next slot.
 const FIRST_SLOT: usize = 0x10;
 
-/// What an inner machine has beside processor, memory and console: each has a PCI slot, from
-/// `0000:00:10.0` on.
+/// A device of an inner machine, in addition to processor, memory and console: each has a PCI slot,
+/// from `0000:00:10.0` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
     /// A virtio CAN device, behind the socket of a port of kind `virtio`.
     Virtio(PathBuf),
-    /// Memory that it shares with others, behind the socket of `cangate shm`.
+    /// Memory that the machine shares with others, behind the socket of `cangate shm`.
     Shm(PathBuf),
-    /// A PCI device of the guest's that is the machine's own (VFIO): its folder in sysfs.
+    /// A PCI device of the guest that is assigned to the machine (VFIO): its folder in sysfs.
     Pci(PathBuf),
 }
 
-/// An inner machine that does not do what it is asked.
+/// An error of an inner machine.
 #[derive(Debug, thiserror::Error)]
 pub enum InnerError {
     /// A program of the guest, QEMU among them, could not be started, or failed.
@@ -47,50 +49,50 @@ pub enum InnerError {
     Gone {
         /// The machine.
         name: String,
-        /// QEMU's last words.
+        /// QEMU's last messages.
         said: String,
-        /// The machine's.
+        /// The machine's last console output.
         console: String,
     },
-    /// It does not answer.
+    /// The machine does not answer.
     #[error("the inner machine {name} does not answer; the end of its console: {console}")]
     Silent {
         /// The machine.
         name: String,
-        /// Its last words.
+        /// Its last console output.
         console: String,
     },
-    /// What it says is garbled.
+    /// The agent's output is garbled.
     #[error(transparent)]
     Garbled(#[from] WireError),
-    /// It could not do what it was asked.
+    /// The machine could not carry out a request.
     #[error("in the inner machine {name}: {said}")]
     Refused {
         /// The machine.
         name: String,
-        /// Its words.
+        /// The error message of its agent, or of the program that failed.
         said: String,
     },
-    /// Its monitor does not do what it is told.
+    /// The machine's monitor does not carry out a command.
     #[error("the monitor of the inner machine {name} does not reset it")]
     Control {
         /// The machine.
         name: String,
-        /// Why.
+        /// The error of the socket.
         source: io::Error,
     },
-    /// It cannot be told anything.
+    /// Communication with the machine's agent failed.
     #[error("cannot talk to the inner machine {name}")]
     Talk {
         /// The machine.
         name: String,
-        /// Why.
+        /// The error of the socket.
         source: io::Error,
     },
     /// KVM's counts cannot be read.
     #[error("cannot read {COUNTS}")]
     Counts(#[source] io::Error),
-    /// KVM does not say how a machine's clock stands to the guest's.
+    /// KVM does not report the offset of a machine's clock to the guest's.
     #[error("{COUNTS} has no tsc-offset of the inner machine {name}")]
     Clock {
         /// The machine.
@@ -98,14 +100,14 @@ pub enum InnerError {
     },
 }
 
-/// What became of a program in an inner machine.
+/// The result of a program in an inner machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
-    /// Its exit status, as a shell's.
+    /// The program's exit status, as a shell's.
     pub status: i32,
-    /// Its standard output.
+    /// The program's standard output.
     pub stdout: Vec<u8>,
-    /// Its standard error.
+    /// The program's standard error.
     pub stderr: Vec<u8>,
 }
 
@@ -121,7 +123,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a machine and waits until its agent is there. Its name is for its files.
+    /// Starts a machine and waits until its agent is ready. The name is used for its files.
     ///
     /// # Errors
     /// [`InnerError`].
@@ -129,7 +131,7 @@ impl Machine {
         Self::start_by(Monitor::Qemu, name, devices)
     }
 
-    /// As [`Machine::start`], by this monitor.
+    /// As [`Machine::start`], with this monitor.
     ///
     /// # Errors
     /// [`InnerError`].
@@ -142,7 +144,7 @@ impl Machine {
         Self::start_with(name, &words)
     }
 
-    /// As [`Machine::start`]. It can be [reset](Machine::reset).
+    /// As [`Machine::start`]. The machine can be [reset](Machine::reset).
     ///
     /// # Errors
     /// [`InnerError`].
@@ -153,7 +155,7 @@ impl Machine {
         Self::start_with(name, &words)
     }
 
-    /// By this command line of its monitor.
+    /// Starts a machine by this command line of its monitor.
     fn start_with(name: &str, words: &[String]) -> Result<Self, InnerError> {
         let (socket, console) = (agent(name), console(name));
         let log = format!("/run/{name}.qemu");
@@ -183,7 +185,8 @@ impl Machine {
         }
     }
 
-    /// Gives all its threads, that of its processor among them, a real-time priority (SCHED_FIFO).
+    /// Gives all threads of the machine, including that of its processor, a real-time priority
+    /// (SCHED_FIFO).
     ///
     /// # Errors
     /// [`InnerError::Program`].
@@ -193,24 +196,24 @@ impl Machine {
         Ok(())
     }
 
-    /// Ends it at once, whatever it does. It is gone when this returns.
+    /// Ends the machine at once, whatever it does. It is gone when this returns.
     pub fn kill(&mut self) {
         self.qemu.kill();
     }
 
-    /// It and its monitor stand still until [`Machine::go_on`].
+    /// Stops the machine and its monitor until [`Machine::go_on`].
     pub fn pause(&self) {
         self.qemu.pause();
     }
 
-    /// Goes on after [`Machine::pause`].
+    /// Continues the machine after [`Machine::pause`].
     pub fn go_on(&self) {
         self.qemu.go_on();
     }
 
-    /// Resets it, as its reset button would, if it was [started](Machine::start_resettable) for
-    /// that. Its devices are reset when this returns; [`Machine::booted`] says when it can be asked
-    /// again.
+    /// Resets the machine, as its reset button would, if it was
+    /// [started](Machine::start_resettable) for that. Its devices are reset when this returns;
+    /// [`Machine::booted`] waits until it accepts requests again.
     ///
     /// # Errors
     /// [`InnerError::Control`].
@@ -221,7 +224,7 @@ impl Machine {
         })
     }
 
-    /// Waits until the agent is there again after [`Machine::reset`].
+    /// Waits until the agent is ready again after [`Machine::reset`].
     ///
     /// # Errors
     /// [`InnerError`].
@@ -233,12 +236,12 @@ impl Machine {
         }
     }
 
-    /// Its time stamp counter less the guest's, as KVM has it.
+    /// Returns the machine's time stamp counter minus the guest's, as KVM reports it.
     ///
     /// # Errors
     /// [`InnerError::Clock`], [`InnerError::Counts`].
     pub fn clock(&self) -> Result<i64, InnerError> {
-        // The folder of a machine is named by its process, and a descriptor there.
+        // A machine's folder is named by its process and a descriptor of that process.
         let process = format!("{}-", self.qemu.id());
         for entry in fs::read_dir(COUNTS).map_err(InnerError::Counts)? {
             let entry = entry.map_err(InnerError::Counts)?;
@@ -256,10 +259,10 @@ impl Machine {
         })
     }
 
-    /// Runs a program there, to its end.
+    /// Runs a program in the machine, to its end.
     ///
     /// # Errors
-    /// [`InnerError`]; a program that fails is none.
+    /// [`InnerError`]; the failure of a program is not an error.
     pub fn run(&mut self, line: &[&str]) -> Result<Ran, InnerError> {
         self.ask(&Request::Run(
             line.iter().map(|&word| word.to_owned()).collect(),
@@ -278,10 +281,10 @@ impl Machine {
         }
     }
 
-    /// Runs a program there that must succeed, and gives what it printed.
+    /// Runs a program in the machine that must succeed, and returns its output.
     ///
     /// # Errors
-    /// [`InnerError`], [`InnerError::Refused`] with what the program said where it failed.
+    /// [`InnerError`]; [`InnerError::Refused`] with the program's standard error if it failed.
     pub fn output(&mut self, line: &[&str]) -> Result<String, InnerError> {
         let ran = self.run(line)?;
         if ran.status == 0 {
@@ -299,7 +302,7 @@ impl Machine {
         })
     }
 
-    /// A file of the machine's.
+    /// Returns a file of the machine.
     ///
     /// # Errors
     /// [`InnerError`].
@@ -323,7 +326,7 @@ impl Machine {
         })
     }
 
-    /// The next piece that its agent says.
+    /// Returns the next piece that the agent sends.
     fn piece(&mut self) -> Result<Piece, InnerError> {
         let talk = |source| InnerError::Talk {
             name: self.name.clone(),
@@ -372,12 +375,12 @@ impl Machine {
     }
 }
 
-/// The socket of a machine's agent.
+/// Returns the socket of a machine's agent.
 fn agent(name: &str) -> String {
     format!("/run/{name}.agent")
 }
 
-/// What a machine's console prints.
+/// Returns the file of a machine's console output.
 fn console(name: &str) -> String {
     format!("/run/{name}.console")
 }
@@ -390,7 +393,7 @@ fn gone(name: &str, console: &Path, log: &Path) -> InnerError {
     }
 }
 
-/// The end of what a file has.
+/// Returns the end of a file.
 fn end_of(path: &Path) -> String {
     const MOST: usize = 2000;
     let text = fs::read(path).unwrap_or_default();
@@ -399,7 +402,7 @@ fn end_of(path: &Path) -> String {
     text.trim().to_owned()
 }
 
-/// QEMU's command line.
+/// Returns QEMU's command line.
 fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     let library = format!("/{FOLDER}/lib");
     let mut all: Vec<String> = Vec::new();
@@ -410,11 +413,11 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     add(&["-vga", "none", "-nic", "none", NO_REBOOT]);
     add(&["-L", &format!("/{FOLDER}/share")]);
     add(&["-accel", "kvm", "-cpu", "host", "-smp", "1"]);
-    // Whoever is behind a virtio device reads and writes the machine's memory.
+    // The process behind a virtio device reads and writes the machine's memory.
     let memory = format!("memory-backend-memfd,id=memory,size={MEMORY}M,share=on");
     add(&["-object", &memory, "-machine", "q35,memory-backend=memory"]);
     add(&["-m", &MEMORY.to_string()]);
-    // A console by virtio would be polled for without end.
+    // A virtio console would be polled without end.
     add(&["-serial", &format!("file:{console}")]);
     let chardev = format!("socket,id=agent,path={socket},server=on,wait=off");
     add(&["-chardev", &chardev, "-device", "virtio-serial-pci"]);
@@ -446,13 +449,13 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     all
 }
 
-/// What KVM counts of all machines of the guest together: how often they left for the hypervisor,
-/// and why.
+/// KVM's counts for all machines of the guest together: the number of exits to the hypervisor, by
+/// reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exits(BTreeMap<String, u64>);
 
 impl Exits {
-    /// The counts now.
+    /// Reads the current counts.
     ///
     /// # Errors
     /// [`InnerError::Counts`].
@@ -463,7 +466,7 @@ impl Exits {
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
-            // Folders are single machines; other files say how large something is.
+            // Folders are single machines; other files are sizes, not counts.
             if !(name.ends_with("exits") || name.ends_with("injections")) {
                 continue;
             }
@@ -475,7 +478,7 @@ impl Exits {
         Ok(Self(counts))
     }
 
-    /// What was counted since then; kinds of which there were none are left out.
+    /// Returns the counts since `before`; kinds with a count of zero are left out.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let difference = self.0.iter().map(|(name, count)| {
@@ -485,12 +488,12 @@ impl Exits {
         Self(difference.filter(|(_, count)| *count > 0).collect())
     }
 
-    /// Each kind with its count, by name: KVM's own names, `exits` for all of them.
+    /// Returns each kind with its count, by name: KVM's own names, `exits` for all of them.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// All exits.
+    /// Returns the number of all exits.
     #[must_use]
     pub fn all(&self) -> u64 {
         self.0.get("exits").copied().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Which program is the monitor of an inner machine, and how it is started.
+//! The programs that can be the monitor of an inner machine, and their command lines.
 
 use super::machine::{Device, InnerError};
 use super::parts::{FOLDER, IMAGE, VMLINUX};
@@ -9,21 +9,21 @@ pub(super) const MEMORY: u32 = 192;
 /// The program that is an inner machine's monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Monitor {
-    /// QEMU, as Debian has it. Its generic vhost-user device has an interrupt line.
+    /// QEMU from Debian. Its generic vhost-user device has an interrupt line.
     #[default]
     Qemu,
-    /// Our own (`cangate lab monitor`): virtio devices with MSI-X, and no others.
+    /// The project's own monitor (`cangate lab monitor`): virtio devices with MSI-X, and no others.
     Own,
 }
 
-/// What the kernel of an inner machine is told by every monitor.
+/// The kernel command line of an inner machine, the same with every monitor.
 pub(super) const LINE: &str = "console=ttyS0 quiet panic=-1 nokaslr norandmaps cryptomgr.notests net.ifnames=0 \
      rdinit=/lab/cangate-lab PATH=/lab:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
      LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu cangate.inner=1";
-/// What ends that: the first process's arguments.
+/// The end of that line: the first process's arguments.
 pub(super) const AGENT: &str = "-- agent";
 
-/// The command line of our own monitor.
+/// Returns the command line of the project's own monitor.
 pub(super) fn own(
     name: &str,
     socket: &str,

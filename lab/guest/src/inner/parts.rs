@@ -1,5 +1,5 @@
-//! What a guest's image has for inner machines: QEMU with its libraries, a kernel, and an image for
-//! them.
+//! The parts of a guest's image for inner machines: QEMU with its libraries, a kernel, and an image
+//! for them.
 
 use crate::cache::Cache;
 use crate::error::Error;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The kernel of inner machines: the first of the lab's with the driver of virtio CAN devices.
+/// The kernel of inner machines: the lab's first kernel with the driver of virtio CAN devices.
 pub(crate) const KERNEL: &str = "7.3";
 
 /// The folder in the guest.
@@ -26,11 +26,11 @@ pub(super) const LOADER: &str = "ld-linux-x86-64.so.2";
 pub(super) const VMLINUX: &str = "vmlinux";
 pub(super) const IMAGE: &str = "image";
 
-/// The list of modules in the image of inner machines, in the order in which they are to be loaded.
+/// The list of modules in the image of inner machines, in the order in which they must be loaded.
 pub(crate) const ORDER: &str = "lab/modules/order";
 
-/// What QEMU loads besides itself for the machines that we start: the firmware, and what starts a
-/// kernel by its PVH entry.
+/// The files that QEMU loads for these machines: the firmware, and the code that starts a kernel by
+/// its PVH entry.
 const FIRMWARE: [&str; 4] = [
     "usr/share/seabios/bios-256k.bin",
     "usr/share/qemu/pvh.bin",
@@ -38,35 +38,36 @@ const FIRMWARE: [&str; 4] = [
     "usr/share/qemu/kvmvapic.bin",
 ];
 
-/// Programs of inner machines; busybox has the rest.
+/// Programs of inner machines; busybox provides the rest.
 const PROGRAMS: &[&str] = &["bash", "candump", "cangen", "cansend", "chrt", "ip", "kmod"];
 
-/// Modules of the kernel's own that ours need, in the order in which they are to be loaded.
+/// Modules of the kernel that the project's modules need, in the order in which they must be
+/// loaded.
 const MODULES: [&str; 6] = ["can", "can-raw", "can-dev", "uio", "sja1000", "kvaser_pci"];
 
-/// What inner machines are made of.
+/// The sources of the parts of inner machines.
 pub(crate) struct From<'a> {
     pub(crate) cache: &'a Cache,
     pub(crate) programs: &'a Programs,
     pub(crate) progress: &'a dyn Progress,
     pub(crate) qemu: &'a Tree,
     pub(crate) guest: &'a Tree,
-    /// Their kernel.
+    /// The kernel of the inner machines.
     pub(crate) kernel: &'a KernelTree,
     pub(crate) vmlinux: &'a Path,
-    /// Modules of ours for it, in the order in which they are to be loaded.
+    /// The project's modules for it, in the order in which they must be loaded.
     pub(crate) modules: &'a [PathBuf],
 }
 
-/// What goes into the guest's image.
+/// Additions to the guest's image for inner machines.
 pub(crate) struct Inner {
-    /// A hash of all that it depends on.
+    /// A hash of all that they depend on.
     pub(crate) hash: String,
-    /// The files, by their places.
+    /// The files, by their paths in the image.
     pub(crate) files: Vec<(String, Bytes)>,
 }
 
-/// Puts together what inner machines are made of.
+/// Puts the parts of inner machines together.
 pub(crate) fn inner(from: &From<'_>) -> Result<Inner, Error> {
     let trees = [from.guest, &from.kernel.tree];
     let own = snapshot::image_hash(from.programs, &trees, from.modules, &[], None)?;
@@ -84,7 +85,7 @@ pub(crate) fn inner(from: &From<'_>) -> Result<Inner, Error> {
     Ok(Inner { hash, files })
 }
 
-/// QEMU, the libraries that it needs, and its firmware.
+/// Returns QEMU, the libraries that it needs, and its firmware.
 fn qemu(tree: &Tree) -> Result<Vec<(String, Bytes)>, Error> {
     let missing = |what| Error::Incomplete {
         what,
@@ -107,7 +108,7 @@ fn qemu(tree: &Tree) -> Result<Vec<(String, Bytes)>, Error> {
     Ok(files)
 }
 
-/// The image that inner machines boot.
+/// Writes the image that inner machines boot.
 fn image(from: &From<'_>, path: &Path) -> Result<(), Error> {
     let mut others = Vec::new();
     let mut order = String::new();

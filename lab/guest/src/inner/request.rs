@@ -1,7 +1,7 @@
-//! What is said between an inner machine's agent and the guest around it, in pieces as in `wire`.
-//! Answers are the agent's ordinary pieces.
+//! The requests of the outer guest to an inner machine's agent, in pieces as in `wire`. Answers are
+//! the agent's ordinary pieces.
 
-/// What an inner machine is asked.
+/// A request to an inner machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Run this: program and arguments. Answers: `Stdout` and `Stderr`, then `Status`; or `Failed`.
@@ -11,16 +11,16 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// As a piece.
+    /// Encodes the request as a piece.
     pub(crate) fn parts(&self) -> (u8, Vec<u8>) {
         match self {
-            // Words of a program never have a zero in them.
+            // Arguments of a program never contain a zero byte.
             Self::Run(words) => (1, words.join("\0").into_bytes()),
             Self::Read(path) => (2, path.clone().into_bytes()),
         }
     }
 
-    /// From a piece.
+    /// Decodes a piece.
     pub(crate) fn from_parts(kind: u8, bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         match kind {

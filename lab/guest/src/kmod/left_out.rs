@@ -15,11 +15,12 @@ struct Driver {
     name: &'static str,
     /// Its folder, or its file, in the kernel's sources.
     sources: &'static str,
-    /// What is built, in the order in which it is to be loaded.
+    /// The modules that are built, in the order in which they must be loaded.
     modules: &'static [&'static str],
-    /// In place of the driver's own Makefile, which asks for options of the kernel's configuration.
+    /// The Kbuild file, instead of the driver's own Makefile, which depends on options of the
+    /// kernel's configuration.
     kbuild: &'static str,
-    /// Kernels of the lab that are too old for it.
+    /// Kernels of the lab that are too old for the driver.
     too_old: &'static [&'static str],
 }
 
@@ -41,13 +42,13 @@ const VIRTIO_CAN: Driver = Driver {
     too_old: &["5.10", "6.1", "6.12"],
 };
 
-/// The modules of the driver of CTU CAN FD, in the order in which they are to be loaded; what is
-/// missing is fetched and built.
+/// Returns the modules of the driver of CTU CAN FD, in the order in which they must be loaded;
+/// fetches and builds those that are missing.
 pub(crate) fn ctucanfd(place: &Where<'_>) -> Result<Vec<PathBuf>, Error> {
     CTUCANFD.modules(place)
 }
 
-/// The module of the driver of the virtio CAN device.
+/// Returns the module of the driver of the virtio CAN device.
 pub(crate) fn virtio_can(place: &Where<'_>) -> Result<Vec<PathBuf>, Error> {
     VIRTIO_CAN.modules(place)
 }
@@ -92,7 +93,8 @@ impl Driver {
             .collect())
     }
 
-    /// Its sources, from the package with those of the kernel; the rest is not kept.
+    /// Returns the driver's sources, from the package with those of the kernel; the rest is not
+    /// kept.
     fn sources(&self, place: &Where<'_>) -> Result<Tree, Error> {
         let Where {
             cache,
@@ -108,7 +110,7 @@ impl Driver {
             release: kernel.release(),
             architecture: Architecture::Amd64,
             packages: vec![package.clone()],
-            // Its dependencies are for building a kernel.
+            // The dependencies are needed for building a kernel only.
             wanted: |name| name.starts_with("linux-source-"),
         };
         fetch::tree(cache, mirror, progress, &recipe, |tree| {
@@ -133,7 +135,7 @@ impl Driver {
     }
 }
 
-/// Takes one file or folder out of an archive.
+/// Extracts one file or folder from an archive.
 fn unpack(archive: &Path, what: &str, into: &Path) -> Result<(), Error> {
     let output = Command::new("tar")
         .arg("--extract")

@@ -1,6 +1,6 @@
 //! Modules for a guest's kernel that Debian does not build: each is built once for each version of
-//! its sources and of the kernel, in a tree with that kernel's compiler and headers, of which
-//! nothing is installed.
+//! its sources and of the kernel, in a tree with that kernel's compiler and headers. Nothing of it
+//! is installed.
 
 mod left_out;
 mod ours;
@@ -20,7 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a module is built with.
+/// The environment for building a module.
 pub(crate) struct Where<'a> {
     pub(crate) cache: &'a Cache,
     pub(crate) mirror: Option<&'a str>,
@@ -29,8 +29,8 @@ pub(crate) struct Where<'a> {
     pub(crate) target: &'a KernelTree,
 }
 
-/// Runs as root, or as a user who is root in a namespace. The compiler needs /proc and /dev/null;
-/// both are mounted in a mount namespace that ends with the build.
+/// The build script. It runs as root, or as a user who is root in a namespace. The compiler needs
+/// /proc and /dev/null; both are mounted in a mount namespace that ends with the build.
 const BUILD: &str = r#"
 set -e
 tree=$1 work=$2
@@ -43,7 +43,8 @@ export PATH
 exec chroot "$tree" "$@"
 "#;
 
-/// Builds what the Kbuild file in a folder of `work` says; `modules` are what is to be there then.
+/// Builds the targets of the Kbuild file in a folder of `work`; `modules` are the files that must
+/// exist afterwards.
 fn build(
     tree: &Tree,
     (work, folder): (&Path, &str),
@@ -83,8 +84,8 @@ fn build(
     )
 }
 
-/// Runs a command in a tree; `work` is its folder /mnt. `made` are the files that are to be there
-/// then.
+/// Runs a command in a tree; `work` is its folder /mnt. `made` are the files that must exist
+/// afterwards.
 pub(crate) fn run_in(
     tree: &Tree,
     work: &Path,
@@ -122,7 +123,7 @@ pub(crate) fn run_in(
     })
 }
 
-/// A tree with the compiler and the headers of a release's kernels, both flavours.
+/// Returns a tree with the compiler and the headers of a release's kernels, both flavours.
 pub(crate) fn compiler(
     cache: &Cache,
     mirror: Option<&str>,
@@ -155,7 +156,7 @@ pub(crate) fn compiler(
         wanted: |name| !name.starts_with("linux-image-") && !name.starts_with("linux-modules-"),
     };
     fetch::tree(cache, mirror, progress, &recipe, |tree| {
-        // What installing the packages would have made.
+        // Links that the installation of the packages would have made.
         for (link, to) in [
             ("usr/bin/awk", "mawk"),
             ("usr/bin/sh", "dash"),

@@ -11,13 +11,13 @@ use std::path::PathBuf;
 pub enum Module {
     /// `bitcan`: the buses of the timed bench.
     Bitcan,
-    /// `bitcan_mdev`, which is built beside `bitcan`: its virtual functions as mediated devices.
-    /// Not on 5.10 and 7.3-rt.
+    /// `bitcan_mdev`, which is built together with `bitcan`: its virtual functions as mediated
+    /// devices. Not on 5.10 and 7.3-rt.
     BitcanMdev,
     /// `canchar`: the driver of CAN cards as character devices.
     Canchar,
-    /// `nesting`: what KVM needs on the processor that QEMU emulates. On the kernels of the bench
-    /// vm: 5.10 has other tracepoints.
+    /// `nesting`: an addition that KVM needs on the processor that QEMU emulates. Only on the
+    /// kernels of the bench vm: 5.10 has other tracepoints.
     Nesting,
     /// `shmcan`: the drivers of memory that machines share.
     Shmcan,
@@ -26,10 +26,10 @@ pub enum Module {
 }
 
 impl Module {
-    /// All that there are for every kernel of the lab.
+    /// All modules that exist for every kernel of the lab.
     pub const ALL: [Self; 4] = [Self::Bitcan, Self::Canchar, Self::Shmcan, Self::Vfcan];
 
-    /// The folder's name.
+    /// Returns the folder's name.
     #[must_use]
     pub const fn folder(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Module {
         }
     }
 
-    /// What is built, in the order in which it is to be loaded.
+    /// Returns the files that are built, in the order in which they must be loaded.
     const fn modules(self) -> &'static [&'static str] {
         match self {
             Self::Bitcan => &["bitcan.ko"],
@@ -53,7 +53,7 @@ impl Module {
         }
     }
 
-    /// Its sources, and those of other folders that it has in it.
+    /// Returns the module's sources, and those of other folders that it includes.
     fn sources(self) -> impl Iterator<Item = &'static (&'static str, &'static [u8])> {
         SOURCES.iter().filter(move |(name, _)| {
             let folder = name.split_once('/').map(|(folder, _)| folder);
@@ -63,7 +63,7 @@ impl Module {
         })
     }
 
-    /// The modules for this kernel; what is missing is fetched and built.
+    /// Returns the modules for this kernel; fetches and builds those that are missing.
     pub(crate) fn made(self, place: &Where<'_>) -> Result<Vec<PathBuf>, Error> {
         let Where {
             cache,
@@ -93,7 +93,7 @@ impl Module {
         })?;
         let path = |module: &&str| made.join(folder).join(module);
         let paths: Vec<PathBuf> = self.modules().iter().map(path).collect();
-        // Not every kernel has what bitcan_mdev needs.
+        // Some kernels lack features that bitcan_mdev needs.
         if paths.iter().all(|path| path.is_file()) {
             return Ok(paths);
         }

@@ -4,8 +4,8 @@ use crate::error::Error;
 use std::fs;
 use std::path::Path;
 
-/// By their names below `kmod`: `bitcan` compiles the core of `canchar` into itself, and has the
-/// registers of `vfcan`.
+/// The sources, by their names below `kmod`: `bitcan` compiles the core of `canchar` into itself,
+/// and includes the registers of `vfcan`.
 pub(super) const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/kmod.rs"));
 
 /// Writes some of them below a folder.
@@ -45,7 +45,7 @@ mod tests {
             let objects = kbuild
                 .split_whitespace()
                 .filter_map(|word| word.strip_suffix(".o"))
-                // Modules that are made of others.
+                // Modules that are linked from other objects.
                 .filter(|object| *object != module && *object != "bitcan_mdev");
             for object in objects {
                 let source = format!("{module}/{object}.c");

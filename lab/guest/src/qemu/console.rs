@@ -1,13 +1,13 @@
-//! What the guest's console says about how it ended.
+//! Search of the guest's console for the reason why it ended.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// So much of the console is kept.
+/// The amount of the console's output that is kept, in bytes.
 const KEPT: u64 = 16 << 10;
 
-/// The end of a console's file, as text: whole lines, no carriage returns.
+/// Returns the end of a console's file, as text: whole lines, no carriage returns.
 pub(crate) fn end_of(path: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -21,16 +21,17 @@ pub(crate) fn end_of(path: &Path) -> String {
     String::from_utf8_lossy(&bytes).replace('\r', "")
 }
 
-/// What went wrong in a guest, as its console has it.
+/// An error of a guest, as its console shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// The kernel panicked; its words.
+    /// The kernel panicked, with this message.
     Panic(String),
-    /// The kernel killed a program because there was no memory; which.
+    /// The kernel killed this program because there was no memory.
     NoMemory(String),
 }
 
-/// Looks for trouble in a console's text. A panic for want of memory counts as want of memory.
+/// Searches a console's text for an error. A panic caused by lack of memory counts as lack of
+/// memory.
 pub(crate) fn trouble(console: &str) -> Option<Trouble> {
     let after = |mark: &str| {
         console.lines().find_map(|line| {

@@ -1,4 +1,4 @@
-//! The plugin with which a guest in virtual time repeats on a busy host, too.
+//! The plugin that makes guests in virtual time reproducible even on a busy host.
 
 use crate::cache::Cache;
 use crate::error::Error;
@@ -9,10 +9,11 @@ use crate::progress::Progress;
 use std::fs;
 use std::path::PathBuf;
 
-/// Its source, which says what it is for.
+/// The plugin's source, which describes its purpose.
 const SOURCE: &str = include_str!("../../plugin/halt.c");
 
-/// The plugin, built once with the compiler of the tree that builds modules for this kernel.
+/// Returns the plugin, built once with the compiler of the tree that builds modules for this
+/// kernel.
 pub(crate) fn plugin(
     cache: &Cache,
     mirror: Option<&str>,

@@ -1,4 +1,4 @@
-//! The machine: a QEMU process, what it is told, and what it leaves.
+//! The machine: a QEMU process, its command line, and its output.
 
 mod console;
 pub(crate) mod halt;

@@ -8,33 +8,33 @@ use std::process::{ChildStdin, ChildStdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
-/// Why QEMU's monitor did not do what it was told.
+/// The reason why QEMU's monitor did not carry out a command.
 #[derive(Debug, thiserror::Error)]
 pub enum MonitorError {
-    /// QEMU was started without one.
+    /// QEMU was started without a monitor.
     #[error("QEMU has no monitor")]
     Absent,
-    /// It takes no command.
+    /// The monitor accepts no command.
     #[error("QEMU takes no command")]
     Write(#[source] std::io::Error),
-    /// It refuses a command.
+    /// The monitor refuses a command.
     #[error("QEMU refuses {command}: {reason}")]
     Refused {
-        /// Which.
+        /// The name of the command.
         command: String,
-        /// Its words.
+        /// QEMU's error message.
         reason: String,
     },
-    /// It does not answer.
+    /// The monitor does not answer.
     #[error("QEMU does not answer in time")]
     Timeout,
-    /// It is gone.
+    /// QEMU has ended.
     #[error("QEMU ended")]
     Ended,
-    /// It could not write the machine's state.
+    /// QEMU could not write the machine's state.
     #[error("QEMU cannot save the machine: {reason}")]
     NotSaved {
-        /// Its words.
+        /// QEMU's error message.
         reason: String,
     },
 }
@@ -43,7 +43,7 @@ pub enum MonitorError {
 pub(super) struct Monitor {
     to: ChildStdin,
     from: Receiver<Value>,
-    /// Events that came while the answer to a command was waited for.
+    /// Events that came before the answer to a command.
     events: VecDeque<Value>,
 }
 
@@ -68,14 +68,13 @@ impl Monitor {
         }
     }
 
-    /// Greets: commands are taken only then.
+    /// Negotiates capabilities: the monitor accepts commands only afterwards.
     pub(super) fn greet(&mut self, deadline: Instant) -> Result<(), MonitorError> {
         self.command("qmp_capabilities", &json!({}), deadline)
             .map(|_| ())
     }
 
-    /// Gives a command and waits for its answer; events before it are kept for
-    /// [`Monitor::event`].
+    /// Sends a command and waits for its answer; events before it are kept for [`Monitor::event`].
     pub(super) fn command(
         &mut self,
         name: &str,
@@ -102,7 +101,7 @@ impl Monitor {
         }
     }
 
-    /// Waits for an event of one of these names; others before it are forgotten.
+    /// Waits for an event of one of these names; others before it are discarded.
     pub(super) fn event(
         &mut self,
         names: &[&str],

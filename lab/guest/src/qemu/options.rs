@@ -7,63 +7,64 @@ use crate::machine::{Bench, Time};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What a machine is like.
+/// The configuration of a machine.
 pub(crate) struct Options<'a> {
     pub(crate) kernel: &'a Path,
     pub(crate) image: &'a Path,
-    /// Where the console's text goes.
+    /// The file for the console's text.
     pub(crate) console: &'a Path,
-    /// Where what the guest hands out goes.
+    /// The file for the guest's output.
     pub(crate) output: &'a Path,
-    /// The FIFO through which a shell is fed, if there is one.
+    /// The FIFO for the input of a shell, if there is one.
     pub(crate) input: Option<&'a Path>,
     /// The file with the job.
     pub(crate) job: &'a Path,
     pub(crate) bench: Bench,
     pub(crate) ethernet: bool,
     pub(crate) time: Time,
-    /// MiB.
+    /// The guest's memory, MiB.
     pub(crate) memory: u32,
-    /// Where accesses to registers are recorded, if they are.
+    /// The file for the record of register accesses, if they are recorded.
     pub(crate) trace: Option<&'a Path>,
-    /// Where virtio CAN devices are.
+    /// The sockets of virtio CAN devices.
     pub(crate) virtio: &'a [PathBuf],
-    /// Where servers of shared memory are.
+    /// The sockets of servers of shared memory.
     pub(crate) shm: &'a [PathBuf],
-    /// The plugin for halts, of a machine in virtual time.
+    /// The plugin for halts, for a machine in virtual time.
     pub(crate) halt: Option<&'a Path>,
-    /// The state to restore, if it is not to boot.
+    /// The state to restore, if the machine should not boot.
     pub(crate) restore: Option<&'a Path>,
-    /// What the agent is told on the kernel's command line: words without blanks.
+    /// The agent's orders and further parameters on the kernel's command line: words without
+    /// blanks.
     pub(crate) words: Vec<String>,
 }
 
-/// The way out of the guest.
+/// The serial device with the port out of the guest.
 const SERIAL: &str = "virtio-serial-pci,addr=0x8,max_ports=2,ioeventfd=off";
-/// The same with a way in.
+/// The same with an additional port into the guest.
 const SERIAL_WITH_INPUT: &str = "virtio-serial-pci,addr=0x8,max_ports=3,ioeventfd=off";
 
-/// Before the path of a socket at which QEMU itself listens.
+/// The prefix of the path of a socket on which QEMU itself listens.
 const LISTEN: &str = "listen:";
 
-/// A virtio CAN device, whose work another process does: it has three queues, and two bytes of
-/// configuration.
+/// Returns a virtio CAN device, which is implemented by another process: it has three queues, and
+/// two bytes of configuration.
 fn virtio_can(number: usize) -> String {
     let device = "vhost-user-test-device-pci,virtio-id=36,num_vqs=3,vq_size=64,config_size=2";
     format!("{device},chardev=virtio{number}")
 }
 
-/// A file's name inside a QEMU option, where a comma separates.
+/// Returns a file's name for use in a QEMU option, where a comma is a separator.
 pub(crate) fn quoted(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
 
 impl Options<'_> {
-    /// The arguments.
+    /// Returns the arguments.
     pub(crate) fn arguments(&self, tree: &Tree) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| all.extend(words.iter().map(OsString::from));
-        // Nothing that we do not name: no floppy, no display, no file of the user's.
+        // No implicit devices or settings: no floppy, no display, no file of the user's.
         add(&[
             "-nodefaults",
             "-no-user-config",
@@ -73,7 +74,7 @@ impl Options<'_> {
             "none",
         ]);
         add(&["-nic", "none", "-no-reboot"]);
-        // QEMU ends when the thread that started it ends, whatever ends that.
+        // QEMU ends when the thread that started it ends, for whatever reason.
         add(&["-run-with", "exit-with-parent=on"]);
         for folder in ["usr/share/qemu", "usr/share/seabios"] {
             add(&["-L", &tree.root().join(folder).to_string_lossy()]);
@@ -82,7 +83,7 @@ impl Options<'_> {
             Time::Virtual { shift } => {
                 add(&["-accel", "tcg", "-smp", "1"]);
                 add(&["-icount", &format!("shift={shift},sleep=off")]);
-                // The clock chip counts virtual time too: otherwise no two runs are alike.
+                // The clock chip counts virtual time too: otherwise each run would differ.
                 add(&["-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", "1"]);
                 if let Some(plugin) = self.halt {
                     add(&["-plugin", &quoted(plugin)]);
@@ -91,7 +92,7 @@ impl Options<'_> {
             Time::Real => add(&["-accel", "tcg", "-smp", "1", "-rtc", "base=utc"]),
             Time::Fast { cpus } => {
                 add(&["-accel", "tcg,thread=multi", "-smp", &cpus.to_string()]);
-                // What a program was built for may be newer than the plain processor.
+                // A program may be built for a newer processor than the default one.
                 add(&["-cpu", "max", "-rtc", "base=utc"]);
             }
         }
@@ -100,7 +101,7 @@ impl Options<'_> {
             add(&["-cpu", "qemu64,+npt"]);
         }
         if self.bench == Bench::Vm {
-            // A card can be an inner machine's own only behind an IOMMU.
+            // A card can be assigned to an inner machine only behind an IOMMU.
             add(&["-machine", "q35", "-device", "intel-iommu"]);
         }
         add(&["-m", &self.memory.to_string()]);
@@ -109,13 +110,13 @@ impl Options<'_> {
             &format!("file,id=console,path={}", quoted(self.console)),
         ]);
         add(&["-serial", "chardev:console"]);
-        // A file takes all at once and never makes the guest wait for anybody.
+        // A file takes all output at once and never makes the guest wait.
         add(&[
             "-chardev",
             &format!("file,id=output,path={}", quoted(self.output)),
         ]);
-        // Without ioeventfd: with it another thread of QEMU handles what the guest writes, and the
-        // interrupt that says so comes when the host pleases.
+        // Without ioeventfd: with it, another thread of QEMU handles the guest's writes, and the
+        // interrupt that confirms them comes at a time that depends on the host.
         add(&[
             "-device",
             if self.input.is_some() {
@@ -136,7 +137,7 @@ impl Options<'_> {
             "-fw_cfg",
             &format!("name=opt/cangate/job,file={}", quoted(self.job)),
         ]);
-        // The device by which the agent stops the machine when it is to be saved.
+        // The device by which the agent stops the machine so that it can be saved.
         add(&["-device", "pvpanic", "-action", "panic=pause"]);
         add(&["-chardev", "stdio,id=monitor,signal=off"]);
         add(&["-object", "monitor-qmp,id=qmp,chardev=monitor"]);
@@ -201,7 +202,7 @@ impl Options<'_> {
             }
         }
         if self.restore.is_some() {
-            // Which state it is, and how, comes by the monitor.
+            // The file of the state, and how to load it, comes by the monitor.
             add(&["-incoming", "defer"]);
         }
         add(&["-kernel", &self.kernel.to_string_lossy()]);
@@ -211,13 +212,13 @@ impl Options<'_> {
     }
 
     fn command_line(&self) -> String {
-        // Nothing random, nothing that tests itself; a panic ends the machine.
+        // No randomness and no self-tests; a panic ends the machine.
         let mut line = "console=ttyS0 quiet panic=-1 nokaslr norandmaps cryptomgr.notests \
                         net.ifnames=0 rdinit=/lab/cangate-lab"
             .to_owned();
         if !matches!(self.time, Time::Virtual { .. }) {
-            // A busy host is late with the interrupts by which the kernel looks for its timer,
-            // and it takes the timer for broken ("IO-APIC + timer doesn't work").
+            // A busy host delivers late the interrupts with which the kernel checks its timer, and
+            // the kernel then assumes that the timer is broken ("IO-APIC + timer doesn't work").
             line.push_str(" no_timer_check");
         }
         if self.bench == Bench::Vm {
@@ -227,7 +228,7 @@ impl Options<'_> {
             line.push(' ');
             line.push_str(word);
         }
-        // What follows the dashes are init's arguments.
+        // The words after the dashes are init's arguments.
         line.push_str(" -- agent");
         line
     }

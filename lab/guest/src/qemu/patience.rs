@@ -1,8 +1,8 @@
-//! How long something may take whose length nobody knows: as long as it goes on.
+//! Timeouts for operations of unknown length: they may take as long as they make progress.
 
 use std::time::{Duration, Instant};
 
-/// Waits for something that makes progress. Time is passed in.
+/// A timeout for an operation that makes progress. The caller passes the time in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     stands_still: Duration,
@@ -11,7 +11,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Something that may stand still for this long.
+    /// Creates a timeout for an operation that may make no progress for this long.
     pub(super) const fn new(stands_still: Duration, now: Instant) -> Self {
         Self {
             stands_still,
@@ -20,8 +20,8 @@ impl Patience {
         }
     }
 
-    /// Has it stood still for too long? `done` says how far it is, in a unit of its own; `None`
-    /// where that is not known.
+    /// Returns whether there was no progress for too long. `done` is the progress so far, in any
+    /// unit; `None` if it is not known.
     pub(super) fn is_over(&mut self, done: Option<u64>, now: Instant) -> bool {
         if done.is_some() && done != self.seen {
             self.seen = done;
@@ -31,18 +31,18 @@ impl Patience {
     }
 }
 
-/// Ticks a second of the times in `/proc` (`USER_HZ`, 100 on every processor that this runs on).
+/// Ticks per second of the times in `/proc` (`USER_HZ`, 100 on every processor that this runs on).
 const TICKS: u64 = 100;
 
-/// How long a process has used processors so far, in its own threads: user and system time of
-/// `/proc/PID/stat` (proc_pid_stat(5), fields 14 and 15).
+/// Returns the processor time that a process has used so far, in its own threads: user and system
+/// time of `/proc/PID/stat` (proc_pid_stat(5), fields 14 and 15).
 pub(super) fn processor_time(process: u32) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     parse(&text)
 }
 
 fn parse(stat: &str) -> Option<Duration> {
-    // The name, field 2, can hold blanks and brackets.
+    // The name, field 2, can contain blanks and brackets.
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ').skip(11);
     let mut ticks = || fields.next()?.parse::<u64>().ok();
@@ -59,7 +59,7 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut patience = Patience::new(Duration::from_secs(300), start);
-        // An hour, a little every four minutes.
+        // An hour, with some progress every four minutes.
         for minute in (0..60).step_by(4) {
             assert!(!patience.is_over(Some(minute), at(minute * 60)));
         }

@@ -1,4 +1,4 @@
-//! The QEMU process: started, watched, ended.
+//! The QEMU process: start, supervision, end.
 
 use super::monitor::{Monitor, MonitorError};
 use super::options::{Options, module_folder};
@@ -16,32 +16,33 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often we look whether the guest said something. It is the host's time: the guest does not
-/// notice.
+/// Interval at which the host checks for output of the guest, in the host's time: the guest does
+/// not notice.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// How often we look whether QEMU goes on, where it tells nothing meanwhile.
+/// Interval at which the host checks that QEMU makes progress, while QEMU reports nothing.
 const LOOK_AFTER: Duration = Duration::from_secs(2);
-/// How long QEMU may do nothing, in real time. How long booting, saving and reading in take depends
-/// on the size of the guest, on the disk and on what else the host does.
+/// Time for which QEMU may make no progress, in real time. The duration of booting, saving and
+/// restoring depends on the size of the guest, on the disk and on the host's other load.
 pub(crate) const STANDS_STILL: Duration = Duration::from_secs(300);
-/// A guest that hands out or prints more than this is ended: it would fill the disk.
+/// Limits of a guest's output and of its console: a guest that exceeds one is ended, because it
+/// would fill the disk.
 const MOST_OUTPUT: u64 = 8 << 30;
 const MOST_CONSOLE: u64 = 256 << 20;
 
-/// How a machine ended.
+/// The way in which a machine ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// By itself.
+    /// The machine ended on its own.
     Off(ExitStatus),
-    /// Its time was up.
+    /// The machine's time was over.
     Timeout,
-    /// It was to stop.
+    /// The lab was stopped.
     Stopped,
-    /// What it handed out cannot be understood.
+    /// The output cannot be parsed.
     Garbled(WireError),
-    /// It handed out more than this, bytes.
+    /// The output exceeded this limit, in bytes.
     TooMuchOutput(u64),
-    /// It wrote more than this on its console, bytes.
+    /// The console's output exceeded this limit, in bytes.
     TooMuchConsole(u64),
 }
 
@@ -56,8 +57,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts QEMU out of its tree. Only the calling thread may end it: see
-    /// `exit-with-parent`.
+    /// Starts QEMU out of its tree. Only the calling thread may end it: see `exit-with-parent`.
     pub(crate) fn start(tree: &Tree, options: &Options<'_>, words: &Path) -> Result<Self, Error> {
         let mut command = tree
             .command("qemu-system-x86_64")
@@ -65,7 +65,7 @@ impl Process {
                 what: "qemu-system-x86_64",
                 folder: tree.root().to_path_buf(),
             })?;
-        // Both must be there before we look into them.
+        // Both files must exist before the host reads them.
         for path in [options.output, options.console] {
             File::create(path).map_err(Error::file("create", path))?;
         }
@@ -78,7 +78,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
-            // Ctrl-C is for us: what becomes of the guest is for us to say.
+            // Ctrl-C must reach only this process, which decides what happens to the guest.
             .process_group(0)
             .spawn()
             .map_err(Error::file("run QEMU in", tree.root()))?;
@@ -106,10 +106,11 @@ impl Process {
         Ok(monitor)
     }
 
-    /// Has the main loop wait for the thread of the guest's processor, where both want the same
+    /// Makes QEMU's main loop yield to the thread of the guest's processor, if both run on the same
     /// processor of the host.
     pub(crate) fn processor_first(&mut self, deadline: Instant) -> Result<(), MonitorError> {
-        // Once it greets, there are both; what is started before is in the main loop's class.
+        // Once QEMU greets, both threads exist; threads that start earlier are in the main loop's
+        // class.
         self.monitor(deadline)?;
         if let Err(error) = linux::schedule::last_in_line(self.child.id()) {
             tracing::debug!("the main loop keeps its scheduling class: {error}");
@@ -118,11 +119,11 @@ impl Process {
     }
 
     /// Waits until the guest stops itself: by the agent's write to the panic device, which stops
-    /// the machine at that very instruction. A command of ours would stop it wherever it happened
-    /// to be.
+    /// the machine at that very instruction. A command from the host would stop it at an arbitrary
+    /// point.
     ///
-    /// It may use the host's processor for as long as `most`, however long that takes on a host
-    /// that has others to serve.
+    /// QEMU may use `most` of the host's processor time, however long that takes on a host with
+    /// other load.
     pub(crate) fn stops(&mut self, most: Duration) -> Result<(), MonitorError> {
         let process = self.child.id();
         let mut patience = Patience::new(STANDS_STILL, Instant::now());
@@ -144,17 +145,17 @@ impl Process {
         }
     }
 
-    /// Saves the whole machine, which has stopped itself, into a file. False where it did not
-    /// stop as it usually does, which the guest itself says when it goes on: such a state differs
-    /// from the usual one and is of no use.
+    /// Saves the whole machine, which has stopped itself, into a file. Returns false if the machine
+    /// did not stop as it usually does, which the guest itself reports when it continues: such a
+    /// state differs from the usual one and cannot be used.
     ///
-    /// It takes as long as it takes, unless nothing more is written for [`STANDS_STILL`].
+    /// There is no time limit, unless nothing more is written for [`STANDS_STILL`].
     pub(crate) fn save(&mut self, file: &Path) -> Result<bool, MonitorError> {
         let deadline = Instant::now() + STANDS_STILL;
         let monitor = self.monitor(deadline)?;
         let on = json!({ "capabilities": [{ "capability": "events", "state": true }] });
         monitor.command("migrate-set-capabilities", &on, deadline)?;
-        // As fast as the disk takes it.
+        // No limit of the bandwidth other than the disk's.
         let fast = json!({ "max-bandwidth": 0 });
         monitor.command("migrate-set-parameters", &fast, deadline)?;
         let to = json!({ "uri": format!("file:{}", file.display()) });
@@ -183,7 +184,7 @@ impl Process {
             }
         }
         let deadline = Instant::now() + STANDS_STILL;
-        // The end of saving is told a moment before QEMU is done with it.
+        // The event for the end of saving comes shortly before QEMU has finished it.
         while let Err(error) = monitor.command("cont", &json!({}), deadline) {
             if Instant::now() >= deadline {
                 return Err(error);
@@ -194,22 +195,22 @@ impl Process {
         Ok(said.get("event").and_then(Value::as_str) == Some("GUEST_CRASHLOADED"))
     }
 
-    /// Reads a saved machine in and lets it go on.
+    /// Restores a saved machine and continues it.
     ///
-    /// It takes as long as it takes, unless QEMU does nothing for [`STANDS_STILL`].
+    /// There is no time limit, unless QEMU does nothing for [`STANDS_STILL`].
     pub(crate) fn resume(&mut self, file: &Path) -> Result<(), MonitorError> {
         let process = self.child.id();
         let deadline = Instant::now() + STANDS_STILL;
         let monitor = self.monitor(deadline)?;
-        // A machine that has moved announces itself on its networks, by the host's clock: the
-        // guest's other card would be interrupted at a moment that is never the same.
+        // A machine that was migrated announces itself on its networks, by the host's clock: this
+        // would interrupt the guest's other card at a random moment.
         let silent = json!({ "announce-rounds": 0 });
         monitor.command("migrate-set-parameters", &silent, deadline)?;
         let from = json!({ "uri": format!("file:{}", file.display()) });
         monitor.command("migrate-incoming", &from, deadline)?;
         let mut patience = Patience::new(STANDS_STILL, Instant::now());
         loop {
-            // Until all is read in, its state is `inmigrate`.
+            // Until the state is loaded, QEMU's status is `inmigrate`.
             let deadline = Instant::now() + STANDS_STILL;
             let status = monitor.command("query-status", &json!({}), deadline)?;
             match status.get("status").and_then(Value::as_str) {
@@ -225,13 +226,13 @@ impl Process {
         monitor.command("cont", &json!({}), deadline).map(|_| ())
     }
 
-    /// What QEMU itself complained about.
+    /// Returns the error messages of QEMU itself.
     pub(crate) fn complaints(&self) -> String {
         let text = std::fs::read(&self.words).unwrap_or_default();
         tail(&text, 10, 4000)
     }
 
-    /// Follows the guest to its end, and gives every piece that it hands out to `piece`.
+    /// Follows the guest to its end, and passes every piece of its output to `piece`.
     pub(crate) fn follow(
         &mut self,
         deadline: Instant,
@@ -243,7 +244,8 @@ impl Process {
         let mut buffer = vec![0; 1 << 16];
         let mut total = 0;
         loop {
-            // Ended first, then read: nothing is missed that was written before the end.
+            // Check for the end first, then read: output that was written before the end is not
+            // missed.
             let ended = self
                 .child
                 .try_wait()
@@ -292,7 +294,7 @@ impl Drop for Process {
     }
 }
 
-/// Hands a piece of output on to the one who watches; gives back what is for us.
+/// Passes a piece of output on to the user; returns a piece that is for the lab itself.
 pub(crate) fn pass_on(piece: Piece, sink: &mut dyn Sink) -> Option<Piece> {
     match piece {
         Piece::Stdout(bytes) => sink.stdout(&bytes),

@@ -1,7 +1,7 @@
 //! QEMU's record of what the guest's drivers do with the CAN cards' registers.
 //!
-//! QEMU's trace event of each access to a device's memory names the region and the address in the
-//! guest. Writing it down is the host's work alone: no instruction is added to the guest's.
+//! QEMU's trace event of each access to a device's memory contains the region and the address in
+//! the guest. The host alone writes the record: no instruction is added to the guest's.
 
 use crate::error::Error;
 use crate::machine::Access;
@@ -11,10 +11,10 @@ use std::path::Path;
 
 /// QEMU's name of the region with the controller's registers (hw/net/can/can_kvaser_pci.c).
 const REGION: &str = "kvaser_pci-sja";
-/// So many ports it has; the SJA1000's registers are the first of them.
+/// The number of ports in the region; the SJA1000's registers are the first of them.
 const PORTS: u64 = 0x80;
 
-/// The events that QEMU is to record.
+/// The events that QEMU records.
 pub(super) const EVENTS: [&str; 2] = ["memory_region_ops_read", "memory_region_ops_write"];
 
 /// Reads a record. `bases` are the addresses of the cards' registers, in the cards' order.
@@ -28,10 +28,11 @@ pub(crate) fn accesses(path: &Path, bases: &[u64]) -> Result<Vec<Access>, Error>
     Ok(all)
 }
 
-/// `memory_region_ops_write cpu 0 mr 0x… addr 0xc001 value 0x1 size 1 name 'kvaser_pci-sja'`.
+/// Parses a line such as `memory_region_ops_write cpu 0 mr 0x… addr 0xc001 value 0x1 size 1 name
+/// 'kvaser_pci-sja'`.
 fn access(line: &str, bases: &[u64]) -> Option<Access> {
     let (event, rest) = line.split_once(" cpu ")?;
-    // Something may stand before the event's name: the process and the time.
+    // The process and the time may precede the event's name.
     let write = if event.ends_with(EVENTS[1]) {
         true
     } else if event.ends_with(EVENTS[0]) {

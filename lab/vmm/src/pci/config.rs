@@ -1,24 +1,24 @@
 //! A device's configuration space (PCI Local Bus Specification 3.0, §6).
 
-/// Bytes of it.
+/// Size in bytes.
 const SIZE: usize = 256;
 const COMMAND: usize = 4;
 const STATUS: usize = 6;
 const BARS: usize = 0x10;
 const CAPABILITIES: usize = 0x34;
 const LINE: usize = 0x3C;
-/// The first byte after what all devices have.
+/// The first byte after the header that all devices have.
 const FIRST_CAPABILITY: usize = 0x40;
 
 /// Bits of the command register.
 const IO: u8 = 1;
 const MEMORY: u8 = 2;
-/// Bit of the status register: there are capabilities.
+/// Bit of the status register: the device has capabilities.
 const HAS_CAPABILITIES: u8 = 1 << 4;
-/// Bit of a base address: it is of ports.
+/// Bit of a base address: it is an address of ports.
 const IS_IO: u32 = 1;
 
-/// What a base address register is for.
+/// The address space of a base address register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Space {
     /// Addresses of memory.
@@ -27,17 +27,18 @@ pub(crate) enum Space {
     Io,
 }
 
-/// The space: its bytes, and which bits the machine can change.
+/// The space: its bytes, and the bits that the machine can change.
 pub(crate) struct Config {
     bytes: [u8; SIZE],
     writable: [u8; SIZE],
-    /// Where the next capability begins, and where the number of its place is to be written.
+    /// The offset of the next capability, and the offset of the link to it.
     next: usize,
     link: usize,
 }
 
 impl Config {
-    /// A device of this vendor, number and class (class, subclass, interface).
+    /// Creates the configuration space of a device of this vendor, number and class (class,
+    /// subclass, interface).
     pub(crate) fn new(vendor: u16, device: u16, class: [u8; 3], revision: u8) -> Self {
         let mut config = Self {
             bytes: [0; SIZE],
@@ -51,21 +52,21 @@ impl Config {
         // The subsystem is the device itself.
         config.put(0x2C, &vendor.to_le_bytes());
         config.put(0x2E, &device.to_le_bytes());
-        // Ports, memory, the right to reach memory; no interrupt line.
+        // Ports, memory, bus mastering; no interrupt line.
         config.writable[COMMAND..COMMAND + 2].copy_from_slice(&[7, 4]);
         config.writable[LINE] = 0xFF;
         config
     }
 
-    /// The device itself writes.
+    /// Writes bytes from the device's side.
     pub(crate) fn put(&mut self, at: usize, bytes: &[u8]) {
         if let Some(place) = self.bytes.get_mut(at..at + bytes.len()) {
             place.copy_from_slice(bytes);
         }
     }
 
-    /// A base address register for so many bytes, a power of two, which are at this address until
-    /// the machine moves them.
+    /// Adds a base address register for this many bytes, a power of two. They are at the address
+    /// `at` until the machine moves them.
     pub(crate) fn base(&mut self, index: usize, space: Space, size: u32, at: u32) {
         let kind = if space == Space::Io { IS_IO } else { 0 };
         let offset = BARS + 4 * index;
@@ -76,8 +77,8 @@ impl Config {
         }
     }
 
-    /// A capability with these bytes after its number and link; gives its place. Some of its bits
-    /// are writable.
+    /// Adds a capability with these bytes after its number and link; returns its offset. Some of
+    /// its bits are writable.
     pub(crate) fn capability(&mut self, number: u8, body: &[u8], writable: &[u8]) -> usize {
         let at = self.next;
         let link = self.link;
@@ -93,7 +94,8 @@ impl Config {
         at
     }
 
-    /// Where a base address register's bytes are, if the machine lets the device answer there.
+    /// Returns the address of a base address register, if the machine has enabled the device's
+    /// response there.
     pub(crate) fn address(&self, index: usize, space: Space) -> Option<u32> {
         let on = match space {
             Space::Io => IO,
@@ -101,25 +103,25 @@ impl Config {
         };
         let offset = BARS + 4 * index;
         let word = self.bytes.get(offset..offset + 4)?.first_chunk()?;
-        // The lowest bits say what it is.
+        // The lowest bits encode the kind of the register.
         let low = if space == Space::Io { 3 } else { 15 };
         (self.bytes[COMMAND] & on != 0).then_some(u32::from_le_bytes(*word) & !low)
     }
 
-    /// Two bytes.
+    /// Returns two bytes.
     pub(crate) fn word(&self, at: usize) -> u16 {
         let pair = self.bytes.get(at..).and_then(<[u8]>::first_chunk);
         pair.map_or(0, |pair| u16::from_le_bytes(*pair))
     }
 
-    /// What the machine reads there; all ones where nothing is.
+    /// Reads bytes for the machine; all ones where there are no registers.
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8]) {
         for (offset, byte) in bytes.iter_mut().enumerate() {
             *byte = self.bytes.get(at + offset).copied().unwrap_or(0xFF);
         }
     }
 
-    /// The machine writes.
+    /// Writes bytes from the machine's side.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         for (offset, new) in bytes.iter().enumerate() {
             let at = at + offset;
@@ -182,7 +184,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is written, wherever: what is fixed stays.
+        /// Writes of any value at any offset do not change fixed bits.
         #[test]
         fn what_is_fixed_stays(writes in proptest::collection::vec((0_usize..300, any::<[u8; 4]>(), 0_usize..5), 0..50)) {
             let mut config = device();

@@ -1,5 +1,5 @@
-//! PCI as far as the machine needs it: configuration space by the ports 0xCF8 and 0xCFC, one bus,
-//! MSI-X.
+//! The parts of PCI that the machine needs: configuration space by the ports 0xCF8 and 0xCFC, one
+//! bus, MSI-X.
 
 mod config;
 mod msix;

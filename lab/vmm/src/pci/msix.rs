@@ -1,50 +1,51 @@
-//! MSI-X (PCI Local Bus Specification 3.0, §6.8.2): a table of messages, one an interrupt, each of
+//! MSI-X (PCI Local Bus Specification 3.0, §6.8.2): a table of messages, one per interrupt, each of
 //! which can be masked.
 
 use super::config::Config;
 
 /// The capability's number.
 const NUMBER: u8 = 0x11;
-/// Bytes of the table's entries: address, data, control.
+/// Size of the table's entries in bytes: address, data, control.
 const ENTRY: usize = 16;
 /// Bits of the capability's control word.
 const ENABLE: u16 = 1 << 15;
 const MASK_ALL: u16 = 1 << 14;
 
-/// What an interrupt writes, and where.
+/// The message of an interrupt: its address and its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Message {
-    /// Where.
+    /// The address that is written.
     pub address: u64,
-    /// What.
+    /// The value that is written.
     pub data: u32,
 }
 
-/// What carries interrupts to the processor.
+/// The connection of interrupts to the processor.
 pub(crate) trait Wires {
-    /// This interrupt is such a message from now on; `None`: it waits.
+    /// Connects this interrupt to a message from now on; with `None`, the interrupt stays pending.
     fn connect(&mut self, vector: usize, message: Option<Message>);
-    /// Has an interrupt come that waits?
+    /// Returns whether an interrupt is pending.
     fn waits(&self, vector: usize) -> bool;
 }
 
-/// The table of so many interrupts.
+/// The table of a device's interrupts.
 pub(crate) struct Msix {
     entries: Vec<[u8; ENTRY]>,
-    /// Where the capability is.
+    /// The offset of the capability.
     at: usize,
     control: u16,
-    /// What was said to [`Wires`].
+    /// The last values that were passed to [`Wires`].
     connected: Vec<Option<Message>>,
 }
 
 impl Msix {
-    /// Bytes of the table; what waits follows it.
+    /// Returns the offset of the pending bits, which follow the table.
     pub(crate) const fn pending_at(count: usize) -> usize {
         (count * ENTRY).next_multiple_of(0x800)
     }
 
-    /// So many interrupts, whose table is at the beginning of what this base address register has.
+    /// Creates a table of `count` interrupts at the beginning of the region of this base address
+    /// register.
     pub(crate) fn new(config: &mut Config, count: usize, bar: u8) -> Self {
         let last = count as u16 - 1;
         let table = u32::from(bar);
@@ -65,12 +66,12 @@ impl Msix {
         }
     }
 
-    /// How many.
+    /// Returns the number of interrupts.
     pub(crate) const fn count(&self) -> usize {
         self.entries.len()
     }
 
-    /// The configuration space may have changed.
+    /// Applies changes of the configuration space.
     pub(crate) fn configured(&mut self, config: &Config, wires: &mut dyn Wires) {
         let control = config.word(self.at + 2);
         if control != self.control {
@@ -79,7 +80,7 @@ impl Msix {
         }
     }
 
-    /// The machine reads the table, or what waits.
+    /// Handles a read of the table, or of the pending bits.
     pub(crate) fn read(&self, at: usize, bytes: &mut [u8], wires: &dyn Wires) {
         let pending = Self::pending_at(self.count());
         for (offset, byte) in bytes.iter_mut().enumerate() {
@@ -98,13 +99,13 @@ impl Msix {
         }
     }
 
-    /// The machine writes the table.
+    /// Handles a write to the table.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8], wires: &mut dyn Wires) {
         for (offset, new) in bytes.iter().enumerate() {
             let at = at + offset;
             let entry = self.entries.get_mut(at / ENTRY);
             if let Some(place) = entry.and_then(|entry| entry.get_mut(at % ENTRY)) {
-                // Of the control word, only the mask is there.
+                // Of the control word, only the mask bit exists.
                 *place = match at % ENTRY {
                     12 => new & 1,
                     13..ENTRY => 0,
@@ -140,7 +141,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What was connected last.
+    /// The interrupts that were connected last.
     #[derive(Default)]
     pub(crate) struct Fake {
         pub(crate) connected: Vec<Option<Message>>,
@@ -209,8 +210,8 @@ pub(crate) mod tests {
     }
 
     proptest! {
-        /// Any accesses: no panic, and what is read in the table is what was written, but for what
-        /// is not there.
+        /// Any accesses do not cause a panic, and reads of the table return the values that were
+        /// written, except for bits that do not exist.
         #[test]
         fn any_access(writes in proptest::collection::vec((0_usize..0x1100, any::<[u8; 8]>(), 0_usize..9), 0..50)) {
             let (_, mut msix, mut wires) = device();

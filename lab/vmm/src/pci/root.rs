@@ -1,34 +1,34 @@
-//! The bus: which device the ports 0xCF8 and 0xCFC are about (PCI Local Bus Specification 3.0,
+//! The bus: the device that the ports 0xCF8 and 0xCFC address (PCI Local Bus Specification 3.0,
 //! §3.2.2.3).
 
 use super::config::Config;
 
 /// A device on the bus.
 pub(crate) trait Function {
-    /// The machine reads its configuration space.
+    /// Handles a read of the configuration space.
     fn read_config(&mut self, at: usize, bytes: &mut [u8]);
-    /// The machine writes it.
+    /// Handles a write to the configuration space.
     fn write_config(&mut self, at: usize, bytes: &[u8]);
-    /// The machine reads memory; true if the device is there.
+    /// Handles a read of memory; returns true if the address belongs to the device.
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> bool;
-    /// The machine writes memory; true if the device is there.
+    /// Handles a write to memory; returns true if the address belongs to the device.
     fn write(&mut self, address: u64, bytes: &[u8]) -> bool;
-    /// The machine writes a port; true if the device is there.
+    /// Handles a write to a port; returns true if the port belongs to the device.
     fn out(&mut self, port: u16, bytes: &[u8]) -> bool;
 }
 
-/// The bridge between processor and bus: Linux looks for one before it believes that there is a
-/// bus. Its number is that of Intel's Q35.
+/// The bridge between processor and bus: Linux searches for one before it uses a bus. Its number is
+/// that of Intel's Q35.
 const BRIDGE: (u16, u16) = (0x8086, 0x29C0);
 const BRIDGE_CLASS: [u8; 3] = [6, 0, 0];
 
-/// Where the ports are.
+/// The ports of the address and of the data.
 pub(crate) const ADDRESS: u16 = 0xCF8;
 pub(crate) const DATA: u16 = 0xCFC;
 /// Bit of the address: accesses to the data's ports are for configuration space.
 const ENABLED: u32 = 1 << 31;
 
-/// Bytes from this place in the word that the address names to its end.
+/// Returns the number of bytes from this offset to the end of the word that the address selects.
 fn within(offset: u16) -> usize {
     4_usize.saturating_sub(offset.into())
 }
@@ -41,7 +41,7 @@ pub(crate) struct Root<F> {
 }
 
 impl<F: Function> Root<F> {
-    /// The slot of the first device, as inner machines have it with QEMU, too.
+    /// The slot of the first device, the same as that of inner machines with QEMU.
     pub(crate) const FIRST: usize = 0x10;
     /// The most devices: the bus has 32 slots.
     pub(crate) const MOST: usize = 32 - Self::FIRST;
@@ -54,20 +54,20 @@ impl<F: Function> Root<F> {
         }
     }
 
-    /// The devices, in the order of their slots.
+    /// Returns the devices, in the order of their slots.
     pub(crate) fn devices(&mut self) -> &mut [F] {
         &mut self.devices
     }
 
-    /// Slot and place that the address names: bus 0 and the first function of a device are all
-    /// there is.
+    /// Returns slot and offset that the address selects: only bus 0 and the first function of a
+    /// device exist.
     fn place(&self) -> Option<(usize, usize)> {
         let bits = |from: u32, count: u32| (self.address >> from & ((1 << count) - 1)) as usize;
         let here = self.address & ENABLED != 0 && bits(16, 8) == 0 && bits(8, 3) == 0;
         here.then(|| (bits(11, 5), bits(2, 6) * 4))
     }
 
-    /// The machine reads one of the ports from [`ADDRESS`] to [`DATA`] + 3.
+    /// Handles a read of one of the ports from [`ADDRESS`] to [`DATA`] + 3.
     pub(crate) fn read(&mut self, port: u16, bytes: &mut [u8]) {
         bytes.fill(0xFF);
         let Some(offset) = port.checked_sub(DATA) else {
@@ -80,7 +80,7 @@ impl<F: Function> Root<F> {
             return;
         };
         let at = at + usize::from(offset);
-        // What is beyond the last of the ports is not of this word.
+        // Bytes beyond the last of the ports do not belong to this word.
         let len = bytes.len().min(within(offset));
         let bytes = bytes.get_mut(..len).unwrap_or_default();
         match slot.checked_sub(Self::FIRST) {
@@ -94,10 +94,10 @@ impl<F: Function> Root<F> {
         }
     }
 
-    /// The machine writes one of these ports.
+    /// Handles a write to one of these ports.
     pub(crate) fn write(&mut self, port: u16, bytes: &[u8]) {
         let Some(offset) = port.checked_sub(DATA) else {
-            // Only as a whole (§3.2.2.3.2).
+            // Only as a whole word (§3.2.2.3.2).
             if let (ADDRESS, Ok(word)) = (port, bytes.try_into()) {
                 self.address = u32::from_le_bytes(word);
             }
@@ -161,7 +161,7 @@ mod tests {
     fn a_bridge_and_a_device_are_found() {
         let mut root = root();
         assert_eq!(read(&mut root, 0, 0, 4), [0x86, 0x80, 0xC0, 0x29]);
-        // Its class, by which Linux knows that there is a bus.
+        // Its class, by which Linux recognizes the bus.
         assert_eq!(read(&mut root, 0, 0xA, 2), [0, 6]);
         assert_eq!(read(&mut root, 0x10, 0, 2), [0xF4, 0x1A]);
         assert_eq!(read(&mut root, 0x10, 2, 2), [0x64, 0x10]);
@@ -173,12 +173,12 @@ mod tests {
     #[test]
     fn an_access_ends_with_the_word_that_the_address_names() {
         let mut root = root();
-        // Of a long access at 0xCFD, three bytes are of the subsystem's word.
+        // Of a four-byte access at 0xCFD, three bytes belong to the subsystem's word.
         assert_eq!(read(&mut root, 0x10, 0x2D, 4), [0x1A, 0x64, 0x10, 0xFF]);
         let address = ENABLED | 0x10 << 11 | 0x38;
         root.write(ADDRESS, &address.to_le_bytes());
         root.write(DATA + 3, &[0, 0x55]);
-        // A string of accesses is none of a word.
+        // A string access is not an access to a word.
         root.write(DATA, &[0x55; 8]);
         assert_eq!(read(&mut root, 0x10, 0x3C, 1), [0], "the next word stays");
     }
@@ -192,7 +192,7 @@ mod tests {
             root.read(DATA, &mut bytes);
             assert_eq!(bytes, [0xFF; 4], "{address:#x}");
         }
-        // The address is read and written as a whole.
+        // The address is read and written only as a whole.
         root.write(ADDRESS, &[0x12; 2]);
         let mut bytes = [0; 4];
         root.read(ADDRESS, &mut bytes);

@@ -1,28 +1,28 @@
-//! The device's registers by way of its configuration space (`VIRTIO_PCI_CAP_PCI_CFG`, virtio 1.4,
-//! §4.1.4.9): for firmware that reaches no memory of devices. A capability names a place; to read
-//! or write its last four bytes reads or writes there.
+//! Access to the device's registers by its configuration space (`VIRTIO_PCI_CAP_PCI_CFG`, virtio
+//! 1.4, §4.1.4.9): for firmware that cannot access the memory of devices. A capability selects an
+//! address; a read or write of its last four bytes reads or writes there.
 
 use crate::pci::Config;
 
-/// The kind of this capability, and its bytes.
+/// The kind of this capability, and its size in bytes.
 const KIND: u8 = 5;
 const BYTES: u8 = 20;
-/// Where its fields are.
+/// Offsets of its fields.
 const BAR: usize = 4;
 const OFFSET: usize = 8;
 const LENGTH: usize = 12;
 const DATA: usize = 16;
-/// Bytes of its data.
+/// Size of its data in bytes.
 pub(super) const MOST: usize = 4;
 
-/// What the machine has aimed at.
+/// The address that the machine has selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Aim {
     /// The base address register.
     pub(super) bar: usize,
-    /// Bytes from its beginning: a multiple of the length.
+    /// The offset in the register's region: a multiple of the length.
     pub(super) at: u32,
-    /// 1, 2 or 4.
+    /// The length: 1, 2 or 4.
     pub(super) len: usize,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// A capability with this number.
+    /// Adds a capability with this number.
     pub(super) fn new(config: &mut Config, number: u8) -> Self {
         let mut body = [0; BYTES as usize - 2];
         body[..2].copy_from_slice(&[BYTES, KIND]);
@@ -44,13 +44,14 @@ impl Access {
         }
     }
 
-    /// Does this access to configuration space reach the data?
+    /// Returns whether this access to configuration space reaches the data.
     pub(super) fn is_reached(&self, at: usize, len: usize) -> bool {
         let data = self.at + DATA;
         at < data + MOST && data < at + len
     }
 
-    /// Where the machine has aimed at; `None` where that is no access of a driver's (§4.1.4.9.2).
+    /// Returns the address that the machine has selected; `None` if it is not a valid access of a
+    /// driver (§4.1.4.9.2).
     pub(super) fn aim(&self, config: &Config) -> Option<Aim> {
         let mut bar = [0];
         config.read(self.at + BAR, &mut bar);
@@ -68,14 +69,14 @@ impl Access {
         })
     }
 
-    /// The data.
+    /// Returns the data.
     pub(super) fn data(&self, config: &Config) -> [u8; MOST] {
         let mut data = [0; MOST];
         config.read(self.at + DATA, &mut data);
         data
     }
 
-    /// The device has answered.
+    /// Stores the bytes that the device has returned.
     pub(super) fn answer(&self, config: &mut Config, bytes: &[u8]) {
         config.put(self.at + DATA, bytes);
     }
@@ -103,7 +104,7 @@ mod tests {
         for (at, len) in [(6, 4), (7, 2), (0, 0), (0, 3), (0, 8), (0, 0x1_0004)] {
             assert_eq!(aimed(&mut config, at, len), None, "{at}, {len}");
         }
-        // What says what it is stays.
+        // The identifying bytes stay unchanged.
         let mut head = [0; 8];
         config.read(access.at, &mut head);
         assert_eq!(head, [9, 0, BYTES, KIND, 2, 0, 0, 0]);

@@ -26,7 +26,7 @@ use vmm_sys_util::eventfd::EventFd;
 /// The bit of the features by which both sides agree on vhost-user's own messages.
 const PROTOCOL: u64 = 1 << 30;
 
-/// Takes what the other process says by itself.
+/// The handler of messages that the other process sends on its own.
 struct Told {
     generation: Arc<AtomicU8>,
     /// The interrupt of the configuration.
@@ -44,21 +44,22 @@ impl VhostUserFrontendReqHandler for Told {
     }
 }
 
-/// A device whose work another process does.
+/// A device that another process implements.
 pub(crate) struct Vhost {
     path: PathBuf,
     frontend: Frontend,
     memory: GuestMemoryMmap,
     features: u64,
     events: Events,
-    /// For queues without an interrupt: nobody reads it.
+    /// For queues without an interrupt: no process reads it.
     nobody: EventFd,
     generation: Arc<AtomicU8>,
     news: News,
 }
 
 impl Vhost {
-    /// Connects to the socket. A thread takes what comes from there by itself.
+    /// Connects to the socket. A thread handles the messages that the other process sends on its
+    /// own.
     pub(crate) fn connect(
         path: &Path,
         memory: &GuestMemoryMmap,
@@ -155,7 +156,7 @@ impl Backend for Vhost {
     }
 
     fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool {
-        // What is not in the machine's memory is not handed over.
+        // Queues outside of the machine's memory are not handed over.
         let Some(parts) = queue::all_parts(queues, &self.memory) else {
             return false;
         };
@@ -164,8 +165,8 @@ impl Backend for Vhost {
             used.try_for_each(|index| self.enable(index, true))
         });
         if started.is_err() {
-            // A part of it may work by now. If that cannot be ended either, the connection has
-            // ended, which is told elsewhere.
+            // A part of the device may work by now. If it cannot be stopped either, the connection
+            // has ended, which the thread that watches it reports.
             let _ = self.try_stop();
         }
         started.is_ok()
@@ -187,7 +188,7 @@ impl Backend for Vhost {
             .get_config(at as u32, bytes.len() as u32, flags, bytes);
         match read {
             Ok((_, payload)) if payload.len() == bytes.len() => bytes.copy_from_slice(&payload),
-            // What is beyond its end.
+            // Bytes beyond the end of the configuration.
             _ => bytes.fill(0),
         }
     }
@@ -198,13 +199,13 @@ impl Backend for Vhost {
 
     fn kick(&mut self, queue: usize) {
         if let Some(kick) = self.events.kicks.get(queue) {
-            // A counter that is full says it, too.
+            // A full counter signals the kick, too.
             let _ = kick.write(1);
         }
     }
 }
 
-/// Agrees on how to talk; gives what is offered.
+/// Negotiates the protocol; returns the features that are offered.
 fn begin(frontend: &mut Frontend) -> Result<u64, vhost::Error> {
     use VhostUserProtocolFeatures as Protocol;
     frontend.set_owner()?;
@@ -219,7 +220,7 @@ fn begin(frontend: &mut Frontend) -> Result<u64, vhost::Error> {
             "it has no configuration (vhost-user's protocol features)",
         ));
     }
-    // So much that the crate takes the next messages.
+    // The minimum that the vhost crate requires before it sends the next messages.
     frontend.set_features(PROTOCOL)?;
     let needed = Protocol::CONFIG | Protocol::BACKEND_REQ;
     let wanted = needed | Protocol::REPLY_ACK | Protocol::MQ;
@@ -236,7 +237,7 @@ fn begin(frontend: &mut Frontend) -> Result<u64, vhost::Error> {
     Ok(offered)
 }
 
-/// A descriptor that somebody else owns.
+/// A descriptor that another object owns.
 struct Raw(RawFd);
 
 impl AsRawFd for Raw {
@@ -245,12 +246,12 @@ impl AsRawFd for Raw {
     }
 }
 
-/// Takes what comes, until the other process has gone; says why.
+/// Handles incoming messages until the other process has gone; returns the reason.
 fn watch(connection: &UnixStream, handler: &mut FrontendReqHandler<Told>) -> String {
     let mut poll = linux::Poll::with_capacity(2);
     loop {
         poll.clear();
-        // Answers come there, which are not for us; only its end is.
+        // The other thread reads the answers on this descriptor; only its end matters here.
         poll.add_fd(connection.as_raw_fd(), false, false);
         poll.add_fd(handler.as_raw_fd(), true, false);
         if let Err(error) = poll.wait(None) {

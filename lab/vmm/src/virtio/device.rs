@@ -1,5 +1,5 @@
-//! The PCI device around a transport: where its registers are (virtio 1.4, §4.1.4), its interrupts,
-//! and the ports by which its queues are kicked.
+//! The PCI device around a transport: the addresses of its registers (virtio 1.4, §4.1.4), its
+//! interrupts, and the ports by which its queues are kicked.
 
 use super::access::{Access, Aim, MOST};
 use super::transport::{self, Backend, Transport};
@@ -7,13 +7,13 @@ use super::wiring::Kicks;
 use super::{QUEUES, VECTORS};
 use crate::pci::{Config, Function, Msix, Space, Wires};
 
-/// Virtio's vendor, and what its modern devices begin at (§4.1.2.1); a virtio CAN device is number
-/// 36.
+/// Virtio's vendor, and the first number of its modern devices (§4.1.2.1); a virtio CAN device has
+/// number 36.
 const VENDOR: u16 = 0x1AF4;
 const DEVICE: u16 = 0x1040 + 36;
 /// The class: a controller of a CAN bus (PCI Code and ID Assignment Specification).
 const CLASS: [u8; 3] = [0x0C, 0x09, 0x00];
-/// A device of virtio 1.0 and later.
+/// The revision of a device of virtio 1.0 and later.
 const REVISION: u8 = 1;
 
 /// Base address registers.
@@ -21,28 +21,28 @@ const REGISTERS: usize = 0;
 const PORTS: usize = 1;
 const TABLE: usize = 2;
 
-/// What is where in the registers' memory.
+/// Offsets in the registers' region.
 const COMMON: u32 = 0;
 const STATUS: u32 = 0x1000;
 const OWN: u32 = 0x2000;
 const PART: u32 = 0x1000;
-/// Bytes of each base address register.
+/// Sizes of the regions of the base address registers, in bytes.
 const REGISTERS_SIZE: u32 = 0x4000;
 const PORTS_SIZE: u32 = 0x20;
 const TABLE_SIZE: u32 = 0x1000;
-/// Bytes of a virtio CAN device's own configuration (§5.19.4).
+/// Size of a virtio CAN device's own configuration, in bytes (§5.19.4).
 const OWN_SIZE: u32 = 2;
-/// Ports between one queue's kick and the next one's.
+/// Distance between the ports of two queues' kicks.
 pub(super) const STEP: u16 = 4;
 
-/// Capabilities (§4.1.4): their number, and what they tell of.
+/// Capabilities (§4.1.4): their number, and the kinds of registers that they describe.
 const VENDOR_CAPABILITY: u8 = 9;
 const IS_COMMON: u8 = 1;
 const IS_NOTIFY: u8 = 2;
 const IS_STATUS: u8 = 3;
 const IS_OWN: u8 = 4;
 
-/// Where a device is until the machine moves it.
+/// The address of a device until the machine moves it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     memory: u32,
@@ -50,7 +50,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place of the device of this number, above all memory and all of a PC's old ports.
+    /// Returns the address of the device with this number, above all memory and all of a PC's old
+    /// ports.
     pub(crate) fn of(number: u16) -> Self {
         Self {
             memory: 0xE000_0000 + u32::from(number) * 0x1_0000,
@@ -86,8 +87,8 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
             config.capability(VENDOR_CAPABILITY, &body, &[]);
         };
         tell(IS_COMMON, REGISTERS, COMMON, transport::SIZE as u32, &[]);
-        // A kick by a port costs a machine a third of one by memory: KVM need not look at the
-        // instruction.
+        // A kick by a port costs a machine a third of the time of one by memory: KVM need not
+        // decode the instruction.
         let step = u32::from(STEP).to_le_bytes();
         tell(IS_NOTIFY, PORTS, 0, QUEUES as u32 * u32::from(STEP), &step);
         tell(IS_STATUS, REGISTERS, STATUS, 1, &[]);
@@ -104,13 +105,13 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         }
     }
 
-    /// What is behind it.
+    /// Returns the back end and the wires.
     #[cfg(feature = "model")]
     pub(crate) const fn parts(&mut self) -> (&mut B, &mut W) {
         (&mut self.transport.backend, &mut self.wires)
     }
 
-    /// Kicks come from KVM while the device works and its ports are there.
+    /// Makes KVM take the kicks while the device works and its ports are enabled.
     fn connect_ports(&mut self) {
         let ports = self.config.address(PORTS, Space::Io);
         let ports = ports.filter(|_| self.transport.is_started());
@@ -121,7 +122,7 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         }
     }
 
-    /// Which base address register has this address, and where in it.
+    /// Returns the base address register whose region contains this address, and the offset in it.
     fn find(&self, address: u64) -> Option<(usize, u32)> {
         [REGISTERS, TABLE].into_iter().find_map(|index| {
             let base = u64::from(self.config.address(index, Space::Memory)?);
@@ -130,29 +131,29 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         })
     }
 
-    /// The machine reads in what a base address register has, by whatever way.
+    /// Handles a read from the region of a base address register, by either access path.
     fn read_in(&mut self, bar: usize, at: u32, bytes: &mut [u8]) {
         let within = (at % PART) as usize;
         match (bar, at - at % PART) {
             (TABLE, _) => self.msix.read(at as usize, bytes, &self.wires),
-            // A kick is only written.
+            // A kick is write-only.
             (PORTS, _) => bytes.fill(0xFF),
             (_, COMMON) => self.transport.read(within, bytes),
             (_, OWN) => {
                 bytes.fill(0);
-                // The other process is asked only for what there is.
+                // Only bytes that exist are requested from the other process.
                 let room = (OWN_SIZE as usize).saturating_sub(within);
                 let len = room.min(bytes.len());
                 if let Some(there) = bytes.get_mut(..len).filter(|there| !there.is_empty()) {
                     self.transport.backend.config(within, there);
                 }
             }
-            // The status of an interrupt line, which there is not.
+            // The status of an interrupt line, which the device does not have.
             _ => bytes.fill(0),
         }
     }
 
-    /// The machine writes there.
+    /// Handles a write to such a region.
     fn write_in(&mut self, bar: usize, at: u32, bytes: &[u8]) {
         match (bar, at - at % PART) {
             (TABLE, _) => self.msix.write(at as usize, bytes, &mut self.wires),
@@ -175,7 +176,8 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         }
     }
 
-    /// Where the machine has aimed at by configuration space, if something is there.
+    /// Returns the address that the machine has selected by configuration space, if it is inside a
+    /// region.
     fn aim(&self) -> Option<Aim> {
         let aim = self.access.aim(&self.config)?;
         let end = u64::from(aim.at) + aim.len as u64;
@@ -234,7 +236,8 @@ impl<B: Backend, W: Wires + Kicks> Function for Can<B, W> {
     }
 }
 
-/// Bytes of what a base address register has; none of those that are not there.
+/// Returns the size of the region of a base address register in bytes; zero if the register does
+/// not exist.
 const fn size(bar: usize) -> u32 {
     match bar {
         REGISTERS => REGISTERS_SIZE,
@@ -251,7 +254,7 @@ mod tests {
     use crate::virtio::transport::tests::Fake;
     use proptest::prelude::*;
 
-    /// What was connected.
+    /// The connections that were made last.
     #[derive(Default)]
     struct Lines {
         messages: [Option<Message>; VECTORS],
@@ -282,7 +285,7 @@ mod tests {
         Can::new(Place::of(0), Fake::default(), Lines::default())
     }
 
-    /// Capabilities as a driver finds them: number, place.
+    /// Returns the capabilities as a driver finds them: number, offset.
     fn capabilities(device: &mut Can<Fake, Lines>) -> Vec<(u8, usize)> {
         let mut byte = |at: usize| {
             let mut byte = [0];
@@ -339,10 +342,10 @@ mod tests {
         set_up(&mut device);
         assert_eq!(device.wires.ports, Some(0xC000));
         assert_eq!(device.wires.changes, Some(0));
-        // Moved, the ports are taken there.
+        // The ports have moved: KVM takes the kicks at the new address.
         device.write_config(0x14, &0xD000_u32.to_le_bytes());
         assert_eq!(device.wires.ports, Some(0xD000));
-        // What comes here all the same is not lost.
+        // A kick that still arrives here is not lost.
         assert!(device.out(0xD004, &[1, 0]));
         assert!(device.out(0xD000 + 12, &[3, 0]), "no queue");
         assert!(!device.out(0xC000, &[0, 0]));
@@ -386,7 +389,7 @@ mod tests {
             device.read_config(at + 16, &mut bytes);
             u32::from_le_bytes(bytes)
         };
-        // Neither its memory nor its ports are on.
+        // Neither its memory nor its ports are enabled.
         write(&mut device, 0, 0x14, 1, 3);
         assert_eq!(read(&mut device, 0, 0x14, 1), 3);
         assert_eq!(read(&mut device, 0, 0x12, 2), QUEUES as u32);
@@ -399,7 +402,7 @@ mod tests {
         assert_eq!(device.transport.backend.kicks, [1]);
         write(&mut device, 2, 0x10, 4, 0xFEE0_0000);
         assert_eq!(read(&mut device, 2, 0x10, 4), 0xFEE0_0000);
-        // What is not there is not reached, and the data stays as it was.
+        // Addresses that do not exist are not accessed, and the data stays unchanged.
         for (bar, to, len) in [(0, 0x4000, 4), (1, 0x20, 4), (3, 0, 4), (0, 0x14, 3)] {
             write(&mut device, bar, to, len, 0x0123_4567);
             assert_eq!(read(&mut device, bar, to, len), 0x0123_4567);
@@ -408,8 +411,8 @@ mod tests {
     }
 
     proptest! {
-        /// A driver that writes anything anywhere: no panic, and kicks are taken exactly where the
-        /// ports are.
+        /// A driver that writes anything anywhere does not cause a panic, and kicks are taken
+        /// exactly at the current ports.
         #[test]
         fn any_driver(
             writes in proptest::collection::vec((0_u8..3, 0_u64..0x5100, any::<[u8; 8]>(), 0_usize..9), 0..200)

@@ -1,12 +1,14 @@
-//! Virtio over PCI (virtio 1.4, §4.1) with what is behind it in another process (vhost-user).
+//! Virtio over PCI (virtio 1.4, §4.1) with the device's implementation in another process
+//! (vhost-user).
 //!
 //! * `transport`: the registers by which the driver sets the device up.
-//! * `queue`: what it says of a queue, and whether that is in the machine's memory.
-//! * `access`: its registers by way of configuration space.
-//! * `device`: the PCI device around them: where they are, its interrupts, the ports by which
+//! * `queue`: the driver's settings of a queue, and the check that the queue is in the machine's
+//!   memory.
+//! * `access`: access to the registers by configuration space.
+//! * `device`: the PCI device around them: their addresses, its interrupts, the ports by which
 //!   queues are kicked.
 //! * `backend`: the other process.
-//! * `wiring`: what KVM does without us: interrupts and kicks by event descriptors.
+//! * `wiring`: work that KVM does without this process: interrupts and kicks by event descriptors.
 
 mod access;
 mod backend;
@@ -27,5 +29,5 @@ pub(crate) use {
 
 /// Queues of a virtio CAN device: of frames to the bus, of frames from the bus, of commands.
 pub const QUEUES: usize = 3;
-/// Interrupts: one for the configuration, one a queue.
+/// Interrupts: one for the configuration, one per queue.
 pub const VECTORS: usize = 1 + QUEUES;

@@ -1,31 +1,31 @@
-//! A queue as the driver wants it, and where its three parts are in the machine's memory (virtio
-//! 1.4, §2.7).
+//! The driver's settings of a queue, and the addresses of its three parts in the machine's memory
+//! (virtio 1.4, §2.7).
 
 use super::{QUEUES, VECTORS};
 use vm_memory::{GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
 
-/// Buffers of the longest queue.
+/// Number of buffers of the longest queue.
 pub(super) const LONGEST: u16 = 256;
-/// No interrupt.
+/// The value for no interrupt.
 pub(super) const NO_VECTOR: u16 = 0xFFFF;
 
-/// A queue as the driver wants it.
+/// The driver's settings of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Queue {
-    /// Buffers: a power of two, at most [`LONGEST`].
+    /// Number of buffers: a power of two, at most [`LONGEST`].
     pub(crate) size: u16,
     /// Its interrupt, if it has one.
     pub(super) vector: u16,
     pub(crate) enabled: bool,
-    /// Where its descriptors, what the driver writes and what the device writes are, in the
-    /// machine's addresses.
+    /// The addresses of its descriptors, of the part that the driver writes and of the part that
+    /// the device writes, in the machine's address space.
     pub(crate) descriptors: u64,
     pub(crate) driver: u64,
     pub(crate) device: u64,
 }
 
-/// Where a queue's parts are, in the addresses of whoever holds the memory. They are in it as a
-/// whole.
+/// The addresses of a queue's parts, in the address space of the process that holds the memory. The
+/// parts are completely inside the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Parts {
     pub(crate) descriptors: u64,
@@ -43,18 +43,18 @@ impl Queue {
         device: 0,
     };
 
-    /// Its interrupt.
+    /// Returns the queue's interrupt.
     pub(crate) fn vector(&self) -> Option<usize> {
         let vector = usize::from(self.vector);
         (vector < VECTORS).then_some(vector)
     }
 
-    /// Where its parts are in this memory. `None`: one of them is not in it from its first byte to
-    /// its last, or does not begin where it must (§2.7: multiples of 16, 2 and 4). Who is asked to
-    /// work on them would have to find that out.
+    /// Returns the addresses of its parts in this memory. `None` if one of them is not completely
+    /// inside it, or is not aligned as required (§2.7: multiples of 16, 2 and 4). Otherwise the
+    /// process that works on the queue would have to check that.
     pub(crate) fn parts(&self, memory: &GuestMemoryMmap) -> Option<Parts> {
         let size = usize::from(self.size);
-        // With the word that says which event is waited for, whether or not that was agreed on.
+        // Includes the word with the awaited event, whether or not it was negotiated.
         let part = |at: u64, align: u64, bytes: usize| {
             let whole = memory.get_slice(GuestAddress(at), bytes).ok();
             let whole = whole.filter(|_| at.is_multiple_of(align))?;
@@ -68,8 +68,8 @@ impl Queue {
     }
 }
 
-/// Where the parts of those that the driver has enabled are. `None`: one of them is not in this
-/// memory.
+/// Returns the addresses of the parts of all queues that the driver has enabled. `None` if one of
+/// them is not in this memory.
 pub(crate) fn all_parts(
     queues: &[Queue; QUEUES],
     memory: &GuestMemoryMmap,
@@ -112,7 +112,7 @@ mod tests {
         let parts = queue(0x3000, 0x1000, 0x1400).parts(&memory).unwrap();
         let places = [parts.descriptors, parts.driver, parts.device].map(|at| at - base);
         assert_eq!(places, [0x3000, 0x1000, 0x1400]);
-        // The last places at which 256 buffers fit, and those after them.
+        // The last addresses at which 256 buffers fit, and those after them.
         let last = [0x3000, 0x4000 - 518, 0x4000 - 2056];
         assert!(queue(last[0], last[1], last[2]).parts(&memory).is_some());
         for (descriptors, driver, device) in [

@@ -12,7 +12,7 @@ const FEATURES_OK: u8 = 8;
 const DRIVER_OK: u8 = 4;
 const NEEDS_RESET: u8 = 64;
 
-/// Where fields are.
+/// Offsets of the fields.
 mod at {
     pub(super) const DEVICE_FEATURE_SELECT: usize = 0x00;
     pub(super) const DEVICE_FEATURE: usize = 0x04;
@@ -33,22 +33,23 @@ mod at {
     pub(super) const END: usize = 0x38;
 }
 
-/// Bytes of the registers.
+/// Size of the registers in bytes.
 pub(super) const SIZE: usize = at::END;
 
-/// What does the device's work.
+/// The implementation of the device.
 pub(crate) trait Backend {
-    /// What it offers.
+    /// Returns the features that it offers.
     fn features(&self) -> u64;
-    /// The driver has set the device up. False: it does not work like that.
+    /// Starts the device after the driver has set it up. Returns false if it does not work with
+    /// these settings.
     fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool;
-    /// The driver resets the device, which was started.
+    /// Stops a started device because the driver resets it.
     fn stop(&mut self);
-    /// Reads its configuration.
+    /// Reads the device's configuration.
     fn config(&mut self, at: usize, bytes: &mut [u8]);
-    /// How often its configuration has changed.
+    /// Returns the number of changes of the device's configuration.
     fn generation(&self) -> u8;
-    /// The driver says that a queue has something; only while KVM does not say so itself.
+    /// Handles the driver's kick of a queue; called only while KVM does not handle kicks.
     fn kick(&mut self, queue: usize);
 }
 
@@ -60,7 +61,7 @@ pub(crate) struct Transport<B> {
     features: u64,
     config_vector: u16,
     status: u8,
-    /// Does the back end work?
+    /// Whether the back end works.
     started: bool,
     selected: u16,
     queues: [Queue; QUEUES],
@@ -81,18 +82,18 @@ impl<B: Backend> Transport<B> {
         }
     }
 
-    /// Does the device work?
+    /// Returns whether the device works.
     pub(super) const fn is_started(&self) -> bool {
         self.started
     }
 
-    /// The interrupt of its configuration.
+    /// Returns the interrupt of the device's configuration.
     pub(super) fn config_vector(&self) -> Option<usize> {
         let vector = usize::from(self.config_vector);
         (vector < VECTORS).then_some(vector)
     }
 
-    /// All registers as they read now.
+    /// Returns the current values of all registers.
     fn image(&self) -> [u8; SIZE] {
         let mut image = [0; SIZE];
         let mut put = |at: usize, bytes: &[u8]| {
@@ -116,7 +117,7 @@ impl<B: Backend> Transport<B> {
         put(at::STATUS, &[self.status]);
         put(at::GENERATION, &[self.backend.generation()]);
         put(at::QUEUE_SELECT, &self.selected.to_le_bytes());
-        // A queue that is not there has no buffers (§4.1.4.3.1).
+        // A queue that does not exist has no buffers (§4.1.4.3.1).
         if let Some(queue) = self.queues.get(usize::from(self.selected)) {
             put(at::QUEUE_SIZE, &queue.size.to_le_bytes());
             put(at::QUEUE_VECTOR, &queue.vector.to_le_bytes());
@@ -129,7 +130,7 @@ impl<B: Backend> Transport<B> {
         image
     }
 
-    /// The driver reads.
+    /// Handles a read of the driver.
     pub(super) fn read(&self, at: usize, bytes: &mut [u8]) {
         let image = self.image();
         for (offset, byte) in bytes.iter_mut().enumerate() {
@@ -137,8 +138,8 @@ impl<B: Backend> Transport<B> {
         }
     }
 
-    /// The driver writes: whole fields, and halves of those of eight bytes; anything else is
-    /// ignored.
+    /// Handles a write of the driver: whole fields, and halves of eight-byte fields; other writes
+    /// are ignored.
     pub(super) fn write(&mut self, at: usize, bytes: &[u8]) {
         match *bytes {
             [byte] if at == at::STATUS => self.set_status(byte),
@@ -166,7 +167,7 @@ impl<B: Backend> Transport<B> {
             self.queues = [Queue::NEW; QUEUES];
             return;
         }
-        // A driver takes nothing back but by a reset (§2.1.1).
+        // A driver can clear bits only by a reset (§2.1.1).
         let new = status & !self.status & !NEEDS_RESET;
         let mut set = self.status | new;
         if new & FEATURES_OK != 0 {
@@ -185,8 +186,8 @@ impl<B: Backend> Transport<B> {
         self.status = set;
     }
 
-    /// May the driver still set up what it has selected? Not when it has said that all is set up
-    /// (§3.1.1): the back end has been told of the queues by then.
+    /// Returns the selected queue if the driver may still change it. It may not after DRIVER_OK
+    /// (§3.1.1): by then, the back end has the queues.
     fn queue(&mut self) -> Option<&mut Queue> {
         if self.status & DRIVER_OK != 0 {
             return None;
@@ -196,7 +197,7 @@ impl<B: Backend> Transport<B> {
     }
 
     fn write_word(&mut self, at: usize, word: u16) {
-        // An interrupt that is not there is not taken (§4.1.5.1.2.1).
+        // An interrupt that does not exist is rejected (§4.1.5.1.2.1).
         let vector = if usize::from(word) < VECTORS {
             word
         } else {
@@ -214,7 +215,7 @@ impl<B: Backend> Transport<B> {
                 }
             }
             at::QUEUE_VECTOR => {
-                // Linux's driver sets it while the queue is being set up.
+                // Linux's driver sets this while it sets the queue up.
                 if let Some(queue) = self.queue() {
                     queue.vector = vector;
                 }
@@ -264,10 +265,10 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Features that it offers.
+    /// Features that the device offers.
     const OFFERED: u64 = VERSION_1 | 1 << 29 | 7;
 
-    /// What was asked of it.
+    /// The requests that the device received.
     #[derive(Default)]
     pub(in crate::virtio) struct Fake {
         pub(in crate::virtio) started: Option<(u64, [Queue; QUEUES])>,
@@ -316,7 +317,7 @@ pub(super) mod tests {
         bytes
     }
 
-    /// What Linux's driver does, up to its last word.
+    /// Performs the steps of Linux's driver, except the last one.
     pub(in crate::virtio) fn set_up(transport: &mut Transport<Fake>, features: u64) {
         transport.write(at::STATUS, &[0]);
         transport.write(at::STATUS, &[1]);
@@ -363,7 +364,7 @@ pub(super) mod tests {
         };
         assert_eq!(queues[2], third);
         assert_eq!(queues[2].vector(), Some(3));
-        // Once is enough, and nothing is changed now.
+        // Setting it again has no effect, and nothing can be changed now.
         transport.write(at::STATUS, &[0xF]);
         word(&mut transport, at::QUEUE_SIZE, 8);
         assert_eq!(read(&transport, at::QUEUE_SIZE), [64, 0]);
@@ -425,7 +426,7 @@ pub(super) mod tests {
             long(&mut transport, at::DEVICE_FEATURE_SELECT, select);
             assert_eq!(read(&transport, at::DEVICE_FEATURE), half.to_le_bytes());
         }
-        // A queue or an interrupt that is not there.
+        // A queue or an interrupt that does not exist.
         word(&mut transport, at::QUEUE_SELECT, 3);
         assert_eq!(read(&transport, at::QUEUE_SIZE), [0, 0]);
         word(&mut transport, at::CONFIG_VECTOR, 4);
@@ -436,8 +437,8 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// A driver that writes anything anywhere: no panic, queues stay within bounds, and what
-        /// has not been agreed on does not start.
+        /// A driver that writes anything anywhere does not cause a panic, queues stay within
+        /// bounds, and a device without negotiated features does not start.
         #[test]
         fn any_driver(
             writes in proptest::collection::vec((0_usize..0x50, any::<[u8; 8]>(), 0_usize..9), 0..200), ready: bool

@@ -1,5 +1,5 @@
-//! What KVM does without this process: an event descriptor that is written becomes an interrupt
-//! (irqfd), a port that is written an event descriptor (ioeventfd).
+//! The work that KVM does without this process: a write to an event descriptor becomes an interrupt
+//! (irqfd), a write to a port becomes an event on a descriptor (ioeventfd).
 
 use super::device::STEP;
 use super::{QUEUES, VECTORS};
@@ -15,18 +15,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
-/// Who takes a device's kicks.
+/// The receiver of a device's kicks.
 pub(crate) trait Kicks {
-    /// KVM takes them at the ports from this one on, and no longer where it did. `None`: it takes
-    /// none.
+    /// Makes KVM take kicks at the ports from this one on, and no longer at the previous ones. With
+    /// `None`, KVM takes none.
     fn take_kicks(&mut self, base: Option<u16>);
-    /// Changes of the configuration are told by this interrupt from now on.
+    /// Signals changes of the configuration by this interrupt from now on.
     fn tell_changes_by(&mut self, vector: Option<usize>);
 }
 
 /// The event descriptors of a device.
 pub(crate) struct Events {
-    /// Written by whoever has an interrupt.
+    /// Written by the side that raises an interrupt.
     pub(crate) calls: [EventFd; VECTORS],
     /// Written by a kick.
     pub(crate) kicks: [EventFd; QUEUES],
@@ -41,7 +41,7 @@ impl Events {
         })
     }
 
-    /// The same ones once more.
+    /// Returns copies of the same descriptors.
     pub(crate) fn again(&self) -> Result<Self, VmmError> {
         let copy = |event: &EventFd| event.try_clone().map_err(system("copy a descriptor"));
         let [a, b, c, d] = &self.calls;
@@ -59,11 +59,11 @@ pub(crate) struct Wiring {
     interrupts: Arc<Interrupts>,
     events: Events,
     numbers: [u32; VECTORS],
-    /// Which of them are connected.
+    /// Whether each of them is connected.
     connected: [bool; VECTORS],
     /// The port at which KVM takes each queue's kicks.
     taken: [Option<IoEventAddress>; QUEUES],
-    /// The interrupt of the configuration, or a number that none has.
+    /// The interrupt of the configuration, or a number that does not exist.
     changes: Arc<AtomicUsize>,
     news: News,
 }
@@ -94,8 +94,8 @@ impl Wiring {
         if message.is_some() {
             self.interrupts.route(number, message)?;
         }
-        // While it is not connected, what comes waits in the event descriptor; KVM looks there when
-        // it is connected.
+        // While an interrupt is not connected, its events wait in the event descriptor; KVM checks
+        // the descriptor when it is connected.
         if message.is_some() != self.connected[vector] {
             self.connected[vector] = message.is_some();
             let done = if message.is_some() {
@@ -122,8 +122,8 @@ impl Wiring {
                 .register_ioevent(kick, &IoEventAddress::Pio(at), NoDatamatch);
             match taken {
                 Ok(()) => self.taken[queue] = Some(IoEventAddress::Pio(at)),
-                // The machine has moved one device onto another. What is written there is the
-                // other's, as long as it is there.
+                // The machine has moved one device onto another. Writes there go to the other
+                // device, as long as it is there.
                 Err(error) if error.errno() == Errno::EXIST.raw_os_error() => {}
                 Err(error) => return Err(kvm("take a port")(error)),
             }
