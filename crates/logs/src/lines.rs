@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Gives at most `step` bytes at a time.
+    /// Returns at most `step` bytes at a time.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The obvious way, with all of the input in memory.
+    /// The obvious method, with all of the input in memory.
     fn reference(input: &[u8]) -> Vec<Option<Vec<u8>>> {
         let mut parts: Vec<&[u8]> = input.split(|&b| b == b'\n').collect();
         if parts.last().is_some_and(|part| part.is_empty()) {

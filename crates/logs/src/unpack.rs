@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(unpack(&text).unwrap(), text);
         for pack in [gzip, zstd] {
             assert_eq!(unpack(&pack(&text)).unwrap(), text);
-            // Pieces one behind the other.
+            // Concatenated pieces.
             assert_eq!(unpack(&[pack(a), pack(b)].concat()).unwrap(), text);
         }
         for short in [&b""[..], b"a", &GZIP[..1], &[0x28, 0xB5, 0x2F]] {
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// What can be unpacked until an error comes, and the error.
+    /// Returns the data that can be unpacked before an error, and the error.
     fn until_torn(bytes: &[u8]) -> (Vec<u8>, Option<io::Error>) {
         let (mut unpacked, mut out) = (Unpacked::new(bytes), Vec::new());
         let error = unpacked.read_to_end(&mut out).err();
@@ -182,7 +182,7 @@ mod tests {
                 let least = text.len() * cut / packed.len() - 140_000;
                 assert!(out.len() >= least, "{name}: {} of {least}", out.len());
             }
-            // Of several pieces, all that are whole.
+            // Of several pieces, all that are complete.
             let two = [&packed[..], &packed[..packed.len() / 2]].concat();
             let (out, error) = until_torn(&two);
             assert!(error.is_some_and(|error| is_torn(&error)));

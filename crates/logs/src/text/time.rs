@@ -230,7 +230,7 @@ mod tests {
             let expected = day(2024, month, 2).map(|day| day + 9 * 3600 * SECOND);
             assert_eq!(date, expected, "{text}");
         }
-        // A month of a language that is not known is not taken for another one.
+        // A month in an unknown language is not mistaken for another one.
         assert_eq!(of("mar. nis. 9 09:00:00 2024"), None);
         assert_eq!(of("04/09/2024 09:00:00"), None);
         assert_eq!(of("Wed Nov 28 2012"), None);

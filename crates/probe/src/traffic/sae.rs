@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// What the second source has: node, bytes and period of every periodic message.
+    /// The contents of the second source: node, bytes and period of every periodic message.
     #[test]
     fn periodic_messages_as_the_public_implementation_has_them() {
         let mut ours: Vec<(u16, Nanos, u8)> = sae_class_c()

@@ -168,7 +168,7 @@ mod tests {
         assert!(classic.with_lens(2..=8).is_ok());
     }
 
-    /// All of the range and nothing else, each frame with the next number.
+    /// All of the range and nothing else occurs, each frame with the next number.
     #[test]
     fn identifiers_and_lengths_fill_their_ranges() {
         let (first, last) = (CanId::eff(0x700).unwrap(), CanId::eff(0x707).unwrap());
