@@ -20,7 +20,7 @@ pub struct Arrival {
     distance: Nanos,
 }
 
-/// When events are due.
+/// The due times of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Due {
     Period(Nanos),

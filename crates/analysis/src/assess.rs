@@ -79,7 +79,7 @@ struct Inside {
 
 /// A request for bounds of a node with a queue.
 struct Asked<'a> {
-    /// Its messages that can go before the victims.
+    /// Its messages that can precede the victims.
     own: &'a [usize],
     /// Those of them for which bounds are requested.
     victims: &'a [usize],

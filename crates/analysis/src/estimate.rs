@@ -29,7 +29,7 @@ impl Estimate {
     /// Returns the estimate as an arrival.
     ///
     /// # Errors
-    /// None in fact: the period is not 0, and the distance at most the period.
+    /// Never in practice: the period is not 0, and the distance at most the period.
     pub const fn arrival(&self) -> Result<Arrival, ArrivalError> {
         Arrival::new(self.period, self.jitter, self.distance)
     }
@@ -82,7 +82,7 @@ impl Densest {
     /// Returns the distances as an arrival.
     ///
     /// # Errors
-    /// None in fact: least distances are super-additive, and the last one is not 0.
+    /// Never in practice: least distances are super-additive, and the last one is not 0.
     pub const fn arrival(&self) -> Result<Arrival, ArrivalError> {
         Arrival::curve(self.distances.as_slice())
     }

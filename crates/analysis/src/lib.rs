@@ -38,7 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is exact and what is safe
+//! # Exact and safe bounds
 //! * For nodes that send in order of priority the bound is exact: [`critical_instant`] gives
 //!   releases that reach it, to the nanosecond by which a blocking frame has to be earlier, on the
 //!   `bus` model of this project ([`replay`]), if [`BusSpec::joins`] is 0 and there are no errors.

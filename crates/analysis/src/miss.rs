@@ -9,8 +9,8 @@
 //! deadlines, and queues.)
 //!
 //! # The argument
-//! Let a frame have to end at t, its event and its deadline, and let it end later. Let *s* be the
-//! beginning of its busy period in the sense of [`mod@crate::queue`]'s second derivation, which
+//! Let a frame be due to end at t, its event plus its deadline, and let it end later. Let *s* be
+//! the beginning of its busy period in the sense of [`mod@crate::queue`]'s second derivation, which
 //! does not depend on how long others wait: *s* is the last instant up to its release before which
 //! no frame of H was open. Let L = t − *s*. It is released at most its jitter J after its event, so
 //! L is at least deadline − J =: L₀, and it is released at most L − L₀ after *s*.

@@ -10,7 +10,7 @@
 //! the node or one of higher priority than P; a frame that blocks belongs to another node, with a
 //! priority below P.
 //!
-//! Let the frame be released a = *r* − *s* after *s*. Of its own node, these frames go before it:
+//! Let the frame be released a = *r* − *s* after *s*. Of its own node, these frames precede it:
 //!
 //! * those that were released before it, at most [`crate::Arrival::most_within`] (a) of each
 //!   message, whatever their priority. (Frames enter the buffers in order of arrival.)
@@ -24,7 +24,7 @@
 //!
 //! Where frames come from one bus, [`mod@crate::train`] limits the frames ahead by a bound that
 //! grows with a, at a rate of ρ. As long as the start does not reach the next release of a frame
-//! that goes before it, it grows by at most ρ times the growth of a. With ρ of 1 or less, the wait
+//! that precedes it, it grows by at most ρ times the growth of a. With ρ of 1 or less, the wait
 //! is then longest at the beginning of such a piece. With more, or where rivals are limited in this
 //! way, too, it is no longer than from the beginning of a piece to the start that belongs to its
 //! end. So these pieces are considered, too. With several buffers the limit is that of all that is
@@ -37,7 +37,7 @@
 //! whichever is lower. Let s be the last instant up to its release before which no frame of P or
 //! above was open, of this node or another. From s on, one of them waits in each arbitration: if it
 //! is one of this node, then it is in a buffer, or another one of P or above is. So the winner is
-//! of P or above. Frames of this node below P do not go before the frame: at most one of them
+//! of P or above. Frames of this node below P do not precede the frame: at most one of them
 //! blocks, as one of another node does.
 //!
 //! How many frames of a message are in the node at one time follows from its bound: it is the
@@ -60,7 +60,7 @@
 //! the last instant up to the release before which no frame of H was open. From then on a frame of
 //! H waits in each arbitration. If its node serves by priority, it takes part itself, else its node
 //! takes part with a frame of H. So the winner is in H, because all others are lower. So the
-//! equation of [`crate::window`] holds with all of H as the frames that go before it, except those
+//! equation of [`crate::window`] holds with all of H as the frames that precede it, except those
 //! of its own node that cannot, and with a blocking frame from outside; the time that others wait
 //! in their queues is not part of it. The smallest such H is found from the frame's own message
 //! (for a queue, all of its node). It counts more frames, but each only as often as it is released.
@@ -123,7 +123,7 @@ impl Member {
 
 /// Returns bounds for those messages of a node with `mailboxes` buffers that `asked` selects by
 /// their places; `None` for one of which no frame can be in this busy period. `members` are the
-/// messages that can go before them.
+/// messages that can precede them.
 pub(crate) fn bounds(
     window: &Window,
     members: &[Member],

@@ -22,12 +22,12 @@
 //! one pause to the next, and *s* the beginning of the busy period of a frame in
 //! [`mod@crate::queue`]. In each arbitration from *s* on the node takes part with one of its
 //! frames, or it is in a pause, or a frame goes first that counts as interference. In a pause the
-//! bus may be idle, or frames of other nodes are sent that cannot go before the frame in question.
+//! bus may be idle, or frames of other nodes are sent that cannot precede the frame in question.
 //! The last of them begins before the pause ends. So a pause costs at most P = R + B, with B the
 //! longest such frame; the cost of an error in that frame is given in [`mod@crate::window`], and
 //! the frame loses the next arbitration if the pause has ended.
 //!
-//! Let k frames of the node go before the frame, from *s* on. A pause that has begun before *s*
+//! Let k frames of the node precede the frame, from *s* on. A pause that has begun before *s*
 //! costs at most R: the blocking frame is counted already. Then the next one follows N frames
 //! later, and there are ⌊k / N⌋ more. If there is none at *s*, there are at most ⌈k / N⌉. Both are
 //! no more than

@@ -102,7 +102,7 @@ impl Shape {
     /// Returns one of its frames: bits that are not known are 0.
     ///
     /// # Errors
-    /// None in fact: the length was checked when the header was made.
+    /// Never in practice: the length was checked when the header was made.
     pub fn example(&self) -> Result<Frame, LengthError> {
         self.filled(&[0; dlc::FD_MAX])
     }
@@ -134,7 +134,7 @@ impl Shape {
     /// Returns the frame with this payload: the known bits of the shape's payload stay.
     ///
     /// # Errors
-    /// None in fact: the length was checked when the header was made.
+    /// Never in practice: the length was checked when the header was made.
     pub(crate) fn filled(&self, payload: &[u8; dlc::FD_MAX]) -> Result<Frame, LengthError> {
         let mut bytes = [0; dlc::FD_MAX];
         for (i, byte) in bytes.iter_mut().enumerate() {

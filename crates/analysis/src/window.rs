@@ -3,14 +3,14 @@
 //! # The argument
 //! A frame is *open* from its release to the end of the intermission after it. Let a frame wait for
 //! the bus, and let *s* be the last instant up to its release before which no frame was open that
-//! can go before it. From *s* on, until the frame starts, at least one such frame or the frame
+//! can precede it. From *s* on, until the frame starts, at least one such frame or the frame
 //! itself takes part in every arbitration, or is being sent. So the winner is always one of them,
 //! and the bus is never idle. The time from *s* to the start of the frame, *w*, therefore consists
 //! of
 //!
-//! * **blocking**: a frame that cannot go before it, and was on the bus at *s* already. It started
+//! * **blocking**: a frame that cannot precede it, and was on the bus at *s* already. It started
 //!   before *s*, so at most one such frame, whole;
-//! * frames that go before it: no more than are released from *s* to *w*. One that is released at
+//! * frames that precede it: no more than are released from *s* to *w*. One that is released at
 //!   *w* itself still takes part in that arbitration, and so does one that is released
 //!   [`crate::BusSpec::joins`] later;
 //! * errors, each with its cost.
@@ -25,8 +25,8 @@
 //! An error destroys at most the whole frame that it hits: an attempt is over at the latest with
 //! its end of frame. The flags take at most 12 bits, the delimiter 8, the intermission 3
 //! ([`frame::wire::ERROR_FLAGS_MAX_BITS`], [`frame::wire::ERROR_DELIMITER_BITS`]); then the frame
-//! competes again. So an error lengthens *w* by at most the longest of the frames that can go
-//! before this one, itself included, and 20 bits in addition to its intermission. An error in the
+//! competes again. So an error lengthens *w* by at most the longest of the frames that can
+//! precede this one, itself included, and 20 bits in addition to its intermission. An error in the
 //! blocking frame costs the 20 bits only: its next attempt loses against the waiting frames. At
 //! most ⌊t / T_e⌋ + 1 errors with a distance of T_e happen in a time t. (Tindell, Burns, Wellings,
 //! *Calculating Controller Area Network (CAN) message response times*, Control Engineering Practice
@@ -51,12 +51,12 @@ const FULL: f64 = 1.0 - 1e-9;
 /// The reason why there is no bound.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum NoBound {
-    /// The message and all frames that go before it occupy this part of the bus or more (1 is all
+    /// The message and all frames that precede it occupy this part of the bus or more (1 is all
     /// of it), with errors.
     Overload(f64),
     /// A busy period may last longer than [`LONGEST`].
     TooLong,
-    /// A message that goes before it, by its index, has no bound.
+    /// A message that precedes it, by its index, has no bound.
     Follows(usize),
     /// A message that comes from another bus has no bound there.
     Upstream,
@@ -114,14 +114,14 @@ pub(crate) struct Errors {
 /// Everything that delays a frame, except the frames of its own queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// A frame that cannot go before it, and pauses of nodes ([`mod@crate::refill`]) that are
+    /// A frame that cannot precede it, and pauses of nodes ([`mod@crate::refill`]) that are
     /// counted once, ns.
     pub(crate) blocking: Nanos,
     /// The part of that which is pauses, ns.
     pub(crate) once: Nanos,
     /// The time that pauses of its own node add to each frame of that node, ns.
     pub(crate) pause: Nanos,
-    /// Messages that go before it.
+    /// Messages that precede it.
     pub(crate) rivals: Vec<Stream>,
     /// Further ones: those that share the clock of another node.
     pub(crate) joint: Vec<Joint>,
@@ -144,8 +144,8 @@ pub(crate) struct Started {
 
 impl Window {
     /// Returns the latest time at which a frame starts, ns after *s*. `ahead`: frames of its own
-    /// queue that go before it; `frame`: its own length; `overtaking`: frames of its own queue that
-    /// are released later and still go before it, up to a start of frame; `from`: a time before
+    /// queue that precede it; `frame`: its own length; `overtaking`: frames of its own queue that
+    /// are released later and still precede it, up to a start of frame; `from`: a time before
     /// which it does not start.
     pub(crate) fn start(
         &self,
@@ -207,7 +207,7 @@ impl Window {
     }
 
     /// Returns the longest time for which the bus can be busy with these messages and all frames
-    /// that go before them, ns.
+    /// that precede them, ns.
     pub(crate) fn busy(&self, own: &[Stream]) -> Result<Nanos, NoBound> {
         let of_errors = self
             .errors

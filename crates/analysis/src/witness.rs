@@ -60,7 +60,7 @@ pub enum ReplayError {
 /// critical instant. The first release is at `start`.
 ///
 /// The longest frame that can block is released first. One nanosecond later, when it is on the bus,
-/// everything else that can go before the frame is released together, and again as early as
+/// everything else that can precede the frame is released together, and again as early as
 /// possible, until the frame that waits longest has been sent. (Davis et al. 2007, §3.1.) For a
 /// node with a queue, the message comes last of its node. Without a bound, there are no releases.
 ///
@@ -70,7 +70,7 @@ pub enum ReplayError {
 /// node have ended by then, and are left out.
 ///
 /// # Errors
-/// None in fact: frames were checked when their shapes were made.
+/// Never in practice: frames were checked when their shapes were made.
 pub fn critical_instant(
     compiled: &Compiled,
     bus: &BusSpec,

@@ -181,7 +181,7 @@ impl<R: Read> LogReader<R> {
         match self.scanner.fill(&mut self.input) {
             Ok(n) => self.last = n == 0,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            // The data unpacked before counts, and the fact that there is no more of it.
+            // The data unpacked before is valid; the input ends after it.
             Err(e) if is_torn(&e) && self.scanner.tear() => self.last = true,
             Err(source) => {
                 self.finished = true;

@@ -126,7 +126,7 @@ impl Lengths {
     /// Returns a frame that has the greatest length.
     ///
     /// # Errors
-    /// None in fact: the header's length was checked when it was made.
+    /// Never in practice: the header's length was checked when it was made.
     pub fn longest_frame(&mut self, shape: &Shape) -> Result<Frame, LengthError> {
         if let Some((_, frame)) = self.longest.iter().find(|(known, _)| known == shape) {
             return Ok(*frame);

@@ -9,7 +9,7 @@
 //! exactly as the periods specify: its deviation in a busy period must be included in the jitter.
 //! Messages of the node without an offset have any phase.
 //!
-//! # What a window can hold
+//! # The contents of a window
 //! For an *s* on the node's clock, a message can release a frame in [*s*, *s* + w] for each event
 //! from *s* − jitter to *s* + w, and no more than keep their distance. Let the *last instant* of an
 //! event be the event plus the jitter. Let *s* grow, with w as it is: the number of a message
@@ -55,7 +55,7 @@
 //! distance, can have fewer frames in a shorter time: where the node has one, its own frames are
 //! counted with any phase.)
 //!
-//! # How many frames wait
+//! # The number of waiting frames
 //! At a time t, the waiting frames are those that were released less than their latency before.
 //! Seen backward from t, this is the same sum, with events in place of last instants.
 //!

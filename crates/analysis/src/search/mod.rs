@@ -7,7 +7,7 @@
 //! model.
 //!
 //! 1. *Guided alignment.* The victim is released. On each bus of its route, in order, a simulation
-//!    shows the time at which it arrives there. All frames that can go before it on this bus are
+//!    shows the time at which it arrives there. All frames that can precede it on this bus are
 //!    made to arrive at that time, too, and the longest frame that can block it a nanosecond
 //!    earlier. Frames that come over other buses are moved by the time by which they arrive too
 //!    early or too late in the simulation.
@@ -43,7 +43,7 @@ pub enum SearchError {
     /// The simulated buses do not accept their input.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// Does not occur in fact: frames were checked when their shapes were made.
+    /// Never occurs in practice: frames were checked when their shapes were made.
     #[error(transparent)]
     Length(#[from] LengthError),
 }
@@ -244,7 +244,7 @@ impl Search<'_> {
         all
     }
 
-    /// Returns whether this message can go before the victim, on the bus of `place`.
+    /// Returns whether this message can precede the victim, on the bus of `place`.
     fn before(&self, place: Place, message: usize) -> bool {
         let bus = &self.compiled[place.bus];
         let spec: &BusSpec = &self.world.network.buses[place.bus];

@@ -39,8 +39,8 @@ const OUTGOING: u16 = 4;
 const HEADER: usize = 8;
 const XL_HEADER: usize = 12;
 
-/// Size of the kernel's FD frame (`CANFD_MTU`): the packet of an FD frame has this length, whatever
-/// its payload, and that of no other frame has.
+/// Size of the kernel's FD frame (`CANFD_MTU`): packets of FD frames, and only these, have this
+/// length, whatever their payload.
 const FD_SIZE: usize = 72;
 
 // Tags of LINKTYPE_WIRESHARK_UPPER_PDU: the end, and the name of the following data.
