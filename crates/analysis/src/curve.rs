@@ -41,7 +41,7 @@
 use crate::ArrivalError;
 use frame::Nanos;
 
-/// The most distances in a list: of 2 to 9 releases.
+/// The maximum number of distances in a list: of 2 to 9 releases.
 pub const MOST_DISTANCES: usize = 8;
 
 /// The greatest value of T + p + 1.
@@ -52,9 +52,9 @@ const TABLE: usize = MOST_DISTANCES * MOST_DISTANCES + 1;
 pub(crate) struct Curve {
     /// D(1) to D(k); the entries after `k` repeat the last one.
     spans: [Nanos; MOST_DISTANCES],
-    /// k.
+    /// The number of distances, k.
     len: u8,
-    /// p.
+    /// The part p with the greatest D(p) / p.
     part: u8,
 }
 

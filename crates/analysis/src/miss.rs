@@ -4,7 +4,7 @@
 //! Errors on a bus are a Poisson process: they do not depend on one another, nor on the traffic,
 //! and 1 / μ of them occur in a second, μ being their mean distance. (Broster, Burns,
 //! Rodríguez-Navas, *Probabilistic analysis of CAN with faults*, RTSS 2002, use this process, and
-//! examine how many errors a deadline allows. They consider the first frame of a busy period and at
+//! examine how many errors a deadline allows. They consider the first frame of a busy period and
 //! deadlines up to the period. The following is derived here; it considers all frames, arbitrary
 //! deadlines, and queues.)
 //!

@@ -17,7 +17,7 @@ pub struct Diagnostics {
     heard: Option<Vec<Heard>>,
 }
 
-/// A table that was read to its end, and the keys that its reader asked for, present or not.
+/// A table that was read to its end, and the keys that its reader requested, present or not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Heard {
     /// The name of the table in messages.

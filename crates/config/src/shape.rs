@@ -9,7 +9,7 @@ pub struct Key {
     pub name: &'static str,
     /// The shape of its value.
     pub shape: Shape,
-    /// One or two sentences for a user.
+    /// A description for users, in one or two sentences.
     pub about: &'static str,
     /// Whether the key is required in every case.
     pub is_needed: bool,

@@ -60,7 +60,7 @@ pub(super) struct Released {
 /// The record of a play.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
-    /// The longest time from an event of the victim to an end of frame of it at the end of its way.
+    /// The longest time from an event of the victim to its end of frame at the end of its route.
     pub(super) response: Nanos,
     /// The same for that frame, from its release on.
     pub(super) latency: Nanos,

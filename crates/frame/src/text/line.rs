@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::{Expected, ParseError, one};
 use crate::{FrameBuf, Nanos};
 
-/// The longest name of a Linux interface, in bytes (`IFNAMSIZ` less its closing zero).
+/// The longest name of a Linux interface, in bytes (`IFNAMSIZ` less its terminating zero).
 const INTERFACE_MAX: usize = 15;
 
 /// The highest second that fits into [`Nanos`] with any fraction.

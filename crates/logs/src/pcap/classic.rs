@@ -18,7 +18,7 @@ const LONGEST: u32 = 16 * 1024;
 /// If a record is longer than this, no record begins here (libpcap's own limit).
 const IMPOSSIBLE: u32 = 262_144;
 
-/// Reads records.
+/// A reader of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Pcap {
     order: Order,

@@ -61,7 +61,7 @@ struct Interface {
     lost: u64,
 }
 
-/// Reads blocks.
+/// A reader of blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Pcapng {
     order: Order,

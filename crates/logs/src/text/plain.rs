@@ -12,7 +12,7 @@ use frame::text::Direction;
 use frame::{CanId, FrameBuf, Nanos};
 use std::borrow::Cow;
 
-/// Reads lines.
+/// A reader of lines of candump's output.
 #[derive(Clone, Debug)]
 pub(crate) struct Plain {
     format: Format,

@@ -27,7 +27,7 @@ const COLUMNS: [(&str, &str); 6] = [
 /// of the user.
 const OTHERS: [&str; 5] = ["Warng", "Warning", "Event", "Status", "Statu"];
 
-/// Reads lines.
+/// A reader of TRC lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Trc {
     start: Nanos,

@@ -92,7 +92,7 @@ pub struct Counts {
     pub sent: u64,
     /// Frames that came out.
     pub received: u64,
-    /// Pairs.
+    /// Pairs of a frame that went in and one that came out.
     pub matched: u64,
     /// Frames that did not come out in time.
     pub lost: u64,

@@ -39,7 +39,7 @@ pub enum Pattern {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}", self.what(), self.hint())]
 pub enum PatternError {
-    /// A word that names no pattern.
+    /// A word that is not the name of a pattern.
     Unknown(String),
     /// A load that a bus cannot have.
     Load(String),

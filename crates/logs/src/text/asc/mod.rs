@@ -33,7 +33,7 @@ const DAY: Nanos = 86_400 * SECOND;
 /// `date`: the date has whole seconds.
 const ROUNDED: Nanos = 2 * SECOND;
 
-/// Reads lines.
+/// A reader of ASC lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Asc {
     base: u32,
