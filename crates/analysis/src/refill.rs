@@ -101,8 +101,8 @@ impl Pauses {
         }
     }
 
-    /// Returns the pauses of a node that is alone on its bus, before the last of this number of its
-    /// frames, ns.
+    /// Returns the total time of the pauses of a node that is alone on its bus, before the last one
+    /// of `frames` of its frames, ns.
     pub(crate) fn before(&self, frames: u64) -> Nanos {
         let count = frames.saturating_sub(1) / self.every + 1;
         count.saturating_mul(self.time)

@@ -95,8 +95,8 @@ impl Compiled {
     /// else and the frames come unchanged from a bus of the same bit rate, at most `delay` ns after
     /// their ends of frame there, in their order: however often they come. Where its node has
     /// pauses ([`mod@crate::refill`]), a bus that is full does not make up for them: the bound
-    /// applies to the last of this number of `frames`, and to those before. `None` if there is no
-    /// such message.
+    /// applies to the last one of `frames` frames, and to those before. `None` if there is no such
+    /// message.
     #[must_use]
     pub fn passing(&self, message: usize, delay: Nanos, frames: u64) -> Option<Nanos> {
         let sent = self.messages.get(message)?;
