@@ -1,13 +1,13 @@
-//! How often a message is released.
+//! The times at which a message is released.
 
 use crate::curve::{Curve, MOST_DISTANCES, divided};
 use frame::Nanos;
 
-/// The releases of a message: either by a period, or by a list of least distances.
+/// The releases of a message: given either by a period, or by a list of least distances.
 ///
-/// **By a period**, as the standard event model has them: a period, a jitter and a least
-/// distance (Richter, *Compositional Scheduling Analysis Using Standard Event Models*, 2005, §3.2).
-/// Event number n is due at n · period. It releases a frame at most `jitter` later, and at least
+/// **By a period**, according to the standard event model: a period, a jitter and a least distance
+/// (Richter, *Compositional Scheduling Analysis Using Standard Event Models*, 2005, §3.2). Event
+/// number n is due at n · period. It releases a frame at most `jitter` later, and at least
 /// `distance` after the frame before it. A message without a fixed period (a sporadic one) has its
 /// least distance as its period, and no jitter.
 ///
@@ -20,26 +20,26 @@ pub struct Arrival {
     distance: Nanos,
 }
 
-/// When events are due.
+/// The due times of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Due {
     Period(Nanos),
     Curve(Curve),
 }
 
-/// Releases that cannot be.
+/// The reason why releases are not possible as they are given.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ArrivalError {
-    /// A message comes again after no time at all.
+    /// A period of 0.
     #[error("a period of 0: it must be at least 1 ns")]
     NoPeriod,
-    /// Releases would keep more distance than their period leaves them.
+    /// A least distance above the period: releases would fall behind for ever.
     #[error("a least distance above the period: releases would fall behind for ever")]
     Distance,
     /// An empty list.
     #[error("an empty list: give the least time that 2 releases span, then that of 3 ...")]
     NoDistances,
-    /// A list that is too long.
+    /// A list with more than [`MOST_DISTANCES`] distances.
     #[error("{0} distances are too many: {MOST_DISTANCES} is the most; leave the last ones out")]
     TooMany(usize),
     /// All distances are 0.
@@ -47,20 +47,20 @@ pub enum ArrivalError {
         "all distances are 0: releases would come without end; the last one must be more than 0"
     )]
     NoTime,
-    /// Fewer releases span as much already.
+    /// A distance that is less than the distances of fewer releases allow.
     #[error(
         "{releases} releases span at least {least} ns by what is said of fewer of them; a distance below that is wrong"
     )]
     Short {
-        /// How many releases.
+        /// Number of releases.
         releases: usize,
-        /// The least that they span, ns.
+        /// The least time that they span, ns.
         least: Nanos,
     },
 }
 
 impl Arrival {
-    /// By a period. Times in ns.
+    /// Creates an arrival by a period. Times in ns.
     ///
     /// # Errors
     /// [`ArrivalError`]
@@ -78,7 +78,8 @@ impl Arrival {
         })
     }
 
-    /// By the least times that 2, 3, 4 … releases span, ns; at most [`MOST_DISTANCES`].
+    /// Creates an arrival by a list of the least times that 2, 3, 4 … releases span, ns; at most
+    /// [`MOST_DISTANCES`].
     ///
     /// # Errors
     /// [`ArrivalError`]
@@ -93,8 +94,8 @@ impl Arrival {
         }
     }
 
-    /// The period, ns; by a list the mean distance of the densest releases in the long run, rounded
-    /// down.
+    /// Returns the period, ns; by a list, the mean distance of the densest releases in the long
+    /// run, rounded down.
     #[must_use]
     pub const fn period(&self) -> Nanos {
         match &self.due {
@@ -106,7 +107,7 @@ impl Arrival {
         }
     }
 
-    /// The list of distances, ns; `None` by a period.
+    /// Returns the list of distances, ns; `None` by a period.
     #[must_use]
     pub fn distances(&self) -> Option<&[Nanos]> {
         match &self.due {
@@ -115,20 +116,21 @@ impl Arrival {
         }
     }
 
-    /// The most that a frame is released later than its event, ns.
+    /// Returns the greatest time from an event to the release of its frame, ns.
     #[must_use]
     pub const fn jitter(&self) -> Nanos {
         self.jitter
     }
 
-    /// The least time between two releases, ns; 0 where the jitter, or the list, alone decides.
+    /// Returns the least time between two releases, ns; 0 where the jitter, or the list, alone
+    /// decides.
     #[must_use]
     pub const fn distance(&self) -> Nanos {
         self.distance
     }
 
-    /// Events that are due as these are, with another jitter; the releases keep `distance` ns
-    /// apart, or the period if that is less.
+    /// Returns the same events with another jitter; the releases keep `distance` ns apart, or the
+    /// period if that is less.
     #[must_use]
     pub const fn with_jitter(self, jitter: Nanos, distance: Nanos) -> Self {
         let period = self.period();
@@ -139,8 +141,8 @@ impl Arrival {
         }
     }
 
-    /// The same releases after each was delayed by 0 to `delay` ns more, and kept `distance` ns
-    /// apart by it at least.
+    /// Returns the same releases after each was delayed by 0 to `delay` ns more, and kept at least
+    /// `distance` ns apart.
     #[must_use]
     pub const fn delayed(self, delay: Nanos, distance: Nanos) -> Self {
         if delay == 0 {
@@ -149,7 +151,8 @@ impl Arrival {
         self.with_jitter(self.jitter.saturating_add(delay), distance)
     }
 
-    /// The same with all distances between events divided by so many thousandths; the jitter stays.
+    /// Returns the same with all distances between events divided by `thousandths` / 1000; the
+    /// jitter stays.
     #[must_use]
     pub fn faster(self, thousandths: u64) -> Self {
         let due = match self.due {
@@ -159,8 +162,9 @@ impl Arrival {
         Self { due, ..self }.with_jitter(self.jitter, self.distance)
     }
 
-    /// In the long run at most so many releases come in a time, ns. In a time t, both ends
-    /// included, there are at most the count · (t + jitter) / the time + the count of them.
+    /// Returns a count and a time in ns: in the long run, at most that many releases come in that
+    /// time. In a time t, both ends included, there are at most count · (t + jitter) / time + count
+    /// of them.
     #[must_use]
     pub const fn long_run(&self) -> (u64, Nanos) {
         match &self.due {
@@ -169,14 +173,14 @@ impl Arrival {
         }
     }
 
-    /// How many releases come in a nanosecond in the long run.
+    /// Returns the number of releases per nanosecond in the long run.
     #[must_use]
     pub fn rate(&self) -> f64 {
         let (count, time) = self.long_run();
         count as f64 / time as f64
     }
 
-    /// The least time from event 0 to event number `n`, ns.
+    /// Returns the least time from event 0 to event number `n`, ns.
     #[must_use]
     pub fn due(&self, n: u64) -> Nanos {
         match &self.due {
@@ -185,7 +189,8 @@ impl Arrival {
         }
     }
 
-    /// The most releases in any interval from t to t + `span` ns, both ends included.
+    /// Returns the greatest number of releases in any interval from t to t + `span` ns, both ends
+    /// included.
     ///
     /// Events due from t − jitter to t + span can fall into it: ⌊(span + jitter) / period⌋ + 1; and
     /// releases that keep their distance: ⌊span / distance⌋ + 1.
@@ -202,7 +207,7 @@ impl Arrival {
         due.min(span / self.distance + 1)
     }
 
-    /// The same without the interval's last instant: from t to before t + `span` ns.
+    /// Returns the same without the interval's last instant: from t to before t + `span` ns.
     #[must_use]
     pub fn most_before(&self, span: Nanos) -> u64 {
         match span {
@@ -211,8 +216,8 @@ impl Arrival {
         }
     }
 
-    /// The earliest that release number `n` (from 0) can follow release 0, ns. The first event was
-    /// released as late as its jitter allows, the others as early as they can.
+    /// Returns the earliest time at which release number `n` (from 0) can follow release 0, ns. The
+    /// first event was released as late as its jitter allows, the others as early as they can be.
     #[must_use]
     pub fn earliest(&self, n: u64) -> Nanos {
         let by_event = self.due(n).saturating_sub(self.jitter);
@@ -232,8 +237,8 @@ mod tests {
     }
 
     proptest! {
-        /// The two ways to say the same agree: a release can follow within a span if the earliest
-        /// one that does is not later.
+        /// The two representations agree: a release can follow within a span if the earliest one
+        /// that does is not later.
         #[test]
         fn counts_and_times_agree(
             period in 1..50_u64,
@@ -243,13 +248,13 @@ mod tests {
         ) {
             let arrival = Arrival::new(period, jitter, period * part / 100).unwrap();
             let count = (0..1000).filter(|&n| arrival.earliest(n) <= span).count() as u64;
-            // Without a distance and with a long jitter, all that has gathered comes at once.
+            // Without a distance and with a long jitter, all delayed releases come at once.
             prop_assert_eq!(arrival.most_within(span), count);
             let before = (0..1000).filter(|&n| arrival.earliest(n) < span).count() as u64;
             prop_assert_eq!(arrival.most_before(span), before);
         }
 
-        /// The same with a list, which a gateway has passed on; and the line is above.
+        /// The same with a list, which a gateway has passed on; and the line is an upper bound.
         #[test]
         fn counts_and_times_of_a_list_agree(
             base in 1..50_u64,

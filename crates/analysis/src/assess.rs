@@ -10,44 +10,44 @@ use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// What was found out about a bus.
+/// The results for a bus.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Assessment {
-    /// For each message.
+    /// The result for each message.
     pub messages: Vec<MessageBound>,
-    /// For each node.
+    /// The result for each node.
     pub nodes: Vec<NodeBound>,
-    /// The part of the bus that all messages take together; 1 is all of it.
+    /// The part of the bus that all messages occupy together; 1 is all of it.
     pub load: f64,
 }
 
-/// What was found out about a message.
+/// The results for a message.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MessageBound {
     /// Its greatest length, without the intermission.
     pub bits: Bits,
-    /// The same as time, ns.
+    /// The same length as a time, ns.
     pub frame: Nanos,
-    /// The bound, or why there is none.
+    /// The bound, or the reason why there is none.
     pub bound: Result<Bound, NoBound>,
 }
 
-/// What was found out about a node.
+/// The results for a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeBound {
-    /// How it was bounded.
+    /// The service for which it was bounded.
     pub service: Service,
-    /// The most frames that wait in it or are on the bus from it at one time; `None` without a
-    /// bound.
+    /// The greatest number of frames that wait in it or are on the bus from it at one time; `None`
+    /// without a bound.
     pub backlog: Option<u64>,
-    /// What was counted on of its messages' offsets; `None` if none has one.
+    /// The use that was made of its messages' offsets; `None` if none has one.
     pub offsets: Option<Offsets>,
 }
 
-/// How the frames of a node are served.
+/// The order in which the frames of a node are served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Service {
-    /// In order of priority, as the node was said to.
+    /// In order of priority, as specified for the node.
     Priority,
     /// In order of priority, because its transmit buffers hold all frames that can wait in it.
     Covered,
@@ -55,11 +55,11 @@ pub enum Service {
     Queue,
 }
 
-/// Rounds of the search. After these, what [`Compiled::together`] says stands for what is still
-/// growing.
+/// Maximum number of rounds of the search. After these, the bounds of [`Compiled::together`]
+/// replace those that are still growing.
 const MOST_ROUNDS: usize = 100;
 
-/// What is known in a round.
+/// The state of the search in a round.
 struct Round {
     inside: Inside,
     services: Vec<Service>,
@@ -67,49 +67,50 @@ struct Round {
     together: Vec<Result<Bound, NoBound>>,
 }
 
-/// What is known of frames in nodes with a queue.
+/// The state of frames in nodes with a queue.
 struct Inside {
-    /// For each message, the most that it waits before it competes; `None` if that has no bound.
+    /// For each message, the longest time that it waits before it competes; `None` if that has no
+    /// bound.
     delays: Vec<Option<Nanos>>,
-    /// For each message, the most frames of it that are in its node at one time; `None` if that has
-    /// no bound.
+    /// For each message, the greatest number of its frames that are in its node at one time; `None`
+    /// if that has no bound.
     frames: Vec<Option<u64>>,
 }
 
-/// What is asked about a node with a queue.
+/// A request for bounds of a node with a queue.
 struct Asked<'a> {
-    /// Its messages that can go before the victims.
+    /// Its messages that can precede the victims.
     own: &'a [usize],
-    /// Those of them that are to be bounded.
+    /// Those of them for which bounds are requested.
     victims: &'a [usize],
     mailboxes: u8,
 }
 
 impl Compiled {
-    /// Bounds for all messages, with these arrivals in the place of their own.
+    /// Returns bounds for all messages, with these arrivals in place of their own.
     ///
     /// # The argument
-    /// Bounds of one node need what messages of other nodes wait in their queues, and the other way
-    /// round. The search begins with no waiting at all, and repeats with what it found until
-    /// nothing grows. What it ends with is safe: let it be exceeded, and let t be the first time at
-    /// which a frame has waited longer than its bound. All frames before t have kept theirs, so
-    /// what was assumed of the others holds until t, and the derivations of [`crate::window`] and
-    /// [`crate::queue`], which look at nothing after t, say that the bound holds at t, too.
+    /// Bounds of one node depend on how long messages of other nodes wait in their queues, and vice
+    /// versa. The search begins with no waiting at all, and repeats with its results until nothing
+    /// grows. The final result is safe: let it be exceeded, and let t be the first time at which a
+    /// frame has waited longer than its bound. All frames before t have kept theirs, so the
+    /// assumptions about the others hold until t, and the derivations of [`crate::window`] and
+    /// [`crate::queue`], which look at nothing after t, show that the bound holds at t, too.
     /// (Tindell, Clark, *Holistic schedulability analysis for distributed hard real-time systems*,
     /// Microprocessing and Microprogramming 40, 1994, use it for jitter.)
     ///
-    /// The same with how many frames of a message are in its node at one time, which says what can
-    /// win while a frame waits there ([`mod@crate::queue`]): until there are more than that for the
-    /// first time, the bounds held.
+    /// The same argument applies to the number of frames of a message that are in its node at one
+    /// time, which determines which frames can win while a frame waits there
+    /// ([`mod@crate::queue`]): the bounds held until that number is exceeded for the first time.
     ///
-    /// Jitter that feeds jitter can grow without end where the bus is loaded. So no message is
-    /// taken to wait longer than a second derivation allows, which needs no jitter of others: see
-    /// [`mod@crate::queue`].
+    /// Jitter that feeds jitter can grow without end where the bus is loaded. So the waiting time
+    /// of a message is limited by a second derivation, which does not depend on the jitter of
+    /// others: see [`mod@crate::queue`].
     ///
-    /// The same with the order of a node that has M buffers. It is taken to serve by priority as
-    /// long as at most M frames can be in it by the bounds that follow from that: then, until there
-    /// are more than M for the first time, each frame was in a buffer, so the bounds held, so there
-    /// are at most M.
+    /// The same argument applies to the order of a node that has M buffers. It is assumed to serve
+    /// by priority as long as at most M frames can be in it by the bounds that follow from that:
+    /// then, until there are more than M for the first time, each frame was in a buffer, so the
+    /// bounds held, so there are at most M.
     #[must_use]
     pub fn assess(&self, arrivals: &[Arrival]) -> Assessment {
         let orders = self.orders.iter().zip(&self.pauses);
@@ -145,7 +146,7 @@ impl Compiled {
         }
     }
 
-    /// The messages' own arrivals, in their order.
+    /// Returns the messages' own arrivals, in their order.
     #[must_use]
     pub fn arrivals(&self) -> Vec<Arrival> {
         self.messages.iter().map(|m| m.arrival).collect()
@@ -180,8 +181,8 @@ impl Compiled {
         }
     }
 
-    /// Nodes whose buffers do not hold all that can wait in them have a queue; false if there is no
-    /// new one.
+    /// Assigns a queue to nodes whose buffers do not hold all frames that can wait in them; returns
+    /// false if there is no new one.
     fn new_queues(&self, backlogs: &[Option<u64>], services: &mut [Service]) -> bool {
         let mut any = false;
         for ((order, backlog), service) in self.orders.iter().zip(backlogs).zip(services) {
@@ -212,7 +213,8 @@ impl Compiled {
                     let key = |i: usize| self.messages[i].key;
                     let own: Vec<usize> =
                         own.iter().copied().filter(|&i| key(i) <= lowest).collect();
-                    // Of its own node what is lower can block it, as those of others can.
+                    // Of its own node, lower-priority messages can block it, as those of other
+                    // nodes can.
                     let others = |sent: &Sent| sent.node != node || sent.key > lowest;
                     let against = self.against(lowest, arrivals, round, others);
                     let asked = Asked {
@@ -250,8 +252,8 @@ impl Compiled {
         self.priority_bound(index, arrivals, against)
     }
 
-    /// Messages of a node with a queue, each group with the lowest arbitration field that wins
-    /// while one of them waits.
+    /// Returns the messages of a node with a queue in groups, each with the lowest arbitration
+    /// field that wins while one of the group waits.
     fn victims(
         &self,
         node: usize,
@@ -261,7 +263,7 @@ impl Compiled {
         let own = &self.of_node(node);
         let each = own.iter().map(|&i| (self.messages[i].key, inside[i]));
         let key = |i: usize| self.messages[i].key;
-        // In a pause not all buffers are full.
+        // During a pause not all buffers are full.
         let lowest = match self.pauses[node] {
             Some(_) => own.iter().map(|&i| key(i)).max().unwrap_or(0),
             None => queue::lowest(each.collect(), mailboxes),
@@ -271,7 +273,7 @@ impl Compiled {
         alone.chain([(lowest, above)]).collect()
     }
 
-    /// Bounds for messages of a node with a queue.
+    /// Finds bounds for messages of a node with a queue.
     fn by_queue(
         &self,
         asked: &Asked<'_>,
@@ -301,7 +303,7 @@ impl Compiled {
         }
     }
 
-    /// The messages of a queue, in one of its busy periods.
+    /// Returns the messages of a queue, in one of its busy periods.
     pub(crate) fn members(
         &self,
         own: &[usize],
@@ -322,7 +324,7 @@ impl Compiled {
         own.iter().zip(looked.own).map(member).collect()
     }
 
-    /// Bounds that need nothing to be known of the other nodes' queues: the second derivation of
+    /// Returns bounds that do not depend on the other nodes' queues: the second derivation of
     /// [`mod@crate::queue`].
     fn together(&self, arrivals: &[Arrival], services: &[Service]) -> Vec<Result<Bound, NoBound>> {
         let mut bounds = vec![Err(NoBound::TooLong); self.messages.len()];
@@ -349,7 +351,8 @@ impl Compiled {
         bounds
     }
 
-    /// What these messages meet if all that belongs together with them counts as higher.
+    /// Returns the traffic that these messages meet if everything that belongs together with them
+    /// counts as higher-priority.
     pub(crate) fn all_but(
         &self,
         own: &[usize],
@@ -358,7 +361,7 @@ impl Compiled {
     ) -> Against {
         let key = |i: usize| self.messages[i].key;
         let mut lowest = own.iter().map(|&i| key(i)).max().unwrap_or(0);
-        // Everything above the lowest, with all that shares a queue with it.
+        // Everything above the lowest, with all messages that share a queue with it.
         let belongs = |i: usize, lowest: u64| {
             let node = self.messages[i].node;
             let mates = services[node] == Service::Queue;
@@ -384,7 +387,8 @@ impl Compiled {
         }
     }
 
-    /// What a frame with this arbitration field meets, of the messages that `counts`.
+    /// Returns the traffic that a frame with this arbitration field meets, from the messages that
+    /// `counts` selects.
     fn against(
         &self,
         key: u64,
@@ -414,7 +418,7 @@ impl Compiled {
         })
     }
 
-    /// Takes over what has grown of what is known of nodes with a queue; false if nothing has.
+    /// Updates the state of nodes with a queue where it has grown; returns false if nothing has.
     fn learn(
         &self,
         arrivals: &[Arrival],
@@ -435,8 +439,8 @@ impl Compiled {
         grown
     }
 
-    /// The most frames in each node: of each message, those released in the time that one can be
-    /// there.
+    /// Returns the greatest number of frames in each node: for each message, those released in the
+    /// time for which one frame can be there.
     fn backlogs(
         &self,
         arrivals: &[Arrival],
@@ -444,7 +448,7 @@ impl Compiled {
     ) -> Vec<Option<u64>> {
         let of_node = |node: usize| {
             let own = self.of_node(node);
-            // Not the last instant of the time: it has ended by then.
+            // Without the last instant of the time: the frame has ended by then.
             let span = |i: &usize| Some(bounds[*i].ok()?.latency.saturating_sub(1));
             let spans: Option<Vec<Nanos>> = own.iter().map(span).collect();
             Some(self.most_at_once(&own, arrivals, &spans?))
@@ -463,7 +467,8 @@ impl Service {
     }
 }
 
-/// Is the new one more? Nothing is more than all others.
+/// Replaces the old value if the new one is greater, and returns whether it is. `None` is greater
+/// than every number.
 fn grow(old: &mut Option<u64>, new: Option<u64>) -> bool {
     let grown = match (&old, new) {
         (Some(_), None) => true,

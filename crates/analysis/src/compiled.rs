@@ -10,10 +10,10 @@ use alloc::vec::Vec;
 use frame::wire::{self, ERROR_DELIMITER_BITS, ERROR_FLAGS_MAX_BITS, INTERMISSION_BITS};
 use frame::{Header, Kind, Nanos};
 
-/// The lowest bits of [`wire::arbitration_key`] stand after the arbitration field.
+/// Number of the lowest bits of [`wire::arbitration_key`], which follow the arbitration field.
 const FORMAT_BITS: u32 = 2;
 
-/// What decides between two frames: the lower one wins.
+/// Returns the field that decides between two frames: the lower one wins.
 pub(crate) const fn field(header: &Header) -> u64 {
     wire::arbitration_key(header) >> FORMAT_BITS
 }
@@ -25,35 +25,35 @@ pub(crate) struct Sent {
     /// Its arbitration field: the lower one wins.
     pub(crate) key: u64,
     pub(crate) bits: Bits,
-    /// To the end of frame, ns.
+    /// Time to the end of frame, ns.
     pub(crate) frame: Nanos,
-    /// To the end of the intermission, ns.
+    /// Time to the end of the intermission, ns.
     pub(crate) occupied: Nanos,
-    /// Of the shortest frame of the message, to the end of frame, ns.
+    /// Time of the shortest frame of the message, to the end of frame, ns.
     pub(crate) shortest: Nanos,
-    /// As the message says; what is upstream of it may add to it.
+    /// The arrival as specified for the message; a gateway upstream of it may add to it.
     pub(crate) arrival: Arrival,
-    /// Its offset on its node's clock, if it is counted on: [`mod@crate::offset`].
+    /// Its offset on its node's clock, if the analysis uses it: [`mod@crate::offset`].
     pub(crate) offset: Option<Nanos>,
-    /// The bus before, if it comes from one.
+    /// The previous bus, if the message comes from one.
     pub(crate) source: Option<Source>,
 }
 
-/// A bus, ready to be assessed: [`Compiled::assess`].
+/// A bus that is ready to be assessed: [`Compiled::assess`].
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub(crate) messages: Vec<Sent>,
     pub(crate) orders: Vec<Order>,
-    /// For each node.
+    /// The pauses of each node.
     pub(crate) pauses: Vec<Option<Pauses>>,
-    /// For each node, what is counted on of its offsets.
+    /// For each node, the use of its offsets.
     pub(crate) offsets: Vec<Offsets>,
     joins: Nanos,
     errors: Option<Nanos>,
     pub(crate) random_errors: Option<Nanos>,
-    /// What an error costs beside the frame that it hits and its intermission, ns.
+    /// The cost of an error in addition to the frame that it hits and its intermission, ns.
     error_frame: Nanos,
-    /// From the first bit of an error flag to the end of the intermission, ns.
+    /// Time from the first bit of an error flag to the end of the intermission, ns.
     error_rest: Nanos,
 }
 
@@ -125,34 +125,34 @@ impl Compiled {
             joins: bus.joins,
             errors: bus.errors,
             random_errors: bus.random_errors,
-            // Two roundings instead of one.
+            // Two values are rounded instead of one.
             error_frame: bus.rate.time(flags, 0) + 1,
             error_rest: bus.rate.time(flags + INTERMISSION_BITS, 0) + 1,
         })
     }
 
-    /// The part of the bus that all messages take together; 1 is all of it.
+    /// Returns the part of the bus that all messages occupy together; 1 is all of it.
     #[must_use]
     pub fn load(&self) -> f64 {
         let each = self.messages.iter();
         each.map(|m| m.occupied as f64 * m.arrival.rate()).sum()
     }
 
-    /// What an error costs beside the frame that it hits, ns.
+    /// Returns the cost of an error in addition to the frame that it hits, ns.
     pub(crate) const fn error_frame(&self) -> Nanos {
         self.error_frame
     }
 
-    /// The least time that a frame of this message occupies the bus, with its intermission, ns;
-    /// `None` if there is no such message.
+    /// Returns the least time that a frame of this message occupies the bus, with its intermission,
+    /// ns; `None` if there is no such message.
     #[must_use]
     pub fn least_occupied(&self, message: usize) -> Option<Nanos> {
         let sent = self.messages.get(message)?;
         Some(sent.shortest + (sent.occupied - sent.frame))
     }
 
-    /// What delays frames that these messages go before: rivals with their arrivals, and with what
-    /// they wait in queues.
+    /// Returns the window in which the traffic of `against` delays frames of `own`: the rivals with
+    /// their arrivals, which include the time that they wait in queues.
     pub(crate) fn window(&self, against: Against, own: &[usize]) -> Window {
         let Against {
             rivals,
@@ -178,8 +178,8 @@ impl Compiled {
         let node = |i: usize| self.messages.get(i).map(|m| m.node);
         let paused =
             |i: usize| node(i).map_or_else(Added::default, |node| self.added(node, blocking));
-        // What rivals of other nodes wait in pauses is in their jitter, but where no waiting is
-        // counted.
+        // The time that rivals of other nodes wait in pauses is in their jitter, except where no
+        // waiting is counted.
         let each = |i: usize| if together { paused(i).each } else { 0 };
         let of_own = own.first().map_or_else(Added::default, |&i| paused(i));
         let mut once = of_own.once;
@@ -217,7 +217,7 @@ impl Compiled {
         }
     }
 
-    /// The streams of these messages, as they belong to [`Window::own`], each frame with what a
+    /// Returns the streams of these messages for [`Window::own`], each frame with the time that a
     /// [`Window::pause`] adds to it.
     pub(crate) fn streams(&self, own: &[usize], arrivals: &[Arrival], pause: Nanos) -> Vec<Stream> {
         let (_, places) = trains(own.iter().map(|&i| (self.messages[i].source, 0, pause)));

@@ -1,64 +1,65 @@
-//! Arrival curves: the least time that some consecutive releases span.
+//! Arrival curves: the least time that a number of consecutive releases span.
 //!
 //! # The argument
 //! Let D(m) be the least time from a release to the m-th after it: in compositional performance
 //! analysis δ⁻(m + 1), the minimum distance of m + 1 consecutive events (Richter, *Compositional
 //! Scheduling Analysis Using Standard Event Models*, 2005, §3.1; `delta_min` in pyCPA). A list
-//! gives D(1) to D(k). What follows of the rest:
+//! gives D(1) to D(k). The rest follows from these:
 //!
-//! **Continuation.** Of a + b distances that follow one another, the first a span at least D(a) and
-//! the last b at least D(b). So every message that keeps the list also keeps, for each m, what any
-//! way to cut m into parts of 1 to k adds up to. Let E(m) be the most of all of these ways:
+//! **Continuation.** Of a + b consecutive distances, the first a span at least D(a) and the last b
+//! at least D(b). So every message that keeps the list also keeps, for each m, the sum that any
+//! partition of m into parts of 1 to k gives. Let E(m) be the greatest of all these sums:
 //!
 //! > E(0) = 0, E(m) = max { E(m − j) + D(j) : 1 ≤ j ≤ min(m, k) }.
 //!
-//! E is safe: no release comes earlier than E says. It is super-additive, E(a + b) ≥ E(a) + E(b),
-//! because two ways to cut a and b are one to cut a + b. A list in which D(m) is less than a way to
-//! cut m is refused: a figure in it is wrong, because distances that were measured, or are true,
-//! are never less. So E(m) = D(m) up to k.
+//! E is safe: no release comes earlier than E. It is super-additive, E(a + b) ≥ E(a) + E(b),
+//! because a partition of a and one of b together are a partition of a + b. A list in which D(m) is
+//! less than the sum of a partition of m is refused: a value in it is wrong, because distances that
+//! were measured, or are true, are never less. So E(m) = D(m) up to k.
 //!
-//! **It is reached.** Let releases be at E(0), E(1), E(2) …. Two of them that are b apart span E(a + b) − E(a) ≥ E(b), so
-//! these releases keep the list, and all of them are as early after the first one as they can be. So nothing better
-//! than E can be said of what the list says; and a bound that counts with E is reached by releases that are allowed.
+//! **It is reached.** Let releases be at E(0), E(1), E(2) …. Two of them that are b apart span
+//! E(a + b) − E(a) ≥ E(b), so these releases keep the list, and all of them are as early after the
+//! first one as they can be. So no better bound than E follows from the list; and a bound that is
+//! computed with E is reached by releases that are allowed.
 //!
 //! **Far ahead.** Let p be a part with the greatest D(p) / p, the least one of these. Of p parts
-//! that are not p, some that follow one another add up to a multiple of p (two of the p + 1 sums of
-//! the first 0, 1, … p of them are equal modulo p). Parts of p in their place are no less, since no
-//! part has more time for each release. So a way that is the best has fewer than p parts that are
-//! not p, which come to at most T = (p − 1) · k. So
+//! that are not p, some consecutive ones add up to a multiple of p (two of the p + 1 sums of the
+//! first 0, 1, … p of them are equal modulo p). Parts of p in their place give no smaller sum,
+//! since no part has more time for each release. So a best partition has fewer than p parts that
+//! are not p, which add up to at most T = (p − 1) · k. So
 //!
 //! > E(m) = E(m − p) + D(p), for each m > T,
 //!
-//! and a table up to T + p says all of E. In the long run p releases come in D(p) at most.
+//! and a table up to T + p determines all of E. In the long run at most p releases come in D(p).
 //!
 //! **As a line.** E(m) ≥ ⌊m / p⌋ · D(p) ≥ (m − p + 1) · D(p) / p. So in a time t, both ends
 //! included, there are at most t · p / D(p) + p releases.
 //!
-//! **Jitter.** If each release is delayed by 0 to J more, two of them come nearer to each other by
-//! J at most: D(m) − J. If something keeps them d apart, it is at least m · d.
+//! **Jitter.** If each release is delayed by 0 to J more, the time that they span is shorter by at
+//! most J: D(m) − J. If something keeps them d apart, it is at least m · d.
 
 use crate::ArrivalError;
 use frame::Nanos;
 
-/// The most distances in a list: of 2 to 9 releases.
+/// The maximum number of distances in a list: of 2 to 9 releases.
 pub const MOST_DISTANCES: usize = 8;
 
-/// T + p + 1, at most.
+/// The greatest value of T + p + 1.
 const TABLE: usize = MOST_DISTANCES * MOST_DISTANCES + 1;
 
-/// The least time that releases span, by a list.
+/// The least time that releases span, given by a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Curve {
-    /// D(1) to D(k); what is behind `k` repeats the last one.
+    /// D(1) to D(k); the entries after `k` repeat the last one.
     spans: [Nanos; MOST_DISTANCES],
-    /// k.
+    /// The number of distances, k.
     len: u8,
-    /// p.
+    /// The part p with the greatest D(p) / p.
     part: u8,
 }
 
 impl Curve {
-    /// Of the least times that 2, 3, 4 … releases span, ns.
+    /// Creates a curve of the least times that 2, 3, 4 … releases span, ns.
     pub(crate) const fn new(list: &[Nanos]) -> Result<Self, ArrivalError> {
         let len = list.len();
         if len == 0 {
@@ -84,7 +85,7 @@ impl Curve {
                 first += 1;
             }
             spans[m - 1] = span;
-            // D(m) / m against D(p) / p.
+            // Compares D(m) / m with D(p) / p.
             if span as u128 * part as u128 > spans[part - 1] as u128 * m as u128 {
                 part = m;
             }
@@ -100,27 +101,27 @@ impl Curve {
         })
     }
 
-    /// D(1) to D(k), ns.
+    /// Returns D(1) to D(k), ns.
     pub(crate) fn list(&self) -> &[Nanos] {
         &self.spans[..usize::from(self.len)]
     }
 
-    /// p.
+    /// Returns p.
     pub(crate) const fn part(&self) -> u64 {
         self.part as u64
     }
 
-    /// D(p), ns.
+    /// Returns D(p), ns.
     pub(crate) const fn part_span(&self) -> Nanos {
         self.spans[self.part as usize - 1]
     }
 
-    /// T.
+    /// Returns T.
     const fn whole(&self) -> usize {
         (self.part as usize - 1) * self.len as usize
     }
 
-    /// E(0) to E(T + p), and as many entries more.
+    /// Returns E(0) to E(T + p), and the further entries that the table has.
     fn table(&self) -> [Nanos; TABLE] {
         let mut table = [0; TABLE];
         for m in 1..TABLE {
@@ -131,7 +132,7 @@ impl Curve {
         table
     }
 
-    /// E(m), ns.
+    /// Returns E(m), ns.
     pub(crate) fn span(&self, m: u64) -> Nanos {
         match usize::try_from(m) {
             Ok(0) => return 0,
@@ -145,7 +146,7 @@ impl Curve {
         self.table()[m.min(TABLE - 1)].saturating_add(more)
     }
 
-    /// The greatest m with E(m) ≤ `span`.
+    /// Returns the greatest m with E(m) ≤ `span`.
     pub(crate) fn most(&self, span: Nanos) -> u64 {
         if span < self.spans[self.len as usize - 1] {
             return self.list().iter().filter(|&&least| least <= span).count() as u64;
@@ -156,17 +157,17 @@ impl Curve {
             Some(behind) => behind / self.part_span(),
             None => 0,
         };
-        // Less than E(T + 1 + p) is left, so the table has it.
+        // Less than E(T + 1 + p) is left, so the table covers it.
         let left = span - parts * self.part_span();
         let within = &table[1..=self.whole() + usize::from(self.part)];
         let most = within.iter().filter(|&&least| least <= left).count() as u64;
         most + parts * self.part()
     }
 
-    /// All distances divided by so many thousandths.
+    /// Divides all distances by `thousandths` / 1000.
     pub(crate) fn faster(mut self, thousandths: u64) -> Self {
-        // ⌊x + y⌋ ≥ ⌊x⌋ + ⌊y⌋, so it stays super-additive; p may have lost the most by rounding, so
-        // it is looked for again.
+        // ⌊x + y⌋ ≥ ⌊x⌋ + ⌊y⌋, so it stays super-additive; p may not be the greatest any more after
+        // rounding, so it is searched for again.
         for span in &mut self.spans {
             *span = divided(*span, thousandths);
         }
@@ -176,7 +177,7 @@ impl Curve {
     }
 }
 
-/// In thousandths, rounded down.
+/// Divides a time by `thousandths` / 1000, rounded down.
 pub(crate) fn divided(span: Nanos, thousandths: u64) -> Nanos {
     let parts = u128::from(span) * 1000 / u128::from(thousandths.max(1));
     Nanos::try_from(parts).unwrap_or(Nanos::MAX)
@@ -189,13 +190,13 @@ mod tests {
     use std::vec;
     use std::vec::Vec;
 
-    /// A list as measured releases have it.
+    /// The list of measured releases.
     fn least(gaps: &[Nanos], most: usize) -> Vec<Nanos> {
         let sums = |n: usize| gaps.windows(n).map(|w| w.iter().sum()).min();
         (1..=most).filter_map(sums).collect()
     }
 
-    /// All ways to cut, the slow way.
+    /// The greatest sum of all partitions, computed by brute force.
     fn slow(list: &[Nanos], most: usize) -> Vec<Nanos> {
         let mut all: Vec<Nanos> = vec![0];
         for m in 1..=most {
@@ -229,8 +230,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against all ways to cut, near and far; it is super-additive; counts and times agree; the
-        /// line holds.
+        /// Compares with all partitions, near and far; it is super-additive; counts and times
+        /// agree; the line holds.
         #[test]
         fn the_continuation_is_the_best_way_to_cut(
             gaps in prop::collection::vec(0..40_u64, 12..40),
@@ -259,7 +260,7 @@ mod tests {
             }
         }
 
-        /// What the list was taken from keeps the curve, whatever the window.
+        /// The releases from which the list was taken keep the curve, whatever the window.
         #[test]
         fn measured_releases_keep_it(gaps in prop::collection::vec(0..40_u64, 12..60)) {
             let Ok(curve) = Curve::new(&least(&gaps, MOST_DISTANCES)) else {

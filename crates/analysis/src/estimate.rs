@@ -1,47 +1,49 @@
-//! Releases estimated from what was seen.
+//! Releases estimated from recorded time stamps.
 
 use crate::{Arrival, ArrivalError, MOST_DISTANCES};
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// Fewer frames say nothing about a period.
+/// Minimum number of frames; fewer do not determine a period.
 pub const FEWEST: usize = 3;
 
-/// What the stamps of a message say about its releases.
+/// An estimate of a message's releases from its stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Estimate {
     /// The period, ns.
     pub period: Nanos,
-    /// By how much the stamps vary around it, ns. All that delayed a frame before it was stamped is
-    /// in it.
+    /// The width of the variation of the stamps around it, ns. It includes everything that delayed
+    /// a frame before it was stamped.
     pub jitter: Nanos,
     /// The least time between two stamps, at most the period, ns.
     pub distance: Nanos,
-    /// Stamps.
+    /// Number of stamps.
     pub frames: u64,
-    /// Periods without a frame.
+    /// Number of periods without a frame.
     pub missing: u64,
-    /// The stamp that is farthest behind its period, ns.
+    /// The stamp that is farthest behind its event, ns.
     pub latest: Nanos,
 }
 
 impl Estimate {
-    /// As an arrival.
+    /// Returns the estimate as an arrival.
     ///
     /// # Errors
-    /// None in fact: the period is not 0, and the distance at most the period.
+    /// Never in practice: the period is not 0, and the distance at most the period.
     pub const fn arrival(&self) -> Result<Arrival, ArrivalError> {
         Arrival::new(self.period, self.jitter, self.distance)
     }
 }
 
-/// Estimates from stamps that do not go back; `None` of fewer than [`FEWEST`], or if all are equal.
+/// Estimates releases from stamps that do not go back; `None` for fewer than [`FEWEST`], or if all
+/// are equal.
 ///
-/// Each stamp belongs to an event of its own: the one next in time or, after a pause, as many
-/// periods later as fit. The jitter is the width of what the stamps deviate from their events. So
-/// the arrival covers all that was seen, whatever the period is: it could have released these
-/// frames at these times. Of the median of the distances, their mean, and both with one, two and
-/// three digits, the period is the one with the least jitter.
+/// Each stamp belongs to an event of its own: the one next in time or, after a pause, the one as
+/// many periods later as fit. The jitter is the width of the deviations of the stamps from their
+/// events. So the arrival covers all recorded frames, whatever the period is: it could have
+/// released these frames at these times. The candidates for the period are the median of the
+/// distances, their mean, and both rounded to one, two and three digits; the one with the least
+/// jitter is chosen.
 #[must_use]
 pub fn estimate(stamps: &[Nanos]) -> Option<Estimate> {
     if stamps.len() < FEWEST {
@@ -54,7 +56,7 @@ pub fn estimate(stamps: &[Nanos]) -> Option<Estimate> {
     let mean = span / gaps.len() as u64;
     let middle = gaps.len() / 2;
     let median = *gaps.select_nth_unstable(middle).1;
-    // Round ones first: of equal jitter, the first counts.
+    // Rounded ones first: of equal jitter, the first counts.
     let rounded = [10, 100, 1000].map(|below| [digits(median, below), digits(mean, below)]);
     let candidates = rounded.into_iter().chain([[median, mean]]).flatten();
     let fits = candidates.filter(|&period| period > 0);
@@ -67,33 +69,33 @@ pub fn estimate(stamps: &[Nanos]) -> Option<Estimate> {
     })
 }
 
-/// The densest that stamps are.
+/// The densest sequences of stamps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Densest {
     /// The least time that 2, 3, 4 … of them span, ns: a list for [`Arrival::curve`].
     pub distances: Vec<Nanos>,
-    /// For each of these, the stamp of the first frame of those that span it, ns.
+    /// For each of these, the stamp of the first of the frames that span it, ns.
     pub from: Vec<Nanos>,
 }
 
 impl Densest {
-    /// As an arrival.
+    /// Returns the distances as an arrival.
     ///
     /// # Errors
-    /// None in fact: least distances are super-additive, and the last one is not 0.
+    /// Never in practice: least distances are super-additive, and the last one is not 0.
     pub const fn arrival(&self) -> Result<Arrival, ArrivalError> {
         Arrival::curve(self.distances.as_slice())
     }
 }
 
-/// The arrival curve of stamps that do not go back; `None` if there are fewer than [`FEWEST`], or
-/// too many at one time.
+/// Returns the arrival curve of stamps that do not go back; `None` if there are fewer than
+/// [`FEWEST`], or too many at one time.
 ///
-/// Each distance is the least of all windows of so many stamps, so it is reached, and what was seen
-/// keeps the curve: also where more frames than the list has follow one another
-/// ([`mod@crate::curve`]). There are up to [`MOST_DISTANCES`] of them, and no more than half as
-/// many as stamps: one that is the least of few windows says more about the log than about the
-/// message. At its end, distances are left out that follow from those before.
+/// Each distance is the least over all windows with that number of stamps, so it is reached, and
+/// the recorded frames keep the curve: also where more frames than the list covers follow one
+/// another ([`mod@crate::curve`]). There are up to [`MOST_DISTANCES`] of them, and at most half as
+/// many as stamps: a minimum over few windows depends more on the log than on the message.
+/// Distances at the end that follow from those before are left out.
 #[must_use]
 pub fn densest(stamps: &[Nanos]) -> Option<Densest> {
     if stamps.len() < FEWEST {
@@ -149,7 +151,7 @@ fn fit(stamps: &[Nanos], period: Nanos) -> Estimate {
     }
 }
 
-/// Rounded to so many units as there are numbers below `below`: to three digits for 1000.
+/// Rounds to the number of digits that numbers below `below` have: to three digits for 1000.
 fn digits(ns: Nanos, below: Nanos) -> Nanos {
     let mut unit = 1;
     while ns / unit >= below {
@@ -190,7 +192,8 @@ mod tests {
 
     #[test]
     fn the_densest_frames_make_a_curve() {
-        // Pairs 1 apart, each 10 after the other: all beyond two distances follows from them.
+        // Pairs 1 apart, each 10 after the other: everything beyond two distances follows from
+        // them.
         let stamps: Vec<Nanos> = (0..20).flat_map(|n| [10 * n, 10 * n + 1]).collect();
         let found = densest(&stamps).unwrap();
         assert_eq!(found.distances, [1, 10]);
@@ -202,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each window of what was seen has at most as many frames as the curve lets; each distance
+        /// Each window of the stamps has at most as many frames as the curve allows; each distance
         /// of the list is reached.
         #[test]
         fn the_curve_covers_what_was_seen_and_is_reached(
@@ -229,8 +232,8 @@ mod tests {
             }
         }
 
-        /// Whatever was seen, the arrival allows it: no interval between two stamps has more of
-        /// them than it says.
+        /// The arrival allows every recorded sequence: no interval between two stamps has more of
+        /// them than the arrival permits.
         #[test]
         fn the_arrival_covers_what_was_seen(gaps in prop::collection::vec(0..50_000_u64, 2..80)) {
             let mut stamps = vec![1_000];

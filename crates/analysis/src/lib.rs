@@ -1,6 +1,6 @@
 //! Worst-case response times of CAN frames: bounds, and the releases that reach them.
 //!
-//! A [`BusSpec`] says what is sent on a bus: messages with what is known of their frames
+//! A [`BusSpec`] describes the traffic of a bus: messages with the known properties of their frames
 //! ([`Shape`]) and of their releases ([`Arrival`]), and nodes with the order in which they send
 //! ([`Order`]). [`Compiled`] finds the greatest length of each frame, and [`Compiled::assess`] a
 //! bound for each message, in whole nanoseconds: no frame takes longer from its release to its end
@@ -38,18 +38,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is exact and what is safe
+//! # Exact and safe bounds
 //! * For nodes that send in order of priority the bound is exact: [`critical_instant`] gives
 //!   releases that reach it, to the nanosecond by which a blocking frame has to be earlier, on the
 //!   `bus` model of this project ([`replay`]), if [`BusSpec::joins`] is 0 and there are no errors.
 //! * For nodes with a queue in order of arrival, and over gateways, it is safe, and not always
-//!   reached: [`mod@queue`], [`Network`]. [`search()`] says how near a frame comes.
+//!   reached: [`mod@queue`], [`Network`]. [`search()`] finds how close to it a frame comes.
 //! * For messages with offsets it is safe, and mostly reached: [`mod@offset`].
-//! * A bound covers each frame that keeps to what the model says. What no model here has: nodes
-//!   that go error-passive or bus-off, overload frames, clocks that differ.
+//! * A bound covers each frame that conforms to the model. No model here covers nodes that go
+//!   error-passive or bus-off, overload frames, or clocks that differ.
 //!
-//! # Where the derivations stand
-//! [`mod@curve`]: arrival curves. [`mod@window`]: the busy period, what an error costs.
+//! # Where to find the derivations
+//! [`mod@curve`]: arrival curves. [`mod@window`]: the busy period, the cost of an error.
 //! [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]:
 //! queues in order of arrival. [`mod@refill`]: nodes that need time to put the next frame into a
 //! buffer. [`mod@offset`]: messages that share a clock. [`Compiled::assess`]: nodes that depend on

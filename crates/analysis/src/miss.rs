@@ -1,28 +1,28 @@
-//! Errors that come at random, and how probable it is that a deadline is missed.
+//! Errors that occur at random, and the probability that a deadline is missed.
 //!
 //! # The model
-//! Errors on a bus are a Poisson process: they do not depend on one another, nor on what is sent,
-//! and 1 / μ of them come in a second, μ being their mean distance. (Broster, Burns,
+//! Errors on a bus are a Poisson process: they do not depend on one another, nor on the traffic,
+//! and 1 / μ of them occur in a second, μ being their mean distance. (Broster, Burns,
 //! Rodríguez-Navas, *Probabilistic analysis of CAN with faults*, RTSS 2002, use this process, and
-//! ask how many errors a deadline allows. They look at the first frame of a busy period and at
-//! deadlines up to the period. What follows is derived here; it looks at all frames, arbitrary
+//! examine how many errors a deadline allows. They consider the first frame of a busy period and
+//! deadlines up to the period. The following is derived here; it considers all frames, arbitrary
 //! deadlines, and queues.)
 //!
 //! # The argument
-//! Let a frame have to end at t, its event and its deadline, and let it end later. Let *s* be the
-//! beginning of its busy period in the sense of [`mod@crate::queue`]'s second derivation, which
-//! needs nothing to be known of what others wait: up to its release, *s* is the last instant before
-//! which no frame of H was open. Let L = t − *s*. It is released at most its jitter J after its
-//! event, so L is at least deadline − J =: L₀, and it is released at most L − L₀ after *s*.
+//! Let a frame be due to end at t, its event plus its deadline, and let it end later. Let *s* be
+//! the beginning of its busy period in the sense of [`mod@crate::queue`]'s second derivation, which
+//! does not depend on how long others wait: *s* is the last instant up to its release before which
+//! no frame of H was open. Let L = t − *s*. It is released at most its jitter J after its event, so
+//! L is at least deadline − J =: L₀, and it is released at most L − L₀ after *s*.
 //!
-//! Let the frame be released x after *s*, so that L = L₀ + x or less, and let k errors come from
+//! Let the frame be released x after *s*, so that L = L₀ + x or less, and let k errors occur from
 //! *s* to t, each at a cost of c ([`mod@crate::window`]). The frame starts at the latest at w after
 //! *s*, the smallest solution of
 //!
 //! > w = blocking + ahead (x) + Σ releases (w + joins) · length + k · c,
 //!
-//! `ahead` being the frames of its own message, and of its own queue, that are released up to it.
-//! It ends in time if w + C, C being its length, is no more than L₀ + x. Between the instants at
+//! where `ahead` is the frames of its own message, and of its own queue, that are released up to
+//! it. It ends in time if w + C, where C is its length, is at most L₀ + x. Between the instants at
 //! which `ahead` steps up, a later x only gives more time. So let L_k be the greatest w + C of all
 //! instants x at which w + C > L₀ + x. If L > L_k, or if there is no such instant, k errors are not
 //! enough. So a frame that is late has a k with L ≤ L_k and at least k errors in the time L before
@@ -32,16 +32,17 @@
 //!
 //! > P (late) ≤ Σ P (Poisson (L_k / μ) ≥ k), over all k for which there is an L_k.
 //!
-//! (A message that follows only its own frames is looked at frame by frame: with q before it, its
+//! (A message that follows only its own frames is considered frame by frame: with q before it, its
 //! event is at least q periods after the earliest event of the first, so L is at least L₀ + q ·
 //! period, or L₀ + [`Arrival::due`] (q); L_k is then the greatest w + C of those above this.)
 //!
-//! If that has k = 0 in it, the deadline can be missed without errors, and the bound is 1. L_k is
-//! at most (what does not depend on w + k · c) / (1 − load), which ends the list of instants. The
-//! sum ends where the rest is small, by P (Poisson (m) ≥ k) ≤ (x · e^(1 − x))^k with x = m / k
-//! below 1 (Chernoff). The rest is in the result.
+//! If the sum includes k = 0, the deadline can be missed without errors, and the bound is 1. L_k is
+//! at most (the terms that do not depend on w + k · c) / (1 − load), which ends the list of
+//! instants. The sum ends where the rest is small, by P (Poisson (m) ≥ k) ≤ (x · e^(1 − x))^k with
+//! x = m / k below 1 (Chernoff). The rest is included in the result.
 //!
-//! Not in it: nodes that go error-passive because errors come often; errors that come in bursts.
+//! Not included: nodes that go error-passive because errors are frequent; errors that occur in
+//! bursts.
 
 use crate::compiled::Compiled;
 use crate::model::Order;
@@ -50,35 +51,36 @@ use crate::{Arrival, Service};
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// As many errors are looked at one by one.
+/// The number of errors up to which each is considered individually.
 const MOST_ERRORS: u64 = 10_000;
 /// The rest of the sum is at most this part of it.
 const REST: f64 = 1e-3;
 
-/// Probabilities below this are given as this: it is far below what a model of errors can say.
+/// Smaller probabilities are returned as this: it is far below the accuracy of any model of errors.
 pub const LEAST_PROBABILITY: f64 = 1e-30;
 
-/// A frame that has to be in time.
+/// A frame that must end in time.
 struct Wanted<'w> {
     window: &'w Window,
     /// Its length, ns.
     frame: Nanos,
     /// L₀, ns.
     shortest: Nanos,
-    /// Those of its own message and queue, with what each occupies, ns; whether they count up to
-    /// its release only.
+    /// The messages of its own and of its queue, with the time that a frame of each occupies, ns;
+    /// whether they count only up to its release.
     own: Vec<(Arrival, Nanos, bool)>,
-    /// What one of its own occupies: it is itself among those that are ahead, ns.
+    /// The time that a frame of its own message occupies, ns: the frame itself is among those
+    /// ahead.
     itself: Nanos,
     /// c, ns.
     cost: Nanos,
 }
 
 impl Compiled {
-    /// For each message, how probable it is at most that a frame misses its deadline, with errors
-    /// that come at random, one in [`crate::BusSpec::random_errors`] on average. `None` without
-    /// such errors, and for what a gateway passes on: its releases depend on errors. `deadlines`
-    /// are those of the messages, in their order.
+    /// For each message, returns an upper bound on the probability that a frame misses its
+    /// deadline, with errors at random, one in [`crate::BusSpec::random_errors`] on average. `None`
+    /// without such errors, and for messages that a gateway passes on: their releases depend on
+    /// errors. `deadlines` are those of the messages, in their order.
     #[must_use]
     pub fn misses(&self, deadlines: &[Nanos]) -> Vec<Option<f64>> {
         let mean = self.random_errors;
@@ -87,7 +89,8 @@ impl Compiled {
             .iter()
             .map(|order| match order {
                 Order::Priority => Service::Priority,
-                // Whether buffers hold all that can wait is not known with any number of errors.
+                // Whether buffers hold all frames that can wait is not known for an arbitrary
+                // number of errors.
                 Order::Mailboxes(_) => Service::Queue,
             })
             .collect();
@@ -123,7 +126,7 @@ impl Compiled {
             Order::Mailboxes(n) if n.get() > 1 => self.messages[i].key < sent.key,
             _ => false,
         };
-        // With any phase: offsets are not counted on here, which is safe.
+        // With any phase: offsets are not used here, which is safe.
         let window = self.window(self.all_but(&own, arrivals, services), &own);
         let occupied = |i: usize| self.messages[i].occupied.saturating_add(window.pause);
         let longest = own.iter().map(|&i| occupied(i));
@@ -161,7 +164,7 @@ impl Wanted<'_> {
             if sum >= 1.0 {
                 return 1.0;
             }
-            // Of all further terms, whose L_k are on or below the line.
+            // Bound on all further terms, whose L_k are on or below the line.
             let next = (k + 1) as f64;
             let most = (fixed + next * self.cost as f64) / part;
             let x = most / mean as f64 / next;
@@ -176,8 +179,8 @@ impl Wanted<'_> {
         1.0
     }
 
-    /// What does not depend on L, ns, and the part of the bus that is left: L_k ≤ (the first + k ·
-    /// c) / the second. `None` if nothing is left.
+    /// Returns the part that does not depend on L, ns, and the part of the bus that is left: L_k ≤
+    /// (first + k · c) / second. `None` if nothing is left.
     fn line(&self) -> Option<(f64, f64)> {
         let rivals = self.window.rivals.iter().map(|r| (r.arrival, r.occupied));
         let own = self
@@ -190,7 +193,7 @@ impl Wanted<'_> {
             let of_it = occupied as f64 * arrival.rate();
             part -= of_it;
             // ⌊(t + jitter) / period⌋ + 1 ≤ (t + jitter + period) / period, with t up to L + joins.
-            // By a list, the time in which releases repeat stands in the place of the period.
+            // By a list, the time in which releases repeat takes the place of the period.
             let (_, time) = arrival.long_run();
             let more = arrival.jitter() as f64 + time as f64;
             fixed += of_it * (more + self.window.joins as f64);
@@ -198,14 +201,14 @@ impl Wanted<'_> {
         (part > 1e-9).then_some((fixed, part))
     }
 
-    /// L_k, 0 if there is none; `None` if it can be too long to be looked for.
+    /// Returns L_k, 0 if there is none; `None` if it can be too long for a search.
     fn longest(&self, errors: u64, fixed: f64, part: f64) -> Option<Nanos> {
         let errors = errors.saturating_mul(self.cost);
         let most = (fixed + errors as f64) / part;
         if most >= LONGEST as f64 {
             return None;
         }
-        // Released later than this there is no L_k. One more for what the numbers were rounded by.
+        // Released later than this, there is no L_k. Plus a margin for the rounding of the numbers.
         let last =
             (most as Nanos + most as Nanos / 1_000_000_000 + 1).saturating_sub(self.shortest);
         if let [(arrival, occupied, _)] = self.own[..] {
@@ -248,8 +251,8 @@ impl Wanted<'_> {
 }
 
 impl Wanted<'_> {
-    /// L_k of a message that only follows frames of its own: of frame q, which follows q of them,
-    /// the event is at least q periods after the earliest one of the first.
+    /// Returns L_k of a message that only follows frames of its own: the event of frame q, which
+    /// follows q of them, is at least q periods after the earliest event of the first.
     fn longest_alone(
         &self,
         arrival: Arrival,
@@ -272,13 +275,13 @@ impl Wanted<'_> {
     }
 }
 
-/// P (Poisson (mean) ≥ k), or something above it.
+/// Returns P (Poisson (mean) ≥ k), or a value above it.
 fn at_least(k: u64, mean: f64) -> f64 {
     if k == 0 || mean >= k as f64 {
         return 1.0;
     }
     let n = k as f64;
-    // The first term, and the others by their quotient, which is at most mean / (k + 1).
+    // The first term, and the others by their ratio, which is at most mean / (k + 1).
     let first =
         libm::exp(n * libm::log(mean.max(f64::MIN_POSITIVE)) - mean - libm::lgamma(n + 1.0));
     (first / (1.0 - mean / (n + 1.0))).min(1.0)

@@ -13,9 +13,9 @@
 //! as it varies.
 //!
 //! The bounds of one bus need those of others, in circles where routes go both ways. The search
-//! begins without any jitter and repeats until nothing grows; why the result is safe is said at
-//! [`crate::Compiled::assess`]. Where jitter feeds jitter around a circle it can grow without end:
-//! then there is no bound, and [`NetworkFound::circle`] has the buses.
+//! begins without any jitter and repeats until nothing grows; [`crate::Compiled::assess`] explains
+//! why the result is safe. Where jitter feeds jitter around a circle it can grow without end: then
+//! there is no bound, and [`NetworkFound::circle`] lists the buses.
 
 use crate::train::{self, Source};
 use crate::{Assessment, BusSpec, Compiled, Lengths, ModelError, NoBound, Order};
@@ -35,67 +35,66 @@ pub struct Place {
 /// A message that a gateway passes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hop {
-    /// Where it comes from.
+    /// The message on the previous bus.
     pub from: Place,
-    /// What it is on the next bus: a message of a node that stands for the gateway. Its arrival is
-    /// not looked at.
+    /// The message on the next bus: of a node that represents the gateway. Its arrival is ignored.
     pub to: Place,
-    /// The most time that the gateway takes, from the end of frame until its node on the next bus
-    /// has the frame, ns.
+    /// The longest time that the gateway takes, from the end of frame until its node on the next
+    /// bus has the frame, ns.
     pub delay: Nanos,
-    /// The frame goes on as it came, with its ID and payload.
+    /// Whether the frame is passed on unchanged, with its ID and payload.
     pub unchanged: bool,
 }
 
-/// Buses and what passes between them.
+/// Buses and the gateways between them.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
     /// The buses.
     pub buses: Vec<BusSpec>,
-    /// What gateways pass on. A message comes by one hop at most.
+    /// The messages that gateways pass on. A message is the target of at most one hop.
     pub hops: Vec<Hop>,
 }
 
-/// What was found out about a network.
+/// The results for a network.
 #[derive(Clone, Debug)]
 pub struct NetworkFound {
-    /// The buses, with the arrivals of what was passed on.
+    /// The buses, with the arrivals of the messages that were passed on.
     pub compiled: Vec<Compiled>,
-    /// For each bus. The response of a message that was passed on goes from [`NetworkFound::base`]
-    /// on.
+    /// The results for each bus. The response of a message that was passed on starts at
+    /// [`NetworkFound::base`].
     pub buses: Vec<Assessment>,
-    /// For each bus and message, how long after its event it can arrive there at the earliest, ns;
-    /// 0 for a message that was not passed on.
+    /// For each bus and message, the earliest time after its event at which it can arrive there,
+    /// ns; 0 for a message that was not passed on.
     pub base: Vec<Vec<Nanos>>,
     /// Buses whose jitters grow without end, in a circle; empty if there is none.
     pub circle: Vec<usize>,
 }
 
-/// Why a network cannot be bounded.
+/// The reason why a network cannot be bounded.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NetworkError {
-    /// A bus cannot.
+    /// A bus cannot be bounded.
     #[error("bus {bus}: {error}")]
     Bus {
         /// Its index.
         bus: usize,
-        /// Why.
+        /// The reason.
         error: ModelError,
     },
-    /// A hop names what is not there.
+    /// A hop names a bus or a message that does not exist.
     #[error("hop {0} names a bus or a message that is not there")]
     NoPlace(usize),
-    /// A message comes by two hops, or by its own in a circle.
+    /// A message is the target of two hops, or of its own hops in a circle.
     #[error("hop {0} leads to a message that comes another way already, or around in a circle")]
     TwoWays(usize),
 }
 
-/// Rounds of the search.
+/// Maximum number of rounds of the search.
 const MOST_ROUNDS: usize = 300;
 
 impl NetworkFound {
-    /// The bound of a message from its event to its end of frame on this bus, over all buses before
-    /// it, ns.
+    /// Returns the bound of a message from its event to its end of frame on this bus, over all
+    /// previous buses, ns.
     ///
     /// # Errors
     /// [`NoBound`] if there is none, or no such message.
@@ -112,7 +111,7 @@ impl NetworkFound {
 }
 
 impl Network {
-    /// Bounds for all messages on all buses.
+    /// Returns bounds for all messages on all buses.
     ///
     /// # Errors
     /// [`NetworkError`]
@@ -161,7 +160,8 @@ impl Network {
         Ok(found)
     }
 
-    /// Says of what is passed on how its frames come one after the other.
+    /// Sets the sources of the messages that are passed on, which limit how closely their frames
+    /// can follow one another.
     fn trace(&self, compiled: &mut [Compiled]) {
         let ratio = |hop: &Hop| {
             let there = &compiled[hop.from.bus].messages[hop.from.message];
@@ -170,8 +170,8 @@ impl Network {
             let rates = [hop.from.bus, hop.to.bus].map(|bus| self.buses[bus].rate);
             match hop.unchanged {
                 true if rates[0] == rates[1] => train::ONE,
-                // So many bits at another rate. Each of two durations is rounded twice, to a
-                // nanosecond.
+                // The same number of bits at another rate. Each of the two durations is rounded
+                // twice, to a nanosecond.
                 true if rates.iter().all(|rate| rate.data().is_none()) => {
                     let same = here.shortest + (here.occupied - here.frame);
                     train::ratio(same + 2, shortest.saturating_sub(2))
@@ -205,7 +205,7 @@ impl Network {
         }
     }
 
-    /// The hops, each after the one that leads to its beginning.
+    /// Returns the hops, each after the one that leads to its beginning.
     fn in_order(&self, compiled: &[Compiled]) -> Result<Vec<Hop>, NetworkError> {
         let there = |place: Place| {
             let bus = compiled.get(place.bus);
@@ -241,7 +241,7 @@ fn own(bus: &Compiled) -> Assessment {
     bus.assess(&bus.arrivals())
 }
 
-/// Gives a message that is passed on its arrival.
+/// Sets the arrival of a message that is passed on.
 fn pass(compiled: &mut [Compiled], hop: &Hop, jitter: Nanos) {
     let from = compiled[hop.from.bus].messages[hop.from.message];
     let distance = from.shortest.saturating_sub(hop.delay);
@@ -250,11 +250,11 @@ fn pass(compiled: &mut [Compiled], hop: &Hop, jitter: Nanos) {
 }
 
 impl NetworkFound {
-    /// Hands jitter on; for each bus, whether one of its messages has more than before.
+    /// Propagates jitter; returns for each bus whether one of its messages has more than before.
     fn round(&mut self, order: &[Hop]) -> Vec<bool> {
         let mut grown = vec![false; self.compiled.len()];
         for hop in order {
-            // What has no bound has no jitter to hand on: `give_up` sees to it.
+            // A message without a bound has no jitter to propagate: `give_up` handles it.
             let Ok(response) = self.response(hop.from) else {
                 continue;
             };
@@ -269,7 +269,7 @@ impl NetworkFound {
         grown
     }
 
-    /// Takes bounds back that rest on messages without one.
+    /// Withdraws bounds that depend on messages without one.
     fn give_up(&mut self, order: &[Hop]) {
         for &bus in &self.circle {
             for message in &mut self.buses[bus].messages {
@@ -282,8 +282,9 @@ impl NetworkFound {
                 if self.response(hop.from).is_ok() {
                     continue;
                 }
-                // Nothing is known of when it comes. It can only block what is above it, if all
-                // nodes send in order of priority; if not, it can be in front of anything.
+                // The time at which it arrives is not known. If all nodes send in order of
+                // priority, it can block only what is above it; if not, it can be in front of
+                // anything.
                 let bus = &self.compiled[hop.to.bus];
                 let plain = bus.orders.iter().all(|order| *order == Order::Priority);
                 let lowest = match plain {

@@ -3,10 +3,10 @@
 use crate::window::{NoBound, Stream, Window};
 use frame::Nanos;
 
-/// What a bound consists of, ns. The response is the sum of all but `since`, less `since`.
+/// The parts of a bound, ns. The response is the sum of all but `since`, less `since`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Parts {
-    /// From the event to the release.
+    /// Time from the event to the release.
     pub jitter: Nanos,
     /// A frame of lower priority that is on the bus already.
     pub blocking: Nanos,
@@ -22,41 +22,43 @@ pub struct Parts {
     pub errors: Nanos,
     /// The frame itself, to its end of frame.
     pub frame: Nanos,
-    /// How long after the beginning of the busy period its event can be, with the jitter; 0 for the
-    /// first frame of a message.
+    /// The time after the beginning of the busy period at which its event can be, with the jitter;
+    /// 0 for the first frame of a message.
     pub since: Nanos,
 }
 
 /// A bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bound {
-    /// From the event to the end of the frame, jitter included, ns: what a deadline is for.
+    /// Time from the event to the end of the frame, jitter included, ns: the time that a deadline
+    /// limits.
     pub response: Nanos,
-    /// From the release to the end of the frame, ns: what can be seen from outside.
+    /// Time from the release to the end of the frame, ns: the time that can be observed from
+    /// outside.
     pub latency: Nanos,
-    /// What the response consists of.
+    /// The parts of the response.
     pub parts: Parts,
-    /// How many frames of the message come before it in the worst case.
+    /// Number of frames of the message that come before it in the worst case.
     pub instance: u64,
     /// The same for the latency.
     pub latency_instance: u64,
-    /// From the release to the start of the frame, ns.
+    /// Time from the release to the start of the frame, ns.
     pub waiting: Nanos,
 }
 
-/// The exact bound for a message that is sent in order of priority.
+/// Returns the exact bound for a message that is sent in order of priority.
 ///
 /// Davis, Burns, Bril, Lukkien, *Controller Area Network (CAN) schedulability analysis: Refuted,
 /// revisited and revised*, Real-Time Systems 35, 2007, §3.2 (equations 6 to 12): every frame that
-/// the message can release in the longest busy period is looked at, not only the first one, because
-/// what the first one pushes back can hit a later one harder. Frame q (from 0) follows q others of
-/// its own message; it is released at q · period − jitter at the earliest, and its event is at that
-/// time if the first frame was released as late as it can be. (By a list of distances, the event of
-/// frame q is at least [`crate::Arrival::due`] (q) after that of the first; see
-/// [`mod@crate::curve`].)
+/// the message can release in the longest busy period is considered, not only the first one,
+/// because the frames that the first one pushes back can delay a later one more. Frame q (from 0)
+/// follows q others of its own message; it is released at q · period − jitter at the earliest, and
+/// its event is at that time if the first frame was released as late as it can be. (By a list of
+/// distances, the event of frame q is at least [`crate::Arrival::due`] (q) after that of the first;
+/// see [`mod@crate::curve`].)
 ///
-/// None of its frames need be in the busy period where its phase to others is known
-/// ([`Stream::lead`]): then there is nothing to be bounded.
+/// Where its phase to others is known ([`Stream::lead`]), none of its frames may be in the busy
+/// period: then there is nothing to bound.
 pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Option<Bound>, NoBound> {
     let busy = window.busy(&[own])?;
     let frames = own.before(busy);
@@ -95,7 +97,7 @@ pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Option
 }
 
 impl Bound {
-    /// The lower of each, of two bounds for the same.
+    /// Returns the lower value of each field, of two bounds for the same message.
     pub(crate) fn lower_of(self, other: Self) -> Self {
         let mut lower = if other.response < self.response {
             other
@@ -113,7 +115,7 @@ impl Bound {
         lower
     }
 
-    /// So much longer.
+    /// Lengthens the bound by `more` ns.
     pub(crate) fn lengthen(&mut self, more: Nanos) {
         self.response = self.response.saturating_add(more);
         self.latency = self.latency.saturating_add(more);
@@ -121,7 +123,7 @@ impl Bound {
         self.parts.since = self.parts.since.saturating_sub(more);
     }
 
-    /// The greater of each, of two frames.
+    /// Returns the greater value of each field, for two frames.
     pub(crate) fn worse_of(self, new: Self) -> Self {
         let mut worse = if new.response > self.response {
             new

@@ -1,16 +1,16 @@
 //! Messages of a node whose frames go through a queue in order of arrival.
 //!
 //! # The argument
-//! A node has M transmit buffers and a queue in front of them. Whenever a frame of it waits, the
-//! node takes part in arbitration with *some* frame, of a priority that is at least P, the lowest
-//! among its messages (with several buffers it is often higher: see below). So let, for a frame of
-//! the node that is released at *r*, *s* be the last instant up to *r* before which no frame of
-//! this node was open, and no frame of another node with a priority above P. The argument of
-//! [`crate::window`] holds with it: from *s* until the frame starts, each winner is a frame of the
-//! node or one of higher priority than P; a frame that blocks is one of another node, with a
+//! A node has M transmit buffers and a queue in front of them. Whenever one of its frames waits,
+//! the node takes part in arbitration with *some* frame, of a priority that is at least P, the
+//! lowest among its messages (with several buffers it is often higher: see below). So let, for a
+//! frame of the node that is released at *r*, *s* be the last instant up to *r* before which no
+//! frame of this node was open, and no frame of another node with a priority above P. The argument
+//! of [`crate::window`] holds with it: from *s* until the frame starts, each winner is a frame of
+//! the node or one of higher priority than P; a frame that blocks belongs to another node, with a
 //! priority below P.
 //!
-//! Let the frame be released a = *r* − *s* after *s*. Of its own node these go before it:
+//! Let the frame be released a = *r* − *s* after *s*. Of its own node, these frames precede it:
 //!
 //! * those that were released before it, at most [`crate::Arrival::most_within`] (a) of each
 //!   message, whatever their priority. (Frames enter the buffers in order of arrival.)
@@ -20,51 +20,51 @@
 //!
 //! For a given a, the start follows from the equation of [`crate::window`]. Between the instants at
 //! which one of the counts steps up, a later a only brings the release nearer to the same start. So
-//! it is enough to look at these instants, from *s* on to the end of the longest busy period.
+//! it is enough to consider these instants, from *s* on to the end of the longest busy period.
 //!
-//! Where frames come from one bus, [`mod@crate::train`] limits what is ahead by something that
+//! Where frames come from one bus, [`mod@crate::train`] limits the frames ahead by a bound that
 //! grows with a, at a rate of ρ. As long as the start does not reach the next release of a frame
-//! that goes before it, it grows by no more than ρ times what a does. With ρ of 1 or less, the wait
-//! is then longest at the beginning of such a piece. With more, or where rivals are limited so,
-//! too, it is no longer than from the beginning of a piece to the start that belongs to its end. So
-//! these pieces are looked at, too. With several buffers the limit is that of all that is released
-//! up to the start, which does not grow with a.
+//! that precedes it, it grows by at most ρ times the growth of a. With ρ of 1 or less, the wait
+//! is then longest at the beginning of such a piece. With more, or where rivals are limited in this
+//! way, too, it is no longer than from the beginning of a piece to the start that belongs to its
+//! end. So these pieces are considered, too. With several buffers the limit is that of all that is
+//! released up to the start, which does not grow with a.
 //!
 //! # The lowest priority that wins
 //! While a frame waits, the node has it in a buffer, or all M buffers are full. Let L be a priority
-//! such that less than M frames below L can be in the node at one time: then one of M full buffers
+//! such that fewer than M frames below L can be in the node at one time: then one of M full buffers
 //! holds a frame of L or above. So for each frame of the node, take P as its own priority or L,
 //! whichever is lower. Let s be the last instant up to its release before which no frame of P or
 //! above was open, of this node or another. From s on, one of them waits in each arbitration: if it
 //! is one of this node, then it is in a buffer, or another one of P or above is. So the winner is
-//! of P or above. Frames of this node below P are not among what goes before the frame: at most one
-//! of them blocks, as one of another node does.
+//! of P or above. Frames of this node below P do not precede the frame: at most one of them
+//! blocks, as one of another node does.
 //!
-//! How many frames of a message are in the node at one time follows from its bound: those that are
-//! released in a time as long as that. ([`crate::Compiled::assess`] finds both together.) With one
-//! buffer, no frame may be below L: L is the lowest of the node.
+//! How many frames of a message are in the node at one time follows from its bound: it is the
+//! number that are released in a time of that length. ([`crate::Compiled::assess`] finds both
+//! together.) With one buffer, no frame may be below L: L is the lowest of the node.
 //!
 //! With one buffer this is the case that Davis, Kollmann, Pollex, Slomka, *Controller Area Network
 //! (CAN) schedulability analysis with FIFO queues*, ECRTS 2011, §4 treat; the derivation above is
 //! ours, and covers arbitrary deadlines and several buffers.
 //!
-//! # What it means for the other nodes
+//! # The consequences for the other nodes
 //! For them, a frame of this node competes from the time when it is in a buffer. That is its
-//! release, later by what it waits in the queue: a jitter. With one buffer, two frames of a message
-//! are in it one after the other, so they keep the distance of a frame; with several, none.
-//! ([`crate::Compiled::assess`] finds all of these jitters together.)
+//! release plus the time that it waits in the queue: a jitter. With one buffer, two frames of a
+//! message are in it one after the other, so they keep the distance of a frame; with several, they
+//! keep none. ([`crate::Compiled::assess`] finds all of these jitters together.)
 //!
 //! # A second derivation, without jitter
 //! Let H be a set of messages with two properties: if it has a message of a node with a queue, it
 //! has all of that node; and each message outside has a lower priority than each inside. Let *s* be
-//! the last instant up to the release before which no frame of H was open. From then on there is a
-//! frame of H that waits in each arbitration. If its node serves by priority it takes part itself,
-//! else its node takes part with a frame of H. So the winner is of H, because all others are lower.
-//! So the equation of [`crate::window`] holds with all of H as what goes before the frame, less
-//! those of its own node that cannot, and with a blocking frame from outside; what others wait in
-//! their queues is not in it. The smallest such H is found from the frame's own message (for a
-//! queue, all of its node). It counts more frames, but each only as often as it is released. The
-//! lower one of both bounds holds.
+//! the last instant up to the release before which no frame of H was open. From then on a frame of
+//! H waits in each arbitration. If its node serves by priority, it takes part itself, else its node
+//! takes part with a frame of H. So the winner is in H, because all others are lower. So the
+//! equation of [`crate::window`] holds with all of H as the frames that precede it, except those
+//! of its own node that cannot, and with a blocking frame from outside; the time that others wait
+//! in their queues is not part of it. The smallest such H is found from the frame's own message
+//! (for a queue, all of its node). It counts more frames, but each only as often as it is released.
+//! The lower one of both bounds holds.
 
 use crate::priority::{Bound, Parts};
 use crate::train::{ONE, Train};
@@ -73,7 +73,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// Pieces into which a frame is cut where the wait can grow between two instants.
+/// Number of pieces into which a frame is cut where the wait can grow between two instants.
 const PIECES: Nanos = 4;
 
 /// A message of the node.
@@ -82,9 +82,9 @@ pub(crate) struct Member {
     /// Its arbitration field.
     pub(crate) key: u64,
     pub(crate) stream: Stream,
-    /// From its event to its release at most, ns.
+    /// The longest time from its event to its release, ns.
     pub(crate) jitter: Nanos,
-    /// Is it known when its events are, after *s*? [`mod@crate::offset`]
+    /// Whether the times of its events after *s* are known: [`mod@crate::offset`].
     pub(crate) timed: bool,
     /// Its length, without the intermission, ns.
     pub(crate) frame: Nanos,
@@ -92,9 +92,9 @@ pub(crate) struct Member {
     pub(crate) shortest: Nanos,
 }
 
-/// The lowest arbitration field with which a node with so many buffers takes part, while a frame of
-/// no lower one waits in it: of its messages' fields, each with how many frames of it can be in the
-/// node at one time (`None`: any number).
+/// Returns the lowest arbitration field with which a node with `mailboxes` buffers takes part while
+/// a frame waits in it whose field is not lower. `messages` are the fields of its messages, each
+/// with the number of its frames that can be in the node at one time (`None`: any number).
 pub(crate) fn lowest(mut messages: Vec<(u64, Option<u64>)>, mailboxes: u8) -> u64 {
     messages.sort_unstable_by_key(|(key, _)| core::cmp::Reverse(*key));
     let mut lower = 0_u64;
@@ -108,12 +108,12 @@ pub(crate) fn lowest(mut messages: Vec<(u64, Option<u64>)>, mailboxes: u8) -> u6
 }
 
 impl Member {
-    /// Can a frame of it be released so long after *s*?
+    /// Returns whether a frame of it can be released at this time after *s*.
     fn released(&self, at: Nanos) -> bool {
         if !self.timed {
             return true;
         }
-        // The last event up to then, and what its release may be late.
+        // The last event up to then, and the delay of its release.
         let arrival = &self.stream.arrival;
         let since = at.saturating_add(arrival.jitter());
         let since = since.checked_sub(self.stream.lead);
@@ -121,9 +121,9 @@ impl Member {
     }
 }
 
-/// Bounds for those messages of a node with `mailboxes` buffers that are asked for by their places;
-/// `None` for one of which no frame can be in this busy period. `members` are those that can go
-/// before them.
+/// Returns bounds for those messages of a node with `mailboxes` buffers that `asked` selects by
+/// their places; `None` for one of which no frame can be in this busy period. `members` are the
+/// messages that can precede them.
 pub(crate) fn bounds(
     window: &Window,
     members: &[Member],
@@ -140,7 +140,7 @@ pub(crate) fn bounds(
             continue;
         }
         let mut worst: Option<Bound> = None;
-        // A later release starts no earlier: each search goes on where the one before it ended.
+        // A later release starts no earlier: each search continues where the previous one ended.
         let mut from = 0;
         let ends = instants.iter().skip(1).copied().chain([busy]);
         for (&released, next) in instants.iter().zip(ends) {
@@ -151,7 +151,7 @@ pub(crate) fn bounds(
             while at <= released || at < next {
                 let (new, start) = bound(window, members, *member, mailboxes, at, &mut from)?;
                 worst = Some(worst.map_or(new, |old| old.worse_of(new)));
-                // What goes before it grows with its release only where a train is what limits it.
+                // The frames before it grow with its release only where a train is the limit.
                 if mailboxes > 1 || !limited(window, members, at) {
                     break;
                 }
@@ -175,7 +175,8 @@ pub(crate) fn bounds(
     Ok(all)
 }
 
-/// When one of the counts steps up, from 0 to before the end of the busy period.
+/// Returns the times at which one of the counts steps up, from 0 to before the end of the busy
+/// period.
 fn instants(streams: &[Stream], busy: Nanos) -> Vec<Nanos> {
     let mut all = Vec::new();
     for stream in streams {
@@ -187,14 +188,15 @@ fn instants(streams: &[Stream], busy: Nanos) -> Vec<Nanos> {
     all
 }
 
-/// How much faster than time what trains occupy grows at most, in parts of [`ONE`].
+/// Returns the greatest growth of the time that trains occupy, relative to time, in parts of
+/// [`ONE`].
 fn slope(trains: &[Train]) -> u64 {
     let ratios = trains.iter().map(|train| train.ratio);
     ratios.fold(0, u64::saturating_add)
 }
 
-/// Does a train occupy less than what the counts of its messages say, of what is released up to
-/// this time?
+/// Returns whether a train occupies less than the counts of its messages allow, of the frames
+/// released up to this time.
 fn limited(window: &Window, members: &[Member], released: Nanos) -> bool {
     window.own.iter().enumerate().any(|(place, train)| {
         let its = members.iter().filter(|m| m.stream.train == Some(place));
@@ -206,7 +208,7 @@ fn limited(window: &Window, members: &[Member], released: Nanos) -> bool {
     })
 }
 
-/// For a frame that is released at this time; with its start.
+/// Returns the bound for a frame that is released at this time, with its start.
 fn bound(
     window: &Window,
     members: &[Member],
@@ -216,7 +218,7 @@ fn bound(
     from: &mut Nanos,
 ) -> Result<(Bound, Nanos), NoBound> {
     // Of the frames up to a time, those of `above` count up to then, the others up to the release.
-    // Without the frame itself.
+    // The frame itself is not counted.
     let above = |m: &Member| mailboxes > 1 && m.key < own.key;
     let before = |until: Nanos| {
         let until = until.max(released);
@@ -251,7 +253,7 @@ fn bound(
     let latency = waiting.saturating_add(own.frame);
     let jitter = own.jitter;
     let instance = own.stream.within(released).saturating_sub(1);
-    // Where a train limits what is ahead, not more than that.
+    // Where a train limits the frames ahead, not more than that.
     let frames = members.iter().map(|m| m.stream.within(released));
     let frames = frames.fold(0, u64::saturating_add).saturating_sub(1);
     let behind = frames.saturating_mul(window.pause).min(ahead);
@@ -288,7 +290,7 @@ mod tests {
         for (mailboxes, expected) in [(1, 40), (2, 30), (3, 20), (4, 10), (5, 10)] {
             assert_eq!(lowest(one([30, 10, 40, 20]), mailboxes), expected);
         }
-        // Two frames of one message, or nobody knows how many.
+        // Two frames of one message, or an unknown number.
         assert_eq!(
             lowest(vec![(40, Some(2)), (30, Some(1)), (20, Some(1))], 3),
             30

@@ -1,4 +1,4 @@
-//! What is known of a message's frames.
+//! The known properties of a message's frames.
 
 use frame::{Frame, Header, Kind, LengthError, dlc, flags};
 
@@ -10,19 +10,19 @@ pub struct Shape {
     known: [u8; dlc::FD_MAX],
 }
 
-/// A frame that no bus here carries.
+/// The reason why a frame has no shape: no bus in this project carries it.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ShapeError {
     /// CAN XL.
     #[error("an XL frame: its length is not calculated")]
     Xl,
-    /// An error frame as SocketCAN has it.
+    /// An error frame of SocketCAN.
     #[error("an error frame of a controller, which is never on a bus")]
     ErrorFrame,
 }
 
 impl Shape {
-    /// This frame and no other.
+    /// Returns the shape of this frame only.
     ///
     /// # Errors
     /// [`ShapeError::ErrorFrame`]
@@ -36,7 +36,7 @@ impl Shape {
         Self::masked(frame.header(), value, [0xFF; dlc::FD_MAX])
     }
 
-    /// Any payload.
+    /// Returns a shape with any payload.
     ///
     /// # Errors
     /// [`ShapeError`]
@@ -44,9 +44,10 @@ impl Shape {
         Self::masked(header, [0; dlc::FD_MAX], [0; dlc::FD_MAX])
     }
 
-    /// Bits of the payload that are 1 in `known` are as in `value`; the others can be anything.
+    /// Returns a shape in which payload bits that are 1 in `known` are as in `value`; the others
+    /// are arbitrary.
     ///
-    /// An FD length that no DLC can say is filled up with zeros, as drivers of Linux do
+    /// An FD length that no DLC represents is padded with zeros, as Linux drivers do
     /// ([`Frame::padded`]).
     ///
     /// # Errors
@@ -75,13 +76,13 @@ impl Shape {
         })
     }
 
-    /// Everything but the payload.
+    /// Returns everything but the payload.
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Payload bytes on the wire.
+    /// Returns the number of payload bytes on the wire.
     #[must_use]
     pub fn wire_len(&self) -> usize {
         let len = self.header.data_len();
@@ -92,21 +93,22 @@ impl Shape {
         }
     }
 
-    /// Is every bit known?
+    /// Returns whether every bit is known.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.known.iter().all(|&byte| byte == 0xFF)
     }
 
-    /// One of its frames: bits that are not known are 0.
+    /// Returns one of its frames: bits that are not known are 0.
     ///
     /// # Errors
-    /// None in fact: the length was checked when the header was made.
+    /// Never in practice: the length was checked when the header was made.
     pub fn example(&self) -> Result<Frame, LengthError> {
         self.filled(&[0; dlc::FD_MAX])
     }
 
-    /// Can a byte of the payload have this value where `mask` has ones? False past its end.
+    /// Returns whether a byte of the payload can have this value where `mask` has ones. False past
+    /// the end of the payload.
     #[must_use]
     pub fn may_have(&self, at: usize, value: u8, mask: u8) -> bool {
         let both = self.value.get(at).zip(self.known.get(at));
@@ -114,25 +116,25 @@ impl Shape {
         there && both.is_some_and(|(ours, known)| (ours ^ value) & mask & known == 0)
     }
 
-    /// Is no bit of the payload known?
+    /// Returns whether no bit of the payload is known.
     #[must_use]
     pub(crate) fn is_free(&self) -> bool {
         let payload = self.known.iter().take(self.wire_len());
         payload.copied().all(|byte| byte == 0)
     }
 
-    /// Bit `index` of the payload on the wire, from 0, the highest bit of a byte first; `None`
-    /// where it can be either.
+    /// Returns bit `index` of the payload on the wire, from 0, the highest bit of a byte first;
+    /// `None` where it can be either.
     pub(crate) fn bit(&self, index: usize) -> Option<bool> {
         let bit = 0x80_u8 >> (index % 8);
         let byte = |bytes: &[u8; dlc::FD_MAX]| bytes.get(index / 8).copied().unwrap_or(0);
         (byte(&self.known) & bit != 0).then_some(byte(&self.value) & bit != 0)
     }
 
-    /// The frame with this payload: what is known of the payload stays.
+    /// Returns the frame with this payload: the known bits of the shape's payload stay.
     ///
     /// # Errors
-    /// None in fact: the length was checked when the header was made.
+    /// Never in practice: the length was checked when the header was made.
     pub(crate) fn filled(&self, payload: &[u8; dlc::FD_MAX]) -> Result<Frame, LengthError> {
         let mut bytes = [0; dlc::FD_MAX];
         for (i, byte) in bytes.iter_mut().enumerate() {
@@ -148,7 +150,7 @@ impl Shape {
         Ok(frame.with_len8_dlc(self.header.len8_dlc()))
     }
 
-    /// The same with ESI recessive, as an error-passive node sends it.
+    /// Returns the same shape with ESI recessive, as an error-passive node sends it.
     pub(crate) fn with_esi(mut self) -> Self {
         self.header = self.header.with_flags(self.header.flags() | flags::ESI);
         self

@@ -1,32 +1,32 @@
-//! Frames that come from one bus, one after the other.
+//! Frames that come from one bus, one after another.
 //!
 //! # The argument
-//! Let messages of a bus be those that gateways pass on from one other bus. Of the frames that are
+//! Consider the messages of a bus that gateways pass on from one other bus. Of the frames that are
 //! released here in an interval of length t, both ends included, let f be the one that ended first
-//! on the bus before. Each of the others ended there at least its own length, intermission
+//! on the previous bus. Each of the others ended there at least its own length, intermission
 //! included, after the one before it: two frames cannot be on a bus at one time. A frame is
-//! released here at most Δ after its end of frame there (the gateway's own time, and what it waited
-//! in a queue, where it is looked at from behind that). So f ended at most Δ before the interval,
-//! the last one at most at its end, and all lengths there but that of f add up to at most t + Δ. If
-//! a frame takes at most ρ times as long here as there, then together they occupy this bus for at
-//! most
+//! released here at most Δ after its end of frame there (the gateway's own time, and its wait in a
+//! queue, if the frame is considered from the end of that wait on). So f ended at most Δ before the
+//! interval, the last one at most at its end, and all lengths there but that of f add up to at most
+//! t + Δ. If a frame takes at most ρ times as long here as there, then together they occupy this
+//! bus for at most
 //!
 //! > the longest of them here + ρ · (t + Δ).
 //!
 //! Where this is less than what their periods allow, it counts. A frame that several routes pass on
-//! to the same bus counts with all its copies. Of this time the frame itself takes at least its
-//! shortest length, if it is one of them and not f; if it is f, then the first term has it, and the
-//! same may be taken off.
+//! to the same bus counts with all its copies. Of this time, the frame itself takes at least its
+//! shortest length, if it is one of them and not f; if it is f, then the first term includes it,
+//! and the same may be subtracted.
 //!
-//! Two frames are taken to be apart by three bits of intermission, as they are on the `bus` model.
-//! (A node may begin its frame in the third bit, if it sees another one begin there.)
+//! Two frames are assumed to be separated by three bits of intermission, as on the `bus` model. (A
+//! node may begin its frame in the third bit, if it sees another one begin there.)
 //!
 //! # A bus that only passes on
 //! Let a bus carry nothing but the frames of one message that come unchanged from a bus of the same
 //! bit rate, so that ρ is 1. A frame that is released a after the beginning of the busy period then
 //! starts at most at longest + (a + Δ) less its own shortest length, and waits at most longest −
-//! shortest + Δ, however long the busy period is. So a bus that is full all the time is bounded,
-//! too: [`Compiled::passing`].
+//! shortest + Δ, however long the busy period is. So there is a bound for a bus that is full all
+//! the time, too: [`Compiled::passing`].
 
 use crate::Compiled;
 use crate::window::Stream;
@@ -34,28 +34,28 @@ use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// 1, as a the ratio of a source.
+/// 1, as the ratio of a source.
 pub(crate) const ONE: u64 = 1 << 32;
 
-/// Where the frames of a message come from.
+/// The origin of the frames of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
-    /// The bus, by its index.
+    /// The index of the bus.
     pub(crate) bus: usize,
-    /// How much longer a frame is here than there at most, in parts of [`ONE`]; of all its copies
-    /// together.
+    /// The greatest ratio of a frame's length here to its length there, in parts of [`ONE`]; for
+    /// all its copies together.
     pub(crate) ratio: u64,
     /// The longest frame with all its copies, intermissions included, ns.
     pub(crate) longest: Nanos,
-    /// How many copies of it come here.
+    /// Number of its copies that come here.
     pub(crate) copies: u64,
     /// The least time that a frame occupies the bus there, intermission included, ns.
     pub(crate) shortest: Nanos,
-    /// The most time from its end of frame there to its release here, ns.
+    /// The longest time from its end of frame there to its release here, ns.
     pub(crate) delay: Nanos,
 }
 
-/// How many parts of [`ONE`] this is, rounded up.
+/// Returns a ratio in parts of [`ONE`], rounded up.
 pub(crate) fn ratio(here: Nanos, there: Nanos) -> u64 {
     let parts = (u128::from(here) << 32).div_ceil(u128::from(there.max(1)));
     u64::try_from(parts).unwrap_or(u64::MAX)
@@ -69,20 +69,20 @@ pub(crate) struct Train {
     longest: Nanos,
     /// Δ.
     spread: Nanos,
-    /// The most copies of a frame.
+    /// The greatest number of copies of a frame.
     copies: u64,
     /// The shortest frame there, ns.
     shortest: Nanos,
-    /// What pauses of its nodes add to each frame at most, ns.
+    /// The longest time that pauses of its nodes add to each frame, ns.
     pause: Nanos,
 }
 
 impl Train {
-    /// The most time that they occupy this bus, of those released in an interval, ns.
+    /// Returns the longest time that they occupy this bus, of those released in an interval, ns.
     pub(crate) fn work(&self, span: Nanos) -> Nanos {
         let time = u128::from(span.saturating_add(self.spread));
         let parts = time.saturating_mul(u128::from(self.ratio));
-        // One more, because what it is rounded up by differs from time to time.
+        // Plus one, because the amount of the rounding differs from time to time.
         let work = parts.div_ceil(u128::from(ONE)) + 1;
         u64::try_from(work)
             .unwrap_or(u64::MAX)
@@ -91,11 +91,12 @@ impl Train {
 }
 
 impl Compiled {
-    /// The most that a frame of this message waits, ns, if this bus carries nothing else and the
-    /// frames come unchanged from a bus of the same bit rate, at most `delay` ns after their ends
-    /// of frame there, in their order: however often they come. Where its node has pauses
-    /// ([`mod@crate::refill`]), a bus that is full does not make up for them: this is for the last
-    /// of so many `frames`, and for those before. `None` if there is no such message.
+    /// Returns the longest time that a frame of this message waits, ns, if this bus carries nothing
+    /// else and the frames come unchanged from a bus of the same bit rate, at most `delay` ns after
+    /// their ends of frame there, in their order: however often they come. Where its node has
+    /// pauses ([`mod@crate::refill`]), a bus that is full does not make up for them: the bound
+    /// applies to the last one of `frames` frames, and to those before. `None` if there is no such
+    /// message.
     #[must_use]
     pub fn passing(&self, message: usize, delay: Nanos, frames: u64) -> Option<Nanos> {
         let sent = self.messages.get(message)?;
@@ -106,9 +107,9 @@ impl Compiled {
     }
 }
 
-/// The trains of some messages, and for each message which one it belongs to. With each message
-/// comes the time from its release to the time at which it is looked at, and what pauses of its
-/// node add to each frame of it ([`mod@crate::refill`]).
+/// Returns the trains of some messages, and for each message the train that it belongs to. Each
+/// message is given with the time from its release to the time at which it is considered, and the
+/// time that pauses of its node add to each of its frames ([`mod@crate::refill`]).
 pub(crate) fn trains(
     messages: impl Iterator<Item = (Option<Source>, Nanos, Nanos)>,
 ) -> (Vec<Train>, Vec<Option<usize>>) {
@@ -148,8 +149,8 @@ pub(crate) fn trains(
     (all, places)
 }
 
-/// What streams occupy: each at most what `count` frames of it do, and each train no more than it
-/// can in `span`.
+/// Returns the time that streams occupy: each stream at most that of `count` of its frames, and
+/// each train no more than is possible in `span`.
 pub(crate) fn occupied<'s>(
     streams: impl Iterator<Item = &'s Stream>,
     trains: &[Train],

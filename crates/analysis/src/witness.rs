@@ -1,4 +1,4 @@
-//! Releases that reach a bound, and what they come to on a simulated bus.
+//! Releases that reach a bound, and their outcomes on a simulated bus.
 
 use crate::model::BusSpec;
 use crate::offset::{behind, led};
@@ -13,64 +13,64 @@ use frame::{Frame, LengthError, Nanos};
 /// A frame that becomes ready to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Release {
-    /// When, ns.
+    /// The time, ns.
     pub at: Nanos,
-    /// Of which message: an index into [`BusSpec::messages`].
+    /// The message: an index into [`BusSpec::messages`].
     pub message: usize,
     /// The frame.
     pub frame: Frame,
 }
 
-/// What became of a release.
+/// The outcome of a release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// Which release: its index.
+    /// The index of the release.
     pub release: usize,
-    /// Of which message.
+    /// The index of the message.
     pub message: usize,
-    /// When it was released, ns.
+    /// The time of the release, ns.
     pub released: Nanos,
     /// End of frame, ns.
     pub end: Nanos,
 }
 
 impl Outcome {
-    /// From the release to the end of the frame, ns.
+    /// Returns the time from the release to the end of the frame, ns.
     #[must_use]
     pub const fn latency(&self) -> Nanos {
         self.end.saturating_sub(self.released)
     }
 }
 
-/// Why releases cannot be replayed.
+/// The reason why releases cannot be replayed.
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 pub enum ReplayError {
-    /// The simulated bus does not take the bus or a node.
+    /// The simulated bus does not accept the bus or a node.
     #[error("the simulated bus refuses it: {0}")]
     Bus(#[from] ConfigError),
-    /// It does not take a frame.
+    /// The simulated bus does not accept a frame.
     #[error("the simulated bus refuses a frame: {0}")]
     Send(#[from] SendError),
-    /// A message, or a node, that is not there.
+    /// A message, or its node, does not exist.
     #[error("there is no message {0}, or no node of it")]
     NoMessage(usize),
 }
 
-/// Releases that make a message's frame wait as long as the bound says, or nearly so: its critical
-/// instant. The first release is at `start`.
+/// Returns releases that make a message's frame wait as long as its bound, or nearly so: its
+/// critical instant. The first release is at `start`.
 ///
 /// The longest frame that can block is released first. One nanosecond later, when it is on the bus,
-/// everything else that can go before the frame is released together, and again as early as it can
-/// be, until the frame that waits longest has been sent. (Davis et al. 2007, §3.1.) For a node with
-/// a queue the message comes last of its node. It sends nothing without a bound.
+/// everything else that can precede the frame is released together, and again as early as
+/// possible, until the frame that waits longest has been sent. (Davis et al. 2007, §3.1.) For a
+/// node with a queue, the message comes last of its node. Without a bound, there are no releases.
 ///
 /// For messages in order of priority, among others in order of priority, this is the worst case.
 /// Where queues are involved, it need not be. Where messages have offsets, it begins in the phase
-/// of each clock that the bound says most of; then it need not be, either. What a node sent before
-/// has ended by then, and is left out.
+/// of each clock in which the bound is greatest; then it need not be, either. Earlier frames of a
+/// node have ended by then, and are left out.
 ///
 /// # Errors
-/// None in fact: frames were checked when their shapes were made.
+/// Never in practice: frames were checked when their shapes were made.
 pub fn critical_instant(
     compiled: &Compiled,
     bus: &BusSpec,
@@ -95,7 +95,7 @@ pub fn critical_instant(
     let before = |i: &usize| key(*i) < lowest || mates(i) || *i == message;
     let phased = Phased::new(compiled, bus, found, message, before);
     let bound = phased.bound.unwrap_or(bound);
-    // How much earlier a lower frame is released at least, and what is then left of it.
+    // The least time by which a lower frame is released earlier, and what is then left of it.
     let blocking = all().filter(|i| !before(i)).map(|i| {
         let earlier = phased.earlier(i);
         let left = compiled.messages[i].occupied.saturating_sub(earlier - 1);
@@ -109,7 +109,7 @@ pub fn critical_instant(
         releases.push(Release { at, message, frame });
         zero += earlier;
     }
-    // What the message itself releases comes after the others of the same instant.
+    // The message's own releases come after the others of the same instant.
     let others = all().filter(|&i| i != message && before(&i));
     let last = phased.stream(message).earliest(bound.latency_instance);
     let until = last.saturating_add(bound.waiting);
@@ -129,13 +129,14 @@ pub fn critical_instant(
     Ok(releases)
 }
 
-/// Messages in the phases of their clocks with which a bound's busy period begins.
+/// Messages in the phases of their clocks in which a bound's busy period begins.
 struct Phased<'b> {
     compiled: &'b Compiled,
     bus: &'b BusSpec,
-    /// For each node when that is on its clock; `None` where it has none, or where it is open.
+    /// For each node, the time of that beginning on its clock; `None` where it has no clock, or
+    /// where the time is open.
     clocks: Vec<Option<Nanos>>,
-    /// The bound there; `None` if no message has an offset.
+    /// The bound in these phases; `None` if no message has an offset.
     bound: Option<Bound>,
 }
 
@@ -170,22 +171,22 @@ impl<'b> Phased<'b> {
         new
     }
 
-    /// One of its last instants on its clock, and the time to the next one of its message; `None`
-    /// without an offset.
+    /// Returns one of its last instants on its clock, and the time to the next one of its message;
+    /// `None` without an offset.
     fn last_instant(&self, i: usize) -> Option<(Nanos, Nanos)> {
         let message = self.bus.messages.get(i)?;
         let last = message.offset?.saturating_add(message.arrival.jitter());
         Some((last, message.arrival.period()))
     }
 
-    /// How long after the beginning its next last instant is; `None` for any phase.
+    /// Returns the time from the beginning to its next last instant; `None` for any phase.
     fn shift(&self, i: usize) -> Option<Nanos> {
         let (last, period) = self.last_instant(i)?;
         let clock = self.clocks.get(self.bus.messages.get(i)?.node)?;
         Some(behind(last, (*clock)?, period))
     }
 
-    /// Its releases after the beginning.
+    /// Returns its releases after the beginning.
     fn stream(&self, i: usize) -> Stream {
         let sent = &self.compiled.messages[i];
         let stream = Stream {
@@ -197,7 +198,8 @@ impl<'b> Phased<'b> {
         self.shift(i).map_or(stream, |shift| led(stream, shift))
     }
 
-    /// How long before the beginning it is released at least, if before it, ns.
+    /// Returns the least time before the beginning at which it is released, if it is released
+    /// before it, ns.
     fn earlier(&self, i: usize) -> Nanos {
         let arrival = &self.compiled.messages[i].arrival;
         match self.shift(i) {

@@ -1,33 +1,33 @@
-//! One thing that is wrong, where, and what to do about it.
+//! A single diagnostic: the mistake, its place and its remedy.
 
 use std::ops::Range;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Severity {
-    /// Works, but hardly as meant.
+    /// The text is valid, but probably not as intended.
     Warning,
-    /// Nothing runs until this is mended.
+    /// Nothing runs until the mistake is corrected.
     Error,
 }
 
-/// One thing that is wrong in a text, where, and what to do about it.
+/// A single mistake in a text, with its place and its remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// What is wrong, in one sentence.
+    /// The mistake, in one sentence.
     pub message: String,
-    /// The bytes of the text that are meant; empty for "at this place".
+    /// The bytes of the text that the diagnostic refers to; empty for "at this place".
     pub span: Range<usize>,
-    /// What stands beside the caret; may be empty.
+    /// Text next to the caret; may be empty.
     pub label: String,
-    /// What to do; empty where the message says it all.
+    /// The remedy; empty where the message is sufficient.
     pub hint: String,
 }
 
 impl Diagnostic {
-    /// An error at a place.
+    /// Creates an error at a place.
     #[must_use]
     pub fn error(span: Range<usize>, message: impl Into<String>) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Diagnostic {
         }
     }
 
-    /// A warning at a place.
+    /// Creates a warning at a place.
     #[must_use]
     pub fn warning(span: Range<usize>, message: impl Into<String>) -> Self {
         Self {
@@ -48,14 +48,14 @@ impl Diagnostic {
         }
     }
 
-    /// The same with words beside the caret.
+    /// Returns the same diagnostic with a text next to the caret.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// The same with advice.
+    /// Returns the same diagnostic with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();

@@ -1,12 +1,13 @@
-//! Where mistakes are collected.
+//! The collection of all diagnostics.
 
 use crate::{Diagnostic, Severity};
 use std::ops::Range;
 
-/// As many are kept; the rest is only counted, so that a hostile file cannot fill the memory.
+/// Number of diagnostics that are kept. Further ones are only counted, so that a hostile file
+/// cannot exhaust memory.
 const KEPT: usize = 1000;
 
-/// All mistakes of a text, in the order in which they were found.
+/// All mistakes in a text, in the order in which they were found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -16,24 +17,24 @@ pub struct Diagnostics {
     heard: Option<Vec<Heard>>,
 }
 
-/// A table that was read to its end, and the keys that its reader asked for, present or not.
+/// A table that was read to its end, and the keys that its reader requested, present or not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Heard {
-    /// What messages call the table.
+    /// The name of the table in messages.
     pub place: String,
     /// The keys.
     pub keys: Vec<&'static str>,
 }
 
 impl Diagnostics {
-    /// Nothing found yet.
+    /// Creates an empty collection.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Nothing found yet; which keys are asked for is remembered. For tests, which hold a schema
-    /// against its reader.
+    /// Creates an empty collection that records which keys are requested. For tests, which compare
+    /// a schema with its reader.
     #[must_use]
     pub fn listening() -> Self {
         Self {
@@ -42,7 +43,8 @@ impl Diagnostics {
         }
     }
 
-    /// Each table that was read to its end so far, if this is [listening](Self::listening).
+    /// Returns each table that was read to its end so far, if this collection is
+    /// [listening](Self::listening).
     #[must_use]
     pub fn heard(&self) -> &[Heard] {
         self.heard.as_deref().unwrap_or_default()
@@ -57,8 +59,8 @@ impl Diagnostics {
         }
     }
 
-    /// Adds one. Where TOML's syntax was broken already, what is said about the same line is
-    /// left out: it only follows from that.
+    /// Adds a diagnostic. Where the TOML syntax was broken already, further diagnostics about the
+    /// same line are left out: they only follow from that.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         let start = diagnostic.span.start;
         if self.syntax.iter().any(|line| line.contains(&start)) {
@@ -67,21 +69,22 @@ impl Diagnostics {
         self.keep(diagnostic);
     }
 
-    /// Adds an error that says that something is missing. Left out where TOML's syntax is
-    /// broken: what is missing may be what could not be read.
+    /// Adds an error about something that is missing. It is left out where the TOML syntax is
+    /// broken: the missing item may be the one that could not be read.
     pub fn missing(&mut self, diagnostic: Diagnostic) {
         if self.syntax.is_empty() {
             self.push(diagnostic);
         }
     }
 
-    /// Are further ones kept, so that a hint is worth its cost?
+    /// Returns whether further diagnostics are kept, so that a hint is worth its cost.
     #[must_use]
     pub fn wants_more(&self) -> bool {
         self.list.len() < KEPT
     }
 
-    /// Are there so many errors of syntax that further ones are only counted?
+    /// Returns whether the limit of syntax errors is reached, after which further ones are only
+    /// counted.
     pub(crate) fn is_full(&self) -> bool {
         self.syntax.len() >= KEPT
     }
@@ -92,7 +95,7 @@ impl Diagnostics {
         self.left_out += 1;
     }
 
-    /// Adds an error of TOML's syntax; `line` is the whole line.
+    /// Adds an error in the TOML syntax; `line` is the whole line.
     pub(crate) fn syntax(&mut self, diagnostic: Diagnostic, line: Range<usize>) {
         let start = diagnostic.span.start;
         if self.syntax.iter().any(|line| line.contains(&start)) {
@@ -113,25 +116,26 @@ impl Diagnostics {
         }
     }
 
-    /// Is there an error among them?
+    /// Returns whether there is an error among the diagnostics.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.errors > 0
     }
 
-    /// How many errors there are, those that are not kept too.
+    /// Returns the number of errors, including those that are not kept.
     #[must_use]
     pub fn errors(&self) -> usize {
         self.errors
     }
 
-    /// Those that are kept.
+    /// Returns the diagnostics that are kept.
     #[must_use]
     pub fn list(&self) -> &[Diagnostic] {
         &self.list
     }
 
-    /// All that are kept, sorted by place, with a last one that counts the others.
+    /// Returns all diagnostics that are kept, sorted by place, with a last one that counts the
+    /// others.
     #[must_use]
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|d| (d.span.start, d.span.end));

@@ -4,23 +4,24 @@ use crate::{Diagnostic, Diagnostics, Source, Table, foreign};
 use toml::Spanned;
 use toml::de::DeTable;
 
-/// A TOML text as a tree of spanned values. Where the syntax is broken it holds what could be
-/// read all the same.
+/// A TOML text as a tree of spanned values. Where the syntax is broken, it holds the part that
+/// could be read nevertheless.
 #[derive(Debug)]
 pub struct Document<'s> {
     root: Spanned<DeTable<'s>>,
 }
 
 impl<'s> Document<'s> {
-    /// Reads a TOML text and reports all errors of its syntax, one a line. A file of another known
-    /// kind, such as a DBC, is one error.
+    /// Reads a TOML text and reports all errors in its syntax, one per line. A file of another
+    /// known kind, such as a DBC, is reported as a single error.
     #[must_use]
     pub fn parse(source: &'s Source, found: &mut Diagnostics) -> Self {
         let (root, errors) = DeTable::parse_recoverable(&source.text);
         if !errors.is_empty()
             && let Some(diagnostic) = foreign::recognise(source)
         {
-            // Each line of it would be an error, and each key missing: this says it all.
+            // Each of its lines would be an error, and each key missing: this diagnostic covers
+            // them all.
             found.syntax(diagnostic, 0..source.text.len());
             return Self { root };
         }
@@ -38,7 +39,7 @@ impl<'s> Document<'s> {
         Self { root }
     }
 
-    /// The top table.
+    /// Returns the top-level table.
     #[must_use]
     pub fn root<'t>(&'t self) -> Table<'t> {
         Table::new(self.root.get_ref(), 0..0, "the file".to_owned())

@@ -2,14 +2,14 @@
 
 use crate::{Diagnostic, Source};
 
-/// What a file is instead, and what to do with it.
+/// The actual kind of a file, and a hint about its use.
 struct Kind {
     what: &'static str,
     hint: &'static str,
     is: fn(&str) -> bool,
 }
 
-/// Kinds of file, each known by the beginning of one of its first lines.
+/// The known kinds of file, each recognised by the beginning of one of its first lines.
 const KINDS: [Kind; 6] = [
     Kind {
         what: "a DBC",
@@ -62,11 +62,11 @@ const KINDS: [Kind; 6] = [
     },
 ];
 
-/// Lines at the beginning that are looked at.
+/// Number of lines at the beginning that are examined.
 const LINES: usize = 40;
 
-/// Says so if a text that is no TOML is a file of another known kind; the place is the line that
-/// shows it.
+/// Returns a diagnostic if a text that is not valid TOML is a file of another known kind; its place
+/// is the line that shows the kind.
 pub(crate) fn recognise(source: &Source) -> Option<Diagnostic> {
     let lines = source.text.lines().take(LINES);
     let trimmed = lines.map(|line| line.trim_start_matches('\u{feff}').trim());

@@ -3,11 +3,12 @@
 use crate::{Diagnostic, Severity, Source};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
-/// Lines longer than this are named and not shown.
+/// Longer lines are reported by their number only, and not shown.
 const LONGEST_LINE: usize = 4096;
 
-/// The diagnostics as text, in the order given: file, line, column, the line with a caret, and a
-/// hint. With `color`, ANSI escapes for a terminal. Ends with a line end where there is anything.
+/// Formats the diagnostics as text, in the order given: file, line, column, the line with a caret,
+/// and a hint. With `color`, the text has ANSI escapes for a terminal. Unless it is empty, it ends
+/// with a newline.
 #[must_use]
 pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> String {
     let renderer = if color {

@@ -1,4 +1,4 @@
-//! What keys there are, in words and shapes: for a schema, which editors read.
+//! The available keys, with descriptions and shapes: for a schema, which editors read.
 
 use std::ops::RangeInclusive;
 
@@ -7,16 +7,16 @@ use std::ops::RangeInclusive;
 pub struct Key {
     /// The key.
     pub name: &'static str,
-    /// What its value can be.
+    /// The shape of its value.
     pub shape: Shape,
-    /// One or two sentences for a user.
+    /// A description for users, in one or two sentences.
     pub about: &'static str,
-    /// Must it be there, whatever else is?
+    /// Whether the key is required in every case.
     pub is_needed: bool,
 }
 
-/// What a value can be. A shape says no more than what a schema can check: whether a file makes
-/// sense, only its reader knows.
+/// The shape of a value. A shape covers only what a schema can check: whether a file makes sense,
+/// only its reader can decide.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Shape {
     /// Anything.
@@ -29,13 +29,13 @@ pub enum Shape {
     Integer(RangeInclusive<i64>),
     /// A number within bounds.
     Number(RangeInclusive<f64>),
-    /// Bits a second: an integer, or a string such as "500k".
+    /// Bits per second: an integer, or a string such as "500k".
     Bitrate,
     /// Bytes: an integer, or a string such as "100M".
     Size,
     /// A time: a string such as "50ms".
     Duration,
-    /// A number in a time: a string such as "100/s".
+    /// A number per time: a string such as "100/s".
     Rate,
     /// A byte: an integer, or a string of one or two hex digits.
     Byte,
@@ -47,18 +47,18 @@ pub enum Shape {
     Table(Vec<Key>),
     /// A table with exactly one of these keys.
     OneKey(Vec<Key>),
-    /// A table with names of the user's choice.
+    /// A table whose keys are names of the user's choice.
     Named(Box<Shape>),
     /// A list.
     List(Box<Shape>),
-    /// One value, or a list of such.
+    /// One value, or a list of such values.
     OneOrList(Box<Shape>),
     /// Any of these.
     Any(Vec<Shape>),
 }
 
 impl Key {
-    /// A key that may be absent.
+    /// Creates a key that may be absent.
     #[must_use]
     pub const fn new(name: &'static str, shape: Shape, about: &'static str) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl Key {
         }
     }
 
-    /// The same key, which must be there.
+    /// Returns the same key as a required one.
     #[must_use]
     pub fn needed(mut self) -> Self {
         self.is_needed = true;
@@ -78,7 +78,7 @@ impl Key {
 }
 
 impl Shape {
-    /// The words of a list for [`crate::Value::one_of`].
+    /// Returns the shape for a list of names as [`crate::Value::one_of`] takes it.
     #[must_use]
     pub fn words<T>(names: &[(&'static str, T)]) -> Self {
         Self::Words(names.iter().map(|(name, _)| *name).collect())

@@ -1,9 +1,9 @@
-//! A text and what it is called.
+//! A text and its name.
 
 /// The largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 64 << 20;
 
-/// A text and the name that messages give it.
+/// A text and its name in messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
     /// The file's name, or `<stdin>`.
@@ -13,7 +13,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A text with a name.
+    /// Creates a text with a name.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
@@ -22,8 +22,8 @@ impl Source {
         }
     }
 
-    /// Line and column of a byte of the text, both from 1; the column counts characters. A place
-    /// past the end is the end.
+    /// Returns the line and the column of a byte of the text, both from 1; the column counts
+    /// characters. An offset past the end counts as the end.
     #[must_use]
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
         let start = self.line_start(offset);
@@ -36,13 +36,13 @@ impl Source {
         )
     }
 
-    /// Where the line begins that holds this byte.
+    /// Returns the start of the line that contains this byte.
     pub(crate) fn line_start(&self, offset: usize) -> usize {
         let before = self.text.get(..self.floor(offset)).unwrap_or_default();
         before.rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// Where the line ends that holds this byte, the line end itself not included.
+    /// Returns the end of the line that contains this byte, without its line ending.
     pub(crate) fn line_end(&self, offset: usize) -> usize {
         let offset = self.floor(offset);
         let rest = self.text.get(offset..).unwrap_or_default();
@@ -51,7 +51,7 @@ impl Source {
         end - usize::from(line.ends_with('\r'))
     }
 
-    /// The nearest place at or before this one that does not split a character.
+    /// Returns the nearest offset at or before this one that does not split a character.
     pub(crate) fn floor(&self, offset: usize) -> usize {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {

@@ -1,7 +1,7 @@
-//! What somebody may have meant.
+//! Suggestions for misspelt words.
 
-/// The candidate that is most like `word`, where one is like it at all. `-` and `_`, small and
-/// capital letters count as the same.
+/// Returns the candidate that is most similar to `word`, if there is one that is similar enough.
+/// `-` and `_`, and lower and upper case, count as the same.
 #[must_use]
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = plain(word);
@@ -22,7 +22,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     best.map(|(candidate, _)| candidate)
 }
 
-/// A hint: what may have been meant, or what there is.
+/// Returns a hint: the name that may have been meant, or the names that there are.
 #[must_use]
 pub fn did_you_mean<'c>(
     word: &str,
@@ -49,7 +49,8 @@ pub fn did_you_mean<'c>(
     }
 }
 
-/// Long words are cut: comparing costs the product of the lengths.
+/// Normalises a word for comparison. Long words are cut: a comparison costs the product of the
+/// lengths.
 pub(crate) fn plain(word: &str) -> String {
     word.chars()
         .take(64)

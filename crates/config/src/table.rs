@@ -1,4 +1,4 @@
-//! A TOML table that remembers which keys were asked for.
+//! A TOML table that remembers which keys were requested.
 
 use crate::suggest::plain;
 use crate::{At, Diagnostic, Diagnostics, Misnomer, Value, did_you_mean, nearest};
@@ -7,14 +7,14 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable};
 
 /// A TOML table. Getters return nothing where the key is absent, and where its value is wrong,
-/// which they report. [`Table::finish`] reports the keys that nobody asked for.
+/// which they report. [`Table::finish`] reports the keys that no getter requested.
 #[derive(Debug)]
 pub struct Table<'t> {
     entries: &'t DeTable<'t>,
     span: Range<usize>,
     place: String,
     known: Vec<&'static str>,
-    /// Keys that were reported, and are not to be reported again.
+    /// Keys that were reported and must not be reported again.
     reported: Vec<String>,
     misnomers: Vec<&'static [Misnomer]>,
 }
@@ -31,43 +31,43 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Where it stands: the header or the braces.
+    /// Returns the place of the table: its header or its braces.
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// What messages call it.
+    /// Returns its name in messages.
     #[must_use]
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// Calls it something else from here on.
+    /// Gives it another name in messages from here on.
     pub fn rename(&mut self, place: impl Into<String>) {
         self.place = place.into();
     }
 
-    /// Is there nothing in it?
+    /// Returns whether the table has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Does this key stand here, and none of these?
+    /// Returns whether the table has this key, and none of the keys in `of`.
     #[must_use]
     pub fn is_instead(&self, key: &str, of: &[&str]) -> bool {
         let has = |key: &str| self.entries.contains_key(key);
         has(key) && !of.iter().any(|key| has(key))
     }
 
-    /// Reports at a key that the whole file is of another kind.
+    /// Reports, at a key, that the whole file is of another kind.
     pub fn wrong_file(&self, key: &str, message: &str, hint: &str, found: &mut Diagnostics) {
         let span = self.key_span(key).unwrap_or_default();
         found.push(Diagnostic::error(span, message).hint(hint));
     }
 
-    /// The value of a key, which is known from now on.
+    /// Returns the value of a key, which counts as known from now on.
     pub fn get(&mut self, key: &'static str) -> Option<Value<'t>> {
         if !self.known.contains(&key) {
             self.known.push(key);
@@ -76,21 +76,21 @@ impl<'t> Table<'t> {
         Some(Value::new(name.get_ref(), value))
     }
 
-    /// Has somebody asked for this key already?
+    /// Returns whether a getter has requested this key already.
     #[must_use]
     pub fn is_known(&self, key: &str) -> bool {
         self.known.contains(&key)
     }
 
-    /// Words that people write here for one of the keys, or for something that stands elsewhere.
-    /// Say them before asking for a key that must be there: if one of these words stands in its
-    /// place, only the word is reported.
+    /// Adds words that users write here for one of the keys, or for something that belongs to
+    /// another table. Add them before requesting a required key: if one of these words is present
+    /// in its place, only the word is reported.
     pub fn misnomers(&mut self, list: &'static [Misnomer]) {
         self.misnomers.push(list);
     }
 
-    /// The value of a key that has a wrong name, so that it can be read as if it had the right one.
-    /// The name is reported, with this hint.
+    /// Returns the value of a key with a wrong name, so that it can be read as if the name were
+    /// right. The name is reported, with this hint.
     pub fn misnamed(
         &mut self,
         wrong: &str,
@@ -104,8 +104,8 @@ impl<'t> Table<'t> {
         Some(value)
     }
 
-    /// Reports the keys that are known misnomers, and no others: for a table of which it is not
-    /// known which keys belong into it. True if there was one.
+    /// Reports the keys that are known misnomers, and no others: for a table whose valid keys are
+    /// not known. Returns true if there was one.
     pub fn report_misnomers(&self, found: &mut Diagnostics) -> bool {
         let mut any = false;
         for (key, _) in self.entries {
@@ -117,7 +117,7 @@ impl<'t> Table<'t> {
         any
     }
 
-    /// What to write in place of a word, if it is one of [`Table::misnomers`].
+    /// Returns the hint for a word, if it is one of [`Table::misnomers`].
     fn misnomer_hint(&self, name: &str) -> Option<String> {
         let misnomer = self.misnomer(&plain(name))?;
         let key = misnomer.key;
@@ -142,7 +142,7 @@ impl<'t> Table<'t> {
         Diagnostic::error(key.span(), message)
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a required key.
     pub fn need(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<Value<'t>> {
         let value = self.get(key);
         if value.is_none() {
@@ -151,7 +151,7 @@ impl<'t> Table<'t> {
         value
     }
 
-    /// Reports that a key is missing. If it stands there under a misnomer, only the misnomer is
+    /// Reports that a key is missing. If it is present under a misnomer, only the misnomer is
     /// reported, by [`Table::finish`].
     pub fn missing(&self, key: &str, hint: &str, found: &mut Diagnostics) {
         if self.is_misnamed(key) {
@@ -166,21 +166,21 @@ impl<'t> Table<'t> {
         found.missing(Diagnostic::error(self.span(), message).hint(hint));
     }
 
-    /// Does a key stand here under one of its [`Table::misnomers`]?
+    /// Returns whether a key is present under one of its [`Table::misnomers`].
     #[must_use]
     pub fn is_misnamed(&self, key: &str) -> bool {
         let mut names = self.entries.keys().map(|name| plain(name.get_ref()));
         names.any(|name| self.misnomer(&name).is_some_and(|m| m.key == key))
     }
 
-    /// Where a key stands, for messages about the key instead of its value.
+    /// Returns the place of a key, for messages about the key instead of its value.
     #[must_use]
     pub fn key_span(&self, key: &str) -> Option<Range<usize>> {
         let (name, _) = self.entries.get_key_value(key)?;
         Some(name.span())
     }
 
-    /// All keys with their places and values, in the order of the text. All count as known.
+    /// Returns all keys with their places and values, in the order of the text. All count as known.
     #[must_use]
     pub fn all(&self) -> Vec<(At<&'t str>, Value<'t>)> {
         let mut all: Vec<_> = self
@@ -192,22 +192,22 @@ impl<'t> Table<'t> {
         all
     }
 
-    /// A string.
+    /// Returns a string.
     pub fn string(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<&'t str>> {
         self.get(key)?.string(found)
     }
 
-    /// True or false.
+    /// Returns true or false.
     pub fn boolean(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<bool>> {
         self.get(key)?.boolean(found)
     }
 
-    /// True or false, with a default.
+    /// Returns true or false, with a default.
     pub fn flag(&mut self, key: &'static str, default: bool, found: &mut Diagnostics) -> bool {
         self.boolean(key, found).map_or(default, |b| b.value)
     }
 
-    /// An integer within bounds.
+    /// Returns an integer within bounds.
     pub fn integer(
         &mut self,
         key: &'static str,
@@ -217,22 +217,22 @@ impl<'t> Table<'t> {
         self.get(key)?.integer(bounds, found)
     }
 
-    /// Bits per second: an integer, or a string such as "500k".
+    /// Returns bits per second, from an integer or a string such as "500k".
     pub fn bitrate(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<u32>> {
         self.get(key)?.bitrate(found)
     }
 
-    /// A byte: an integer, or a string of one or two hex digits.
+    /// Returns a byte, from an integer or a string of one or two hex digits.
     pub fn byte(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<u8>> {
         self.get(key)?.byte(found)
     }
 
-    /// Bytes from pairs of hex digits.
+    /// Returns bytes, from pairs of hex digits.
     pub fn hex(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<Vec<u8>>> {
         self.get(key)?.hex(found)
     }
 
-    /// One of several names.
+    /// Returns the value of one of several names.
     pub fn one_of<T: Copy>(
         &mut self,
         key: &'static str,
@@ -242,12 +242,12 @@ impl<'t> Table<'t> {
         self.get(key)?.one_of(names, found)
     }
 
-    /// The values of a key that may be a list or one value; empty where the key is absent.
+    /// Returns the values of a key that may be a list or one value; empty where the key is absent.
     pub fn list(&mut self, key: &'static str) -> Vec<Value<'t>> {
         self.get(key).map(|v| v.one_or_list()).unwrap_or_default()
     }
 
-    /// The table under a key; it is called by `place`.
+    /// Returns the table under a key; its name in messages is `place`.
     pub fn table(
         &mut self,
         key: &'static str,
@@ -257,7 +257,8 @@ impl<'t> Table<'t> {
         self.get(key)?.table(place, found)
     }
 
-    /// The tables of an array of tables, `[[key]]`; they are called `word 1`, `word 2`, ….
+    /// Returns the tables of an array of tables, `[[key]]`; their names in messages are `word 1`,
+    /// `word 2`, ….
     pub fn tables(
         &mut self,
         key: &'static str,
@@ -270,7 +271,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// Reports the keys that nobody asked for, with the one that may have been meant.
+    /// Reports the keys that no getter requested, each with the one that may have been meant.
     pub fn finish(self, found: &mut Diagnostics) {
         found.hear(&self.place, &self.known);
         for (key, _) in self.entries {

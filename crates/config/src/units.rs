@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Why a text is no number of the kind that was asked for.
+/// The reason why a text is not a number of the requested kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitError {
-    /// What is wrong with it.
+    /// The mistake.
     pub what: String,
-    /// What it should look like.
+    /// The expected form.
     pub hint: &'static str,
 }
 
@@ -32,7 +32,8 @@ fn error(what: impl Into<String>, hint: &'static str) -> UnitError {
     }
 }
 
-/// A decimal number times a power of ten, exact; `None` where it has a remainder or is too large.
+/// Returns a decimal number times a factor, exactly; `None` where a remainder is left or the result
+/// is too large.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
@@ -54,10 +55,10 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     whole.checked_add(u64::try_from(part / scale).ok()?)
 }
 
-/// Bits per second: `500k`, `2M`, `33.333k`, `500000`.
+/// Parses bits per second: `500k`, `2M`, `33.333k`, `500000`.
 ///
 /// # Errors
-/// [`UnitError`] where it is no such number.
+/// [`UnitError`] where it is not such a number.
 pub fn bitrate(text: &str) -> Result<u32, UnitError> {
     let text = text.trim();
     let number = text.trim_end_matches("bit/s").trim_end();
@@ -71,10 +72,11 @@ pub fn bitrate(text: &str) -> Result<u32, UnitError> {
         .ok_or_else(|| error(format!("`{text}` is no bit rate"), BITRATE))
 }
 
-/// Bytes: `65536`, `64k`, `100M`, `2G` (powers of 1000, also as `100MB`), `1MiB` (powers of 1024).
+/// Parses bytes: `65536`, `64k`, `100M`, `2G` (powers of 1000, also as `100MB`), `1MiB` (powers of
+/// 1024).
 ///
 /// # Errors
-/// [`UnitError`] where it is no such number.
+/// [`UnitError`] where it is not such a number.
 pub fn size(text: &str) -> Result<u64, UnitError> {
     const UNITS: [(&str, u64); 4] = [
         ("", 1),
@@ -94,11 +96,11 @@ pub fn size(text: &str) -> Result<u64, UnitError> {
         .ok_or_else(|| error(format!("`{text}` is no number of bytes"), SIZE))
 }
 
-/// A time in nanoseconds: `250ns`, `100us`, `20ms`, `1.5s`, `2min`, `1h`. Without a number it is
-/// one: `s` is a second.
+/// Parses a time and returns it in nanoseconds: `250ns`, `100us`, `20ms`, `1.5s`, `2min`, `1h`. A
+/// unit without a number counts as one: `s` is a second.
 ///
 /// # Errors
-/// [`UnitError`] where it is no such time, or more than 584 years.
+/// [`UnitError`] where it is not such a time, or more than 584 years.
 pub fn duration(text: &str) -> Result<u64, UnitError> {
     const UNITS: [(&str, u64); 7] = [
         ("ns", 1),
@@ -124,10 +126,10 @@ pub fn duration(text: &str) -> Result<u64, UnitError> {
     Err(error(format!("`{text}` is no time"), DURATION))
 }
 
-/// So many in a time, the time in nanoseconds: `100/s`, `20/100ms`.
+/// Parses a rate as a number and a time in nanoseconds: `100/s`, `20/100ms`.
 ///
 /// # Errors
-/// [`UnitError`] where it is no rate, or none in a time, or any number in no time.
+/// [`UnitError`] where it is not a rate, or where the number or the time is 0.
 pub fn rate(text: &str) -> Result<(u32, u64), UnitError> {
     let bad = || error(format!("`{}` is no rate", text.trim()), RATE);
     let (count, time) = text.split_once('/').ok_or_else(bad)?;
@@ -145,11 +147,11 @@ pub fn rate(text: &str) -> Result<(u32, u64), UnitError> {
     Ok((count, time))
 }
 
-/// Bytes from pairs of hex digits; blanks and dots between the pairs are allowed, as candump and
-/// cansend allow dots.
+/// Parses bytes from pairs of hex digits; blanks and dots between the pairs are allowed, as candump
+/// and cansend allow dots.
 ///
 /// # Errors
-/// [`UnitError`] where a character is no hex digit or a pair has only one.
+/// [`UnitError`] where a character is not a hex digit or a pair has only one.
 pub fn hex_bytes(text: &str) -> Result<Vec<u8>, UnitError> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let mut high: Option<u8> = None;

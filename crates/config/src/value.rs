@@ -5,17 +5,17 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// Something read from the text, and where it stood.
+/// A value that was read from the text, and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct At<T> {
-    /// What was read.
+    /// The value.
     pub value: T,
-    /// The bytes of the text.
+    /// The bytes of the text that it was read from.
     pub span: Range<usize>,
 }
 
 impl<T> At<T> {
-    /// The same place with another value.
+    /// Returns another value at the same place.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> At<U> {
         At {
             value: f(self.value),
@@ -24,7 +24,7 @@ impl<T> At<T> {
     }
 }
 
-/// A TOML value, its place, and the key (or position in a list) that messages call it by.
+/// A TOML value, its place, and the key (or position in a list) that identifies it in messages.
 #[derive(Clone, Debug)]
 pub struct Value<'t> {
     pub(crate) inner: &'t DeValue<'t>,
@@ -41,7 +41,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Where it stands.
+    /// Returns its place.
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
@@ -59,8 +59,8 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Reports that something else is expected here, with the value as the user would have had
-    /// to write it where that is clear.
+    /// Reports that something else is expected here, with the value as the user should have written
+    /// it where that is clear.
     pub fn expected(&self, what: &str, found: &mut Diagnostics) {
         let hint = match self.inner {
             _ if !what.starts_with("a string") => String::new(),
@@ -74,7 +74,7 @@ impl<'t> Value<'t> {
         self.expected_as(what, hint, found);
     }
 
-    /// As [`expected`](Self::expected), with a hint of the caller's.
+    /// Like [`expected`](Self::expected), with a hint from the caller.
     pub fn expected_as(&self, what: &str, hint: impl Into<String>, found: &mut Diagnostics) {
         let d = Diagnostic::error(self.span(), format!("`{}` must be {what}", self.name))
             .label(format!("this is {}", self.kind()));
@@ -96,7 +96,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// A value at this place.
+    /// Returns a value at this place.
     pub fn at<T>(&self, value: T) -> At<T> {
         At {
             value,
@@ -104,7 +104,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The string, where it is one; says nothing where it is none.
+    /// Returns the string, if it is one; reports nothing otherwise.
     #[must_use]
     pub fn as_str(&self) -> Option<&'t str> {
         match self.inner {
@@ -113,7 +113,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The integer, where it is one that 64 bits hold; says nothing where it is none.
+    /// Returns the integer, if it is one that fits in 64 bits; reports nothing otherwise.
     #[must_use]
     pub fn as_integer(&self) -> Option<i64> {
         match self.inner {
@@ -122,8 +122,8 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The digits of an integer as they are written, without `0x`, and their base; says nothing
-    /// where it is none.
+    /// Returns the digits of an integer as they are written, without `0x`, and their base; reports
+    /// nothing if the value is not an integer.
     #[must_use]
     pub fn as_digits(&self) -> Option<(&'t str, u32)> {
         match self.inner {
@@ -132,7 +132,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The boolean, where it is one; says nothing where it is none.
+    /// Returns the boolean, if it is one; reports nothing otherwise.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self.inner {
@@ -141,7 +141,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The elements, where it is a list; says nothing where it is none.
+    /// Returns the elements, if it is a list; reports nothing otherwise.
     #[must_use]
     pub fn as_list(&self) -> Option<Vec<Value<'t>>> {
         match self.inner {
@@ -150,13 +150,13 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Is it a table?
+    /// Returns whether it is a table.
     #[must_use]
     pub fn is_table(&self) -> bool {
         matches!(self.inner, DeValue::Table(_))
     }
 
-    /// A string.
+    /// Returns a string.
     pub fn string(&self, found: &mut Diagnostics) -> Option<At<&'t str>> {
         match self.as_str() {
             Some(s) => Some(self.at(s)),
@@ -167,7 +167,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// True or false.
+    /// Returns true or false.
     pub fn boolean(&self, found: &mut Diagnostics) -> Option<At<bool>> {
         match self.as_bool() {
             Some(b) => Some(self.at(b)),
@@ -178,7 +178,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// An integer within bounds.
+    /// Returns an integer within bounds.
     pub fn integer(&self, bounds: RangeInclusive<i64>, f: &mut Diagnostics) -> Option<At<i64>> {
         let DeValue::Integer(_) = self.inner else {
             self.expected("an integer", f);
@@ -199,7 +199,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// A number, with or without a point; neither infinite nor NaN.
+    /// Returns a number, with or without a point; neither infinite nor NaN.
     pub fn number(&self, found: &mut Diagnostics) -> Option<At<f64>> {
         let number = match self.inner {
             DeValue::Float(n) => n.as_str().parse::<f64>().ok(),
@@ -215,7 +215,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// A byte: an integer, or a string of one or two hex digits.
+    /// Returns a byte, from an integer or a string of one or two hex digits.
     pub fn byte(&self, found: &mut Diagnostics) -> Option<At<u8>> {
         if let Some(text) = self.as_str() {
             let digits = text.len() <= 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
@@ -235,7 +235,7 @@ impl<'t> Value<'t> {
         self.integer(0..=255, found).map(|n| n.map(|n| n as u8))
     }
 
-    /// Bits per second: an integer, or a string such as "500k".
+    /// Returns bits per second, from an integer or a string such as "500k".
     pub fn bitrate(&self, found: &mut Diagnostics) -> Option<At<u32>> {
         match self.inner {
             DeValue::Integer(_) => {
@@ -250,7 +250,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// A number of bytes: an integer, or a string such as "100M".
+    /// Returns a number of bytes, from an integer or a string such as "100M".
     pub fn size(&self, found: &mut Diagnostics) -> Option<At<u64>> {
         match self.inner {
             DeValue::Integer(_) => {
@@ -265,7 +265,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// A time in nanoseconds, from a string such as "20ms".
+    /// Returns a time in nanoseconds, from a string such as "20ms".
     pub fn duration(&self, found: &mut Diagnostics) -> Option<At<u64>> {
         match self.as_str() {
             Some(text) => self.unit(units::duration(text), found),
@@ -276,7 +276,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// So many in so many nanoseconds, from a string such as "100/s".
+    /// Returns a number per time in nanoseconds, from a string such as "100/s".
     pub fn rate(&self, found: &mut Diagnostics) -> Option<At<(u32, u64)>> {
         match self.as_str() {
             Some(text) => self.unit(units::rate(text), found),
@@ -287,7 +287,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Bytes, from a string of pairs of hex digits.
+    /// Returns bytes, from a string of pairs of hex digits.
     pub fn hex(&self, found: &mut Diagnostics) -> Option<At<Vec<u8>>> {
         match self.as_str() {
             Some(text) => self.unit(units::hex_bytes(text), found),
@@ -298,7 +298,7 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// One of several names.
+    /// Returns the value of one of several names.
     pub fn one_of<T: Copy>(
         &self,
         names: &[(&'static str, T)],
@@ -314,13 +314,13 @@ impl<'t> Value<'t> {
         None
     }
 
-    /// A list, or one value that stands for a list of one.
+    /// Returns the elements of a list, or a single value as a list of one.
     #[must_use]
     pub fn one_or_list(&self) -> Vec<Value<'t>> {
         self.as_list().unwrap_or_else(|| vec![self.clone()])
     }
 
-    /// A table; `place` is what messages call it.
+    /// Returns a table; `place` is its name in messages.
     pub fn table(&self, place: impl Into<String>, found: &mut Diagnostics) -> Option<Table<'t>> {
         match self.inner {
             DeValue::Table(entries) => Some(Table::new(entries, self.span(), place.into())),
@@ -331,7 +331,8 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// The tables of an array of tables, `[[key]]`; they are called `word 1`, `word 2`, ….
+    /// Returns the tables of an array of tables, `[[key]]`; their names in messages are `word 1`,
+    /// `word 2`, ….
     pub fn tables(&self, key: &str, word: &str, found: &mut Diagnostics) -> Vec<Table<'t>> {
         let numbered = |index: usize| format!("{word} {}", index + 1);
         match self.inner {

@@ -1,9 +1,9 @@
-//! The reader from outside: getters, hints, and nothing that makes it panic.
+//! Tests of the reader's public interface: getters, hints, and the absence of panics.
 
 use cangate_config::{Diagnostic, Diagnostics, Document, Severity, Source, Table, render};
 use proptest::prelude::*;
 
-/// Reads with `f` and gives the messages with their hints and the text they point at.
+/// Reads with `f` and returns the messages with their hints and the text that they refer to.
 fn found(
     text: &str,
     f: impl Fn(&mut Table<'_>, &mut Diagnostics),
@@ -152,7 +152,7 @@ proptest! {
         let mut root = document.root();
         let _ = root.list("a");
         root.finish(&mut found);
-        // Wherever a diagnostic points, even outside the text.
+        // Wherever a diagnostic's place is, even outside the text.
         let mut all = found.into_sorted();
         all.extend(spans.into_iter().map(|(a, b)| Diagnostic {
             severity: Severity::Warning,

@@ -3,8 +3,8 @@
 use crate::{FrameRef, Header, Kind, LengthError, dlc};
 use core::fmt;
 
-/// Room for a frame of any kind, 2 KiB. Kept and reused, not passed by value: a parser fills
-/// it, a modification works in it.
+/// A buffer for a frame of any kind, 2 KiB. It is kept and reused, not passed by value: a parser
+/// fills it, and modifications are made in it.
 #[derive(Clone)]
 pub struct FrameBuf {
     header: Header,
@@ -18,7 +18,7 @@ impl Default for FrameBuf {
 }
 
 impl FrameBuf {
-    /// A buffer that holds an empty classic frame with ID 0.
+    /// Creates a buffer that holds an empty classic frame with ID 0.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -27,8 +27,8 @@ impl FrameBuf {
         }
     }
 
-    /// Takes over a frame. Bytes past its length are zeroed up to the kind's maximum for classic
-    /// and FD, because modifications see the whole 8- or 64-byte buffer.
+    /// Copies a frame. Bytes past its length are zeroed up to the kind's maximum for classic and
+    /// FD, because modifications see the whole 8- or 64-byte buffer.
     pub fn set(&mut self, frame: FrameRef<'_>) {
         let n = frame.data().len();
         self.header = *frame.header();
@@ -37,30 +37,31 @@ impl FrameBuf {
         self.data[n..end].fill(0);
     }
 
-    /// Takes over a header and zeroes the payload.
+    /// Sets the header and zeroes the payload.
     pub fn reset(&mut self, header: Header) {
         self.header = header;
         self.data[..header.kind().max_len()].fill(0);
     }
 
-    /// Everything but the payload.
+    /// Returns everything but the payload.
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Puts another header over the same payload bytes.
+    /// Replaces the header and leaves the payload bytes as they are.
     pub fn set_header(&mut self, header: Header) {
         self.header = header;
     }
 
-    /// The frame's whole buffer: 8, 64 or 2048 bytes by its kind, those past the length too.
+    /// Returns the frame's whole buffer: 8, 64 or 2048 bytes by its kind, including those past the
+    /// length.
     #[must_use]
     pub fn buffer(&self) -> &[u8] {
         &self.data[..self.header.kind().max_len()]
     }
 
-    /// The frame's whole buffer, to be written.
+    /// Returns the frame's whole buffer for writing.
     #[must_use]
     pub fn buffer_mut(&mut self) -> &mut [u8] {
         &mut self.data[..self.header.kind().max_len()]
@@ -69,14 +70,14 @@ impl FrameBuf {
     /// Changes the length; the buffer stays as it is.
     ///
     /// # Errors
-    /// [`LengthError`] where the kind cannot carry it.
+    /// [`LengthError`] where the kind cannot carry this length.
     pub fn set_len(&mut self, len: usize) -> Result<(), LengthError> {
         self.header = self.header.with_len(len)?;
         Ok(())
     }
 
-    /// Room for the payload of a frame of a kind, for a parser that learns the length on the
-    /// way.
+    /// Returns the buffer for the payload of a frame of a kind, for a parser that does not know the
+    /// length in advance.
     pub(crate) fn room_mut(&mut self, kind: Kind) -> &mut [u8] {
         &mut self.data[..kind.max_len()]
     }
@@ -89,7 +90,7 @@ impl FrameBuf {
         }
     }
 
-    /// The frame as a view.
+    /// Returns the frame as a view.
     #[must_use]
     pub fn view(&self) -> FrameRef<'_> {
         FrameRef::assume(self.header, &self.data[..self.header.data_len()])

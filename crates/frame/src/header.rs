@@ -1,9 +1,9 @@
-//! Everything about a frame but its payload.
+//! All fields of a frame but its payload.
 
 use crate::{CanId, dlc};
 use core::fmt;
 
-/// Which of the three frame formats of ISO 11898-1:2024 a frame has.
+/// The frame format of a frame, one of the three of ISO 11898-1:2024.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Default)]
 pub enum Kind {
     /// Classical CAN: up to 8 bytes, RTR possible. Error frames of the controller are carried
@@ -17,7 +17,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The most payload bytes a frame of this kind can carry.
+    /// Returns the greatest number of payload bytes that a frame of this kind can carry.
     #[must_use]
     pub const fn max_len(self) -> usize {
         match self {
@@ -38,25 +38,25 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Bits of [`Header::flags`], as in `uapi/linux/can.h`. Which ones mean something depends on
-/// the kind.
+/// Bits of [`Header::flags`], as in `uapi/linux/can.h`. The kind determines which ones have a
+/// meaning.
 pub mod flags {
     /// FD: bit rate switch, the data phase has the second bit rate (`CANFD_BRS`).
     pub const BRS: u8 = 0x01;
     /// FD: error state indicator, the sender is error-passive (`CANFD_ESI`).
     pub const ESI: u8 = 0x02;
     /// FD: marks `struct canfd_frame` as an FD frame (`CANFD_FDF`). Kept in [`crate::Frame`];
-    /// [`crate::Header`] says it by its kind and leaves this bit 0.
+    /// [`crate::Header`] represents it by its kind and leaves this bit 0.
     pub const FDF: u8 = 0x04;
     /// XL: simple extended content (`CANXL_SEC`).
     pub const XL_SEC: u8 = 0x01;
     /// XL: remote request substitution (`CANXL_RRS`).
     pub const XL_RRS: u8 = 0x02;
-    /// XL: marks `struct canxl_frame` (`CANXL_XLF`). As with FDF, the kind says it.
+    /// XL: marks `struct canxl_frame` (`CANXL_XLF`). As with FDF, the kind represents it.
     pub const XL_XLF: u8 = 0x80;
 }
 
-/// What only XL frames have. All zero for the other kinds.
+/// The fields that only XL frames have. All zero for the other kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct XlFields {
     /// Virtual CAN network identifier, 0 for none.
@@ -67,12 +67,12 @@ pub struct XlFields {
     pub af: u32,
 }
 
-/// A length that the kind of frame cannot have.
+/// The error for a length that the kind of frame cannot have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LengthError {
     /// The kind of frame.
     pub kind: Kind,
-    /// The length that was asked for, in bytes.
+    /// The requested length, in bytes.
     pub len: usize,
 }
 
@@ -93,10 +93,10 @@ impl fmt::Display for LengthError {
 
 impl core::error::Error for LengthError {}
 
-/// Everything about a frame but its payload.
+/// All fields of a frame but its payload.
 ///
-/// `len ≤ kind.max_len()` holds always. An FD length that no DLC can say (9, for example) is
-/// allowed, as it is in SocketCAN: the wire carries it padded (see [`dlc::fd_padded`]).
+/// `len ≤ kind.max_len()` always holds. An FD length that no DLC represents (9, for example) is
+/// allowed, as it is in SocketCAN: on the wire it is padded (see [`dlc::fd_padded`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Header {
     id: CanId,
@@ -108,7 +108,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// A header without flags.
+    /// Creates a header without flags.
     ///
     /// # Errors
     /// [`LengthError`] where `len` is more than the kind can carry, or 0 for XL.
@@ -130,56 +130,56 @@ impl Header {
         })
     }
 
-    /// The identifier; for XL its number is the priority.
+    /// Returns the identifier; for XL its number is the priority.
     #[must_use]
     pub const fn id(&self) -> CanId {
         self.id
     }
 
-    /// The kind of frame.
+    /// Returns the kind of frame.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The flag bits of [`mod@flags`] that belong to the kind; 0 for classic frames. FDF and XLF
-    /// are never among them.
+    /// Returns the flag bits of [`mod@flags`] that belong to the kind; 0 for classic frames. FDF
+    /// and XLF are never among them.
     #[must_use]
     pub const fn flags(&self) -> u8 {
         self.flags
     }
 
-    /// Payload bytes; for a remote frame the bytes it asks for.
+    /// Returns the number of payload bytes; for a remote frame the number that it requests.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// No payload?
+    /// Returns whether the length is 0.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Payload bytes that are really there: none in a remote frame.
+    /// Returns the number of payload bytes that are present: none in a remote frame.
     #[must_use]
     pub const fn data_len(&self) -> usize {
         if self.is_rtr() { 0 } else { self.len as usize }
     }
 
-    /// A remote frame? Only classic frames can be.
+    /// Returns whether it is a remote frame, which only a classic frame can be.
     #[must_use]
     pub const fn is_rtr(&self) -> bool {
         matches!(self.kind, Kind::Classic) && self.id.is_rtr()
     }
 
-    /// Raw DLC 9–15 of a classic frame of 8 bytes, else 0 (SocketCAN's `len8_dlc`).
+    /// Returns the raw DLC 9–15 of a classic frame of 8 bytes, else 0 (SocketCAN's `len8_dlc`).
     #[must_use]
     pub const fn len8_dlc(&self) -> u8 {
         self.len8_dlc
     }
 
-    /// The four bits that stand in the frame's DLC field (XL has eleven: length minus one).
+    /// Returns the four bits of the frame's DLC field (XL has eleven: length minus one).
     #[must_use]
     pub const fn dlc(&self) -> u16 {
         match self.kind {
@@ -190,33 +190,33 @@ impl Header {
         }
     }
 
-    /// What only XL frames have.
+    /// Returns the fields that only XL frames have.
     #[must_use]
     pub const fn xl(&self) -> XlFields {
         self.xl
     }
 
-    /// FD with bit rate switch?
+    /// Returns whether it is an FD frame with bit rate switch.
     #[must_use]
     pub const fn is_brs(&self) -> bool {
         matches!(self.kind, Kind::Fd) && self.flags & flags::BRS != 0
     }
 
-    /// FD from an error-passive sender?
+    /// Returns whether it is an FD frame from an error-passive sender.
     #[must_use]
     pub const fn is_esi(&self) -> bool {
         matches!(self.kind, Kind::Fd) && self.flags & flags::ESI != 0
     }
 
-    /// The same header with another identifier.
+    /// Returns the same header with another identifier.
     #[must_use]
     pub const fn with_id(mut self, id: CanId) -> Self {
         self.id = id;
         self
     }
 
-    /// The same header with these flags. Bits that the kind does not have stay as they are,
-    /// except FDF and XLF, which are taken away; a classic frame has no flags.
+    /// Returns the same header with these flags. Bits that the kind does not define stay as they
+    /// are, except FDF and XLF, which are cleared; a classic frame has no flags.
     #[must_use]
     pub const fn with_flags(mut self, flags: u8) -> Self {
         self.flags = match self.kind {
@@ -227,7 +227,7 @@ impl Header {
         self
     }
 
-    /// The same header with another length.
+    /// Returns the same header with another length.
     ///
     /// # Errors
     /// [`LengthError`] as in [`Header::new`].
@@ -241,8 +241,8 @@ impl Header {
         }
     }
 
-    /// The same header with a raw DLC. Only 9–15 on a classic frame of 8 bytes are kept;
-    /// anything else is 0, as SocketCAN has it.
+    /// Returns the same header with a raw DLC. Only 9–15 on a classic frame of 8 bytes are kept;
+    /// any other value becomes 0, as in SocketCAN.
     #[must_use]
     pub const fn with_len8_dlc(mut self, dlc: u8) -> Self {
         let kept = matches!(self.kind, Kind::Classic) && self.len == 8 && dlc > 8 && dlc <= 15;
@@ -250,7 +250,7 @@ impl Header {
         self
     }
 
-    /// The same header with other XL fields; unchanged where the frame is no XL frame.
+    /// Returns the same header with other XL fields; unchanged where the frame is not an XL frame.
     #[must_use]
     pub const fn with_xl(mut self, xl: XlFields) -> Self {
         if matches!(self.kind, Kind::Xl) {

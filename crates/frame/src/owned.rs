@@ -4,9 +4,9 @@ use crate::{CanId, FrameRef, Header, Kind, LengthError, dlc, header::flags};
 use core::fmt;
 
 /// A classic or FD frame by value: 72 bytes, laid out as Linux's `struct canfd_frame`, of which
-/// `struct can_frame` is the first 16 bytes. FDF in the flags tells the two apart.
+/// `struct can_frame` is the first 16 bytes. FDF in the flags distinguishes the two.
 ///
-/// Bytes past the length are zero as long as nobody writes them.
+/// Bytes past the length are zero as long as no caller writes them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C, align(8))]
 pub struct Frame {
@@ -19,7 +19,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A classic data frame.
+    /// Creates a classic data frame.
     ///
     /// # Errors
     /// [`LengthError`] above 8 bytes.
@@ -28,7 +28,7 @@ impl Frame {
         Ok(Self::assemble(&header, data))
     }
 
-    /// A classic remote frame that asks for `len` bytes.
+    /// Creates a classic remote frame that requests `len` bytes.
     ///
     /// # Errors
     /// [`LengthError`] above 8 bytes.
@@ -37,7 +37,7 @@ impl Frame {
         Ok(Self::assemble(&header, &[]))
     }
 
-    /// An FD frame; `flags` are [`flags::BRS`] and [`flags::ESI`].
+    /// Creates an FD frame; `flags` are [`flags::BRS`] and [`flags::ESI`].
     ///
     /// # Errors
     /// [`LengthError`] above 64 bytes.
@@ -46,7 +46,7 @@ impl Frame {
         Ok(Self::assemble(&header, data))
     }
 
-    /// The owned form of a frame, or nothing where it is an XL frame.
+    /// Returns the owned form of a frame; `None` for an XL frame.
     #[must_use]
     pub fn from_view(view: FrameRef<'_>) -> Option<Self> {
         (view.kind() != Kind::Xl).then(|| Self::assemble(view.header(), view.data()))
@@ -68,13 +68,13 @@ impl Frame {
         frame
     }
 
-    /// The identifier.
+    /// Returns the identifier.
     #[must_use]
     pub const fn id(&self) -> CanId {
         self.id
     }
 
-    /// Classic or FD.
+    /// Returns the kind: classic or FD.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         if self.flags & flags::FDF != 0 {
@@ -84,57 +84,58 @@ impl Frame {
         }
     }
 
-    /// Payload bytes; for a remote frame the bytes it asks for.
+    /// Returns the number of payload bytes; for a remote frame the number that it requests.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// No payload?
+    /// Returns whether the length is 0.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Everything but the payload.
+    /// Returns everything but the payload.
     #[must_use]
     pub fn header(&self) -> Header {
-        // `len` was checked when the frame was made and cannot be written since.
+        // `len` was checked when the frame was created and cannot be changed afterwards.
         Header::new(self.kind(), self.id, self.len as usize)
             .unwrap_or_default()
             .with_flags(self.flags)
             .with_len8_dlc(self.len8_dlc)
     }
 
-    /// The payload; empty for a remote frame.
+    /// Returns the payload; empty for a remote frame.
     #[must_use]
     pub fn data(&self) -> &[u8] {
         let remote = self.kind() == Kind::Classic && self.id.is_rtr();
         &self.data[..if remote { 0 } else { self.len as usize }]
     }
 
-    /// The payload, to be written.
+    /// Returns the payload for writing.
     #[must_use]
     pub fn data_mut(&mut self) -> &mut [u8] {
         let remote = self.kind() == Kind::Classic && self.id.is_rtr();
         &mut self.data[..if remote { 0 } else { self.len as usize }]
     }
 
-    /// The same frame with a raw DLC of 9–15 (classic, 8 bytes; see [`Header::with_len8_dlc`]).
+    /// Returns the same frame with a raw DLC of 9–15 (classic, 8 bytes; see
+    /// [`Header::with_len8_dlc`]).
     #[must_use]
     pub fn with_len8_dlc(mut self, dlc: u8) -> Self {
         self.len8_dlc = self.header().with_len8_dlc(dlc).len8_dlc();
         self
     }
 
-    /// The frame as the wire carries it: an FD frame whose length no DLC can say (9, for example)
-    /// gets zeros up to the next length that one can, as drivers of Linux do; any other stays as it
-    /// is.
+    /// Returns the frame as it is on the wire: an FD frame whose length no DLC represents (9, for
+    /// example) is padded with zeros up to the next length that a DLC represents, as by Linux
+    /// drivers; any other frame is unchanged.
     #[inline]
     #[must_use]
     pub fn padded(mut self) -> Self {
         let len = usize::from(self.len);
-        // Up to here each length has its DLC.
+        // Up to this length, each length has its own DLC.
         if len > dlc::CLASSIC_MAX && self.kind() == Kind::Fd {
             let padded = dlc::fd_padded(len);
             if let Some(rest) = self.data.get_mut(len..padded) {
@@ -145,7 +146,7 @@ impl Frame {
         self
     }
 
-    /// The frame as a view.
+    /// Returns the frame as a view.
     #[must_use]
     pub fn view(&self) -> FrameRef<'_> {
         FrameRef::assume(self.header(), self.data())

@@ -3,8 +3,8 @@
 use crate::{CanId, Header, Kind, LengthError};
 use core::fmt;
 
-/// A frame of any kind whose payload lives elsewhere: in a socket's buffer, a packet ring, a
-/// log's line, a controller's mailbox.
+/// A frame of any kind whose payload is stored elsewhere: in a socket's buffer, a packet ring, a
+/// log's line, or a controller's mailbox.
 ///
 /// [`FrameRef::data`] has exactly [`Header::data_len`] bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,10 +14,11 @@ pub struct FrameRef<'a> {
 }
 
 impl<'a> FrameRef<'a> {
-    /// A view on a payload. `data` may be longer than the frame; only the frame's part is seen.
+    /// Creates a view of a payload. `data` may be longer than the frame; only the frame's part is
+    /// used.
     ///
     /// # Errors
-    /// [`LengthError`] where `data` is shorter than the header says.
+    /// [`LengthError`] where `data` is shorter than the header specifies.
     pub fn new(header: Header, data: &'a [u8]) -> Result<Self, LengthError> {
         match data.get(..header.data_len()) {
             Some(data) => Ok(Self { header, data }),
@@ -28,42 +29,42 @@ impl<'a> FrameRef<'a> {
         }
     }
 
-    /// For this crate's own frames, whose length is known to fit.
+    /// Creates a view for this crate's own frames, whose length is known to fit.
     pub(crate) const fn assume(header: Header, data: &'a [u8]) -> Self {
         Self { header, data }
     }
 
-    /// Everything but the payload.
+    /// Returns everything but the payload.
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The identifier; for XL its number is the priority.
+    /// Returns the identifier; for XL its number is the priority.
     #[must_use]
     pub const fn id(&self) -> CanId {
         self.header.id()
     }
 
-    /// The kind of frame.
+    /// Returns the kind of frame.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.header.kind()
     }
 
-    /// Payload bytes; for a remote frame the bytes it asks for.
+    /// Returns the number of payload bytes; for a remote frame the number that it requests.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.header.len()
     }
 
-    /// No payload?
+    /// Returns whether the length is 0.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.header.is_empty()
     }
 
-    /// The payload; empty for a remote frame.
+    /// Returns the payload; empty for a remote frame.
     #[must_use]
     pub const fn data(&self) -> &'a [u8] {
         self.data

@@ -1,8 +1,8 @@
-//! Our text against can-utils' own: what we write goes through its `log2asc` and `asc2log`, which
-//! read and write frames with the same code as cansend and candump, and must come back byte for
-//! byte.
+//! Comparison with can-utils' own code: the printed text goes through its `log2asc` and `asc2log`,
+//! which read and write frames with the same code as cansend and candump, and must come back byte
+//! for byte.
 //!
-//! Needs the package can-utils; without it the test is skipped and says so.
+//! Needs the package can-utils; without it the test is skipped with a message.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,8 +31,8 @@ fn through(program: &str, args: &[&str], input: String) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Frames that Vector's ASC format, which stands between the two programs, can hold: no raw DLC,
-/// no error frames. Remote frames come back without their length before can-utils 2023.
+/// Frames that Vector's ASC format, which is used between the two programs, can represent: no raw
+/// DLC, no error frames. Remote frames come back without their length before can-utils 2023.
 fn frames() -> Vec<Frame> {
     let mut x: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut next = || {
@@ -91,7 +91,7 @@ fn frames_come_back_from_can_utils_byte_for_byte() {
     assert_eq!(lines.len(), frames.len());
     let mut buf = frame::FrameBuf::new();
     for (line, frame) in lines.iter().zip(&frames) {
-        // With or without FDF, as can-utils' version has it.
+        // With or without FDF, depending on the version of can-utils.
         let word = line.split_whitespace().nth(2).unwrap();
         let ours = [format!("{frame}"), format!("{frame:#}")];
         assert!(ours.iter().any(|o| o == word), "{line}: {ours:?}");

@@ -58,7 +58,7 @@ fn remote_frames() {
         );
         assert!(buf.view().data().is_empty(), "{input}");
     }
-    // What stood in the buffer before does not shine through.
+    // The previous contents of the buffer have no effect.
     let mut buf = parsed("123#1122334455667788");
     text::parse_frame(b"123#R8", &mut buf).unwrap();
     assert_eq!(buf.buffer(), [0; 8]);
@@ -70,14 +70,14 @@ fn fd_frames() {
     assert_eq!(buf.header().kind(), Kind::Fd);
     assert!(buf.header().is_brs() && buf.header().is_esi());
     assert_eq!(buf.view().data(), [0xAA, 0xBB]);
-    // FDF is said by "##" already and by newer versions of candump once more.
+    // FDF is implied by "##", and newer versions of candump state it in the flags, too.
     assert_eq!(parsed("123##7AABB").view(), buf.view());
     assert_eq!(parsed("123##3.AA.BB").view(), buf.view());
     assert_eq!(
         parsed(&format!("123##0{}", "A5".repeat(64))).view().len(),
         64
     );
-    // Bytes past the length are zero even where a longer frame stood before.
+    // Bytes past the length are zero even where a longer frame was stored before.
     let mut buf = parsed(&format!("123##0{}", "A5".repeat(64)));
     text::parse_frame(b"123##0FF", &mut buf).unwrap();
     assert_eq!(buf.buffer()[1..], [0; 63]);
@@ -326,8 +326,8 @@ fn what_is_wrong_with_a_line_is_said_exactly() {
     );
 }
 
-/// Lines as candump of can-utils writes them; the FD ones with FDF, as it does since it marks FD
-/// frames itself.
+/// Lines as candump of can-utils writes them; the FD ones with FDF, which candump includes since it
+/// marks FD frames itself.
 #[test]
 fn log_lines_come_out_as_they_went_in() {
     let mut buf = FrameBuf::new();
@@ -485,8 +485,8 @@ proptest! {
     }
 }
 
-/// What is accepted prints as something that is accepted and the same; an error's column lies
-/// in the text or one past it.
+/// Accepted text prints as text that is accepted with the same meaning; an error's column is in the
+/// text or one past it.
 fn any_bytes(bytes: &[u8]) {
     let mut buf = FrameBuf::new();
     let mut again = FrameBuf::new();

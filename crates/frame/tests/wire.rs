@@ -1,4 +1,4 @@
-//! Bits, CRC and durations on the wire, against tables and against the slow reference.
+//! Bits, CRC and durations on the wire, compared with tables and with the slow reference.
 
 #![allow(clippy::unwrap_used)]
 
@@ -87,7 +87,7 @@ fn durations() {
         BitRate::new(3_000, Some(6_000)).unwrap().time(1, 1),
         500_000
     );
-    // A millisecond a bit, and many of them.
+    // A millisecond per bit, and many bits.
     assert_eq!(
         BitRate::new(1_000, None).unwrap().time(u32::MAX, 0),
         u64::from(u32::MAX) * 1_000_000
@@ -172,7 +172,7 @@ fn the_order_of_arbitration() {
     for pair in keys.windows(2) {
         assert!(pair[0] < pair[1], "{keys:X?}");
     }
-    // Classic and FD data frames of one ID differ after the arbitration field only.
+    // Classic and FD data frames with the same ID differ only after the arbitration field.
     assert_eq!(keys[0] >> 2, keys[1] >> 2);
     assert_ne!(keys[1] >> 2, keys[2] >> 2);
     let xl = Header::new(Kind::Xl, CanId::sff(0x123).unwrap(), 1).unwrap();
@@ -198,7 +198,7 @@ impl Random {
     }
 
     /// Any frame that has a length. Half of them have long runs of equal bits, where stuffing
-    /// happens.
+    /// occurs.
     fn frame(&mut self) -> Frame {
         let runs = self.below(2) == 0;
         let mut noise = |bits: u32| {
@@ -239,7 +239,7 @@ impl Random {
     }
 }
 
-/// The fast calculation of one frame against the slow one.
+/// Compares the fast calculation of one frame with the slow one.
 fn check(frame: &Frame) -> reference::Wire {
     let slow = reference::wire(frame.view()).unwrap();
     let fast = wire::length(frame.view()).unwrap();
@@ -264,7 +264,7 @@ fn check(frame: &Frame) -> reference::Wire {
     slow
 }
 
-/// Who wins by the bits on the wire, up to FDF.
+/// Determines the winner by the bits on the wire, up to FDF.
 fn bit_by_bit(a: &reference::Wire, b: &reference::Wire) -> std::cmp::Ordering {
     let bits = |w: &reference::Wire| -> Vec<bool> {
         w.bits[..w.format_end].iter().map(|b| b.recessive).collect()
@@ -277,7 +277,7 @@ fn many(count: u64, seed: u64) {
     let mut previous = random.frame();
     for _ in 0..count {
         let mut frame = random.frame();
-        // Now and then the same identifier again, in another kind of frame or format.
+        // Occasionally the same identifier again, in another kind of frame or format.
         if random.below(4) == 0 {
             let id = previous.id();
             let id = match random.below(3) {
@@ -312,7 +312,7 @@ fn fast_equals_slow_on_a_million_frames() {
 }
 
 proptest! {
-    /// Shrinks to the smallest frame where one is wrong. All 32 bits of the ID may be set, as
+    /// Shrinks to the smallest frame with a wrong result. All 32 bits of the ID may be set, as
     /// can-gw's modifications leave them.
     #[test]
     fn fast_equals_slow(

@@ -1,20 +1,20 @@
-//! Parts of a log that are no frames.
+//! Parts of a log that are not frames.
 
 use crate::lines::MAX_LINE;
 use frame::text::ParseError;
 use std::fmt;
 
-/// Where in a log.
+/// A position in a log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Place {
-    /// A line, from 1.
+    /// A line, counted from 1.
     Line(u64),
-    /// The byte (unpacked, from 0) at which a block begins.
+    /// The byte offset (unpacked, from 0) at which a block begins.
     Byte(u64),
 }
 
 impl Place {
-    /// The line or the byte.
+    /// Returns the number of the line or the byte.
     #[must_use]
     pub const fn number(self) -> u64 {
         match self {
@@ -32,25 +32,25 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong there.
+/// The mistake at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// It does not follow the format of `candump -L`.
+    /// The text does not follow the format of `candump -L`.
     Text(ParseError),
-    /// It does not follow its format: the column (from 1) and what was expected there.
+    /// The text does not follow its format: the column (from 1) and the element expected there.
     Column(usize, &'static str),
-    /// It does not follow its format: what is wrong.
+    /// The text does not follow its format: the mistake in words.
     Said(&'static str),
-    /// It is longer than any frame ([`MAX_LINE`] bytes).
+    /// The line is longer than any frame ([`MAX_LINE`] bytes).
     TooLong,
 }
 
 /// A line or a block that was left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadLine {
-    /// Where it is.
+    /// The position.
     pub place: Place,
-    /// What is wrong with it.
+    /// The mistake.
     pub fault: Fault,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Display for BadLine {
     }
 }
 
-/// How many lines (or blocks) were left out, and the first few of them.
+/// The number of lines (or blocks) that were left out, and the first few of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct BadLines {
     count: u64,
@@ -79,7 +79,7 @@ pub struct BadLines {
 }
 
 impl BadLines {
-    /// How many are kept with their reasons.
+    /// Number of lines that are kept with their reasons.
     pub const KEPT: usize = 5;
 
     pub(crate) fn new() -> Self {
@@ -96,19 +96,19 @@ impl BadLines {
         }
     }
 
-    /// How many were left out.
+    /// Returns the number of lines that were left out.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The first of them, at most [`BadLines::KEPT`].
+    /// Returns the first of them, at most [`BadLines::KEPT`].
     #[must_use]
     pub fn first(&self) -> &[BadLine] {
         &self.first
     }
 
-    /// Sentences for a user; none where everything was good.
+    /// Returns sentences for a user; none where everything was good.
     #[must_use]
     pub fn remarks(&self, name: &str) -> Vec<String> {
         let mut out = Vec::new();

@@ -1,13 +1,13 @@
-//! A classic or FD frame that is being put together.
+//! A classic or FD frame under construction.
 
 use crate::bad::Fault;
 use frame::{CanId, FrameBuf, Header, Kind, flags};
 
-/// Data of a controller's error frame where a log says only that there was one: a bus error
+/// The ID of a controller's error frame where a log records only that there was one: a bus error
 /// (`CAN_ERR_BUSERROR` of `linux/can/error.h`).
 pub(crate) const BUS_ERROR: CanId = CanId::from_raw(CanId::ERR_FLAG | 0x80);
 
-/// What a log says of a frame.
+/// The fields of a frame as a log gives them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft {
     pub(crate) id: CanId,
@@ -30,21 +30,21 @@ impl Draft {
         }
     }
 
-    /// An error frame of which nothing else is known.
+    /// Creates an error frame without further information.
     pub(crate) const fn error() -> Self {
         let mut draft = Self::new(BUS_ERROR);
         draft.len = 8;
         draft
     }
 
-    /// An FD frame with these flags.
+    /// Makes it an FD frame with these flags.
     pub(crate) const fn fd(mut self, brs: bool, esi: bool) -> Self {
         self.kind = Kind::Fd;
         self.flags = if brs { flags::BRS } else { 0 } | if esi { flags::ESI } else { 0 };
         self
     }
 
-    /// A classic frame with this DLC of 0 to 15.
+    /// Sets this DLC of 0 to 15 of a classic frame.
     pub(crate) fn with_dlc(mut self, dlc: u32) -> Option<Self> {
         let dlc = u8::try_from(dlc).ok().filter(|dlc| *dlc <= 15)?;
         self.len = usize::from(dlc.min(8));
@@ -52,7 +52,7 @@ impl Draft {
         Some(self)
     }
 
-    /// The place of its payload.
+    /// Returns the buffer for its payload.
     pub(crate) fn payload(&mut self) -> Result<&mut [u8], Fault> {
         let most = self.kind.max_len();
         match self.data.get_mut(..self.len) {
@@ -61,7 +61,7 @@ impl Draft {
         }
     }
 
-    /// Puts the frame together.
+    /// Builds the frame in `frame`.
     pub(crate) fn put(&self, frame: &mut FrameBuf) -> Result<(), Fault> {
         let header = Header::new(self.kind, self.id, self.len)
             .map_err(|_| Fault::Said("more bytes than a frame of this kind carries"))?
@@ -75,7 +75,7 @@ impl Draft {
     }
 }
 
-/// An ID of a log that says by itself whether it is extended.
+/// Creates the ID of a log that states explicitly whether it is extended.
 pub(crate) fn id(number: u32, eff: bool) -> Option<CanId> {
     if eff {
         CanId::eff(number).ok()

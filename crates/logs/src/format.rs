@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// What a log is written in.
+/// The format of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// The lines of `candump -L` and `candump -l`.
     Log,
-    /// What `candump -t a` or `-t A` shows.
+    /// The output of `candump -t a` or `-t A`.
     Candump,
-    /// What `candump -t z` shows: times count from the first frame.
+    /// The output of `candump -t z`: times count from the first frame.
     CandumpZero,
-    /// What `candump -t d` shows: times count from the frame before.
+    /// The output of `candump -t d`: times count from the previous frame.
     CandumpDelta,
     /// Vector ASC.
     Asc,
@@ -24,7 +24,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All of them, with the names that users give them.
+    /// All formats, with the names that users give them.
     pub const NAMES: [(&'static str, Self); 8] = [
         ("log", Self::Log),
         ("candump", Self::Candump),
@@ -36,7 +36,7 @@ impl Format {
         ("pcap", Self::Pcap),
     ];
 
-    /// Is it made of lines?
+    /// Returns whether the format consists of lines.
     #[must_use]
     pub const fn is_text(self) -> bool {
         !matches!(self, Self::Pcapng | Self::Pcap)

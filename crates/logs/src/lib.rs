@@ -1,20 +1,20 @@
-//! Log files, whatever program wrote them.
+//! A reader for log files of many programs.
 //!
 //! ```text
 //! bytes ──► gzip, Zstandard ──► which format? ──► lines, or blocks ──► frames with their stamps
 //!           Unpacked            Scanner
 //! ```
 //!
-//! * [`LogReader`]: from beginning to end, for whoever may wait.
-//! * [`Scanner`]: piece by piece, for whoever must not.
+//! * [`LogReader`]: from beginning to end, for callers that may block.
+//! * [`Scanner`]: piece by piece, for callers that must not block.
 //!
-//! Formats are those of [`Format`]. A log is recognised by its first lines or bytes; what is none
-//! fails before any frame is given, and [`Looks`] says what it looks like. Memory is bounded,
-//! however long the log is.
+//! The formats are those of [`Format`]. A log is recognised by its first lines or bytes; a file
+//! that is not a log fails before any frame is returned, and [`Looks`] describes what it looks
+//! like. Memory is bounded, however long the log is.
 //!
 //! # Times
-//! All are nanoseconds since 1970, as far as the log says when it began; otherwise since its own
-//! beginning. A date without a time zone (`candump -t A`, ASC, TRC) is taken as UTC.
+//! All times are nanoseconds since 1970, if the log states when it began; otherwise since its own
+//! beginning. A date without a time zone (`candump -t A`, ASC, TRC) is interpreted as UTC.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]

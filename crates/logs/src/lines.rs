@@ -1,51 +1,51 @@
-//! Lines out of a stream of bytes, in bounded memory. What is no text is looked at in the same
-//! memory.
+//! Lines from a stream of bytes, in bounded memory. Binary formats are read from the same buffer.
 
 use std::io::{self, Read};
 
-/// The longest line that can be a frame's: an XL frame of 2048 bytes needs some 4200 characters.
-/// Anything longer is skipped and reported as too long.
+/// The maximum length of a line with a frame: an XL frame of 2048 bytes needs some 4200 characters.
+/// Longer lines are skipped and reported as too long.
 pub const MAX_LINE: usize = 8 * 1024;
 
-/// Bytes read at once. Well above [`MAX_LINE`], so that there is always room after compaction.
+/// Size of the buffer in bytes. Well above [`MAX_LINE`], so that there is always space after
+/// compaction.
 pub(crate) const BUFFER: usize = 64 * 1024;
 
-/// One line without its end.
+/// A line without its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Text<'a> {
     /// Its bytes; neither `\n` nor a `\r` before it.
     Whole(&'a [u8]),
-    /// It is longer than [`MAX_LINE`].
+    /// The line is longer than [`MAX_LINE`].
     TooLong,
 }
 
-/// Splits what is read into lines. The buffer is allocated once.
+/// Splits the input into lines. The buffer is allocated once.
 pub(crate) struct Lines {
     buffer: Box<[u8]>,
-    /// Unused bytes are `start..end`; no line end stands before `scanned`.
+    /// Unused bytes are `start..end`; there is no line end before `scanned`.
     start: usize,
     end: usize,
     scanned: usize,
-    /// The line that is being read was too long and its beginning is thrown away.
+    /// Whether the current line was too long, so that its beginning has been discarded.
     skipping: bool,
     number: u64,
-    /// Bytes of the input before `start`.
+    /// Number of bytes of the input before `start`.
     offset: u64,
-    /// What ends a line: `\n`, in some files of old programs `\r` alone.
+    /// The byte that ends a line: `\n`, or, in some files of old programs, `\r` alone.
     ends: u8,
 }
 
 /// The byte order mark of UTF-8, with which Windows programs begin texts.
 const MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
-/// So far the first line end is looked for.
+/// Number of bytes in which the first line end is searched for.
 const FIRST_END: usize = 16 * 1024;
 
-/// What ends the lines of a text that begins so; `None` where more of it is needed.
+/// Returns the byte that ends the lines of a text with this beginning; `None` where more of it is
+/// needed.
 pub(crate) fn line_end(head: &[u8], last: bool) -> Option<u8> {
     let head = head.get(..FIRST_END).unwrap_or(head);
-    // An old program's lines end in `\r`; elsewhere it stands before a `\n`, at times several of
-    // them.
+    // Lines of an old program end in `\r`; elsewhere it precedes a `\n`, sometimes several of them.
     let has = |byte: u8| head.contains(&byte);
     match (has(b'\n'), has(b'\r')) {
         (true, _) => Some(b'\n'),
@@ -69,8 +69,8 @@ impl Lines {
         }
     }
 
-    /// Before the first line: passes over a byte order mark, and finds out what ends lines. False
-    /// where more input is needed.
+    /// Called before the first line: skips a byte order mark, and determines the byte that ends
+    /// lines. Returns false where more input is needed.
     pub(crate) fn begin(&mut self, last: bool) -> bool {
         let head = self.head();
         if self.offset == 0 && MARK.starts_with(head) && head.len() < MARK.len() && !last {
@@ -83,17 +83,17 @@ impl Lines {
         true
     }
 
-    /// What was read and not used yet.
+    /// Returns the bytes that were read and not used yet.
     pub(crate) fn head(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// How far into the input [`Lines::head`] is.
+    /// Returns the position of [`Lines::head`] in the input.
     pub(crate) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Uses bytes of [`Lines::head`], at most all of it; how many.
+    /// Consumes bytes of [`Lines::head`], at most all of it; returns their number.
     pub(crate) fn consume(&mut self, bytes: usize) -> usize {
         let bytes = bytes.min(self.end - self.start);
         self.start += bytes;
@@ -102,12 +102,12 @@ impl Lines {
         bytes
     }
 
-    /// The number of the line that came last, from 1.
+    /// Returns the number of the last line, from 1.
     pub(crate) const fn number(&self) -> u64 {
         self.number
     }
 
-    /// Reads once. 0 is the end of the input.
+    /// Reads once. Returns 0 at the end of the input.
     pub(crate) fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -120,8 +120,8 @@ impl Lines {
         Ok(n)
     }
 
-    /// The next line, if all of it is there. After the end of the input (`last`) what is left is
-    /// a line too.
+    /// Returns the next line, if it is complete. After the end of the input (`last`), the remaining
+    /// bytes are a line, too.
     pub(crate) fn next(&mut self, last: bool) -> Option<Text<'_>> {
         let end = self.buffer[self.scanned..self.end]
             .iter()
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Gives at most `step` bytes at a time.
+    /// Returns at most `step` bytes at a time.
     struct Trickle<'a>(&'a [u8], usize);
 
     impl Read for Trickle<'_> {
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The obvious way, with all of the input in memory.
+    /// The obvious method, with all of the input in memory.
     fn reference(input: &[u8]) -> Vec<Option<Vec<u8>>> {
         let mut parts: Vec<&[u8]> = input.split(|&b| b == b'\n').collect();
         if parts.last().is_some_and(|part| part.is_empty()) {

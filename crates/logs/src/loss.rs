@@ -1,19 +1,20 @@
-//! Losses that cangate's recordings say in words, read back.
+//! Losses that cangate's recordings state in text, parsed again.
 //!
-//! `cangate capture` writes them where a format has no place for them: as a comment line in
-//! candump's log and in ASC, and in pcapng as a comment where the kernel does not say whose frames
-//! they were.
+//! `cangate capture` writes them where a format has no field for them: as a comment line in
+//! candump's log and in ASC, and in pcapng as a comment where the kernel does not report to which
+//! interface the frames belong.
 
 use crate::name::InterfaceName;
 
-/// Frames that are missing, and whose they were.
+/// The number of frames that are missing, and their interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Loss {
     pub(crate) frames: u64,
     pub(crate) interface: Option<InterfaceName>,
 }
 
-/// `12 frames of can0 are missing here: the reason`, without the sign of a comment.
+/// Parses `12 frames of can0 are missing here: the reason`, without the characters that begin a
+/// comment.
 pub(crate) fn line(text: &[u8]) -> Option<Loss> {
     let text = str::from_utf8(text).ok()?.trim_ascii();
     let (count, rest) = text.split_once(" frames")?;
@@ -27,7 +28,7 @@ pub(crate) fn line(text: &[u8]) -> Option<Loss> {
     Some(Loss { frames, interface })
 }
 
-/// `12 frames of any interface are missing: the reason`
+/// Parses `12 frames of any interface are missing: the reason`.
 pub(crate) fn anywhere(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text).ok()?;
     let (count, rest) = text.split_once(' ')?;

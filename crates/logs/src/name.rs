@@ -1,9 +1,9 @@
-//! An interface's name by value.
+//! The name of an interface, stored by value.
 
 use std::fmt;
 
-/// The name of an interface: at most 15 bytes (`IFNAMSIZ` less its closing zero), so that it can
-/// be kept and passed without allocation.
+/// The name of an interface: at most 15 bytes (`IFNAMSIZ` less its terminating zero), so that it
+/// can be stored and passed without allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct InterfaceName {
     bytes: [u8; InterfaceName::MAX],
@@ -14,7 +14,7 @@ impl InterfaceName {
     /// The longest name in bytes.
     pub const MAX: usize = 15;
 
-    /// This name, or nothing where it is too long.
+    /// Creates a name; `None` where it is too long.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
         let mut bytes = [0; Self::MAX];
@@ -27,15 +27,16 @@ impl InterfaceName {
         })
     }
 
-    /// `can0`, `can1`, ….
+    /// Creates the name `can0`, `can1`, ….
     #[must_use]
     pub fn numbered(number: u32) -> Self {
         // At most 13 bytes.
         Self::new(&format!("can{number}")).unwrap_or_default()
     }
 
-    /// The interface of channel N of a program that counts them from 1: `can(N-1)`. Some write a
-    /// channel 0, too; it has a name of its own, so that it is not taken for channel 1.
+    /// Creates the name of the interface for channel N of a program that counts them from 1:
+    /// `can(N-1)`. Some programs write a channel 0, too; it has a different name, so that it is not
+    /// mistaken for channel 1.
     #[must_use]
     pub fn of_channel(channel: u32) -> Self {
         match channel.checked_sub(1) {
@@ -44,10 +45,10 @@ impl InterfaceName {
         }
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // Made from a str of this length.
+        // Created from a str of this length.
         let bytes = self.bytes.get(..usize::from(self.len));
         str::from_utf8(bytes.unwrap_or_default()).unwrap_or_default()
     }

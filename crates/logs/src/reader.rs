@@ -1,4 +1,4 @@
-//! A log, read from beginning to end.
+//! A reader of a log from beginning to end.
 
 use crate::bad::{BadLine, BadLines};
 use crate::format::Format;
@@ -14,16 +14,16 @@ use std::path::Path;
 /// A frame of a log.
 #[derive(Clone, Debug)]
 pub struct LogEntry {
-    /// What the log says besides the frame.
+    /// The information of the log in addition to the frame.
     pub logged: Logged,
     /// The frame.
     pub frame: FrameBuf,
 }
 
-/// Why a part of a log or a whole log could not be read.
+/// The reason why a part of a log or a whole log could not be read.
 #[derive(thiserror::Error, Debug)]
 pub enum LogError {
-    /// One line or block is bad; reading goes on with the next.
+    /// One line or block is bad; reading continues with the next.
     #[error("{name}: {line}")]
     Bad {
         /// The log's name.
@@ -31,15 +31,15 @@ pub enum LogError {
         /// The line.
         line: BadLine,
     },
-    /// Nothing behind this can be read.
+    /// Nothing after this place can be read.
     #[error("{name}: {line}; nothing behind it can be read")]
     Lost {
         /// The log's name.
         name: String,
-        /// Where, and why.
+        /// The place and the reason.
         line: BadLine,
     },
-    /// It is no log.
+    /// The input is not a log.
     #[error(
         "{name}: this is no log: {looks}\nlogs are candump -L or -t, Vector ASC, PEAK TRC, pcapng and \
          pcap, also packed by gzip or zstd"
@@ -47,7 +47,7 @@ pub enum LogError {
     Unknown {
         /// Its name.
         name: String,
-        /// What it looks like.
+        /// The description of the input.
         looks: Looks,
     },
     /// The log cannot be read (any further).
@@ -60,12 +60,12 @@ pub enum LogError {
     },
 }
 
-/// Reads a log of any format: a stream of any length, in bounded memory. What gzip or Zstandard has
-/// packed is unpacked on the way.
+/// Reads a log of any format: a stream of any length, in bounded memory. Input packed by gzip or
+/// Zstandard is unpacked while it is read.
 ///
-/// Bad lines are reported one by one and counted in [`LogReader::bad`]; what comes after them is
-/// read all the same. As an iterator it gives each frame with its stamp; [`LogReader::read`] does
-/// the same without copying the frame.
+/// Bad lines are reported one by one and counted in [`LogReader::bad`]; reading continues after
+/// them. As an iterator, it returns each frame with its stamp; [`LogReader::read`] does the same
+/// without copying the frame.
 ///
 /// ```
 /// use logs::LogReader;
@@ -104,7 +104,7 @@ impl LogReader<File> {
 }
 
 impl<R: Read> LogReader<R> {
-    /// Reads from anything. `name` is for messages.
+    /// Creates a reader of any input. `name` is for messages.
     pub fn new(input: R, name: impl Into<String>) -> Self {
         Self {
             input: Unpacked::new(input),
@@ -115,7 +115,7 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// Reads this format, whatever the beginning looks like. To be said before anything is read.
+    /// Reads this format, regardless of the beginning. Must be called before anything is read.
     #[must_use]
     pub fn of(mut self, format: Option<Format>) -> Self {
         let only = self.scanner.interface();
@@ -123,17 +123,17 @@ impl<R: Read> LogReader<R> {
         self
     }
 
-    /// Only frames of this interface.
+    /// Selects the frames of this interface.
     #[must_use]
     pub fn only(mut self, interface: InterfaceName) -> Self {
         self.scanner = self.scanner.only(Some(interface));
         self
     }
 
-    /// The format of the log: reads as much as is needed to know it.
+    /// Returns the format of the log: reads as much as is needed to recognise it.
     ///
     /// # Errors
-    /// [`LogError::Unknown`] where it is no log, [`LogError::Read`].
+    /// [`LogError::Unknown`] where it is not a log, [`LogError::Read`].
     pub fn recognise(&mut self) -> Result<Format, LogError> {
         while !self.scanner.recognise(self.last) {
             self.fill()?;
@@ -147,11 +147,11 @@ impl<R: Read> LogReader<R> {
         }
     }
 
-    /// The next frame goes into `frame`; `None` after the last one.
+    /// Reads the next frame into `frame`; returns `None` after the last one.
     ///
     /// # Errors
-    /// [`LogError::Bad`] for a bad line, after which reading goes on; the others once, after which
-    /// the log is at its end.
+    /// [`LogError::Bad`] for a bad line, after which reading continues; the others once, after
+    /// which the log is at its end.
     pub fn read(&mut self, frame: &mut FrameBuf) -> Result<Option<Logged>, LogError> {
         while !self.finished {
             match self.scanner.step(frame, self.last) {
@@ -181,7 +181,7 @@ impl<R: Read> LogReader<R> {
         match self.scanner.fill(&mut self.input) {
             Ok(n) => self.last = n == 0,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            // What was unpacked before counts, and that there is no more of it.
+            // The data unpacked before is valid; the input ends after it.
             Err(e) if is_torn(&e) && self.scanner.tear() => self.last = true,
             Err(source) => {
                 self.finished = true;
@@ -197,26 +197,26 @@ impl<R: Read> LogReader<R> {
         LogError::Unknown { name, looks }
     }
 
-    /// The bad lines so far.
+    /// Returns the bad lines so far.
     #[must_use]
     pub fn bad(&self) -> &BadLines {
         self.scanner.bad()
     }
 
-    /// Frames that are not in the log because its writer lost them, as it says itself: what it says
-    /// since the last call of this, which stands before the frame that was read last, or at the
-    /// end.
+    /// Returns the frames that are not in the log because its writer lost them, as the log itself
+    /// states: those reported since the last call, which were lost before the frame that was read
+    /// last, or at the end.
     pub fn take_missing(&mut self) -> Vec<Missing> {
         self.scanner.take_missing()
     }
 
-    /// How many frames are missing so far by the log's own words.
+    /// Returns the number of frames that are missing so far, according to the log.
     #[must_use]
     pub const fn all_missing(&self) -> u64 {
         self.scanner.all_missing()
     }
 
-    /// Frames of other interfaces that were left out so far.
+    /// Returns the number of frames of other interfaces that were left out so far.
     #[must_use]
     pub fn elsewhere(&self) -> u64 {
         self.scanner.elsewhere().0

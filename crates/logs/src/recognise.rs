@@ -1,4 +1,4 @@
-//! Which format a log is in, by its beginning.
+//! Recognition of the format of a log by its beginning.
 
 use crate::format::Format;
 use crate::lines::line_end;
@@ -8,33 +8,33 @@ use crate::text::words::Words;
 use crate::text::{asc, trc};
 use std::fmt;
 
-/// So much of a log is looked at, at most, bytes.
+/// Maximum number of bytes of a log that are examined.
 const LOOK: usize = 32 * 1024;
 
-/// So many lines may be no frames before one is.
+/// Maximum number of lines that may not be frames before one is.
 const LINES: usize = 64;
 
-/// So many times tell `candump -t z` from `-t d`.
+/// Number of times by which `candump -t z` is distinguished from `-t d`.
 const TIMES: usize = 32;
 
-/// What something that is no log looks like.
+/// A description of input that is not a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looks {
-    /// Not one byte.
+    /// No bytes.
     Empty,
-    /// Nothing but zero bytes.
+    /// Only zero bytes.
     Zeros,
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     Binary,
-    /// Text, of which no line is a frame.
+    /// Text without a line that is a frame.
     Text,
-    /// Lines of candump without time stamps.
+    /// candump's lines without time stamps.
     NoTimes,
     /// pcap with a link type that carries no CAN frames.
     LinkType(u32),
-    /// A log in another format than the one that was named.
+    /// A log in another format than the given one.
     Other(Format),
-    /// Something that has a name, and what to do with it.
+    /// A known kind of file, with advice.
     Known(&'static str, &'static str),
 }
 
@@ -68,20 +68,20 @@ impl fmt::Display for Looks {
     }
 }
 
-/// What the beginning of a log says.
+/// The result for the beginning of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// Not enough.
+    /// More input is needed.
     More,
-    /// This.
+    /// A log of this format.
     Is(Format),
-    /// No log.
+    /// Not a log.
     No(Looks),
 }
 
 const UTF_16: Looks = Looks::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
 
-/// What others call their files, and what to do with them.
+/// The beginnings of other kinds of file, with advice.
 const OTHERS: [(&[u8], Looks); 13] = [
     (
         &[0x1F, 0x8B],
@@ -140,9 +140,9 @@ const OTHERS: [(&[u8], Looks); 13] = [
     ),
 ];
 
-/// Looks at the beginning; `last`: there is nothing behind it.
+/// Examines the beginning; `last`: there is nothing after it.
 pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
-    // The same, however much of it happens to be there.
+    // The result must not depend on how much of the input has been read.
     let last = last && head.len() <= LOOK;
     let head = head.get(..LOOK).unwrap_or(head);
     let enough = last || head.len() >= LOOK;
@@ -173,7 +173,7 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
         let so_far = head.len() - lines.head.len();
         match of_line(line) {
             Line::Empty => continue,
-            // What looks like a line among bytes that are no text is there by chance.
+            // A line that looks like a frame among bytes that are not text is there by chance.
             Line::Is(_) | Line::NoTimes if !is_text(head.get(..so_far).unwrap_or(head)) => {
                 return Verdict::No(unknown(head));
             }
@@ -189,15 +189,15 @@ pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
     }
     match (enough, seen) {
         (false, _) => Verdict::More,
-        // Nothing but comments: a log without a frame.
+        // Only comments: a log without a frame.
         (true, 0) if last => Verdict::Is(Format::Log),
         (true, _) => Verdict::No(unknown(head)),
     }
 }
 
-/// Does a log in this format, which was named, begin so? A text is taken at its word, with any
-/// garbage in it: each line that is wrong is reported. Only what is clearly something else is
-/// refused, which would be read to its end for nothing.
+/// Determines whether a log in this format, which the user named, can begin in this way. A text is
+/// accepted with any garbage in it: each wrong line is reported. Only input that is clearly
+/// something else is refused, because it would be read to its end in vain.
 pub(crate) fn begins(format: Format, head: &[u8], last: bool) -> Verdict {
     let verdict = recognise(head, last);
     let named = Verdict::Is(format);
@@ -209,14 +209,14 @@ pub(crate) fn begins(format: Format, head: &[u8], last: bool) -> Verdict {
         Verdict::No(Looks::Zeros) if head.len() >= LOOK => verdict,
         Verdict::No(_) if format.is_text() => named,
         Verdict::No(_) => verdict,
-        // A line is enough; a pipe is not waited for longer.
+        // One line is enough; a pipe is not read any further before the decision.
         Verdict::More if format.is_text() && head.contains(&b'\n') => named,
         Verdict::More => Verdict::More,
     }
 }
 
 fn is_text(head: &[u8]) -> bool {
-    // Escape: candump's colours.
+    // The escape character is used by candump's colours.
     head.iter()
         .all(|b| !b.is_ascii_control() || b.is_ascii_whitespace() || *b == 0x1B)
 }
@@ -231,7 +231,7 @@ fn unknown(head: &[u8]) -> Looks {
     }
 }
 
-/// The lines that are there in whole.
+/// The lines that are complete.
 struct Whole<'a> {
     head: &'a [u8],
     last: bool,
@@ -260,7 +260,7 @@ enum Line {
     Unknown,
 }
 
-/// What a line looks like, also one that is not quite right.
+/// Returns the kind of a line, even if the line has mistakes.
 fn of_line(line: &[u8]) -> Line {
     let plain = without_colours(line);
     let line = &*plain;
@@ -296,7 +296,7 @@ fn of_line(line: &[u8]) -> Line {
         || is(0, "base") && (is(1, "hex") || is(1, "dec"))
         || is(0, "Begin") && is(1, "Triggerblock")
         || is(0, "//") && is(1, "version");
-    // A part of a log that was cut out has no header.
+    // A section cut out of a log has no header.
     if asc || asc::is_frame(line) {
         return Line::Is(Format::Asc);
     }
@@ -319,12 +319,12 @@ fn of_line(line: &[u8]) -> Line {
     if bare { Line::NoTimes } else { Line::Unknown }
 }
 
-/// `[8]`, `{B}`, `[08]`
+/// Returns whether a word is a length: `[8]`, `{B}`, `[08]`.
 fn is_length(word: &[u8]) -> bool {
     matches!(word, [b'[', .., b']'] | [b'{', .., b'}']) && word.len() <= 6
 }
 
-/// Times that count from the first frame nearly always grow; differences do so half of the time.
+/// Times that count from the first frame nearly always grow; differences grow half of the time.
 fn zero_or_delta(first: &[u8], lines: Whole<'_>, enough: bool) -> Verdict {
     let times = std::iter::once(first).chain(lines);
     let times = times.filter_map(

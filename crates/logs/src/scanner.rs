@@ -1,4 +1,5 @@
-//! Bytes to frames, wherever the bytes come from and whenever they come.
+//! The scanner, which turns bytes into frames, independently of their source and of the time at
+//! which they arrive.
 
 use crate::bad::{BadLine, BadLines, Fault, Place};
 use crate::format::Format;
@@ -13,58 +14,59 @@ use frame::text::Direction;
 use frame::{FrameBuf, Nanos};
 use std::io::{self, Read};
 
-/// What a log says besides the frame.
+/// The information of a log in addition to the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Logged {
-    /// Where it stands.
+    /// Its position.
     pub place: Place,
     /// Nanoseconds since the log's epoch, nearly always Unix's.
     pub ns: Nanos,
     /// The interface.
     pub interface: InterfaceName,
-    /// Received or sent, where the log says so.
+    /// Received or sent, where the log has it.
     pub direction: Option<Direction>,
-    /// Comments of a user that stand with the frame, which only pcapng has; their text is not kept.
+    /// Number of a user's comments on the frame, which only pcapng has; their text is not kept.
     pub comments: u32,
 }
 
-/// Frames that are not in the log because its writer lost them, as the log says itself.
+/// Frames that are not in the log because its writer lost them, as the log itself states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Missing {
-    /// Whose they were; `None` where the log does not know it.
+    /// Their interface; `None` where the log does not know it.
     pub interface: Option<InterfaceName>,
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
 }
 
-/// So many [`Missing`] are kept apart until somebody takes them; further ones are added up.
+/// Maximum number of separate [`Missing`] entries until the caller takes them; further ones are
+/// added up.
 const MOST_MISSING: usize = 64;
 
-/// What became of one line or block.
+/// The result for one line or block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// A frame; it is in the buffer.
     Frame(Logged),
-    /// It is wrong and was left out.
+    /// The line or block is wrong and was left out.
     Bad(BadLine),
-    /// Empty, a comment, or another event that is known to be no frame.
+    /// Empty, a comment, or another event that is known not to be a frame.
     Other,
-    /// A frame of another interface than the one that is read, with its stamp.
+    /// A frame of an interface that is not selected, with its stamp.
     Elsewhere(Nanos),
     /// More input is needed ([`Scanner::fill`]).
     Starved,
-    /// This is no log; nothing of it will be read.
+    /// The input is not a log; nothing of it will be read.
     Unknown(Looks),
-    /// Nothing behind this can be read.
+    /// Nothing after this place can be read.
     Lost(BadLine),
 }
 
-/// What is wrong where packed bytes break off.
+/// The fault where packed bytes break off.
 const TORN: Fault = Fault::Said(
     "what gzip or Zstandard has packed breaks off or is damaged: the rest of the log cannot be read",
 );
 
-/// What is wrong where the last block is not complete.
+/// The fault where the last block is not complete.
 const CUT: Fault = Fault::Said("the log ends within this block: was it cut off?");
 
 enum State {
@@ -78,13 +80,13 @@ enum State {
     Lost(BadLine),
 }
 
-/// Reads a log piece by piece, in bounded memory. It waits for nobody: [`Scanner::step`] says when
+/// Reads a log piece by piece, in bounded memory. It never blocks: [`Scanner::step`] reports when
 /// it needs more bytes, and the caller decides when to [`Scanner::fill`].
 pub struct Scanner {
     lines: Lines,
     state: State,
     format: Option<Format>,
-    /// Bytes of a long block that are still to be passed over.
+    /// Number of bytes of a long block that still have to be skipped.
     skip: u64,
     bad: BadLines,
     only: Option<InterfaceName>,
@@ -92,13 +94,14 @@ pub struct Scanner {
     other: Option<InterfaceName>,
     missing: Vec<Missing>,
     all_missing: u64,
-    /// The input broke off, or went wrong, behind what was read of it.
+    /// The input broke off, or is damaged, after the part that was read.
     torn: bool,
 }
 
 impl Scanner {
-    /// Reads this format; `None`: the one that the beginning of the log tells. A named format is
-    /// taken at its word, unless the beginning is clearly something else.
+    /// Creates a scanner for this format; `None`: for the one that is recognised from the beginning
+    /// of the log. A format given by name is accepted unless the beginning is clearly something
+    /// else.
     #[must_use]
     pub fn new(format: Option<Format>) -> Self {
         Self {
@@ -116,22 +119,22 @@ impl Scanner {
         }
     }
 
-    /// What is packed breaks off or is damaged behind what was read. Whole lines and blocks before
-    /// that are given; the rest is one more bad part.
-    /// False if nothing was read before.
+    /// Notifies the scanner that the packed input breaks off or is damaged after the part that was
+    /// read. Complete lines and blocks before that are returned; the rest is one more bad part.
+    /// Returns false if nothing was read before.
     #[must_use]
     pub fn tear(&mut self) -> bool {
         self.torn = true;
         self.format().is_some() || !self.lines.head().is_empty()
     }
 
-    /// What is missing by the log's own words, since the last call of this: it stands before the
-    /// frame that came last, or behind all frames.
+    /// Returns the frames that are missing according to the log, since the last call: they were
+    /// lost before the frame that was returned last, or after all frames.
     pub fn take_missing(&mut self) -> Vec<Missing> {
         std::mem::take(&mut self.missing)
     }
 
-    /// How many frames are missing so far by the log's own words.
+    /// Returns the number of frames that are missing so far, according to the log.
     #[must_use]
     pub const fn all_missing(&self) -> u64 {
         self.all_missing
@@ -154,14 +157,14 @@ impl Scanner {
         }
     }
 
-    /// Only frames of this interface; `None`: of all.
+    /// Selects the frames of this interface; `None`: of all.
     #[must_use]
     pub fn only(mut self, interface: Option<InterfaceName>) -> Self {
         self.only = interface;
         self
     }
 
-    /// The format, as soon as it is known.
+    /// Returns the format, as soon as it is known.
     #[must_use]
     pub const fn format(&self) -> Option<Format> {
         match self.state {
@@ -170,33 +173,35 @@ impl Scanner {
         }
     }
 
-    /// What was left out so far because it is wrong.
+    /// Returns the lines and blocks that were left out so far because they are wrong.
     #[must_use]
     pub const fn bad(&self) -> &BadLines {
         &self.bad
     }
 
-    /// Frames of other interfaces that were left out, and the first of those.
+    /// Returns the number of frames of other interfaces that were left out, and the first of these
+    /// interfaces.
     #[must_use]
     pub const fn elsewhere(&self) -> (u64, Option<InterfaceName>) {
         (self.elsewhere, self.other)
     }
 
-    /// The only interface that is read.
+    /// Returns the only interface that is read.
     #[must_use]
     pub const fn interface(&self) -> Option<InterfaceName> {
         self.only
     }
 
-    /// Reads once. 0 is the end of the input.
+    /// Reads once. Returns 0 at the end of the input.
     ///
     /// # Errors
-    /// What the input says.
+    /// The error of the input.
     pub fn fill(&mut self, input: &mut impl Read) -> io::Result<usize> {
         self.lines.fill(input)
     }
 
-    /// Finds out the format; false where more input is needed. `last`: no more input will come.
+    /// Determines the format; returns false where more input is needed. `last`: no more input will
+    /// follow.
     pub fn recognise(&mut self, last: bool) -> bool {
         if matches!(self.state, State::Unknown) {
             if !self.lines.begin(last) {
@@ -231,7 +236,7 @@ impl Scanner {
         };
     }
 
-    /// Looks at one line or block. `last`: no more input will come.
+    /// Processes one line or block. `last`: no more input will follow.
     pub fn step(&mut self, frame: &mut FrameBuf, last: bool) -> Step {
         if self.skip > 0 {
             let most = usize::try_from(self.skip).unwrap_or(usize::MAX);

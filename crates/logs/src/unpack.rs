@@ -1,4 +1,4 @@
-//! gzip and Zstandard, unpacked while they are read.
+//! Unpacking of gzip and Zstandard during reading.
 
 use crate::zstd::{Zstd, is_zstd};
 use flate2::bufread::MultiGzDecoder;
@@ -7,16 +7,16 @@ use std::io::{self, BufReader, Cursor, Read};
 /// The beginning of a gzip file (RFC 1952).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 
-/// Bytes that tell how an input is packed.
+/// Number of bytes that determine how an input is packed.
 const HEAD: usize = 4;
 
-/// What was read ahead to see how the input is packed, and the rest of it.
+/// The bytes that were read ahead to determine how the input is packed, and the rest of the input.
 type Whole<R> = BufReader<io::Chain<Cursor<Vec<u8>>, R>>;
 
-/// Reads an input and unpacks it, if it begins as gzip or Zstandard do. Pieces that stand one
-/// behind the other, as `cangate capture` writes them, are one log. A read waits as long as a read
-/// of the input does, and one read of this can be several of the input: it is for files, and for
-/// whoever may wait.
+/// Reads an input and unpacks it, if it begins as gzip or Zstandard. Concatenated pieces, as
+/// written by `cangate capture`, are one log. A read blocks as long as a read of the input does,
+/// and one read of this can be several of the input: it is for files, and for callers that may
+/// block.
 pub struct Unpacked<R: Read>(State<R>);
 
 enum State<R: Read> {
@@ -27,15 +27,16 @@ enum State<R: Read> {
 }
 
 impl<R: Read> Unpacked<R> {
-    /// Nothing is read yet.
+    /// Creates a reader that has not read anything yet.
     pub const fn new(input: R) -> Self {
         Self(State::Unread(Some(input)))
     }
 
-    /// Looks how the input is packed.
+    /// Determines how the input is packed.
     fn begin(mut input: R) -> io::Result<State<R>> {
         let mut head = Vec::with_capacity(HEAD);
-        // The first bytes that come decide: a pipe with a short first line is not waited for.
+        // The first bytes decide: with a pipe that has a short first line, it does not wait for
+        // more.
         while head.len() < HEAD {
             let mut more = [0; HEAD];
             let room = more.get_mut(head.len()..).unwrap_or_default();
@@ -86,7 +87,7 @@ impl<R: Read> Read for Unpacked<R> {
     }
 }
 
-/// What is packed breaks off, or is damaged.
+/// The error for packed data that breaks off or is damaged.
 #[derive(thiserror::Error, Debug)]
 #[error("{what} cannot be unpacked any further: {source}")]
 struct Torn {
@@ -94,8 +95,9 @@ struct Torn {
     source: io::Error,
 }
 
-/// Is it the end of what gzip or Zstandard has packed that is missing or damaged? What was unpacked
-/// before that was given, and is right. Otherwise the input itself cannot be read.
+/// Returns whether the error means that the end of data packed by gzip or Zstandard is missing or
+/// damaged. The data that was unpacked before that was returned, and is valid. Otherwise the input
+/// itself cannot be read.
 #[must_use]
 pub fn is_torn(error: &io::Error) -> bool {
     error
@@ -106,7 +108,7 @@ pub fn is_torn(error: &io::Error) -> bool {
 fn unpacking(what: &'static str, source: io::Error) -> io::Error {
     use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
     let kind = source.kind();
-    // These are the unpackers' own; an input's own errors have numbers of the system.
+    // These are the unpackers' own errors; an input's own errors have error numbers of the system.
     let own = matches!(kind, InvalidData | InvalidInput | Other | UnexpectedEof);
     if own && source.raw_os_error().is_none() {
         return io::Error::new(kind, Torn { what, source });
@@ -145,7 +147,7 @@ mod tests {
         assert_eq!(unpack(&text).unwrap(), text);
         for pack in [gzip, zstd] {
             assert_eq!(unpack(&pack(&text)).unwrap(), text);
-            // Pieces one behind the other.
+            // Concatenated pieces.
             assert_eq!(unpack(&[pack(a), pack(b)].concat()).unwrap(), text);
         }
         for short in [&b""[..], b"a", &GZIP[..1], &[0x28, 0xB5, 0x2F]] {
@@ -153,7 +155,7 @@ mod tests {
         }
     }
 
-    /// What can be unpacked until an error comes, and the error.
+    /// Returns the data that can be unpacked before an error, and the error.
     fn until_torn(bytes: &[u8]) -> (Vec<u8>, Option<io::Error>) {
         let (mut unpacked, mut out) = (Unpacked::new(bytes), Vec::new());
         let error = unpacked.read_to_end(&mut out).err();
@@ -180,7 +182,7 @@ mod tests {
                 let least = text.len() * cut / packed.len() - 140_000;
                 assert!(out.len() >= least, "{name}: {} of {least}", out.len());
             }
-            // Of several pieces, all that are whole.
+            // Of several pieces, all that are complete.
             let two = [&packed[..], &packed[..packed.len() / 2]].concat();
             let (out, error) = until_torn(&two);
             assert!(error.is_some_and(|error| is_torn(&error)));

@@ -1,23 +1,24 @@
-//! Zstandard (RFC 8878): frames one behind the other, and how a frame that breaks off is completed.
+//! Zstandard (RFC 8878): concatenated frames, and the completion of a frame that breaks off.
 //!
-//! The decoder keeps the last bytes of a frame back until the frame has ended, because later
-//! blocks can refer to them: with a window of 8 MiB that would be all of a log. So it gets whole
-//! blocks only, and where the input ends within one, an empty last block in its place.
+//! The decoder holds the last bytes of a frame back until the frame has ended, because later blocks
+//! can refer to them: with a window of 8 MiB, these would be all of a log. So it receives only
+//! complete blocks, and, where the input ends within a block, an empty last block in its place.
 
 use ruzstd::decoding::StreamingDecoder;
 use std::io::{self, BufRead, Read};
 
-/// The beginning of a frame. That of a frame which is to be skipped is any of 16.
+/// The beginning of a frame. That of a skippable frame is one of 16.
 const FRAME: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 const SKIPPED: [u8; 3] = [0x2A, 0x4D, 0x18];
 
-/// No block is longer (`Block_Maximum_Size`), bytes.
+/// The maximum length of a block (`Block_Maximum_Size`), bytes.
 const LONGEST: usize = 128 * 1024;
 
 /// An empty block that is the last one of its frame.
 const END: [u8; 3] = [1, 0, 0];
 
-/// Does an input that begins so look like Zstandard, as far as it goes? At most four bytes count.
+/// Returns whether an input with this beginning looks like Zstandard, as far as it goes. At most
+/// four bytes count.
 pub(crate) fn is_zstd(head: &[u8]) -> bool {
     let skipped = match head {
         [] => true,
@@ -28,7 +29,7 @@ pub(crate) fn is_zstd(head: &[u8]) -> bool {
     skipped || FRAME.starts_with(head) || head.starts_with(&FRAME)
 }
 
-/// Frames of Zstandard, one behind the other.
+/// Concatenated frames of Zstandard.
 #[expect(
     clippy::large_enum_variant,
     reason = "there is one, in a box, and it is the large one nearly always"
@@ -36,7 +37,7 @@ pub(crate) fn is_zstd(head: &[u8]) -> bool {
 pub(crate) enum Zstd<R: Read> {
     Between(Option<R>),
     Within(Option<StreamingDecoder<Blocks<R>, ruzstd::decoding::FrameDecoder>>),
-    /// The frame before was completed; the input is at its end.
+    /// The previous frame was completed; the input is at its end.
     Torn,
 }
 
@@ -71,7 +72,7 @@ impl<R: BufRead> Read for Zstd<R> {
                 Self::Within(decoder) => {
                     let Some(inside) = decoder else { return Ok(0) };
                     let done = inside.read(into);
-                    // The decoder wraps what the input says.
+                    // The decoder wraps the error of the input.
                     if let Some(error) = inside.get_mut().failed.take() {
                         return Err(error);
                     }
@@ -97,7 +98,7 @@ impl<R: BufRead> Read for Zstd<R> {
     }
 }
 
-/// Passes over the rest of a frame that says nothing.
+/// Skips the rest of a skippable frame.
 fn skip(input: &mut impl Read) -> io::Result<()> {
     let mut len = [0; 4];
     input.read_exact(&mut len)?;
@@ -108,23 +109,23 @@ fn skip(input: &mut impl Read) -> io::Result<()> {
     }
 }
 
-/// One frame, block by block.
+/// A single frame, block by block.
 pub(crate) struct Blocks<R> {
     input: R,
-    /// Whole parts that the decoder has not taken.
+    /// Complete parts that the decoder has not read.
     ready: Vec<u8>,
     at: usize,
-    /// The last block was read.
+    /// Whether the last block was read.
     ended: bool,
-    /// Four bytes follow the last block.
+    /// Whether four bytes follow the last block.
     checksum: bool,
-    /// The input ended within the frame.
+    /// Whether the input ended within the frame.
     torn: bool,
     failed: Option<io::Error>,
 }
 
 impl<R: Read> Blocks<R> {
-    /// Reads the header of a frame behind its first four bytes.
+    /// Reads the header of a frame after its first four bytes.
     fn begin(magic: [u8; 4], mut input: R) -> io::Result<Self> {
         let mut ready = magic.to_vec();
         let mut descriptor = [0];
@@ -151,7 +152,7 @@ impl<R: Read> Blocks<R> {
         })
     }
 
-    /// The next block in whole.
+    /// Reads the next complete block.
     fn next(&mut self) -> io::Result<()> {
         self.ready.clear();
         self.at = 0;
@@ -160,7 +161,7 @@ impl<R: Read> Blocks<R> {
         let [low, middle, high] = header;
         let word = u32::from_le_bytes([low, middle, high, 0]);
         let size = (word >> 3) as usize;
-        // A block of one byte that is repeated has that byte.
+        // A block of one repeated byte contains only that byte.
         let size = if word >> 1 & 3 == 1 { 1 } else { size };
         if size > LONGEST {
             return Err(io::ErrorKind::InvalidData.into());

@@ -1,15 +1,15 @@
-//! Traffic to send, frames to know again, and what came of them: records, latency profiles, bus
-//! load, and the file that keeps them.
+//! Traffic to send, frames to recognise again, and their outcomes: records, latency profiles, bus
+//! load, and the file that stores them.
 //!
-//! Nothing here reads a clock, opens a socket or knows a gateway. Time is passed in, in
-//! nanoseconds; what it is (bus time, a kernel's stamps) is the caller's to say, and is written
+//! Nothing here reads a clock, opens a socket or depends on a gateway. Time is passed in, in
+//! nanoseconds; its meaning (bus time, a kernel's stamps) is defined by the caller, and is written
 //! into the results ([`Description::time_base`]).
 //!
 //! * [`traffic`]: frames with release times: the SAE class C message set, the kinds of traffic of
 //!   gateway-2011 §2.2, replay of a log.
-//! * [`matching`]: which frame that came out is which frame that went in.
-//! * [`Record`]: one frame's way. [`LatencyProfile`], [`Summary`], [`BusLoad`]: what they say
-//!   together.
+//! * [`matching`]: the assignment of frames that came out to frames that went in.
+//! * [`Record`]: the path of one frame. [`LatencyProfile`], [`Summary`], [`BusLoad`]: statistics of
+//!   many records.
 //! * [`results`]: the Parquet file of a run.
 
 #![forbid(unsafe_code)]

@@ -5,16 +5,16 @@ use frame::Nanos;
 /// One window of a [`BusLoad`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadPoint {
-    /// Where the window starts, ns.
+    /// The start of the window, ns.
     pub start: Nanos,
-    /// How long it is, ns; the last one may be shorter.
+    /// The length of the window, ns; the last one may be shorter.
     pub length: Nanos,
-    /// How much of it the bus was busy, ns.
+    /// The time in the window for which the bus was busy, ns.
     pub busy: Nanos,
 }
 
 impl LoadPoint {
-    /// The share of the window in which the bus was busy, 0 to 1.
+    /// Returns the share of the window in which the bus was busy, 0 to 1.
     #[must_use]
     pub fn share(&self) -> f64 {
         if self.length == 0 {
@@ -25,11 +25,11 @@ impl LoadPoint {
     }
 }
 
-/// How busy a bus was, in windows of equal length from time 0. What counts as busy is what the
-/// caller adds: with intermission or without, error frames or not.
+/// The busy time of a bus, in windows of equal length from time 0. The caller decides which time
+/// counts as busy: with intermission or without, with error frames or not.
 ///
-/// Memory is bounded: a run that needs more than [`BusLoad::MOST_WINDOWS`] gets windows of twice
-/// the length, as often as it takes.
+/// Memory is bounded: where a run needs more than [`BusLoad::MOST_WINDOWS`], the length of the
+/// windows is doubled, as often as necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BusLoad {
     window: Nanos,
@@ -38,10 +38,10 @@ pub struct BusLoad {
 }
 
 impl BusLoad {
-    /// The most windows that are kept: an hour and a half in windows of 100 ms.
+    /// Maximum number of windows that are kept: an hour and a half in windows of 100 ms.
     pub const MOST_WINDOWS: u64 = 1 << 16;
 
-    /// Windows of `window` ns; 0 counts as 1.
+    /// Creates windows of `window` ns; 0 counts as 1.
     #[must_use]
     pub fn new(window: Nanos) -> Self {
         Self {
@@ -51,8 +51,8 @@ impl BusLoad {
         }
     }
 
-    /// The bus was busy from `start` to `end`. Time that was added before is counted again, so
-    /// intervals must not overlap.
+    /// Adds the time from `start` to `end`, in which the bus was busy. Time that was added before
+    /// is counted again, so intervals must not overlap.
     pub fn add(&mut self, start: Nanos, end: Nanos) {
         self.total = self.total.saturating_add(end.saturating_sub(start));
         self.reach(end);
@@ -79,19 +79,19 @@ impl BusLoad {
         }
     }
 
-    /// How long a window is by now, ns.
+    /// Returns the current length of a window, ns.
     #[must_use]
     pub fn window(&self) -> Nanos {
         self.window
     }
 
-    /// All busy time, ns.
+    /// Returns the total busy time, ns.
     #[must_use]
     pub fn total(&self) -> Nanos {
         self.total
     }
 
-    /// The windows of a run that ended at `end`; windows after it, if any were busy, too.
+    /// Returns the windows of a run that ended at `end`; including later windows, if any were busy.
     #[must_use]
     pub fn points(&self, end: Nanos) -> Vec<LoadPoint> {
         let mut long = self.clone();

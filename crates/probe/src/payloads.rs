@@ -1,10 +1,10 @@
-//! The payloads of a run's frames, beside its records: bytes once, and for each record where they
-//! are.
+//! The payloads of a run's frames, stored apart from its records: each byte sequence once, and for
+//! each record its place.
 
-/// Where a payload is. 8 bytes, because there are two for each record.
+/// The place of a payload. 8 bytes, because there are two for each record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
-    /// [`NOWHERE`] where it is not known.
+    /// [`NOWHERE`] where the payload is not known.
     at: u32,
     len: u16,
 }
@@ -15,17 +15,17 @@ const UNKNOWN: Span = Span {
     len: 0,
 };
 
-/// Payloads of frames as they came in and as they went out, by the record's place in
+/// The payloads of frames as they came in and as they went out, by the record's index in
 /// [`crate::Results::records`].
 ///
-/// There is room for 4 GiB of them; what comes after that is not kept, and is unknown.
+/// At most 4 GiB of them are stored; later ones are not kept, and are unknown.
 #[derive(Clone, Debug, Default)]
 pub struct Payloads {
     bytes: Vec<u8>,
     rows: Vec<[Span; 2]>,
 }
 
-/// The same payloads for the same records, wherever the bytes are.
+/// Compares the payloads of the same records, wherever the bytes are stored.
 impl PartialEq for Payloads {
     fn eq(&self, other: &Self) -> bool {
         let rows = self.rows.len().max(other.rows.len());
@@ -37,23 +37,23 @@ impl PartialEq for Payloads {
 impl Eq for Payloads {}
 
 impl Payloads {
-    /// The payload of the record's frame as it came in.
+    /// Sets the payload of the record's frame as it came in.
     pub fn set_incoming(&mut self, record: usize, payload: &[u8]) {
         self.set(record, 0, payload);
     }
 
-    /// The payload of the record's frame as it went out.
+    /// Sets the payload of the record's frame as it went out.
     pub fn set_outgoing(&mut self, record: usize, payload: &[u8]) {
         self.set(record, 1, payload);
     }
 
-    /// As it came in; `None` where it is not known, or nothing came in.
+    /// Returns the payload as it came in; `None` where it is not known, or no frame came in.
     #[must_use]
     pub fn incoming(&self, record: usize) -> Option<&[u8]> {
         self.get(record, 0)
     }
 
-    /// As it went out; `None` where it is not known, or nothing went out.
+    /// Returns the payload as it went out; `None` where it is not known, or no frame went out.
     #[must_use]
     pub fn outgoing(&self, record: usize) -> Option<&[u8]> {
         self.get(record, 1)
@@ -69,7 +69,7 @@ impl Payloads {
         if self.rows.len() <= record {
             self.rows.resize(record + 1, [UNKNOWN; 2]);
         }
-        // Most frames go out as they came in.
+        // Most frames go out with the payload with which they came in.
         let other = self.rows.get(record).and_then(|row| row.get(1 - side));
         let span = match other {
             Some(other) if self.get(record, 1 - side) == Some(payload) => *other,

@@ -1,23 +1,23 @@
-//! What many latencies say together.
+//! Statistics of many latencies.
 
-/// A few figures of a distribution, ns. Quantiles are by nearest rank: the smallest value that at
+/// Key values of a distribution, ns. Quantiles are by nearest rank: the smallest value that at
 /// least this share of all values does not exceed; always a value that occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
-    /// The least.
+    /// The smallest value.
     pub min: i64,
     /// The median.
     pub p50: i64,
-    /// 99 % are not above it.
+    /// The value that 99 % of the values do not exceed.
     pub p99: i64,
-    /// The greatest.
+    /// The greatest value.
     pub max: i64,
 }
 
-/// The papers' latency profile (gateway-2011 §2.3): for a latency `t`, how many frames had `t` or
-/// more. Drawn over a logarithmic axis of counts it shows the worst case large.
+/// The papers' latency profile (gateway-2011 §2.3): for a latency `t`, the number of frames with a
+/// latency of `t` or more. Plotted with a logarithmic axis of counts, it emphasises the worst case.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct LatencyProfile {
     sorted: Vec<i64>,
@@ -32,34 +32,34 @@ impl FromIterator<i64> for LatencyProfile {
 }
 
 impl LatencyProfile {
-    /// How many values it has.
+    /// Returns the number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.sorted.len() as u64
     }
 
-    /// The values, ascending.
+    /// Returns the values, ascending.
     #[must_use]
     pub fn values(&self) -> &[i64] {
         &self.sorted
     }
 
-    /// How many values are `t` or more.
+    /// Returns the number of values that are `t` or more.
     #[must_use]
     pub fn at_least(&self, t: i64) -> u64 {
         self.count() - self.sorted.partition_point(|&v| v < t) as u64
     }
 
-    /// The profile at every distinct value, ascending: `(t, values that are t or more)`. The first
-    /// count is that of all values, the last that of the worst one. Between two points
-    /// `(t1, m1)`, `(t2, m2)` lie `m1 − m2` values in `t1 ≤ t < t2`.
+    /// Returns the profile at every distinct value, ascending: `(t, values that are t or more)`.
+    /// The first count is that of all values, the last that of the worst one. Between two points
+    /// `(t1, m1)`, `(t2, m2)` there are `m1 − m2` values in `t1 ≤ t < t2`.
     #[must_use]
     pub fn points(&self) -> Vec<(i64, u64)> {
         self.steps(|v| v)
     }
 
-    /// The same over bins of `width` ns (0 counts as 1), a point at the start of each bin that
-    /// has values. The papers' bins are 1 µs.
+    /// Returns the same over bins of `width` ns (0 counts as 1), with a point at the start of each
+    /// bin that has values. The papers' bins are 1 µs.
     #[must_use]
     pub fn binned(&self, width: u64) -> Vec<(i64, u64)> {
         let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
@@ -80,8 +80,8 @@ impl LatencyProfile {
         points
     }
 
-    /// How many values each bin of `width` ns (0 counts as 1) has, ascending; empty bins are left
-    /// out.
+    /// Returns the number of values in each bin of `width` ns (0 counts as 1), ascending; empty
+    /// bins are left out.
     #[must_use]
     pub fn histogram(&self, width: u64) -> Vec<(i64, u64)> {
         let points = self.binned(width);
@@ -93,7 +93,7 @@ impl LatencyProfile {
             .collect()
     }
 
-    /// The value of nearest rank for `permille` / 1000 (above 1000 counts as 1000); `None`
+    /// Returns the value of nearest rank for `permille` / 1000 (above 1000 counts as 1000); `None`
     /// without values.
     #[must_use]
     pub fn quantile(&self, permille: u64) -> Option<i64> {
@@ -102,7 +102,7 @@ impl LatencyProfile {
         self.sorted.get(rank as usize - 1).copied()
     }
 
-    /// Count, least, median, 99th percentile, greatest; `None` without values.
+    /// Returns count, minimum, median, 99th percentile and maximum; `None` without values.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         Some(Summary {

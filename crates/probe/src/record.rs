@@ -1,4 +1,4 @@
-//! One frame's way, and everything that must be known about a run.
+//! The path of one frame, and the description of a run.
 
 use crate::payloads::Payloads;
 use frame::{CanId, Kind, Nanos};
@@ -14,7 +14,7 @@ pub struct Incoming {
     pub id: CanId,
     /// Its kind; `None` where an older cangate wrote the results.
     pub kind: Option<Kind>,
-    /// Payload bytes.
+    /// Number of payload bytes.
     pub len: u16,
     /// End of frame, ns.
     pub end: Nanos,
@@ -29,25 +29,25 @@ pub struct Outgoing {
     pub id: CanId,
     /// Its kind; `None` where an older cangate wrote the results.
     pub kind: Option<Kind>,
-    /// Payload bytes.
+    /// Number of payload bytes.
     pub len: u16,
     /// End of frame, ns.
     pub end: Nanos,
-    /// From start of frame to end of frame, stuff bits included, without intermission, ns.
+    /// Time from start of frame to end of frame, stuff bits included, without intermission, ns.
     pub duration: Nanos,
 }
 
 macro_rules! statuses {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What became of a frame.
+        /// The outcome of a frame.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Status { $($(#[$doc])* $name,)* }
 
         impl Status {
-            /// All of them, in order.
+            /// All statuses, in order.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// Its word in results and reports.
+            /// Returns its text in results and reports.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
@@ -57,37 +57,37 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// Came in, was routed and went out.
+    /// It came in, was routed and went out.
     Delivered = "delivered",
-    /// Was routed, but no frame of it went out in time.
+    /// It was routed, but no frame of it went out in time.
     Lost = "lost",
-    /// Went out once more than it should.
+    /// It went out more often than it should.
     Duplicated = "duplicated",
-    /// Went out, but nothing like it came in.
+    /// It went out, but no such frame came in.
     Unexpected = "unexpected",
     /// No route matched.
     NoRoute = "no route",
-    /// A route says drop.
+    /// A route has the rule to drop it.
     DroppedByRule = "dropped by rule",
-    /// A route's rate limit.
+    /// It exceeded a route's rate limit.
     DroppedByRate = "dropped by rate",
-    /// Passed as many gateways as are allowed.
+    /// It passed the maximum number of gateways.
     HopLimit = "hop limit",
-    /// A change made it longer than its kind can be.
+    /// A modification made it longer than its kind allows.
     TooLong = "too long",
-    /// Offset or mapped to an ID that its format cannot have.
+    /// An offset or a mapping gave it an ID that its format cannot have.
     IdRange = "ID out of range",
     /// The outgoing port's queue was full.
     Refused = "refused by a full queue",
     /// The outgoing port was gone, down, or cannot carry this kind of frame.
     Undeliverable = "undeliverable",
-    /// The outgoing port's queue gave it up for a newer one.
+    /// The outgoing port's queue dropped it in favour of a newer one.
     Displaced = "displaced from a full queue",
-    /// It waited in the outgoing port as long as is allowed.
+    /// It waited in the outgoing port for the maximum time.
     Expired = "expired in the queue",
-    /// Was routed and waited for the bus when the run ended.
+    /// It was routed and waited for the bus when the run ended.
     Waiting = "waiting at the end",
-    /// The tester's own interface did not bring it onto the gateway's bus.
+    /// The tester's own interface did not send it on the gateway's bus.
     NeverIn = "never on the incoming bus",
 }
 
@@ -106,33 +106,34 @@ impl FromStr for Status {
     }
 }
 
-/// One frame's way: one row of the results. A frame that is routed to several destinations has a
-/// row for each.
+/// The path of one frame: one row of the results. A frame that is routed to several destinations
+/// has a row for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The number that followed it ([`crate::traffic::Release::tag`]).
+    /// The number that identified it during the run ([`crate::traffic::Release::tag`]).
     pub tag: u64,
-    /// Index into [`Results::routes`], where a route took it.
+    /// Index into [`Results::routes`], if a route took it.
     pub route: Option<u16>,
-    /// As it came in; `None` for [`Status::Unexpected`].
+    /// The frame as it came in; `None` for [`Status::Unexpected`].
     pub incoming: Option<Incoming>,
-    /// As it went out, where it did.
+    /// The frame as it went out, if it did.
     pub outgoing: Option<Outgoing>,
-    /// What became of it.
+    /// The outcome of the frame.
     pub status: Status,
-    /// What deciding and changing took the CPU, ns of real time, where measured. Another clock
-    /// than all the stamps: never added to a latency, never drawn in one chart with it.
+    /// The CPU time for decision and modification, ns of real time, where measured. It is from a
+    /// different clock than all the stamps: it is never added to a latency, and never plotted in
+    /// one chart with it.
     pub processing: Option<Nanos>,
-    /// How often registers of CAN controllers were read or written between the two stamps, where
-    /// the lab counted it. Virtual time charges an access as one instruction; hardware does not,
-    /// so that the latency on a real bus of peripherals is `latency + accesses × their cost`.
+    /// Number of reads and writes of CAN controllers' registers between the two stamps, where the
+    /// lab counted them. Virtual time charges an access as one instruction; hardware does not, so
+    /// that the latency on a real bus of peripherals is `latency + accesses × their cost`.
     pub accesses: Option<u32>,
 }
 
 impl Record {
-    /// The gateway's latency, ns, as gateway-2011 §2.1 (Fig. 2) defines it: end of the outgoing
-    /// frame − end of the incoming frame − duration of the outgoing frame. Negative where stamps
-    /// are that inexact; `None` where a frame is missing.
+    /// Returns the gateway's latency, ns, as gateway-2011 §2.1 (Fig. 2) defines it: end of the
+    /// outgoing frame − end of the incoming frame − duration of the outgoing frame. Negative where
+    /// the stamps are inexact enough; `None` where a frame is missing.
     #[must_use]
     pub fn latency(&self) -> Option<i64> {
         let (incoming, outgoing) = (self.incoming?, self.outgoing?);
@@ -142,37 +143,37 @@ impl Record {
     }
 }
 
-/// Everything needed to make a run again and to read its figures rightly.
+/// The information needed to repeat a run and to interpret its results correctly.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Description {
-    /// What was run, for people: the report's title.
+    /// A description of the run for display: the report's title.
     pub title: String,
     /// cangate's version (and commit, where known).
     pub version: String,
-    /// The command line that made it.
+    /// The command line that started it.
     pub command: String,
-    /// The seed of all that was random.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// The gateway's configuration, the whole text.
+    /// The complete text of the gateway's configuration.
     pub config: String,
-    /// What was sent: message set or log, and where it comes from.
+    /// The traffic: message set or log, and its source.
     pub traffic: String,
-    /// Bit rates of the buses, for people.
+    /// Bit rates of the buses, for display.
     pub bit_rates: String,
-    /// What the stamps' time is: "bus time (virtual)", "real time (kernel stamps)".
+    /// The time base of the stamps: "bus time (virtual)", "real time (kernel stamps)".
     pub time_base: String,
-    /// What a stamp marks: "end of frame, last bit of EOF".
+    /// The event that a stamp marks: "end of frame, last bit of EOF".
     pub stamp: String,
-    /// What the method cannot see.
+    /// The limitations of the method.
     pub blind_spots: String,
-    /// What else: name and value.
+    /// Further information: name and value.
     pub more: Vec<(String, String)>,
 }
 
-/// A whole run.
+/// The results of a whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Results {
-    /// How it was made.
+    /// The description of the run.
     pub description: Description,
     /// Names of the routes.
     pub routes: Vec<String>,
@@ -180,12 +181,12 @@ pub struct Results {
     pub ports: Vec<String>,
     /// A row for every frame.
     pub records: Vec<Record>,
-    /// The frames' payloads, by the rows' places.
+    /// The frames' payloads, by the index of the row.
     pub payloads: Payloads,
 }
 
 impl Results {
-    /// The latencies of a route's frames, in the records' order; of all frames for `None`.
+    /// Returns the latencies of a route's frames, in the records' order; of all frames for `None`.
     pub fn latencies(&self, route: Option<u16>) -> impl Iterator<Item = i64> + '_ {
         self.records
             .iter()
@@ -193,7 +194,7 @@ impl Results {
             .filter_map(Record::latency)
     }
 
-    /// How many records have each status, in the statuses' order, without those at 0.
+    /// Returns the number of records with each status, in the statuses' order, without those at 0.
     #[must_use]
     pub fn fates(&self) -> Vec<(Status, u64)> {
         let count = |s| self.records.iter().filter(|r| r.status == s).count() as u64;

@@ -1,10 +1,10 @@
-//! Repeatable pseudo-random numbers.
+//! Reproducible pseudo-random numbers.
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
-/// `SplitMix64`: an algorithm and not a crate's default generator, so that traffic stays the same,
-/// seed for seed, whatever version of the crate is built.
+/// `SplitMix64`: a fixed algorithm instead of a crate's default generator, so that the traffic of a
+/// seed stays the same, whichever version of the crate is built.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(SplitMix64);
 
@@ -17,13 +17,14 @@ impl Rng {
         self.0.next_u64()
     }
 
-    /// Uniform in `0..=max`; the multiplication's bias is below `max / 2^64`.
+    /// Returns a number that is uniform in `0..=max`; the multiplication's bias is below `max /
+    /// 2^64`.
     pub(crate) fn up_to(&mut self, max: u64) -> u64 {
         let span = u128::from(max) + 1;
         ((u128::from(self.next()) * span) >> 64) as u64
     }
 
-    /// A generator of its own for the `n`th of several users of one seed.
+    /// Creates an independent generator for the `n`th of several users of one seed.
     pub(crate) fn fork(seed: u64, n: u64) -> Self {
         let mut mixed = Self::new(seed ^ n.wrapping_mul(0xA076_1D64_78BD_642F));
         Self::new(mixed.next())

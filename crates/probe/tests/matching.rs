@@ -1,9 +1,9 @@
-//! The matcher against channels whose truth is known.
+//! The matcher, tested with channels whose true behaviour is known.
 
 use cangate_probe::matching::{Matcher, Outcome, Sent, Settings};
 use proptest::prelude::*;
 
-/// What a channel does to one frame: copies that come out, each so much later.
+/// The effect of a channel on one frame: the copies that come out, each with its delay.
 #[derive(Clone, Debug)]
 struct Fate {
     delays: Vec<u64>,
@@ -89,7 +89,8 @@ fn run(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Loss, duplication and reordering by up to 40 places, against what the channel did.
+    /// Loss, duplication and reordering by up to 40 places, compared with the behaviour of the
+    /// channel.
     #[test]
     fn finds_what_the_channel_did(
         fates in prop::collection::vec(fate(40 * GAP), 1..400),
@@ -116,7 +117,7 @@ proptest! {
                 Outcome::Unexpected { .. } => prop_assert!(false, "nothing came out of nothing"),
             }
         }
-        // The truth, the slow way.
+        // The true result, computed by brute force.
         let number = |copies: usize| fates.iter().filter(|f| f.delays.len() == copies).count();
         lost.sort_unstable();
         let truly_lost: Vec<u64> =
@@ -138,7 +139,7 @@ proptest! {
         prop_assert_eq!(counts.waiting, 0);
     }
 
-    /// Whatever is handed in: every frame has one fate, sums add up, memory is bounded.
+    /// For any input: every frame has one outcome, sums add up, memory is bounded.
     #[test]
     fn sums_add_up_for_anything(
         steps in prop::collection::vec((any::<bool>(), 0u8..6, 0u64..3_000), 0..300),
@@ -175,7 +176,7 @@ proptest! {
     }
 }
 
-/// 16 bits wrap three times; the matcher remembers one time-out's worth of frames only.
+/// 16 bits wrap three times; the matcher remembers only the frames of one timeout.
 #[test]
 fn numbers_may_wrap() {
     let fates: Vec<Fate> = (0..200_000u64)

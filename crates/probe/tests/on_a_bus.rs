@@ -1,4 +1,4 @@
-//! Traffic on the embedded bus: what it is meant to do there.
+//! The intended behaviour of traffic on the embedded bus.
 
 #![allow(clippy::unwrap_used)]
 

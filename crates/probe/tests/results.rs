@@ -1,4 +1,4 @@
-//! The results file: what is written comes back, and damage is told.
+//! The results file: written data is read back unchanged, and damage is detected.
 
 #![allow(clippy::unwrap_used)]
 
@@ -108,7 +108,7 @@ fn results(records: Vec<Record>) -> Results {
     }
 }
 
-/// FD every third time.
+/// FD for every third frame.
 const fn kind(n: u64) -> Kind {
     if n.is_multiple_of(3) {
         Kind::Fd
@@ -162,8 +162,8 @@ proptest! {
         prop_assert_eq!(read_bytes(Path::new("x"), data).unwrap(), results);
     }
 
-    /// One byte changed, anywhere: an error that names the file, never a panic, never other
-    /// frames.
+    /// With one byte changed, anywhere: an error that names the file, never a panic, never
+    /// different frames.
     #[test]
     fn damage_is_told(at in any::<prop::sample::Index>(), flip in 1u8..=255) {
         let mut data = bytes(&sample(300));
@@ -208,7 +208,7 @@ fn errors_name_the_file_and_say_what_is_wrong() {
     assert!(error.to_string().contains("no Parquet file"), "{error}");
 
     let data = bytes(&sample(50));
-    // The data of the first page, behind the file's four magic bytes.
+    // The data of the first page, after the file's four magic bytes.
     let mut damaged = data.clone();
     damaged[40] ^= 1;
     let error = read_bytes(Path::new("d"), damaged).unwrap_err();
@@ -218,7 +218,7 @@ fn errors_name_the_file_and_say_what_is_wrong() {
     assert!(error.to_string().contains("dir.parquet"), "{error}");
 }
 
-/// What an older cangate wrote is read as it was: before the register accesses had a column, and
+/// Files of an older cangate are read as they were: before the register accesses had a column, and
 /// before the kinds of frame had.
 #[test]
 fn files_of_former_layouts_are_read() {

@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use can_dbc_pest::{Pair, Rule};
 use frame::Nanos;
 
-/// No time in an attribute is taken for longer than this, ms: 11 days.
+/// The longest time that is accepted in an attribute, ms: 11 days.
 const LONGEST: f64 = 1e9;
 
-/// A value, as it is written: without its quotation marks.
+/// A value as it is written, without its quotation marks.
 type Value = String;
 
-/// Those of messages and of the file.
+/// The attributes of messages, signals, nodes and the file.
 #[derive(Default)]
 pub(super) struct Attributes {
     enums: BTreeMap<String, Vec<String>>,
@@ -26,7 +26,7 @@ pub(super) struct Attributes {
 }
 
 impl Attributes {
-    /// Takes a statement that is about an attribute.
+    /// Adds a statement, if it is about an attribute.
     pub(super) fn add(&mut self, statement: Pair<'_, Rule>) {
         let rule = statement.as_rule();
         if !matches!(rule, Rule::attr_def | Rule::ba_def_def | Rule::attr_value) {
@@ -80,14 +80,14 @@ impl Attributes {
         own.or_else(|| self.defaults.get(name))
     }
 
-    /// A value in words: of an enumeration, its number stands for a word.
+    /// Returns the value as a word: for an enumeration, its number is the index of a word.
     pub(super) fn word(&self, raw: u32, name: &str) -> Option<String> {
         let value = self.of_message(raw, name)?;
         let own = self.of_messages.contains_key(&(raw, name.to_owned()));
         self.in_words(name, value, own)
     }
 
-    /// The value of a signal in words; by default, that of all signals.
+    /// Returns the value of a signal as a word; by default, that of all signals.
     pub(super) fn signal_word(&self, raw: u32, signal: &str, name: &str) -> Option<String> {
         let own = self.of_signals.get(&(raw, name.to_owned()));
         match own.and_then(|signals| signals.get(signal)) {
@@ -96,7 +96,8 @@ impl Attributes {
         }
     }
 
-    /// A word can itself be a number; defaults are words, values are numbers.
+    /// Returns a value as a word. A word can itself be a number; defaults are words, values are
+    /// numbers.
     fn in_words(&self, name: &str, value: &Value, own: bool) -> Option<String> {
         let index = value.parse::<usize>().ok();
         match (self.enums.get(name), index) {
@@ -106,17 +107,17 @@ impl Attributes {
         }
     }
 
-    /// A time in ms, above 0; as ns. Of an enumeration, the word is the time.
+    /// Returns a time given in ms, above 0, as ns. For an enumeration, the word is the time.
     pub(super) fn millis(&self, raw: u32, name: &str) -> Option<Nanos> {
         nanos(&self.word(raw, name)?)
     }
 
-    /// The same of a signal.
+    /// Returns the same for a signal.
     pub(super) fn signal_millis(&self, raw: u32, signal: &str, name: &str) -> Option<Nanos> {
         nanos(&self.signal_word(raw, signal, name)?)
     }
 
-    /// The name that does not fit into a statement, where the file has it in an attribute.
+    /// Returns the name that is too long for a statement, where the file has it in an attribute.
     pub(super) fn long_name(&self, raw: u32) -> Option<String> {
         identifier(
             self.of_messages
@@ -124,19 +125,19 @@ impl Attributes {
         )
     }
 
-    /// The same of a node.
+    /// Returns the same for a node.
     pub(super) fn long_node(&self, node: &str) -> Option<String> {
         let key = (node.to_owned(), "SystemNodeLongSymbol".to_owned());
         identifier(self.of_nodes.get(&key)?)
     }
 
-    /// An attribute of the file.
+    /// Returns an attribute of the file.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let value = self.of_file.get(name).or_else(|| self.defaults.get(name));
         value.cloned().filter(|text| !text.is_empty())
     }
 
-    /// A whole number of the file.
+    /// Returns an integer attribute of the file.
     pub(super) fn whole(&self, name: &str) -> Option<u32> {
         let value = self.text(name)?.parse::<f64>().ok()?;
         let whole = value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value);
@@ -144,7 +145,7 @@ impl Attributes {
     }
 }
 
-/// A time in ms, with or without its unit, above 0; as ns.
+/// Parses a time in ms, with or without its unit, above 0, and returns it as ns.
 fn nanos(text: &str) -> Option<Nanos> {
     let text = text.trim();
     let text = text.strip_suffix("ms").map_or(text, str::trim_end);
@@ -153,7 +154,7 @@ fn nanos(text: &str) -> Option<Nanos> {
     (ms <= LONGEST && ns >= 1.0).then_some(ns as Nanos)
 }
 
-/// A name that a statement could have, but for its length.
+/// Returns a name that a statement could have, apart from its length.
 fn identifier(name: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     (!name.is_empty() && name.chars().all(fits)).then(|| name.to_owned())
@@ -164,7 +165,7 @@ fn unquoted(text: &str) -> String {
     inner.unwrap_or(text).to_string()
 }
 
-/// On one line, without control characters: fit for a comment.
+/// Returns a text on one line, without control characters: suitable for a comment.
 pub(super) fn plain(text: &str) -> String {
     let shown = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     shown.take(60).collect()

@@ -1,14 +1,14 @@
-//! The bytes of a file as text. Its encoding is that of the machine that wrote it, and it does not
-//! say it.
+//! Decoding the bytes of a file as text. The encoding is that of the machine that wrote the file,
+//! and the file does not specify it.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The end of a file in old programs of DOS (Ctrl-Z).
+/// The end-of-file character of old DOS programs (Ctrl-Z).
 const END: u8 = 0x1A;
 
-/// UTF-8 or UTF-16 with or without a byte order mark, or Latin-1, in which each byte is a
+/// Decodes UTF-8 or UTF-16 with or without a byte order mark, or Latin-1, in which each byte is a
 /// character.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let end = bytes.iter().rposition(|b| *b != END && *b != 0);
@@ -25,7 +25,7 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// With a byte order mark, or without one where the first two characters are ASCII.
+/// Decodes UTF-16 with a byte order mark, or without one where the first two characters are ASCII.
 fn utf_16(bytes: &[u8]) -> Option<String> {
     let big = match bytes {
         [0xFF, 0xFE, ..] => false,
@@ -46,12 +46,12 @@ fn utf_16(bytes: &[u8]) -> Option<String> {
     Some(text.trim_end_matches(['\u{1A}', '\0']).into())
 }
 
-/// The same bytes in an encoding of two bytes for a character (Shift JIS, GBK, Big5): the second
-/// one can be `\` or another sign that means something to the grammar. Each such pair becomes one
-/// character that stands for any; names are ASCII in all of them. `None` where there are no such
-/// pairs.
+/// Decodes the same bytes in an encoding with two bytes per character (Shift JIS, GBK, Big5): the
+/// second one can be `\` or another character that has a meaning in the grammar. Each such pair
+/// becomes one placeholder character; names are ASCII in all of these encodings. `None` where there
+/// are no such pairs.
 pub(super) fn without_pairs(bytes: &[u8]) -> Option<String> {
-    // First bytes of a pair, and second ones.
+    // First bytes of a pair, and second bytes.
     let leads = |b: u8| matches!(b, 0x81..=0x9F | 0xA1..=0xFE);
     let trails = |b: u8| matches!(b, 0x40..=0x7E | 0x80..=0xFE);
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,7 +1,8 @@
-//! What a DBC says of the traffic of a bus.
+//! Reading of the traffic of a bus from a DBC.
 //!
-//! The grammar is `can-dbc-pest`'s. This reads from its statements what a message set needs:
-//! messages with their senders, and attributes of Vector's tools, of messages and of their signals.
+//! The grammar is that of `can-dbc-pest`. This module reads from its statements what a message set
+//! needs: messages with their senders, and attributes that Vector's tools define for messages and
+//! for their signals.
 
 mod attributes;
 mod decode;
@@ -18,30 +19,31 @@ use decode::{decode, without_pairs};
 use frame::{CanId, Nanos, dlc};
 use pest::error::LineColLocation;
 
-/// Marks an ID of 29 bits.
+/// The bit that marks an ID of 29 bits.
 const EXTENDED: u32 = 1 << 31;
 
-/// No message, but a place for signals that belong to none: by its usual ID, or by its name.
+/// The pseudo-message for signals that belong to no message: by its usual ID, or by its name.
 const INDEPENDENT: u32 = 0xC000_0000;
 const INDEPENDENT_NAME: &str = "VECTOR__INDEPENDENT_SIG_MSG";
 
-/// Names that stand for no node.
+/// Names that represent no node.
 const NOBODY: [&str; 3] = ["Vector__XXX", "VectorXXX", "VECTOR__XXX"];
 
 /// The messages of a file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Database {
-    /// Its name, by its attribute `DBName`; empty if it has none.
+    /// The name, from the attribute `DBName`; empty if it has none.
     pub name: String,
-    /// Nominal bit rate, by its attribute `Baudrate`, bit/s.
+    /// Nominal bit rate, from the attribute `Baudrate`, bit/s.
     pub bitrate: Option<u32>,
-    /// Bit rate of the data phase, by its attribute `BaudrateCANFD`, bit/s.
+    /// Bit rate of the data phase, from the attribute `BaudrateCANFD`, bit/s.
     pub data_bitrate: Option<u32>,
-    /// In the order of the file.
+    /// The messages, in the order of the file.
     pub messages: Vec<DbcMessage>,
-    /// Messages that no frame can be, in the order of the file.
+    /// Messages that no frame can represent, in the order of the file.
     pub impossible: Vec<Impossible>,
-    /// Whether it has a place for signals that belong to no message, which is left out.
+    /// Whether the file has a pseudo-message for signals that belong to no message, which is left
+    /// out.
     pub has_independent_signals: bool,
 }
 
@@ -54,13 +56,13 @@ pub struct DbcMessage {
     pub name: String,
     /// Its ID.
     pub id: CanId,
-    /// Payload bytes; for FD a length that a frame can have.
+    /// Payload bytes; for FD, a length that a frame can have.
     pub len: usize,
-    /// Whether it is FD, and why; `None` for a classic frame.
+    /// The FD properties, if it is FD; `None` for a classic frame.
     pub fd: Option<Fd>,
-    /// Its first sender; `None` if the file names nobody.
+    /// Its first sender; `None` if the file names no node.
     pub sender: Option<String>,
-    /// More senders, by `BO_TX_BU_`.
+    /// Further senders, from `BO_TX_BU_`.
     pub more_senders: Vec<String>,
     /// `GenMsgCycleTime`, ns.
     pub cycle: Option<Nanos>,
@@ -70,42 +72,42 @@ pub struct DbcMessage {
     pub signal_cycle: Option<Nanos>,
     /// `GenMsgDelayTime`: the least time between two frames, ns.
     pub delay: Option<Nanos>,
-    /// `GenMsgSendType` in words.
+    /// `GenMsgSendType` as a word.
     pub send_type: Option<String>,
-    /// The first of its signals that is sent when something happens (`GenSigSendType`), and its
-    /// send type in words.
+    /// The first of its signals that is sent on an event (`GenSigSendType`), and its send type as a
+    /// word.
     pub signal_event: Option<(String, String)>,
-    /// It is a parameter group of J1939.
+    /// Whether it is a parameter group of J1939.
     pub j1939: bool,
 }
 
-/// A message that no frame can be.
+/// A message that no frame can represent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Impossible {
     /// Its name: letters, digits and `_`.
     pub name: String,
-    /// What is wrong, and where.
+    /// The mistake and its place.
     pub error: DbcError,
 }
 
-/// What is known of an FD message.
+/// The FD properties of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fd {
-    /// `VFrameFormat` says so; otherwise only its length does.
+    /// Whether `VFrameFormat` states that it is FD; otherwise this follows only from its length.
     pub is_said: bool,
-    /// `CANFD_BRS`: with bit rate switch; `None` if the file does not say.
+    /// `CANFD_BRS`: with bit rate switch; `None` if the file does not specify it.
     pub brs: Option<bool>,
 }
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct DbcError {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// The column, from 1, in characters.
     pub column: usize,
-    /// What is wrong there.
+    /// The mistake.
     pub problem: String,
 }
 
@@ -121,14 +123,15 @@ impl DbcError {
 }
 
 impl DbcMessage {
-    /// Is it also sent when something happens, and not only in its cycle? By the words that tools
-    /// have for it, of the message and of its signals. Words that are not known count as events.
+    /// Returns whether it is also sent on events, and not only in its cycle. This follows from the
+    /// words of tools for the send types of the message and of its signals. Unknown words count as
+    /// events.
     #[must_use]
     pub fn is_on_event(&self) -> bool {
         self.signal_event.is_some() || sending::is_on_event(self.send_type.as_deref().unwrap_or(""))
     }
 
-    /// What says so: the message's send type, or that of a signal.
+    /// Returns the reason for this: the message's send type, or that of a signal.
     #[must_use]
     pub fn event(&self) -> Option<String> {
         let own = self
@@ -141,16 +144,16 @@ impl DbcMessage {
 }
 
 /// Reads a file in UTF-8 or UTF-16, with or without a byte order mark, in Latin-1, or in an
-/// encoding of East Asia, of whose text only what is ASCII is kept.
+/// encoding of East Asia, of which only the ASCII text is kept.
 ///
 /// # Errors
-/// [`DbcError`]: the first statement that the grammar does not have. A message that no frame can be
-/// fails alone ([`Database::impossible`]).
+/// [`DbcError`]: the first statement that is not in the grammar. A message that no frame can
+/// represent does not fail the file ([`Database::impossible`]).
 pub fn read(bytes: &[u8]) -> Result<Database, DbcError> {
     let text = decode(bytes);
     let first = read_text(&text);
     match (&first, &text) {
-        // The text was no UTF-8: each byte was a character.
+        // The text was not UTF-8: each byte was a character.
         (Err(_), Cow::Owned(_)) => without_pairs(bytes)
             .and_then(|text| read_text(&text).ok())
             .map_or(first, Ok),
@@ -219,7 +222,7 @@ fn read_text(text: &str) -> Result<Database, DbcError> {
     })
 }
 
-/// Where the grammar stops.
+/// Returns the error at the place where the grammar stops.
 fn grammar(error: &can_dbc_pest::Error<Rule>, text: &str) -> DbcError {
     let (line, column) = match error.line_col {
         LineColLocation::Pos(place) | LineColLocation::Span(place, _) => place,
@@ -237,7 +240,7 @@ fn grammar(error: &can_dbc_pest::Error<Rule>, text: &str) -> DbcError {
     }
 }
 
-/// As the file has it, with the marks in its highest bits.
+/// Returns the ID as the file has it, with the flags in its highest bits.
 fn raw_id(pair: &Pair<'_, Rule>) -> Result<u32, DbcError> {
     let raw = pair.as_str().parse();
     raw.map_err(|_| {
@@ -255,7 +258,7 @@ fn somebody(name: &str) -> Option<String> {
 /// A message without its attributes, and the names of its signals.
 type Parsed = (u32, DbcMessage, Vec<String>);
 
-/// A message; `None` for signals that belong to none.
+/// Reads a message; `None` for signals that belong to no message.
 fn message(statement: Pair<'_, Rule>) -> Result<Option<Parsed>, Impossible> {
     let named = |part: Pair<'_, Rule>| part.as_rule() == Rule::message_name;
     let name = statement
@@ -348,7 +351,7 @@ impl DbcMessage {
         self.send_type = attributes.word(raw, "GenMsgSendType").map(|w| plain(&w));
         let format = attributes.word(raw, "VFrameFormat").unwrap_or_default();
         self.j1939 = format.contains("J1939");
-        // As Vector's tools number them, where the file does not define them.
+        // The numbers of Vector's tools, where the file does not define them.
         let is_said = format.ends_with("_FD") || ["14", "15"].contains(&format.as_str());
         let long = self.len > dlc::CLASSIC_MAX && self.len <= dlc::FD_MAX && !self.j1939;
         if is_said || long {

@@ -1,7 +1,7 @@
-//! When a message is sent, by the words that tools have for it.
+//! The send types of messages, by the words that tools have for them.
 
-/// What send types of messages and signals begin or end with, or have in them, if something that
-/// happens sends a frame: in English and German.
+/// Parts of the send types of messages and signals that mean that an event sends a frame: in
+/// English and German.
 const EVENTS: [&str; 15] = [
     "spontan",
     "event",
@@ -20,10 +20,10 @@ const EVENTS: [&str; 15] = [
     "bedarf",
 ];
 
-/// The same, if a frame comes in a cycle.
+/// The same for frames that are sent in a cycle.
 const CYCLES: [&str; 4] = ["cycl", "zykl", "period", "fixed"];
 
-/// Send types that say nothing, in small letters and without blanks.
+/// Send types without a meaning, in lower case and without blanks.
 const NOTHING: [&str; 14] = [
     "",
     "-",
@@ -41,8 +41,8 @@ const NOTHING: [&str; 14] = [
     "na",
 ];
 
-/// Can a frame of this send type come apart from its cycle? A type that is not known counts as one
-/// that can: a bound must not rest on a word that was not understood.
+/// Returns whether a frame of this send type can be sent outside its cycle. An unknown type counts
+/// as one that can: a bound must not depend on a word that was not understood.
 pub(super) fn is_on_event(send_type: &str) -> bool {
     let name: alloc::string::String = send_type
         .to_lowercase()
@@ -51,7 +51,7 @@ pub(super) fn is_on_event(send_type: &str) -> bool {
         .collect();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     let silent = NOTHING.contains(&name.as_str());
-    // A number is a place in a list that the file does not have.
+    // A number is an index in a list that the file does not have.
     let unknown = !silent && !has(&CYCLES);
     has(&EVENTS) || unknown
 }

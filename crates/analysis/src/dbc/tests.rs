@@ -144,7 +144,7 @@ fn mistakes_have_their_places() {
     }
 }
 
-/// One message that cannot be does not take the others with it.
+/// An impossible message does not make the others fail.
 #[test]
 fn a_message_that_no_frame_can_be_fails_alone() {
     for (text, words) in [
@@ -166,7 +166,7 @@ fn a_message_that_no_frame_can_be_fails_alone() {
     }
 }
 
-/// The inputs of `tests/field`, each of which was once read wrongly.
+/// The inputs of `tests/field`, each of which was once read incorrectly.
 #[test]
 fn what_is_found_in_the_field_is_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/field");
@@ -205,7 +205,7 @@ fn signals_can_be_sent_on_events_by_default_and_in_cycles_of_their_own() {
     assert!(!one(&default("Cyclic")).is_on_event());
     assert!(!one(&default("NoSigSendType")).is_on_event());
     assert!(one(&default("OnWrite")).is_on_event());
-    // Of its own value, a signal has a number; the other one keeps the default.
+    // A signal's own value is a number; the other one keeps the default.
     let own = format!("{}BA_ \"GenSigSendType\" SG_ 1 b 1;\n", default("Cyclic"));
     assert_eq!(one(&own).event().as_deref(), Some("signal b: OnWrite"));
     let both = "BA_ \"GenSigSendType\" SG_ 1 a 0;\nBA_ \"GenSigSendType\" SG_ 1 b 0;\n";
@@ -263,7 +263,7 @@ fn long_names_are_in_attributes() {
     let found = one(file);
     assert_eq!(found.name, "TheLongMessageName");
     assert_eq!(found.sender.as_deref(), Some("TheLongNodeName"));
-    // It stands in a message set: nothing but a name gets there.
+    // It appears in a message set: only a name gets there.
     let wrong = one(&file.replace("TheLongMessageName", "a \\\" name"));
     assert_eq!(wrong.name, "M");
 }

@@ -13,15 +13,15 @@ const CRCS: usize = 1 << CRC_BITS;
 const POLYNOMIAL: u16 = 0x4599;
 const DELIMITER: u32 = 1;
 
-/// For each CRC and each state of a run, one more than the most stuff bits with which it is
-/// reached; 0 where it is not reached.
+/// For each CRC and each state of a run, the greatest number of stuff bits with which it is
+/// reached, plus one; 0 where it is not reached.
 type Layer = Vec<u8>;
 
 const fn place(crc: u16, run: Run) -> usize {
     (crc as usize) << 3 | run.index()
 }
 
-/// One bit more in the CRC (ISO 11898-1, CRC field).
+/// Returns the CRC after one further bit (ISO 11898-1, CRC field).
 const fn crc_bit(crc: u16, bit: bool) -> u16 {
     let shifted = crc << 1 & 0x7FFF;
     if (crc >> 14 != 0) != bit {
@@ -31,15 +31,15 @@ const fn crc_bit(crc: u16, bit: bool) -> u16 {
     }
 }
 
-/// The CRC before the last bit, which was `bit`: the polynomial has its last term, so the lowest
-/// bit of the CRC tells whether it was subtracted.
+/// Returns the CRC before the last bit, which was `bit`: the last term of the polynomial is set, so
+/// the lowest bit of the CRC shows whether it was subtracted.
 const fn crc_before(crc: u16, bit: bool) -> u16 {
     let subtracted = crc & 1 != 0;
     let shifted = if subtracted { crc ^ POLYNOMIAL } else { crc };
     shifted >> 1 | ((subtracted != bit) as u16) << 14
 }
 
-/// Stuff bits among the bits of a CRC, and after the last one.
+/// Returns the number of stuff bits among the bits of a CRC, and after the last one.
 fn tail(crc: u16, mut run: Run) -> u8 {
     let mut stuffed = 0;
     for i in (0..CRC_BITS).rev() {
@@ -50,14 +50,15 @@ fn tail(crc: u16, mut run: Run) -> u8 {
     stuffed
 }
 
-/// The most stuff bits that [`tail`] can give: 15 bits after a run of four.
+/// The greatest number of stuff bits that [`tail`] can return: 15 bits after a run of four.
 const LONGEST_TAIL: u8 = 4;
 
-/// What a free payload of a length can do from a state of a run: the same for all identifiers.
+/// The possible results of a free payload of one length from one state of a run: the same for all
+/// identifiers.
 pub(super) struct FreePayload {
     bytes: usize,
     start: Run,
-    /// The CRC that the payload adds, the state of the run after it, its stuff bits; the best
+    /// The CRC that the payload adds, the state of the run after it, and its stuff bits; the best
     /// first, and only those that can be best with some CRC before them.
     ends: Vec<(u16, Run, u8)>,
 }
@@ -88,13 +89,13 @@ impl Start {
         }
     }
 
-    /// The CRC of the header after so many zeros more.
+    /// Returns the CRC of the header followed by `bits` zeros.
     fn crc_after(&self, bits: usize) -> u16 {
         (0..bits).fold(self.crc, |crc, _| crc_bit(crc, false))
     }
 }
 
-/// One bit of payload more.
+/// Returns the layer after one further bit of payload.
 fn step(layer: &Layer, bit: Option<bool>) -> Layer {
     let mut next = vec![0; CRCS * Run::COUNT];
     let steps: [[(Run, bool); 2]; Run::COUNT] = core::array::from_fn(|run| {
@@ -130,7 +131,8 @@ fn layer_at(start: Run) -> Layer {
     layer
 }
 
-/// Ends of a layer that can be best: no other has more than [`LONGEST_TAIL`] stuff bits above them.
+/// Returns the ends of a layer that can be best: no other has more than [`LONGEST_TAIL`] stuff bits
+/// above them.
 fn ends(layer: &Layer) -> Vec<(u16, Run, u8)> {
     let most = layer.iter().copied().max().unwrap_or(0);
     let enough = most.saturating_sub(LONGEST_TAIL).max(1);
@@ -143,7 +145,8 @@ fn ends(layer: &Layer) -> Vec<(u16, Run, u8)> {
     ends
 }
 
-/// The best end with this CRC in front: stuff bits with those of the CRC, and which end it is.
+/// Returns the best end with this CRC in front: the number of stuff bits with those of the CRC, and
+/// the end.
 fn best(ends: &[(u16, Run, u8)], crc: u16) -> (u32, Option<(u16, Run)>) {
     let mut best = (0, None);
     for &(added, run, stuffed) in ends {
@@ -172,14 +175,14 @@ impl FreePayload {
     }
 }
 
-/// The greatest length over all payloads.
+/// Returns the greatest length over all payloads.
 ///
-/// The stuff bits of a classic frame go on into the CRC, so a payload is judged by both. Bit by
-/// bit, the most stuff bits are kept for each pair of CRC and run that a payload can lead to: 2^15
-/// · 8 states, which all that follows depends on and nothing else. The CRC is linear: the CRC of
-/// header and payload is that of the header with zeros behind it, exclusive or that of the payload
-/// alone. So what the payload does is worked out once for a length and a run that the header ends
-/// with, and kept in `kept`.
+/// The stuff bits of a classic frame continue into the CRC, so a payload is judged by both. Bit by
+/// bit, the greatest number of stuff bits is kept for each pair of CRC and run that a payload can
+/// lead to: 2^15 · 8 states, on which everything that follows depends, and on nothing else. The CRC
+/// is linear: the CRC of header and payload is that of the header followed by zeros, XOR that of
+/// the payload alone. So the results of the payload are computed once for a length and a run that
+/// the header ends with, and kept in `kept`.
 pub(super) fn greatest(shape: &Shape, kept: &mut Vec<FreePayload>) -> Bits {
     let start = Start::of(shape);
     let bits = shape.wire_len() * 8;
@@ -214,8 +217,8 @@ fn length(start: &Start, payload_bits: usize, stuffed: u32) -> Bits {
     }
 }
 
-/// A payload that has the greatest length. It keeps what [`greatest`] forgets, 256 KiB for each
-/// bit.
+/// Returns a payload that has the greatest length. It keeps the layers that [`greatest`] drops, 256
+/// KiB for each bit.
 pub(super) fn payload(shape: &Shape) -> [u8; dlc::FD_MAX] {
     let start = Start::of(shape);
     let bits = shape.wire_len() * 8;
@@ -234,7 +237,8 @@ pub(super) fn payload(shape: &Shape) -> [u8; dlc::FD_MAX] {
     let at = |layer: &Layer, crc, run| layer.get(place(crc, run)).copied().unwrap_or(0);
     let mut had = at(&last, crc, run);
     for (i, layer) in layers.iter().enumerate().rev() {
-        // Backwards: the bit and the state that this one was reached from with as many stuff bits.
+        // Backwards: the bit and the state from which this one was reached with this number of
+        // stuff bits.
         let ways = [false, true].into_iter().flat_map(|bit| {
             let states = (0..Run::COUNT).map(Run::from_index);
             states.map(move |from| (bit, from))

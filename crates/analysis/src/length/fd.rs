@@ -13,12 +13,12 @@ const CRC_17_MAX: usize = 16;
 const STUFF_COUNT_BITS: u32 = 4;
 const DELIMITER: u32 = 1;
 
-/// The greatest length, and a payload that has it.
+/// Returns the greatest length, and a payload that has it.
 ///
 /// Dynamic stuff bits end with the payload, and the CRC field has fixed ones, so the length depends
-/// on nothing but the runs of equal bits up to there: the greatest number of stuff bits over all
-/// payloads is that of the best way through the states of a run, bit by bit. All stuff bits of the
-/// payload have the same bit rate, so most bits is most time.
+/// only on the runs of equal bits up to there: the greatest number of stuff bits over all payloads
+/// is that of the best path through the states of a run, bit by bit. All stuff bits of the payload
+/// have the same bit rate, so the most bits take the most time.
 pub(super) fn greatest(shape: &Shape) -> (Bits, [u8; dlc::FD_MAX]) {
     let header = HeaderBits::of(shape.header());
     let payload_bits = shape.wire_len() * 8;
@@ -27,7 +27,7 @@ pub(super) fn greatest(shape: &Shape) -> (Bits, [u8; dlc::FD_MAX]) {
     for (i, bit) in header.iter().enumerate() {
         let (next, stuff) = run.push(bit);
         run = next;
-        // None after the last bit before the CRC field: a fixed one stands there.
+        // None after the last bit before the CRC field: a fixed stuff bit follows there.
         let last = payload_bits == 0 && i + 1 == header.count as usize;
         if stuff && !last {
             if (i as u32) < header.nominal {
@@ -59,9 +59,10 @@ pub(super) fn greatest(shape: &Shape) -> (Bits, [u8; dlc::FD_MAX]) {
     (bits, payload)
 }
 
-/// The most stuff bits in the payload, and one that has them.
+/// Returns the greatest number of stuff bits in the payload, and a payload that has them.
 fn payload(shape: &Shape, start: Run, bits: usize) -> (u32, [u8; dlc::FD_MAX]) {
-    // For each bit and each state the most stuff bits up to there, and how it was reached.
+    // For each bit and each state, the greatest number of stuff bits up to there, and the step by
+    // which it was reached.
     let mut most: [Option<u32>; Run::COUNT] = [None; Run::COUNT];
     most[start.index()] = Some(0);
     let mut ways: Vec<[(u8, bool); Run::COUNT]> = vec![[(0, false); Run::COUNT]; bits];

@@ -2,22 +2,23 @@
 
 use frame::{Header, Kind};
 
-/// Up to 41 bits from the start of frame to the last one of the DLC, without stuff bits.
+/// Up to 41 bits from the start of frame to the last bit of the DLC, without stuff bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeaderBits {
     bits: u64,
     pub(super) count: u32,
-    /// How many of them have the nominal bit rate: those up to BRS.
+    /// Number of bits at the nominal bit rate: those up to BRS.
     pub(super) nominal: u32,
 }
 
 impl HeaderBits {
-    /// Of a classic or FD frame (ISO 11898-1, arbitration field and control field).
+    /// Returns the bits of a classic or FD frame (ISO 11898-1, arbitration field and control
+    /// field).
     pub(super) fn of(header: &Header) -> Self {
         let number = u64::from(header.id().number());
         let eff = header.id().is_eff();
         let dlc = u64::from(header.dlc() & 15);
-        // SRR and IDE of EFF are recessive; start of frame is the zero above.
+        // SRR and IDE of EFF are recessive; the start of frame is the zero above.
         let field = if eff {
             (number >> 18) << 20 | 0b11 << 18 | number & 0x3_FFFF
         } else {
@@ -47,7 +48,7 @@ impl HeaderBits {
         }
     }
 
-    /// The bits, in the order in which they are sent.
+    /// Returns the bits, in the order in which they are sent.
     pub(super) fn iter(self) -> impl Iterator<Item = bool> {
         (0..self.count).rev().map(move |i| self.bits >> i & 1 != 0)
     }

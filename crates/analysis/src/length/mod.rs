@@ -1,4 +1,4 @@
-//! How long a message's frames can be on the wire.
+//! The lengths that a message's frames can have on the wire.
 
 mod classic;
 mod fd;
@@ -17,20 +17,21 @@ const TRAILER: u32 = 9;
 /// intermission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bits {
-    /// At the nominal bit rate.
+    /// Bits at the nominal bit rate.
     pub nominal: u32,
-    /// At the data bit rate: of FD frames with BRS.
+    /// Bits at the data bit rate: of FD frames with BRS.
     pub data: u32,
 }
 
 impl Bits {
-    /// All of them.
+    /// Returns the total number of bits.
     #[must_use]
     pub const fn all(self) -> u32 {
         self.nominal + self.data
     }
 
-    /// Of the shortest frame: without a stuff bit, unless all of the payload is known.
+    /// Returns the length of the shortest frame: without a stuff bit, unless all of the payload is
+    /// known.
     pub(crate) fn least(shape: &Shape) -> Self {
         if shape.is_exact()
             && let Ok(frame) = shape.filled(&[0; dlc::FD_MAX])
@@ -54,13 +55,14 @@ impl Bits {
         }
     }
 
-    /// How long they take, ns; rounded as a bus of `bus` rounds it.
+    /// Returns their duration, ns; rounded in the same way as by the `bus` crate.
     #[must_use]
     pub const fn duration(self, rate: BitRate) -> Nanos {
         rate.time(self.nominal, self.data)
     }
 
-    /// Of a frame; `None` for those that have no length, which no shape is of.
+    /// Returns the length of a frame; `None` for those that have no length, which no shape
+    /// describes.
     fn of(frame: &Frame) -> Option<Self> {
         let length = wire::length(frame.view())?;
         Some(Self {
@@ -70,18 +72,18 @@ impl Bits {
     }
 }
 
-/// How the length of a frame is found.
+/// The rule by which the length of a frame is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LengthRule {
-    /// The greatest that the identifier and what is known of the payload allow: exact to the bit
-    /// where the payload is known.
+    /// The greatest length that the identifier and the known parts of the payload allow: exact to
+    /// the bit where the payload is known.
     #[default]
     Greatest,
-    /// By the usual formula, whatever identifier and payload: see [`by_formula`].
+    /// The length by the usual formula, independent of identifier and payload: see [`by_formula`].
     Formula,
 }
 
-/// Finds the greatest lengths, and keeps what they have in common.
+/// Finds the greatest lengths, and keeps intermediate results that they share.
 #[derive(Default)]
 pub struct Lengths {
     free: Vec<classic::FreePayload>,
@@ -89,13 +91,13 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// Nothing kept yet.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The greatest length that a message's frames can have.
+    /// Returns the greatest length that a message's frames can have.
     pub fn greatest(&mut self, shape: &Shape) -> Bits {
         let exact = shape.is_exact().then(|| shape.filled(&[0; dlc::FD_MAX]));
         if let Some(bits) = exact.and_then(Result::ok).as_ref().and_then(Bits::of) {
@@ -107,7 +109,7 @@ impl Lengths {
         }
     }
 
-    /// The same where nodes may be error-passive: they send ESI recessive.
+    /// Returns the same where nodes may be error-passive: they send ESI recessive.
     pub fn greatest_with_errors(&mut self, shape: &Shape) -> Bits {
         let active = self.greatest(shape);
         if shape.header().kind() != Kind::Fd {
@@ -121,10 +123,10 @@ impl Lengths {
         }
     }
 
-    /// A frame that has the greatest length.
+    /// Returns a frame that has the greatest length.
     ///
     /// # Errors
-    /// None in fact: the header's length was checked when it was made.
+    /// Never in practice: the header's length was checked when it was made.
     pub fn longest_frame(&mut self, shape: &Shape) -> Result<Frame, LengthError> {
         if let Some((_, frame)) = self.longest.iter().find(|(known, _)| known == shape) {
             return Ok(*frame);
@@ -142,8 +144,8 @@ impl Lengths {
     }
 }
 
-/// The length by formula: a stuff bit after the first five bits that can be stuffed and after each
-/// four more, whatever they are.
+/// Returns the length by formula: a stuff bit after the first five bits that can be stuffed and
+/// after each four more, whatever their values are.
 ///
 /// Classic: g + 8n + 13 + ⌊(g + 8n − 1) / 4⌋ bits with g = 34 (SFF) or 54 (EFF), of which 13 are
 /// not stuffed and 3 are the intermission, which is left out here (Davis, Burns, Bril, Lukkien,
@@ -151,7 +153,7 @@ impl Lengths {
 /// Real-Time Systems 35, 2007, equation 1). FD in the same way, with its parts: the bits up to BRS
 /// can hold at most ⌊(h − 1) / 4⌋ stuff bits, h = 17 (SFF) or 36 (EFF); all up to the end of the
 /// payload together at most ⌊(h + 5 + 8n − 1) / 4⌋. A stuff bit takes longest at the nominal rate,
-/// so as many as can be are counted there.
+/// so as many as possible are counted there.
 #[must_use]
 pub fn by_formula(shape: &Shape) -> Bits {
     let header = shape.header();
@@ -180,8 +182,8 @@ pub fn by_formula(shape: &Shape) -> Bits {
     }
 }
 
-/// Bits of a frame in which a stuff bit can follow: up to BRS, and after it (of classic frames all
-/// count as the former).
+/// Returns the numbers of bits of a frame after which a stuff bit can follow: up to BRS, and after
+/// it (for classic frames all count as the former).
 fn stuffable(shape: &Shape) -> (u32, u32) {
     let header = shape.header();
     let payload = 8 * shape.wire_len() as u32;

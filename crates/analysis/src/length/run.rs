@@ -1,31 +1,31 @@
 //! Bit stuffing, one bit at a time.
 
-/// The last bit sent and how many equal ones there were, 1 to 4: after five the stuff bit follows
-/// at once and starts a run of its own (ISO 11898-1, frame coding).
+/// The last bit sent and the number of equal bits, 1 to 4: after five, the stuff bit follows at
+/// once and starts a new run (ISO 11898-1, frame coding).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Run(u8);
 
 impl Run {
-    /// How many there are.
+    /// Number of states.
     pub(super) const COUNT: usize = 8;
-    /// A recessive bit alone: an idle bus seen from the start of frame, which is dominant.
+    /// A single recessive bit: an idle bus before the start of frame, which is dominant.
     pub(super) const IDLE: Self = Self::new(true, 1);
 
     const fn new(last: bool, length: u8) -> Self {
         Self((last as u8) << 2 | (length - 1))
     }
 
-    /// As a number from 0.
+    /// Returns the state as a number from 0.
     pub(super) const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// From its number.
+    /// Returns the state of a number.
     pub(super) const fn from_index(index: usize) -> Self {
         Self(index as u8 & 7)
     }
 
-    /// After one bit more, and whether a stuff bit follows it.
+    /// Returns the state after one further bit, and whether a stuff bit follows it.
     pub(super) const fn push(self, bit: bool) -> (Self, bool) {
         let last = self.0 & 4 != 0;
         let length = if bit == last { (self.0 & 3) + 2 } else { 1 };

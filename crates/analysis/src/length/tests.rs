@@ -1,4 +1,4 @@
-//! Against `frame::wire`, which looks at each payload.
+//! Comparison with `frame::wire`, which evaluates each payload.
 
 use super::*;
 use frame::{CanId, Header, flags};
@@ -20,7 +20,7 @@ fn exact(shape: &Shape, payload: &[u8]) -> Bits {
     Bits::of(&shape.filled(&all).unwrap()).unwrap()
 }
 
-/// The greatest by trying each payload of up to two bytes.
+/// Returns the greatest length by trying each payload of up to two bytes.
 fn by_trying(shape: &Shape) -> Bits {
     let len = shape.header().len();
     let all = 0..1_u32 << (8 * len);
@@ -32,7 +32,7 @@ fn by_trying(shape: &Shape) -> Bits {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// All of up to two bytes are tried.
+    /// All payloads of up to two bytes are tried.
     #[test]
     fn the_greatest_is_that_of_the_worst_payload(
         number: u32, eff: bool, len in 0..3_usize, fd: bool, fd_flags in 0..4_u8,
@@ -47,7 +47,7 @@ proptest! {
         prop_assert_eq!(Bits::of(&longest), Some(greatest));
     }
 
-    /// The same of longer ones of which all but twelve bits are known.
+    /// The same for longer payloads of which all but twelve bits are known.
     #[test]
     fn what_is_known_of_a_payload_counts(
         number: u32, eff: bool, fd: bool, len in 2..=8_usize, value: [u8; 8], at in 0..48_usize,
@@ -78,8 +78,8 @@ proptest! {
         prop_assert_eq!(Bits::of(&longest), Some(greatest));
     }
 
-    /// Longer ones: there is a payload that has it, none of many has more, and the formula is not
-    /// below it.
+    /// Longer payloads: there is one that has the greatest length, none of many has more, and the
+    /// formula is not below it.
     #[test]
     fn it_is_reached_and_never_exceeded(
         number: u32, eff: bool, fd: bool, brs: bool, len in 0..=64_usize,
@@ -93,7 +93,7 @@ proptest! {
         let longest = lengths.longest_frame(&shape).unwrap();
         prop_assert_eq!(Bits::of(&longest), Some(greatest));
         for payload in payloads {
-            // Runs of equal bits are what makes stuff bits.
+            // Runs of equal bits cause stuff bits.
             for payload in [payload, payload.map(|b| if b & 1 == 0 { 0 } else { 0xF8 })] {
                 let bytes = [payload, payload].concat();
                 prop_assert!(exact(&shape, &bytes[..len]).all() <= greatest.all());
@@ -119,7 +119,7 @@ fn the_formula_is_the_papers() {
     }
 }
 
-/// One payload's work serves all identifiers of its length.
+/// The work for one payload serves all identifiers of its length.
 #[test]
 fn free_payloads_are_worked_out_once() {
     let mut lengths = Lengths::new();
@@ -129,7 +129,7 @@ fn free_payloads_are_worked_out_once() {
         below.push(by_formula(&shape).all() - lengths.greatest(&shape).all());
     }
     assert_eq!(lengths.free.len(), 1);
-    // The formula's stuff bits cannot all be at once.
+    // The formula's stuff bits cannot all occur at once.
     let least = *below.iter().min().unwrap();
     let most = *below.iter().max().unwrap();
     assert!(

@@ -1,4 +1,4 @@
-//! Which phases of clocks a bound comes from.
+//! The phases of clocks in which a bound is reached.
 
 use super::{Against, Looked};
 use crate::compiled::Compiled;
@@ -9,17 +9,18 @@ use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// The phases of the longest latency.
+/// The phases with the longest latency.
 #[derive(Clone, Debug)]
 pub(crate) struct Critical {
-    /// For each node, when on its clock the busy period begins; `None` where nothing depends on it.
+    /// For each node, the time on its clock at which the busy period begins; `None` where nothing
+    /// depends on it.
     pub(crate) clocks: Vec<Option<Nanos>>,
     pub(crate) bound: Bound,
 }
 
 impl Compiled {
-    /// The phases in which a message's latency is longest, and its bound in them; without what
-    /// other nodes' frames wait in their queues. `None` if there is no bound.
+    /// Returns the phases in which a message's latency is longest, and its bound in them; without
+    /// the time that other nodes' frames wait in their queues. `None` if there is no bound.
     pub(crate) fn critical(&self, found: &Assessment, message: usize) -> Option<Critical> {
         let sent = self.messages.get(message)?;
         let queued = found.nodes.get(sent.node)?.service == Service::Queue;

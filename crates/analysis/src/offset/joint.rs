@@ -1,33 +1,33 @@
-//! The most that messages of one clock occupy in a window.
+//! The longest time that messages of one clock occupy in a window.
 
 use super::phases::{self, Phase, led, phases, work};
 use crate::window::Stream;
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// A table is made of as many releases at most.
+/// Maximum number of releases from which a table is computed.
 const MOST_RELEASES: u64 = 100_000;
 
-/// Messages that share a clock, among the rivals of a frame of another one.
+/// Messages that share a clock, among the rivals of a frame of another clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Joint {
-    /// Each with its index and its offset.
+    /// Each message with its index and its offset.
     members: Vec<(usize, Nanos, Stream)>,
-    /// From which span on they occupy how much, both growing.
+    /// Spans, each with the time that they occupy from this span on; both grow.
     steps: Vec<(Nanos, Nanos)>,
     /// The table is for spans below this one.
     piece: Nanos,
-    /// What they occupy more after so long.
+    /// The additional time that they occupy per `piece`.
     of_piece: Nanos,
 }
 
 impl Joint {
-    /// With a table up to `busy` at most. `None` where offsets say nothing.
+    /// Creates a table up to `busy` at most. `None` where offsets have no effect.
     pub(super) fn new(members: Vec<(usize, Nanos, Stream)>, busy: Nanos) -> Option<Self> {
         Self::limited(members, busy, MOST_RELEASES)
     }
 
-    /// With as many releases in the table.
+    /// The same with at most `most` releases in the table.
     pub(super) fn limited(
         members: Vec<(usize, Nanos, Stream)>,
         busy: Nanos,
@@ -42,8 +42,8 @@ impl Joint {
         let mut repeats = None;
         let periods: Vec<Nanos> = streams.iter().map(|s| s.arrival.period()).collect();
         let common = phases::count(&periods).and_then(|common| Nanos::try_from(common).ok());
-        // Behind a common multiple each number is greater by as many frames as it has in one. (A
-        // distance could make it greater by more.)
+        // After a common multiple, each number is greater by the number of frames in one multiple.
+        // (A distance could make it greater by more.)
         if let Some(common) = common.filter(|common| *common <= piece)
             && streams.iter().all(|s| s.arrival.distance() == 0)
         {
@@ -74,7 +74,7 @@ impl Joint {
                 _ => steps.push((at, work)),
             }
         }
-        // Two intervals hold no more together than one after the other.
+        // Two intervals together hold no more than one after the other.
         let most = steps.last().map_or(0, |step| step.1);
         Some(Self {
             members,
@@ -84,8 +84,8 @@ impl Joint {
         })
     }
 
-    /// What they occupy at most, of those released in an interval of this length, both ends
-    /// included, ns.
+    /// Returns the longest time that they occupy, of the frames released in an interval of this
+    /// length, both ends included, ns.
     pub(crate) fn within(&self, span: Nanos) -> Nanos {
         let more = (span / self.piece).saturating_mul(self.of_piece);
         let left = span % self.piece;
@@ -100,7 +100,8 @@ impl Joint {
         joint.min(each.fold(0, Nanos::saturating_add))
     }
 
-    /// How much longer than `span` an interval is, at least, in which they can occupy more, ns.
+    /// Returns the least time by which an interval must be longer than `span` for them to occupy
+    /// more, ns.
     pub(crate) fn next(&self, span: Nanos) -> Nanos {
         let left = span % self.piece;
         let place = self.steps.partition_point(|(at, _)| *at <= left);
@@ -110,13 +111,13 @@ impl Joint {
         each.min().unwrap_or(next).min(next)
     }
 
-    /// The part of the bus that they take.
+    /// Returns the part of the bus that they occupy.
     pub(crate) fn load(&self) -> f64 {
         self.members.iter().map(|(_, _, s)| s.load()).sum()
     }
 
-    /// When on their clock an interval of this length begins in which they occupy most; with one of
-    /// them.
+    /// Returns the time on their clock at which an interval of this length begins in which they
+    /// occupy most; with the index of one of them.
     pub(super) fn worst(&self, span: Nanos) -> Option<(usize, Nanos)> {
         let sum = |phase: &Phase| {
             let each = self.members.iter().zip(&phase.shifts);
@@ -132,7 +133,7 @@ impl Joint {
     }
 }
 
-/// The last instants.
+/// Returns the last instants.
 fn points(members: &[(usize, Nanos, Stream)]) -> Vec<(Nanos, Nanos)> {
     let each = members.iter().map(|(_, offset, stream)| {
         let last = offset.saturating_add(stream.arrival.jitter());

@@ -3,69 +3,70 @@
 //! # The model
 //! The messages of a node that have an [offset](crate::Message::offset) have their events at *S* +
 //! offset + k · period, for one *S* of the node and all whole numbers k. *S* is any time, and nodes
-//! know nothing of each other's: so the phases between nodes are arbitrary, and may drift. A frame
-//! is released at most its jitter after its event, as ever; an event may also release nothing
-//! (before the node was started, or because nothing was to be said). A node's clock is taken to run
-//! as periods say: what it is off in a busy period has to be in the jitter. Messages of the node
-//! without an offset have any phase.
+//! do not know each other's: so the phases between nodes are arbitrary, and may drift. A frame is
+//! released at most its jitter after its event, as ever; an event may also release nothing (before
+//! the node was started, or because there was nothing to send). A node's clock is assumed to run
+//! exactly as the periods specify: its deviation in a busy period must be included in the jitter.
+//! Messages of the node without an offset have any phase.
 //!
-//! # What a window can hold
+//! # The contents of a window
 //! For an *s* on the node's clock, a message can release a frame in [*s*, *s* + w] for each event
 //! from *s* − jitter to *s* + w, and no more than keep their distance. Let the *last instant* of an
-//! event be the event and the jitter. Let *s* grow, with w as it is: the number of a message steps
-//! down only behind a last instant of it, and can step up everywhere else. So any sum of such
+//! event be the event plus the jitter. Let *s* grow, with w as it is: the number of a message
+//! decreases only after a last instant of it, and can increase everywhere else. So any sum of such
 //! numbers, with weights that are not negative, is greatest at an *s* that is a last instant of one
 //! of the messages. There are as many of these *phases* as frames in a common multiple of the
-//! periods. In one phase a message is like one of any phase, but later: with its next last instant
-//! at *s* + σ, its events are at *s* + σ − jitter + n · period. So it has its jitter less σ, or, if
-//! σ is greater, none and a *lead* of σ − jitter (`Stream` of [`mod@crate::window`]).
+//! periods. In one phase, a message behaves like one of any phase, but later: with its next last
+//! instant at *s* + σ, its events are at *s* + σ − jitter + n · period. So it has its jitter less
+//! σ, or, if σ is greater, none and a *lead* of σ − jitter (`Stream` of [`mod@crate::window`]).
 //!
 //! # The node's messages among the rivals of another node's frame
 //! The derivations of [`mod@crate::window`] count what rivals release from *s* to *s* + w. For all
-//! rivals of one clock together that is at most `Joint::within`, the greatest sum of all phases. It
-//! stands in the recurrences in the place of the sum of the single numbers. The phase may be
-//! another one for each w, so the bound is safe, but not always reached. (The same step is known of
+//! rivals of one clock together that is at most `Joint::within`, the greatest sum of all phases. In
+//! the recurrences it takes the place of the sum of the single numbers. The phase may be different
+//! for each w, so the bound is safe, but not always reached. (The same step is known for
 //! transactions: Palencia, González Harbour, *Schedulability analysis for tasks with static and
 //! dynamic offsets*, RTSS 1998; Mäki-Turja, Nolin, *Efficient implementation of tight
 //! response-times for tasks with offsets*, Real-Time Systems 40, 2008. For CAN: Szakály, 2003;
 //! Grenier, Havet, Navet, *Pushing the limits of CAN*, ERTS 2008; Meumeu Yomsi, Bertrand, Navet,
-//! Davis, *Controller Area Network (CAN): response time analysis with offsets*, WFCS 2012. What
-//! stands here is derived here.)
+//! Davis, *Controller Area Network (CAN): response time analysis with offsets*, WFCS 2012. The
+//! derivation here is our own.)
 //!
 //! # A frame of the node, in order of priority
 //! Let *s* begin the busy period of a frame with an offset, and let it follow q frames of its own
 //! message that can be released from *s* on. Its wait w from *s* on depends on *s* by the numbers
 //! of the node's own rivals and by q; all other rivals have any phase, which can be kept to *s*.
-//! Let *s* grow. Until behind the next last instant of one of these rivals or of the message
-//! itself, no number steps down, so w does not; the event and the release of the frame come nearer
-//! to *s*, so response and latency grow. The frame is released before its own last instant ends. So
-//! it is enough to look at the phases of the message and its own rivals, and in each at all frames
-//! of the busy period. A phase in which the next last instant of each message is as late as in
-//! another phase, or later, has no greater number for any w, and no event nearer to *s*: it need
-//! not be looked at.
+//! Let *s* grow. Until after the next last instant of one of these rivals or of the message itself,
+//! no number decreases, so w does not; the event and the release of the frame come nearer to *s*,
+//! so response and latency grow. The frame is released before its own last instant ends. So it is
+//! enough to consider the phases of the message and its own rivals, and in each all frames of
+//! the busy period. A phase in which the next last instant of each message is as late as in another
+//! phase, or later, has no greater number for any w, and no event nearer to *s*: it need not be
+//! considered.
 //!
 //! # A frame of the node, in a queue in order of arrival
 //! [`mod@crate::queue`] counts what is released from *s* up to the release, *s* + a. Let all
 //! messages of the node have an offset, and none a distance. Let *s* grow and the release stay:
-//! until behind the next last instant of one of them, what is released up to the release remains,
-//! later frames that overtake only become more, and the start, seen from the release, becomes no
-//! earlier. If *s* meets the release, let both grow together up to the next last instant, which is
-//! not behind that of the frame. So the phases are enough. In each, a must be a time at which an
-//! event of the message allows a release. (A message of any phase, or one with a distance, can have
-//! fewer frames in a shorter time: where the node has one, its own frames are counted with any
-//! phase.)
+//! until after the next last instant of one of them, the frames released up to the release remain,
+//! later frames that overtake only increase in number, and the start, seen from the release,
+//! becomes no earlier. If *s* meets the release, let both grow together up to the next last
+//! instant, which is not after that of the frame. So the phases are enough. In each, a must be a
+//! time at which an event of the message allows a release. (A message of any phase, or one with a
+//! distance, can have fewer frames in a shorter time: where the node has one, its own frames are
+//! counted with any phase.)
 //!
-//! # How many frames wait
-//! At a time t those wait that were released less than their latency before. Seen backward from t,
-//! this is the same sum, with events in the place of last instants.
+//! # The number of waiting frames
+//! At a time t, the waiting frames are those that were released less than their latency before.
+//! Seen backward from t, this is the same sum, with events in place of last instants.
 //!
 //! # Limits
-//! More than [`MOST_PHASES`] phases of a node are not looked at. Messages are then taken, beginning
-//! with each of its periods, in order of their load as long as their common multiple allows, and
-//! the greatest load that was found remains; the others have any phase, which is safe: all *S* are
-//! among any phases. [`Offsets`] says how many were. A table of a joint sum ends at the busy period
-//! that follows without offsets, at a common multiple behind which it repeats itself, or where it
-//! becomes too long. A longer window is then cut into pieces: it holds no more than all of them.
+//! More than [`MOST_PHASES`] phases of a node are not considered. Messages are then selected,
+//! beginning with each of its periods, in order of their load as long as their common multiple
+//! allows, and the selection with the greatest load is kept; the others have any phase, which is
+//! safe: all *S* are among any phases. [`Offsets`] reports the number of each. A table of a joint
+//! sum ends at the busy period that follows without offsets, at a common multiple after which it
+//! repeats itself, or where it becomes too long. A longer window is then cut into pieces: it holds
+//! no more than all of them.
 
 mod critical;
 mod joint;
@@ -81,47 +82,48 @@ pub(crate) use joint::Joint;
 use phases::{FAR, Phase, phases};
 pub(crate) use phases::{behind, led};
 
-/// The most phases of a node that are looked at.
+/// Maximum number of phases of a node that are considered.
 pub const MOST_PHASES: u64 = 2_000;
 
-/// As many sets of messages are tried where not all of a node can be looked at in all phases.
+/// Maximum number of sets of messages that are tried where not all of a node can be considered in
+/// all phases.
 const MOST_CHOICES: usize = 16;
 
-/// What was counted on of a node's offsets.
+/// The use that the analysis made of a node's offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Offsets {
-    /// Messages of the node with an offset.
+    /// Number of messages of the node with an offset.
     pub given: usize,
-    /// Of these, how many were looked at in all phases to each other. The others have any phase:
+    /// Number of these that were considered in all phases to each other. The others have any phase:
     /// together they would have more than [`MOST_PHASES`].
     pub used: usize,
-    /// Are the node's own frames looked at in these phases? Frames in a queue are not if one of the
-    /// node's messages has any phase, or a distance.
+    /// Whether the node's own frames are considered in these phases. Frames in a queue are not, if
+    /// one of the node's messages has any phase, or a distance.
     pub own: bool,
 }
 
-/// What frames meet: those that go before them, with their arrivals and what they wait in queues,
-/// and those that do not.
+/// The traffic that frames meet: the higher-priority messages, with their arrivals and the time
+/// that they wait in queues, and the lower-priority ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Against {
     pub(crate) rivals: Vec<(usize, Arrival, Nanos)>,
     pub(crate) lower: Vec<usize>,
-    /// Nothing is counted of what rivals wait in queues; so pauses of their nodes are
-    /// ([`mod@crate::refill`]).
+    /// Whether the time that rivals wait in queues is not counted; then the pauses of their nodes
+    /// are ([`mod@crate::refill`]).
     pub(crate) together: bool,
 }
 
-/// A busy period to be looked at.
+/// A busy period under consideration.
 pub(crate) struct Looked<'w> {
     pub(crate) window: &'w Window,
-    /// Of the messages in question.
+    /// The streams of the messages in question.
     pub(crate) own: &'w [Stream],
-    /// When it begins on the clock of `own`, if events of it are known.
+    /// The time on the clock of `own` at which it begins, if the events of `own` are known.
     pub(crate) begins: Option<Nanos>,
 }
 
-/// Takes offsets back where a node would have too many phases; for each node, how many it had and
-/// has.
+/// Removes offsets where a node would have too many phases; returns for each node the number that
+/// it had and the number that it has.
 pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
     let mut all = Vec::with_capacity(nodes);
     for node in 0..nodes {
@@ -138,8 +140,8 @@ pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
             let left = load(a) * u128::from(period(b));
             (load(b) * u128::from(period(a))).cmp(&left)
         });
-        // As many as fit to the first one of each period; of these choices the one with the
-        // greatest load.
+        // As many as fit together with the first one of each period; of these choices, the one with
+        // the greatest load.
         let mut firsts: Vec<usize> = Vec::new();
         for &i in &of_node {
             if firsts.len() < MOST_CHOICES && firsts.iter().all(|&f| period(f) != period(i)) {
@@ -184,7 +186,8 @@ pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
 }
 
 impl Compiled {
-    /// What was counted on of the offsets of a node; `None` if none of its messages has one.
+    /// Returns the use that was made of the offsets of a node; `None` if none of its messages has
+    /// one.
     pub(crate) fn offsets_of(
         &self,
         node: usize,
@@ -196,13 +199,14 @@ impl Compiled {
         (offsets.given > 0).then_some(offsets)
     }
 
-    /// Can the frames of a queue with these messages be looked at in each phase of their clock?
+    /// Returns whether the frames of a queue with these messages can be considered in each phase of
+    /// their clock.
     fn phased(&self, own: &[usize], arrivals: &[Arrival]) -> bool {
         let mut own = own.iter();
         own.all(|&i| self.messages[i].offset.is_some() && arrivals[i].distance() == 0)
     }
 
-    /// A message that is sent in order of priority.
+    /// Returns the bound of a message that is sent in order of priority.
     pub(crate) fn priority_bound(
         &self,
         index: usize,
@@ -228,8 +232,8 @@ impl Compiled {
         worst.ok_or(NoBound::TooLong)
     }
 
-    /// Looks at the busy periods of `own`, all of one node, in each phase of the node's clock that
-    /// matters. `queue`: they are sent through a queue in order of arrival.
+    /// Calls `look` for the busy periods of `own`, all of one node, in each phase of the node's
+    /// clock that matters. `queue`: they are sent through a queue in order of arrival.
     pub(crate) fn in_each_phase(
         &self,
         own: &[usize],
@@ -243,7 +247,7 @@ impl Compiled {
         let mut streams = self.streams(own, arrivals, window.pause);
         let offset = |i: usize| self.messages[i].offset;
         let any = rivals.iter().chain(own).any(|&i| offset(i).is_some());
-        // A busy period with any phase is no shorter.
+        // A busy period with any phase is at least as long.
         let busy = match any {
             true => window.busy(&streams)?,
             false => 0,
@@ -316,7 +320,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// Puts rivals that share a clock together; those of the clock `own` to the end of the list.
+    /// Groups rivals that share a clock; moves those of the clock `own` to the end of the list.
     fn join(&self, window: &mut Window, rivals: &mut Vec<usize>, busy: Nanos, own: Option<usize>) {
         let mut clocks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (place, &i) in rivals.iter().enumerate() {
@@ -351,8 +355,8 @@ impl Compiled {
         *rivals = order.iter().map(|&place| rivals[place]).collect();
     }
 
-    /// The most frames of a node's messages, each in a time that ends with a common end: `spans`
-    /// are these times, with their ends, for these messages.
+    /// Returns the greatest number of frames of a node's messages, each within a time up to a
+    /// common end: `spans` are these times, with their ends, for these messages.
     pub(crate) fn most_at_once(
         &self,
         members: &[usize],
@@ -371,10 +375,10 @@ impl Compiled {
     }
 }
 
-/// The most frames of messages that share a clock, each with its offset, and released in a time
-/// before a common end.
+/// Returns the greatest number of frames of messages that share a clock, each with its offset, and
+/// released in a time before a common end.
 fn most_of_clock(clock: &[(Nanos, Stream, Nanos)]) -> u64 {
-    // Backward: an event is as far before the end as its period less its offset is behind it.
+    // Backward: the distance of an event before the end is its period less its offset.
     let points = clock.iter().map(|(offset, s, _)| {
         let period = s.arrival.period();
         (period - offset % period, period)

@@ -6,11 +6,11 @@ use crate::window::Stream;
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// So far behind that it does not matter.
+/// A shift so late that it does not matter.
 pub(super) const FAR: Nanos = Nanos::MAX;
 
-/// A common multiple of these periods, and how many points they have in it; `None` if those are
-/// more than [`MOST_PHASES`].
+/// Returns a common multiple of these periods; `None` if they have more than [`MOST_PHASES`] points
+/// in it.
 pub(super) fn count(periods: &[Nanos]) -> Option<u128> {
     let mut common: u128 = 1;
     for &period in periods {
@@ -37,14 +37,14 @@ fn gcd(mut a: u128, mut b: u128) -> u128 {
 /// A time *s* on a clock.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Phase {
-    /// How long after *s* the next of each point is, ns.
+    /// For each point, the time from *s* to its next occurrence, ns.
     pub(super) shifts: Vec<Nanos>,
     /// *s*, ns.
     pub(super) at: Nanos,
 }
 
-/// For points that come again with a period: the times at which there is one of them, those with
-/// the same shifts once. `None` if there are more than [`MOST_PHASES`].
+/// Returns the times at which one of these periodic points occurs, those with the same shifts only
+/// once. `None` if there are more than [`MOST_PHASES`].
 pub(super) fn phases(points: &[(Nanos, Nanos)]) -> Option<Vec<Phase>> {
     let periods: Vec<Nanos> = points.iter().map(|(_, period)| *period).collect();
     let common = count(&periods)?;
@@ -62,7 +62,7 @@ pub(super) fn phases(points: &[(Nanos, Nanos)]) -> Option<Vec<Phase>> {
     Some(all)
 }
 
-/// How long after `at` the next of a point is that comes again with a period, ns.
+/// Returns the time from `at` to the next occurrence of a periodic point, ns.
 pub(crate) fn behind(point: Nanos, at: Nanos, period: Nanos) -> Nanos {
     let period = period.max(1);
     let (point, at) = (point % period, at % period);
@@ -78,13 +78,13 @@ fn once(phases: &mut Vec<Phase>) {
     phases.dedup_by(|one, other| one.shifts == other.shifts);
 }
 
-/// Leaves those of which no other one has all shifts as small or smaller.
+/// Keeps those phases of which no other has all shifts as small or smaller.
 pub(super) fn keep_least(phases: &mut Vec<Phase>) {
     keep(phases, |shift, other| other <= shift);
 }
 
-/// Leaves those of which no other one has the same shifts where they matter, and as many or more
-/// that do.
+/// Keeps those phases of which no other has the same shifts where they matter, and at least as many
+/// that matter.
 pub(super) fn keep_fullest(phases: &mut Vec<Phase>) {
     keep(phases, |shift, other| shift == FAR || other == shift);
 }
@@ -103,12 +103,12 @@ fn keep(phases: &mut Vec<Phase>, no_worse: impl Fn(Nanos, Nanos) -> bool) {
     phases.retain(|_| kept.next() == Some(true));
 }
 
-/// The same messages with their next last instant `shift` ns after *s*.
+/// Returns the same messages with their next last instant `shift` ns after *s*.
 pub(crate) fn led(stream: Stream, shift: Nanos) -> Stream {
     let arrival = stream.arrival;
     let left = arrival.jitter().saturating_sub(shift);
     Stream {
-        // It was one with more jitter.
+        // The values were valid with more jitter.
         arrival: Arrival::new(arrival.period(), left, arrival.distance()).unwrap_or(arrival),
         lead: match shift {
             FAR => FAR,
@@ -118,8 +118,8 @@ pub(crate) fn led(stream: Stream, shift: Nanos) -> Stream {
     }
 }
 
-/// The times at which frames can be released in a phase, up to `until`, with what all of them up to
-/// then occupy.
+/// Returns the times at which frames can be released in a phase, up to `until`, with the time that
+/// all frames up to then occupy.
 pub(super) fn work(streams: &[Stream], phase: &Phase, until: Nanos) -> Vec<(Nanos, Nanos)> {
     let mut all = Vec::new();
     for (stream, &shift) in streams.iter().zip(&phase.shifts) {

@@ -13,10 +13,11 @@ fn stream(period: Nanos, jitter: Nanos, distance: Nanos, occupied: Nanos) -> Str
     }
 }
 
-/// Frames that can be released from `from` to `from` + `span`: events one by one.
+/// Returns the number of frames that can be released from `from` to `from` + `span`, by enumerating
+/// events.
 fn count(offset: Nanos, stream: &Stream, from: Nanos, span: Nanos) -> u64 {
     let arrival = stream.arrival;
-    // From far enough back.
+    // Starts far enough back.
     let from = from + 3 * COMMON;
     let events = (0..).map(|n| offset + n * arrival.period());
     let events = events.skip_while(|event| event + arrival.jitter() < from);
@@ -38,7 +39,7 @@ fn member() -> impl Strategy<Value = (Nanos, Stream)> {
 }
 
 proptest! {
-    /// The greatest of all times on the clock, looked at one by one.
+    /// The greatest value over all times on the clock, each evaluated individually.
     #[test]
     fn the_joint_sum_is_the_greatest_of_all_times(
         members in prop::collection::vec(member(), 2..6),
@@ -99,7 +100,7 @@ proptest! {
     }
 }
 
-/// With more phases than are looked at, those of the greatest load are kept.
+/// With more phases than are considered, those of the greatest load are kept.
 #[test]
 fn messages_of_strange_periods_have_any_phase() {
     let sent = |period: Nanos, occupied: Nanos| Sent {
@@ -125,7 +126,7 @@ fn messages_of_strange_periods_have_any_phase() {
     let found = limit(&mut messages, 2);
     let offsets: Vec<bool> = messages.iter().map(|m| m.offset.is_some()).collect();
     assert_eq!(offsets, [true, false, true, true]);
-    // The strange one has the greatest load, but all others together have more.
+    // The odd one has the greatest load, but all others together have more.
     let mut messages = [
         sent(9_999, 11),
         sent(10_000, 10),

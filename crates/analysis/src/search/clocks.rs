@@ -8,14 +8,15 @@ use alloc::vec::Vec;
 use frame::Nanos;
 
 impl Search<'_> {
-    /// The clock of a source with an offset: its bus and node.
+    /// Returns the clock of a source with an offset: its bus and node.
     pub(super) fn clock(&self, source: usize) -> Option<(usize, usize)> {
         let place = *self.world.sources.get(source)?;
         let message = &self.world.network.buses[place.bus].messages[place.message];
         message.offset.map(|_| (place.bus, message.node))
     }
 
-    /// How long before `at` a source is released at least, if before it, ns.
+    /// Returns the least time before `at` at which a source is released, if it is released before
+    /// it, ns.
     pub(super) fn earlier(&self, scenario: &Scenario, source: usize, at: Nanos) -> Nanos {
         let place = self.world.sources[source];
         let message = &self.world.network.buses[place.bus].messages[place.message];
@@ -31,7 +32,8 @@ impl Search<'_> {
         }
     }
 
-    /// Moves a source, with all of its clock, so that what came at `from` comes at `to`.
+    /// Moves a source, with all of its clock, so that the frame that arrived at `from` arrives at
+    /// `to`.
     pub(super) fn shift(&self, scenario: &mut Scenario, source: usize, from: Nanos, to: Nanos) {
         let Some((bus, node)) = self.clock(source) else {
             by(scenario, source, from, to);
@@ -46,7 +48,7 @@ impl Search<'_> {
         *clock = clock.saturating_add(to).saturating_sub(from);
     }
 
-    /// Turns the clock of a source so that a frame of it is as late as can be when the source
+    /// Turns the clock of a source so that one of its frames is as late as possible when the source
     /// begins.
     pub(super) fn turn(&mut self, scenario: &mut Scenario, source: usize) {
         let Some((bus, node)) = self.clock(source) else {
@@ -78,7 +80,7 @@ impl Search<'_> {
     }
 
     /// Sets the clocks of a bus for a frame of the message at `place` that arrives there at `at`,
-    /// with these sources beside it.
+    /// together with these sources.
     pub(super) fn set_clocks(
         &self,
         scenario: &mut Scenario,

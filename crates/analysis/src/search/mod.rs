@@ -1,25 +1,26 @@
-//! The worst case of one message, searched for where no construction reaches its bound.
+//! A search for the worst case of one message, where no construction reaches its bound.
 //!
-//! # How
+//! # Method
 //! A *source* is a message that no gateway passes on. Each source has one number: the release of
 //! its first frame, which is as late as its jitter allows; the others follow as early as they can.
-//! So a search has as many numbers to find as there are sources, and each scenario is one that the
-//! model allows.
+//! So a search has as many numbers to find as there are sources, and each scenario conforms to the
+//! model.
 //!
-//! 1. *Guided alignment.* The victim is released. On each bus of its way, in order, the time at
-//!    which it arrives there is seen in a simulation. All that can go before it on this bus is made
-//!    to arrive at that time too, and the longest frame that can block a nanosecond earlier. What
-//!    comes over other buses is moved by what it is seen to arrive too early or too late.
+//! 1. *Guided alignment.* The victim is released. On each bus of its route, in order, a simulation
+//!    shows the time at which it arrives there. All frames that can precede it on this bus are
+//!    made to arrive at that time, too, and the longest frame that can block it a nanosecond
+//!    earlier. Frames that come over other buses are moved by the time by which they arrive too
+//!    early or too late in the simulation.
 //! 2. *Moves.* A source, or all sources of a bus, is moved so that a frame of it arrives at the
-//!    beginning of an arbitration on the victim's way; or it is left out; or its place among frames
-//!    of one instant changes. What is no worse for the victim is kept.
+//!    beginning of an arbitration on the victim's route; or it is left out; or its place among
+//!    frames of one instant changes. Each result with a victim's response at least as long is kept.
 //!
 //! Messages with offsets keep to the clock of their node. In a search the clocks are moved: all
-//! sources of one together, or the clock under them. It begins with the phases that the bound says
-//! most of ([`crate::critical_instant`]). A source can release nothing before a time and all that
-//! its clock has due from then on: what was sent before has ended by then.
+//! sources of one together, or the clock under them. It begins with the phases in which the bound
+//! is greatest ([`crate::critical_instant`]). A source can release nothing before a certain time,
+//! and from then on all frames that are due on its clock: earlier frames have ended by then.
 //!
-//! Random moves come from a seed, so the same search finds the same.
+//! Random moves come from a seed, so that a search with the same seed has the same result.
 
 mod clocks;
 mod play;
@@ -32,16 +33,17 @@ use frame::{Frame, LengthError, Nanos};
 pub(crate) use play::simulated;
 use play::{Scenario, Trace, World};
 
-/// When the victim is released in the search, ns: late enough that everything else can come before.
+/// The time at which the victim is released in the search, ns: late enough for everything else to
+/// come before.
 const ORIGIN: Nanos = 1 << 50;
 
-/// Why there is no result of a search.
+/// The reason why a search has no result.
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 pub enum SearchError {
-    /// The simulated buses do not take what they are given.
+    /// The simulated buses do not accept their input.
     #[error(transparent)]
     Replay(#[from] ReplayError),
-    /// Not in fact: frames were checked when their shapes were made.
+    /// Never occurs in practice: frames were checked when their shapes were made.
     #[error(transparent)]
     Length(#[from] LengthError),
 }
@@ -49,38 +51,38 @@ pub enum SearchError {
 /// A release on one of several buses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlacedRelease {
-    /// When, ns.
+    /// The time, ns.
     pub at: Nanos,
-    /// Of which message.
+    /// The message.
     pub place: Place,
     /// The frame.
     pub frame: Frame,
 }
 
-/// The worst that a search has found.
+/// The worst case that a search has found.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Searched {
-    /// From the event to the end of frame at the end of the way, ns: at most
+    /// Time from the event to the end of frame at the end of the route, ns: at most
     /// [`NetworkFound::response`].
     pub response: Nanos,
-    /// From the release on the first bus to the same end of frame, ns.
+    /// Time from the release on the first bus to the same end of frame, ns.
     pub latency: Nanos,
-    /// What the buses' own messages release, in order of time; the first one at 0.
+    /// The releases of the buses' own messages, in order of time; the first one at 0.
     pub releases: Vec<PlacedRelease>,
-    /// How many scenarios were simulated.
+    /// Number of scenarios that were simulated.
     pub plays: u32,
 }
 
 /// Searches for releases that make a frame of the message at `goal` take as long as possible, from
-/// its event to its end of frame there. Gateways take all of [`crate::Hop::delay`]. At most `plays`
-/// scenarios are simulated; fewer if one reaches the bound within 1 ns.
+/// its event to its end of frame there. Gateways take the full [`crate::Hop::delay`]. At most
+/// `plays` scenarios are simulated; fewer if one reaches the bound within 1 ns.
 ///
-/// `found` is [`Network::assess`] of the same network. Frames that gateways pass on are the longest
-/// ones of their shapes; where a gateway changes frames whose payload is not known, it can in fact
-/// send shorter ones.
+/// `found` is the result of [`Network::assess`] for the same network. Frames that gateways pass on
+/// are the longest ones of their shapes; where a gateway changes frames whose payload is not known,
+/// it can in fact send shorter ones.
 ///
 /// # Errors
-/// [`SearchError`]; a message that is not there is one.
+/// [`SearchError`], also for a message that does not exist.
 pub fn search(
     network: &Network,
     found: &NetworkFound,
@@ -106,7 +108,7 @@ pub fn search(
     let bound = bound.and_then(|message| message.bound.ok());
     let keys = world.sources.iter().map(|place| {
         let bus = &network.buses[place.bus];
-        // Of one instant, the lowest comes first: it takes the buffer.
+        // At the same instant, the lowest comes first: it takes the buffer.
         !crate::compiled::field(bus.messages[place.message].shape.header())
     });
     let clocks = |bus: &BusSpec| alloc::vec![0; bus.nodes.len()];
@@ -144,12 +146,12 @@ pub fn search(
     Ok(search.done(&best))
 }
 
-/// From the message's source on.
+/// Returns the places from the message's source to `goal`.
 fn way(network: &Network, goal: Place) -> Vec<Place> {
     let mut way: Vec<Place> = [goal].into();
     let before = |place: Place| network.hops.iter().find(|hop| hop.to == place);
     while let Some(hop) = way.last().and_then(|&place| before(place)) {
-        // Hops do not go around: `Network::assess` refuses it.
+        // Hops do not form a circle: `Network::assess` refuses that.
         if way.len() > network.hops.len() {
             break;
         }
@@ -163,12 +165,12 @@ struct Search<'n> {
     compiled: &'n [crate::Compiled],
     assessed: &'n [Assessment],
     world: World<'n>,
-    /// Where the victim's frames are, from bus to bus.
+    /// The places of the victim's frames, from bus to bus.
     way: Vec<Place>,
-    /// Its source.
+    /// The victim's source.
     victim: usize,
     goal: Place,
-    /// Which of its frames has the greatest bound.
+    /// The number of its frame with the greatest bound.
     last: u64,
     random: u64,
     plays: u32,
@@ -180,12 +182,12 @@ impl Search<'_> {
         self.world.play(scenario, self.victim, self.goal, self.last)
     }
 
-    /// Guided alignment.
+    /// Performs the guided alignment.
     fn align(&mut self, scenario: &mut Scenario) -> Result<Trace, ReplayError> {
         for place in self.way.clone() {
             let trace = self.play(scenario)?;
             let first = trace.first[place.bus][place.message];
-            // Its clock is still to be set on its own bus.
+            // On its own bus, its clock has not been set yet.
             let own = self.world.sources[self.victim] == place;
             let arrives = first.filter(|_| !own).unwrap_or(ORIGIN);
             let on_it = self.on_bus(place.bus);
@@ -212,7 +214,7 @@ impl Search<'_> {
                 let earliest = self.earliest(place.bus, message);
                 scenario.begins[source] = Some(at.saturating_sub(earliest));
             }
-            // What comes over other buses comes when it comes.
+            // Frames that come over other buses arrive at their own times.
             placed.retain(|&(source, ..)| self.world.sources[source].bus != place.bus);
             if !placed.is_empty() {
                 let seen = self.play(scenario)?;
@@ -226,7 +228,7 @@ impl Search<'_> {
         self.play(scenario)
     }
 
-    /// Sources that come to a bus, with what they are there.
+    /// Returns the sources whose frames reach a bus, each with its message there.
     fn on_bus(&self, bus: usize) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
         for (source, &place) in self.world.sources.iter().enumerate() {
@@ -242,7 +244,7 @@ impl Search<'_> {
         all
     }
 
-    /// Can this message go before the victim, on the bus of `place`?
+    /// Returns whether this message can precede the victim, on the bus of `place`.
     fn before(&self, place: Place, message: usize) -> bool {
         let bus = &self.compiled[place.bus];
         let spec: &BusSpec = &self.world.network.buses[place.bus];
@@ -260,7 +262,8 @@ impl Search<'_> {
         other.key < own.key
     }
 
-    /// How long after its release a source's message can be on this bus at the earliest, about.
+    /// Returns the approximate earliest time after its release at which a source's message can be
+    /// on this bus.
     fn earliest(&self, bus: usize, message: usize) -> Nanos {
         let way = way(self.world.network, Place { bus, message });
         let before = way.iter().take(way.len() - 1);
@@ -269,8 +272,8 @@ impl Search<'_> {
             .sum()
     }
 
-    /// Up to `most`: SplitMix64 (Steele, Lea, Flood, *Fast splittable pseudorandom number
-    /// generators*, 2014).
+    /// Returns a random number up to `most`: SplitMix64 (Steele, Lea, Flood, *Fast splittable
+    /// pseudorandom number generators*, 2014).
     fn up_to(&mut self, most: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.random;
@@ -285,7 +288,7 @@ impl Search<'_> {
         all.get(self.up_to(last as u64) as usize).copied()
     }
 
-    /// Another scenario that may be worse; `None` if this draw has none.
+    /// Returns another scenario that may be worse; `None` if this draw gives none.
     fn moved(&mut self, scenario: &Scenario, best: &Trace) -> Option<Scenario> {
         let mut next = scenario.clone();
         let buses: Vec<usize> = self.way.iter().map(|place| place.bus).collect();
@@ -336,15 +339,16 @@ impl Search<'_> {
         Some(next)
     }
 
-    /// An instant that matters to the victim's worst frame on this bus, or to all that came before
-    /// it.
+    /// Returns an instant that matters to the victim's worst frame on this bus, or to the frames
+    /// before it.
     fn instant(&mut self, best: &Trace, bus: usize) -> Option<Nanos> {
         let worst = best.steps.iter().filter(|s| s.number == best.number);
         let here = worst.clone().find(|step| step.bus == bus);
         let step = here.or_else(|| worst.clone().next())?;
         let starts = &best.starts[bus];
         let until = starts.partition_point(|start| *start <= step.start);
-        // The busy period's beginning is among the last ones before; nobody knows how far back.
+        // The beginning of the busy period is among the last starts before; how far back is not
+        // known.
         let some = self.up_to(5);
         let back = 1 + self.up_to(1 << some) as usize;
         let around = &starts[until.saturating_sub(back.max(1))..until];
@@ -379,7 +383,7 @@ impl Search<'_> {
     }
 }
 
-/// Moves a source so that what came at `from` comes at `to`.
+/// Moves a source so that the frame that arrived at `from` arrives at `to`.
 fn by(scenario: &mut Scenario, source: usize, from: Nanos, to: Nanos) {
     if let Some(begin) = &mut scenario.begins[source] {
         *begin = begin.saturating_add(to).saturating_sub(from);

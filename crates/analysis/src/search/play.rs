@@ -11,20 +11,20 @@ use bus::{Bus, BusConfig, Event, NodeConfig, NodeId};
 use core::cmp::Reverse;
 use frame::{Frame, Nanos};
 
-/// More frames than this are not looked at in one play.
+/// Maximum number of frames in one play.
 const MOST_FRAMES: usize = 20_000;
 
-/// When the messages of all buses begin.
+/// The times at which the messages of all buses begin.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
-    /// For each source the release of its first frame, which is as late as its jitter allows; the
-    /// others follow as early as they can. Of a source with an offset: what its clock has due is
-    /// released from then on, as early as it can be. `None`: it sends nothing.
+    /// For each source, the release of its first frame, which is as late as its jitter allows; the
+    /// others follow as early as they can. For a source with an offset: the frames that are due on
+    /// its clock are released from then on, as early as possible. `None`: it sends nothing.
     pub(super) begins: Vec<Option<Nanos>>,
-    /// When the clock of each bus and node began, or would have; those of sources with offsets
-    /// matter.
+    /// The time at which the clock of each bus and node began, or would have begun; those of
+    /// sources with offsets matter.
     pub(super) clocks: Vec<Vec<Nanos>>,
-    /// Of frames that are ready at one time, the one with the lower rank comes first.
+    /// Of frames that are ready at the same time, the one with the lower rank comes first.
     pub(super) ranks: Vec<u64>,
 }
 
@@ -44,7 +44,7 @@ struct Ready {
 pub(super) struct Step {
     pub(super) number: u64,
     pub(super) bus: usize,
-    /// When it was ready there.
+    /// The time at which it was ready there.
     pub(super) ready: Nanos,
     /// Its start of frame.
     pub(super) start: Nanos,
@@ -57,38 +57,38 @@ pub(super) struct Released {
     pub(super) source: usize,
 }
 
-/// What happened.
+/// The record of a play.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
-    /// The longest time from an event of the victim to an end of frame of it at the end of its way.
+    /// The longest time from an event of the victim to its end of frame at the end of its route.
     pub(super) response: Nanos,
-    /// Of the same frame, from its release on.
+    /// The same for that frame, from its release on.
     pub(super) latency: Nanos,
-    /// Which of its frames that was.
+    /// The number of that frame.
     pub(super) number: u64,
-    /// For each bus and message when its first frame was ready.
+    /// For each bus and message, the time at which its first frame was ready.
     pub(super) first: Vec<Vec<Option<Nanos>>>,
-    /// For each bus the starts of its frames, as they end.
+    /// For each bus, the starts of its frames, in the order of their ends.
     pub(super) starts: Vec<Vec<Nanos>>,
     /// The victim's frames.
     pub(super) steps: Vec<Step>,
-    /// What the sources released, in this order.
+    /// The releases of the sources, in this order.
     pub(super) released: Vec<Released>,
 }
 
-/// A network, ready to be played.
+/// A network that is ready to be played.
 pub(super) struct World<'n> {
     pub(super) network: &'n Network,
-    /// Messages that no hop leads to.
+    /// Messages that are the target of no hop.
     pub(super) sources: Vec<Place>,
-    /// For each bus and message: its longest frame.
+    /// For each bus and message, its longest frame.
     pub(super) frames: Vec<Vec<Frame>>,
-    /// For each bus and message: where it goes on to, and after which time.
+    /// For each bus and message, the places to which it is passed on, and the delay of each.
     pub(super) onward: Vec<Vec<Vec<(Place, Nanos)>>>,
 }
 
 impl<'n> World<'n> {
-    /// With these frames, for each bus and message.
+    /// Creates a world with these frames, for each bus and message.
     pub(super) fn new(network: &'n Network, frames: Vec<Vec<Frame>>) -> Self {
         let each = |bus: &BusSpec| vec![Vec::new(); bus.messages.len()];
         let mut onward: Vec<Vec<Vec<(Place, Nanos)>>> = network.buses.iter().map(each).collect();
@@ -111,7 +111,7 @@ impl<'n> World<'n> {
         }
     }
 
-    /// Plays a scenario until frame number `last` of the `victim`, a source, has ended at `goal`.
+    /// Plays a scenario until frame number `last` of `victim`, a source, has ended at `goal`.
     pub(super) fn play(
         &self,
         scenario: &Scenario,
@@ -221,7 +221,7 @@ impl<'n> World<'n> {
         }
     }
 
-    /// Notes a release, and says when the next one of its source is.
+    /// Records a release, and returns the next one of its source.
     fn next(&self, scenario: &Scenario, ready: &Ready, trace: &mut Trace) -> Option<Ready> {
         let place = self.sources[ready.source];
         if (place.bus, place.message) != (ready.bus, ready.message) {
@@ -238,8 +238,8 @@ impl<'n> World<'n> {
         })
     }
 
-    /// The first release of a source, and how the others follow: with as much jitter as the first
-    /// one had.
+    /// Returns the first release of a source, and the arrival by which the others follow: with the
+    /// same jitter as the first one.
     fn releases(&self, scenario: &Scenario, source: usize) -> (Nanos, Arrival) {
         let place = self.sources[source];
         let message = &self.network.buses[place.bus].messages[place.message];
@@ -257,7 +257,7 @@ impl<'n> World<'n> {
         (due.max(begin), rest.unwrap_or(arrival))
     }
 
-    /// When the event of this frame was, and when it was released on its first bus.
+    /// Returns the times of the event of this frame and of its release on its first bus.
     fn origin(&self, scenario: &Scenario, frame: &Ready) -> (Nanos, Nanos) {
         let (begin, arrival) = self.releases(scenario, frame.source);
         let due = begin.saturating_add(arrival.due(frame.number));
@@ -266,7 +266,7 @@ impl<'n> World<'n> {
     }
 }
 
-/// A bus with its nodes, and with two that acknowledge.
+/// Creates a simulated bus with its nodes, and with two that acknowledge.
 pub(crate) fn simulated(spec: &BusSpec) -> Result<(Bus, Vec<NodeId>), ReplayError> {
     let mut bus = Bus::new(BusConfig {
         data: spec.rate.data(),
@@ -285,7 +285,7 @@ pub(crate) fn simulated(spec: &BusSpec) -> Result<(Bus, Vec<NodeId>), ReplayErro
             ..NodeConfig::new(node.name.as_str())
         })?);
     }
-    // Somebody acknowledges, whoever sends.
+    // Two listeners, so that each frame is acknowledged whichever node sends it.
     for name in ["listener", "another"] {
         let listener = NodeConfig::new(name);
         bus.attach(NodeConfig { fd, ..listener })?;

@@ -106,7 +106,7 @@ pub(super) fn parse(name: &str, mut table: Table<'_>, found: &mut Diagnostics) -
     })
 }
 
-/// In which order a node sends, and how it fills its buffers.
+/// Reads the order in which a node sends, and the time that it takes to fill its buffers.
 pub(super) fn node(name: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> NodeSpec {
     table.misnomers(ORDER_WORDS);
     let mailboxes = table.integer("mailboxes", 1..=255, found);

@@ -7,17 +7,17 @@ use alloc::vec::Vec;
 use config::{Diagnostic, Diagnostics, Table, Value};
 use frame::Nanos;
 
-/// Keys that say the same in another way.
+/// Keys that specify the releases in another way.
 const INSTEAD: [&str; 3] = ["period", "jitter", "distance"];
 
-/// The arrival and the deadline of a message with `distances`, which is `given`.
+/// Reads the arrival and the deadline of a message with `distances`, whose value is `given`.
 pub(super) fn times(
     table: &mut Table<'_>,
     given: &Value<'_>,
     found: &mut Diagnostics,
 ) -> Option<(Arrival, Nanos)> {
     for key in INSTEAD {
-        // Asked for, so that it is known.
+        // Requested, so that the key counts as known.
         if let Some(other) = table.get(key) {
             let message = format!("`distances` and `{key}` both say when it comes");
             let hint = "leave one of them out";

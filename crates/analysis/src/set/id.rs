@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use frame::CanId;
 
-/// Reads one; what is wrong with it, and what to do.
+/// Parses an identifier; on failure, returns the mistake and a hint.
 pub(super) fn parse(text: &str) -> Result<CanId, (String, String)> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_hexdigit());
     let number = digits.then(|| u32::from_str_radix(text, 16).ok()).flatten();

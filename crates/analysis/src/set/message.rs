@@ -1,4 +1,4 @@
-//! `[[messages]]`: what a message is like, without its bus and node.
+//! `[[messages]]`: the properties of a message, without its bus and node.
 
 use super::{distances, id};
 use crate::{Arrival, Shape};
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
 use frame::{Header, Kind, Nanos, dlc, flags};
 
-/// Words that other tools have for the keys.
+/// Words that other tools use for the keys.
 pub(super) const WORDS: &[Misnomer] = &[
     Misnomer::of("period", &["cycle", "cycle_time", "interval", "t"]),
     Misnomer::of(
@@ -27,14 +27,14 @@ pub(super) const WORDS: &[Misnomer] = &[
     Misnomer::of("offset", &["phase", "start_delay", "start_offset"]),
 ];
 
-/// A message as far as its table says it.
+/// A message as its table specifies it.
 pub(super) struct Parsed {
     pub(super) name: String,
     /// Its ID as it was written.
     pub(super) text: String,
     pub(super) shape: Shape,
     pub(super) arrival: Arrival,
-    /// Its offset, where it stands.
+    /// Its offset, if the table has one.
     pub(super) offset: Option<At<Nanos>>,
     pub(super) deadline: Nanos,
 }
@@ -80,7 +80,7 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Pa
     })
 }
 
-/// What is known of the payload.
+/// The payload as far as it is known.
 struct Payload {
     len: usize,
     value: [u8; dlc::FD_MAX],

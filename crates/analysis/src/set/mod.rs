@@ -15,10 +15,10 @@ use alloc::vec::Vec;
 use config::{At, Diagnostic, Diagnostics, Document, Misnomer, Source, Table};
 use core::ops::Range;
 
-/// The most messages that a set may hold.
+/// Maximum number of messages in a set.
 pub const MOST_MESSAGES: usize = 100_000;
 
-/// The most buses.
+/// Maximum number of buses in a set.
 pub const MOST_BUSES: usize = 1_000;
 
 /// A message set as it was read.
@@ -31,20 +31,20 @@ pub struct MessageSet {
 /// The tables of a message set.
 const TABLES: [&str; 3] = ["buses", "nodes", "messages"];
 
-/// Words for the tables of a message set.
+/// Misnomers for the tables of a message set.
 const TOP: &[Misnomer] = &[
     Misnomer::of("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
     Misnomer::of("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
     Misnomer::of("messages", &["message", "frame", "frames", "signals"]).hint("write [[messages]]"),
 ];
 
-/// What has been read so far.
+/// The parts that have been read so far.
 #[derive(Default)]
 struct Reading {
     buses: Vec<BusSpec>,
-    /// For each name of a node its bus and its place there.
+    /// For each node name, its bus and its index there.
     nodes: BTreeMap<String, (usize, usize)>,
-    /// For each bus, where its messages stand.
+    /// For each bus, the places of its messages in the file.
     spans: Vec<Vec<Range<usize>>>,
 }
 
@@ -169,7 +169,7 @@ impl Reading {
         node
     }
 
-    /// The bus of this name; the only one if there is no name.
+    /// Returns the bus of this name; the only one if there is no name.
     fn bus(
         &self,
         name: Option<At<&str>>,
@@ -232,7 +232,7 @@ impl Reading {
         let node = match (known, node) {
             (Some((_, node)), _) => node,
             (None, Some(node)) => self.add_node(NodeSpec::new(node.value, Order::Priority), bus),
-            // A node of its own, which no other message can name.
+            // A node for this message alone, which no other message can name.
             (None, None) => {
                 let name = format!("of {}", parsed.text);
                 self.add_node(NodeSpec::new(&name, Order::Priority), bus)
@@ -260,7 +260,7 @@ impl Reading {
         }
     }
 
-    /// Reports messages between which nothing decides.
+    /// Reports messages with the same arbitration field.
     fn same_fields(&self, found: &mut Diagnostics) {
         for (bus, spans) in self.buses.iter().zip(&self.spans) {
             let mut taken: BTreeMap<u64, &Message> = BTreeMap::new();

@@ -15,8 +15,8 @@ const KINDS: [ErrorKind; 5] = [
     ErrorKind::Ack,
 ];
 
-/// Replays releases on a bus whose frames are hit as often as the distance allows; latencies by
-/// message, and the number of errors. `None` if a node did not stay error-active.
+/// Replays releases on a bus whose frames are hit as often as the distance allows; returns
+/// latencies by message, and the number of errors. `None` if a node did not stay error-active.
 fn with_errors(
     spec: &BusSpec,
     seed: u64,
@@ -60,7 +60,7 @@ fn with_errors(
             let kind = KINDS[random.up_to(4) as usize];
             let fault = match random.percent(50) {
                 true => Fault::new(kind),
-                // As late as it can be.
+                // As late as possible.
                 false => Fault::new(kind).at_bit(u16::MAX),
             };
             let on_the_wire = nodes.iter().any(|&node| bus.sending(node).is_some());
@@ -132,11 +132,11 @@ fn no_frame_is_above_its_bound_when_frames_are_hit() {
         "{errors} errors, {frames} frames of {messages}"
     );
     assert!(left_out < 10, "{left_out} sets with error-passive nodes");
-    // The bound is not far away, or the test would find nothing.
+    // The bound is close; otherwise the test would detect nothing.
     assert!(worst_share > 0.9, "{worst_share}");
 }
 
-/// Without errors in the bound, errors are found out.
+/// With a bound that ignores errors, the errors are detected.
 #[test]
 fn a_bound_without_errors_is_exceeded_by_them() {
     let spec = set(8000, Kind::PRIORITY);

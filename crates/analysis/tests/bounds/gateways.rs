@@ -12,8 +12,8 @@ use frame::{CanId, Frame, Nanos, wire};
 use std::collections::HashMap;
 use std::num::NonZeroU8;
 
-/// Buses with messages of their own, of which gateways with so many buffers pass some on to the
-/// next bus, and from the last one back to the first.
+/// Buses with messages of their own, some of which gateways with this number of buffers pass on to
+/// the next bus, and from the last one back to the first.
 fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) -> Network {
     let mut random = Random(seed);
     let kind = Kind {
@@ -47,7 +47,7 @@ fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) ->
             }
         }
     }
-    // Some go on from there, over one bus more.
+    // Some go on from there, over a further bus.
     let first: Vec<Hop> = network.hops.clone();
     for hop in first {
         let to = (hop.to.bus + 1) % buses;
@@ -104,9 +104,9 @@ struct World<'n> {
     network: &'n Network,
     buses: Vec<Bus>,
     nodes: Vec<Vec<NodeId>>,
-    /// For each tag: the message, its event.
+    /// For each tag, the message and its event.
     tags: Vec<(Place, Nanos)>,
-    /// Frames in gateways, in their order: when they are handed over.
+    /// Frames in gateways, in their order, with the time at which they are passed on.
     passing: Vec<(Nanos, Place, Nanos)>,
     random: Random,
 }
@@ -138,7 +138,7 @@ impl<'n> World<'n> {
         self.buses[place.bus].send(node, now, &frame, tag).unwrap();
     }
 
-    /// From event to end of frame, of each frame on each bus.
+    /// The time from event to end of frame, for each frame on each bus.
     fn run(&mut self, all: &[(Nanos, Place, Nanos)]) -> Vec<(Place, Nanos)> {
         let mut seen = Vec::new();
         let mut given = all.iter().peekable();
@@ -205,8 +205,8 @@ fn own_releases(
     all
 }
 
-/// Bounds of messages that were passed on, divided by the worst that was seen of them, or found by
-/// a search of so many plays; and how many frames.
+/// Bounds of messages that were passed on, divided by the worst observed response, or by the one
+/// found by a search of this number of plays; and the number of frames.
 fn hold(network: &Network, seed: u64, plays: u32) -> (Vec<f64>, usize) {
     let found = network.assess(&mut Lengths::new()).unwrap();
     assert_eq!(found.circle, [], "network {seed}");
@@ -268,7 +268,7 @@ fn no_frame_that_was_passed_on_is_above_its_bound() {
     );
     all.sort_by(f64::total_cmp);
     let median = all[all.len() / 2];
-    // Far from the bound, the test would find nothing.
+    // Far from the bound, the test would detect nothing.
     assert!((1.0..1.8).contains(&median), "{median}");
 }
 
@@ -295,9 +295,9 @@ fn many_networks_hold() {
     }
 }
 
-/// Jitter that is not handed on gives bounds that frames exceed. A frame of 200 is held up on the
+/// Jitter that is not propagated gives bounds that frames exceed. A frame of 200 is delayed on the
 /// first bus by six others, the next one is not: they come to the second bus, which is slow, one
-/// right after the other. There, 300 has to let both go first.
+/// right after the other. There, 300 must wait for both.
 #[test]
 fn without_the_jitter_of_the_bus_before_frames_are_above() {
     let ms = 1_000_000;
@@ -335,7 +335,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
     };
     let mut all: Vec<_> = (0..7).map(|i| (0, place(0, i), 0)).collect();
     all.push((2 * ms, place(0, 6), 2 * ms));
-    // When the first frame of 200 has come.
+    // The time at which the first frame of 200 arrives.
     let arrives = World::new(&network, 1).run(&all);
     let (_, arrives) = arrives
         .into_iter()
@@ -379,7 +379,8 @@ fn hops_must_lead_somewhere_and_not_around() {
     );
 }
 
-/// Two buses with routes both ways, one of which is too slow: nothing that rests on it has a bound.
+/// Two buses with routes both ways, one of which is too slow: no message that depends on it has a
+/// bound.
 #[test]
 fn what_comes_from_a_bus_without_bounds_has_none() {
     let mut network = network(9300, 2, 3, 0, 0);
@@ -460,7 +461,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
     let (waits, frame) = bound(true, 0);
     // The difference of two lengths.
     assert!(waits < frame / 4, "{waits} ns, a frame has {frame} ns");
-    // As many as the gateway can have held back.
+    // As many as the gateway can have delayed.
     let (late, _) = bound(true, 600_000);
     assert!(late > 600_000 && late < 600_000 + frame, "{late}");
 }

@@ -1,6 +1,6 @@
-//! Bounds against simulated buses, published values and each other.
+//! Comparison of bounds with simulated buses, published values and each other.
 //!
-//! One program, because each is compiled and linked with all libraries.
+//! A single program, because each program is compiled and linked with all libraries.
 #![allow(
     missing_docs,
     clippy::unwrap_used,

@@ -12,14 +12,14 @@ use common::offsets::{
 use common::{Kind, assess, outcomes, set};
 use frame::{CanId, Frame, Nanos};
 
-/// What was seen of a number of sets.
+/// The results for a number of sets.
 #[derive(Default)]
 struct Seen {
     frames: u64,
     messages: u64,
     /// Bound with offsets / without, in percent.
     gains: Vec<u64>,
-    /// Bound / worst seen, in percent.
+    /// Bound / worst observed latency, in percent.
     ratios: Vec<u64>,
 }
 
@@ -132,7 +132,7 @@ fn many_sets_hold() {
     sets_hold(30_000..30_100, 30, 1_000_000_000);
 }
 
-/// A slow count of the same, over all phases, gives the same.
+/// A slow count of the same, over all phases, gives the same result.
 #[test]
 fn a_slow_count_agrees() {
     let (mut sets, mut gained) = (0, 0);
@@ -151,7 +151,7 @@ fn a_slow_count_agrees() {
             false,
         );
         let (_, found) = assess(&bus);
-        // With more phases than are looked at, it has more messages of any phase.
+        // With more phases than are considered, it has more messages with any phase.
         let mut offsets = found.nodes.iter().filter_map(|node| node.offsets);
         if !offsets.all(|offsets| offsets.used == offsets.given) {
             continue;
@@ -175,7 +175,7 @@ fn a_slow_count_agrees() {
     assert!(sets >= 6 && gained > 20, "{sets} {gained}");
 }
 
-/// Critical instants and searches keep to offsets, come near to bounds, and not above them.
+/// Critical instants and searches conform to offsets, come near to bounds, and do not exceed them.
 #[test]
 fn witnesses_keep_to_offsets_and_come_near() {
     for (mailboxes, least) in [(None, 90), (Some(1), 60)] {
@@ -243,7 +243,7 @@ fn witnesses_keep_to_offsets_and_come_near() {
     }
 }
 
-/// Over a gateway a message keeps no offset, and those of the bus before still count.
+/// Over a gateway a message keeps no offset, and those of the previous bus still count.
 #[test]
 fn what_a_gateway_passes_on_has_no_offset() {
     let kind = Kind {
@@ -303,7 +303,7 @@ fn what_a_gateway_passes_on_has_no_offset() {
     }
 }
 
-/// What the test of witnesses rests on.
+/// The precondition of the test of witnesses.
 #[test]
 fn releases_that_do_not_keep_to_offsets_are_seen() {
     let bus = two_nodes(1);
@@ -333,7 +333,8 @@ fn releases_that_do_not_keep_to_offsets_are_seen() {
     );
 }
 
-/// Would a wrong analysis be found? For each flaw, simulated frames are above what it says.
+/// Checks that an incorrect analysis would be detected: for each flaw, simulated frames exceed its
+/// bounds.
 #[test]
 fn each_flaw_is_found() {
     let flaws = [
@@ -467,7 +468,7 @@ fn two_nodes(seed: u64) -> BusSpec {
     }
 }
 
-/// Offsets of one message in each node say nothing.
+/// Offsets of only one message in each node have no effect.
 #[test]
 fn alone_in_its_node_an_offset_changes_nothing() {
     for (seed, order) in (22_000..22_006).zip([None, Some(1), Some(3)].into_iter().cycle()) {

@@ -9,12 +9,12 @@ use common::reference::{Flaw, latency};
 use common::{Kind, Phases, assess, for_each, outcomes, releases, set};
 use frame::{CanId, Frame, Header, Nanos};
 
-/// What was seen of a number of sets.
+/// The results for a number of sets.
 #[derive(Default)]
 struct Seen {
     messages: u64,
     frames: u64,
-    /// Messages whose critical instant came within a nanosecond of the bound.
+    /// Number of messages whose critical instant came within a nanosecond of the bound.
     reached: u64,
 }
 
@@ -96,7 +96,7 @@ fn with_a_bit_time_to_join_nearly_all_are_reached() {
     assert!(share >= 0.99, "{share}");
 }
 
-/// With nothing known of payloads, the longest ones reach it.
+/// If nothing is known of payloads, the longest ones reach it.
 #[test]
 fn the_longest_payloads_reach_it() {
     let free = Kind {
@@ -139,7 +139,7 @@ fn a_thousand_sets_hold() {
     }
 }
 
-/// A slow count of the same gives the same.
+/// A slow count of the same gives the same result.
 #[test]
 fn a_slow_count_agrees() {
     for seed in 3000..3010 {
@@ -160,8 +160,8 @@ fn a_slow_count_agrees() {
     }
 }
 
-/// Would a wrong analysis be found? For each flaw, critical instants show frames above what it
-/// says.
+/// Checks that an incorrect analysis would be detected: for each flaw, critical instants produce
+/// frames that exceed its bounds.
 #[test]
 fn each_flaw_of_an_analysis_is_found() {
     let stress = Kind {

@@ -1,7 +1,7 @@
-//! Figures that others have published, each with its source.
+//! Published figures, each with its source.
 //!
-//! The example of Davis et al. 2007 is in `priority.rs`. The SAE set's figures (Tindell, Burns 1994) could not be
-//! consulted: docs/bound.md says what was found of it.
+//! The example of Davis et al. 2007 is in `priority.rs`. The SAE set's figures (Tindell,
+//! Burns 1994) could not be consulted: docs/bound.md states what was found of it.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use analysis::{Arrival, BusSpec, LengthRule, Message, NodeSpec, Order, Shape};
 use common::assess;
 use frame::{CanId, Header, Kind, Nanos};
 
-/// Messages in order of priority, of so many bytes, with their periods in ms.
+/// Messages in order of priority, each with this number of bytes, with their periods in ms.
 fn bus(rate: &str, messages: &[(usize, u64)]) -> BusSpec {
     let message = |(number, &(len, period)): (u32, &(usize, u64))| {
         let id = CanId::sff(number).unwrap();
@@ -37,14 +37,15 @@ fn bus(rate: &str, messages: &[(usize, u64)]) -> BusSpec {
 }
 
 /// The set of Broster, Burns, Rodríguez-Navas, *Probabilistic analysis of CAN with faults*, RTSS
-/// 2002, and what SchedCAT computes for it without faults, in µs:
+/// 2002, and the results of SchedCAT for it without faults, in µs:
 /// <https://github.com/brandenburg/schedcat/blob/master/tests/canbus.py>, class `CANMessage2`,
 /// `test_wctts_wo_faults`. 250 kbit/s, 11-bit identifiers, no jitter, deadlines as periods.
 ///
-/// Its assumptions (`schedcat/model/canbus.py` there) are ours with `LengthRule::Formula`: 44 + 8 b + ⌊(33 + 8 b) / 4⌋ bits,
-/// 3 bits between frames, a bit time in which others join. It counts these 3 bits before each message, also
-/// before the last one, which nothing blocks: 12 µs more. Its figures with faults take 29 bits for an error and its recovery,
-/// ours 23 ([`analysis::window`]), and are not compared.
+/// Its assumptions (`schedcat/model/canbus.py` there) are ours with `LengthRule::Formula`: 44 + 8
+/// b + ⌊(33 + 8 b) / 4⌋ bits, 3 bits between frames, and a bit time in which others join. It counts
+/// these 3 bits before each message, also before the last one, which nothing blocks: 12 µs more.
+/// Its figures with faults take 29 bits for an error and its recovery, ours 23
+/// ([`analysis::window`]), and are not compared.
 #[test]
 fn the_set_of_broster_2002_as_schedcat_has_it() {
     let set = [

@@ -11,7 +11,7 @@ use frame::{CanId, Header, Kind as Format, Nanos};
 use std::num::NonZeroU8;
 use std::ops::Range;
 
-/// The worst latency of each message that was seen.
+/// The worst observed latency of each message.
 fn worst_seen(bus: &BusSpec, seed: u64, span: Nanos) -> Vec<Nanos> {
     let (compiled, found) = assess(bus);
     let mut worst = vec![0; bus.messages.len()];
@@ -47,7 +47,7 @@ fn kind(mailboxes: u8) -> Kind {
     .with_mailboxes(mailboxes)
 }
 
-/// What bounds come to, compared with the worst that was seen.
+/// Bounds compared with the worst observed latency.
 #[derive(Default)]
 struct Compared {
     frames_above: u64,
@@ -63,8 +63,8 @@ impl Compared {
     }
 }
 
-/// Of messages that were not seen near their bound, the worst that a search finds from release to
-/// end of frame.
+/// For messages that were not observed near their bound, the worst time from release to end of
+/// frame that a search finds.
 fn searched(bus: &BusSpec, plays: u32, seed: u64, worst: &mut [Nanos]) {
     let network = Network {
         buses: vec![bus.clone()],
@@ -162,8 +162,8 @@ fn many_sets_of_queues_hold() {
     }
 }
 
-/// A node is taken to serve by priority only as long as its buffers hold all that can wait in it;
-/// then its bounds are those of priority order.
+/// A node is assumed to serve by priority only as long as its buffers hold all frames that can wait
+/// in it; then its bounds are those of priority order.
 #[test]
 fn buffers_that_hold_all_serve_by_priority() {
     let mut covered = 0;
@@ -191,7 +191,7 @@ fn by_priority(node: NodeSpec) -> NodeSpec {
     }
 }
 
-/// To take a queue for priority order is a mistake that is found: frames are above such a bound.
+/// Treating a queue as priority order is a mistake that is detected: frames exceed such a bound.
 #[test]
 fn priority_order_assumed_for_a_queue_is_found_out() {
     for mailboxes in [1, 3] {
@@ -212,8 +212,8 @@ fn priority_order_assumed_for_a_queue_is_found_out() {
     }
 }
 
-/// A node with fewer buffers than the analysis counts with is found out: with more of them, fewer
-/// frames win that have a low priority.
+/// A node with fewer buffers than the analysis assumes is detected: with more of them, fewer frames
+/// with a low priority win.
 #[test]
 fn more_buffers_than_there_are_are_found_out() {
     let mut above = 0;
@@ -245,8 +245,8 @@ fn node_of(node: NodeSpec, mailboxes: u8) -> NodeSpec {
     }
 }
 
-/// At 1 Mbit/s: node 0 with so many buffers has some IDs with any 8 bytes, node 1 in order of
-/// priority others.
+/// At 1 Mbit/s: node 0 with this number of buffers has some IDs with any 8 bytes, node 1 has others
+/// in order of priority.
 fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> BusSpec {
     let message = |number, node| {
         let id = CanId::sff(number).unwrap();
@@ -279,8 +279,8 @@ fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> B
 
 /// One node with two messages and one buffer, worked out by hand with the formula's lengths (135
 /// bits of 1 µs with 8 bytes, 132 without the intermission): the higher one waits for a blocking
-/// frame of the other node and for one frame of its own node, which stands in the buffer; after it,
-/// the other node's frame of the priority in between is sent.
+/// frame of the other node and for one frame of its own node, which is in the buffer; after it, the
+/// other node's frame of the priority in between is sent.
 #[test]
 fn a_queue_by_hand() {
     let bus = by_hand(1, LengthRule::Formula, &[0x100, 0x300], &[0x200, 0x400]);

@@ -1,4 +1,4 @@
-//! Errors at random: no message is late more often than the bound of the probability says.
+//! Errors at random: no message is late more often than the bound on the probability allows.
 
 use crate::common;
 
@@ -7,8 +7,8 @@ use bus::{Bus, BusConfig, ErrorState, Event, Faults, NodeConfig, NodeId};
 use common::{Kind, Phases, assess, releases, set};
 use frame::Nanos;
 
-/// Of each message the frames that were sent, and how many of them were late; a bit of the bus is
-/// disturbed with this probability.
+/// For each message, the number of frames that were sent, and the number of them that were late; a
+/// bit of the bus is disturbed with this probability.
 fn simulated(spec: &BusSpec, per_bit: f64, seed: u64, span: Nanos) -> Vec<(u64, u64)> {
     let mut bus = Bus::new(BusConfig {
         seed,
@@ -81,7 +81,7 @@ fn no_message_is_late_more_often_than_its_bound() {
         spec.random_errors = Some((BusSpec::bit(spec.rate) as f64 / per_bit) as Nanos);
         let (_, found) = assess(&spec);
         for (i, (message, found)) in spec.messages.iter_mut().zip(&found.messages).enumerate() {
-            // In the worst case not enough for an error, or for two.
+            // In the worst case, not sufficient for an error, or for two.
             let more = [100_000, 700_000][i % 2];
             message.deadline = found.bound.unwrap().response + more;
         }
@@ -107,14 +107,14 @@ fn no_message_is_late_more_often_than_its_bound() {
             below_one += u64::from(bound < 0.5);
         }
     }
-    // Bounds of 1, and frames of which none is late, would say nothing.
+    // Bounds of 1, and frames none of which is late, would prove nothing.
     assert!(
         late_frames > 50 && below_one > 20 && held > 40,
         "{held} messages, {late_frames} frames late, {below_one} bounds below 0.5"
     );
 }
 
-/// More time lets more errors pass; less than a frame needs without errors lets none.
+/// With more time, more errors can be tolerated; with less than a frame needs without errors, none.
 #[test]
 fn the_probability_falls_with_the_deadline() {
     let spec = BusSpec {

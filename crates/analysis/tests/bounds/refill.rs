@@ -44,7 +44,7 @@ fn slow(seed: u64, mailboxes: u8, refill: Refill) -> BusSpec {
     spec
 }
 
-/// Frames above what `bounds` says, and how many were looked at.
+/// The number of frames that exceed `bounds`, and the number that were checked.
 fn above(played: &BusSpec, bounds: &BusSpec, seed: u64) -> (u64, u64) {
     let (_, found) = assess(bounds);
     let (mut above, mut looked) = (0, 0);
@@ -103,7 +103,7 @@ fn no_frame_of_nodes_that_need_time_is_above_its_bound() {
             for (node, found) in spec.nodes.iter().zip(&found.nodes) {
                 assert_eq!(node.refill.is_some(), found.service == Service::Queue);
             }
-            // The mistake of counting without that time is found.
+            // The mistake of ignoring that time is detected.
             let quick = slow(seed, mailboxes, Refill { time: 0, every });
             without += above(&spec, &quick, seed).0;
         }
@@ -144,7 +144,7 @@ fn is_passed(network: &Network, place: Place) -> bool {
     network.hops.iter().any(|hop| hop.to == place)
 }
 
-/// All of one bus goes on to another, which has messages of its own.
+/// All frames of one bus are passed on to another, which has messages of its own.
 fn two_buses(seed: u64, mailboxes: u8, refill: Refill) -> (Network, Vec<(Nanos, Place, Nanos)>) {
     let kind = Kind {
         messages: (8, 16),
@@ -224,8 +224,8 @@ fn one_node(name: &str, rate: &str, refill: Option<Refill>, messages: Vec<Messag
     }
 }
 
-/// A frame of lower priority begins just before the buffer is filled: this is what one transmit
-/// buffer costs.
+/// A frame of lower priority begins just before the buffer is filled: this is the cost of having
+/// one transmit buffer.
 #[test]
 fn a_lower_frame_slips_into_the_pause() {
     let one = Order::Mailboxes(NonZeroU8::MIN);
@@ -258,8 +258,8 @@ fn a_lower_frame_slips_into_the_pause() {
     let bound = found.messages[1].bound.unwrap();
     let frame = |i: usize| compiled.least_occupied(i).unwrap();
     let at = |at, message| (at, Place { bus: 0, message }, at);
-    // Most lower frames that can: one is on the bus already, one begins before the second frame is
-    // in the buffer.
+    // The greatest number of lower frames that is possible: one is on the bus already, one begins
+    // before the second frame is in the buffer.
     let begin = 1_000_000;
     let end = begin - 1 + frame(2) + frame(0);
     let all = [at(begin - 1, 2), at(begin, 0), at(begin, 1), at(end, 3)];
@@ -276,8 +276,8 @@ fn a_lower_frame_slips_into_the_pause() {
     assert!(took * 10 > bound.response * 9, "{took} {}", bound.response);
 }
 
-/// A bus that is full never makes up for a pause, so there is no bound; for so many frames of a
-/// flood there is one.
+/// A bus that is full never makes up for a pause, so there is no bound; for a given number of
+/// frames of a flood there is one.
 #[test]
 fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
     let id = CanId::sff(0x123).unwrap();
@@ -312,8 +312,8 @@ fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
     };
     let found = network.assess(&mut Lengths::new()).unwrap();
     assert!(found.buses[1].messages[0].bound.is_err());
-    // All that is sent is there at once: the first bus is full. Frames have one length, so that
-    // only pauses add up.
+    // All frames are ready at once: the first bus is full. Frames have one length, so that only
+    // pauses add up.
     let all: Vec<_> = (0..frames).map(|_| (0, hop.from, 0)).collect();
     let played = play(&network, &all, 5);
     let on = |bus: usize| played.iter().filter(move |ended| ended.place.bus == bus);
@@ -324,11 +324,11 @@ fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
     let worst = waits.max().unwrap();
     assert!(worst <= most, "{worst} {most}");
     assert!(worst * 10 > most * 5, "{worst} {most}");
-    // Much longer than what a gateway without pauses comes to.
+    // Much longer than on a gateway without pauses.
     assert!(worst > passing(None) * 3);
 }
 
-/// Frames of one bus come one after the other, and leave with a pause behind each.
+/// Frames of one bus come one after another, and leave with a pause after each.
 #[test]
 fn pauses_of_frames_that_come_one_after_the_other_add_up() {
     let messages: Vec<Message> = (0..12).map(|n| message(0x100 + n, 0, 20_000_000)).collect();

@@ -28,9 +28,9 @@ fn searched(network: &Network, message: usize, plays: u32, seed: u64) -> Searche
     searched
 }
 
-/// In order of priority the alignment alone is the critical instant. Where messages of a node come
-/// again within their busy period, the event of a later frame can be what counts; moves find it or
-/// come near.
+/// In order of priority, the alignment alone is the critical instant. Where messages of a node come
+/// again within their busy period, the event of a later frame can decide; moves find it or come
+/// near.
 #[test]
 fn in_order_of_priority_a_search_reaches_the_bound() {
     let (mut reached, mut all) = (0, 0);
@@ -47,7 +47,7 @@ fn in_order_of_priority_a_search_reaches_the_bound() {
     assert!(reached * 100 >= all * 95, "{reached} of {all}");
 }
 
-/// What a search says is what its releases come to when they are replayed.
+/// The result of a search is the same as when its releases are replayed.
 #[test]
 fn what_is_found_can_be_replayed() {
     for (seed, mailboxes) in [(8510, Some(1)), (8511, Some(3)), (8512, None)] {

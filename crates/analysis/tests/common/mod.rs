@@ -1,4 +1,4 @@
-//! Random message sets, random releases of them, and a slow analysis that can be made wrong.
+//! Random message sets, random releases of them, and a slow analysis in which flaws can be enabled.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -19,7 +19,7 @@ use std::num::{NonZero, NonZeroU8};
 use std::ops::Range;
 use std::thread;
 
-/// What comes of each of these seeds, in their order, on all processors.
+/// Returns the result for each of these seeds, in their order, computed on all processors.
 pub(crate) fn for_each<T: Send>(seeds: Range<u64>, one: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let part = |first: usize| {
@@ -58,7 +58,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// From 0 to `most`.
+    /// Returns a number from 0 to `most`.
     pub(crate) fn up_to(&mut self, most: u64) -> u64 {
         ((u128::from(self.next()) * (u128::from(most) + 1)) >> 64) as u64
     }
@@ -67,26 +67,26 @@ impl Random {
         least + self.up_to(most - least)
     }
 
-    /// In so many of a hundred cases.
+    /// Returns true with this percentage.
     pub(crate) fn percent(&mut self, of: u64) -> bool {
         self.up_to(99) < of
     }
 }
 
-/// What the sets are like.
+/// The properties of the sets.
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
     pub(crate) messages: (u64, u64),
-    /// Percent of the bus.
+    /// Load of the bus in percent.
     pub(crate) load: (u64, u64),
-    /// Percent of the period, at most.
+    /// Greatest jitter in percent of the period.
     pub(crate) jitter: u64,
-    /// Percent of the messages that have a list of distances instead of a period.
+    /// Percentage of the messages that have a list of distances instead of a period.
     pub(crate) curves: u64,
     /// Transmit buffers; `None` for nodes that send in order of priority.
     pub(crate) mailboxes: Option<u8>,
     pub(crate) fd: bool,
-    /// Payloads of which nothing is known.
+    /// Whether nothing is known of the payloads.
     pub(crate) free: bool,
 }
 
@@ -110,7 +110,7 @@ impl Kind {
     }
 }
 
-/// Payload bytes with runs of equal bits now and then.
+/// Payload bytes, occasionally with runs of equal bits.
 fn payload(random: &mut Random, len: usize) -> Vec<u8> {
     let runs = random.percent(30);
     let byte = |random: &mut Random| match random.up_to(3) {
@@ -153,7 +153,7 @@ pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
         .into_iter()
         .map(|id| frame(&mut random, CanId::from_raw(id), kind))
         .collect();
-    // Periods as in vehicles, stretched to the load.
+    // Periods as in vehicles, scaled to the load.
     let wanted = random.between(kind.load.0, kind.load.1) as f64 / 100.0;
     let periods: Vec<f64> = frames
         .iter()
@@ -241,7 +241,7 @@ pub(crate) fn assess(bus: &BusSpec) -> (Compiled, Assessment) {
     (compiled, found)
 }
 
-/// The least distances of releases that come in bursts, of which one comes in a period on average.
+/// The least distances of releases that come in bursts, on average one burst per period.
 fn curve(random: &mut Random, period: Nanos) -> Arrival {
     let burst = random.between(1, 4);
     let far = period * burst;
@@ -257,7 +257,7 @@ fn curve(random: &mut Random, period: Nanos) -> Arrival {
     Arrival::curve(&list).unwrap()
 }
 
-/// Releases of a message with a list of distances, each with its event: they are the same.
+/// Releases of a message with a list of distances, each with its event, which is the same.
 fn dense(
     random: &mut Random,
     arrival: Arrival,
@@ -269,7 +269,7 @@ fn dense(
     let list = arrival.distances().unwrap();
     loop {
         let earliest = all.iter().rev().zip(list).map(|(at, span)| at + span).max();
-        // Now and then a pause, so that a burst is possible again.
+        // Occasionally a pause, so that a burst is possible again.
         let pause = match phases {
             Phases::Random if random.percent(20) => random.up_to(4 * arrival.period()),
             _ => 0,
@@ -282,17 +282,17 @@ fn dense(
     }
 }
 
-/// How releases are drawn.
+/// The method by which releases are drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phases {
     /// Each message begins anywhere in its period.
     Random,
-    /// All begin at once, as late as their jitter allows; what follows comes as early as it can.
+    /// All begin at once, as late as their jitter allows; later ones come as early as they can.
     Together,
 }
 
-/// Releases for `span` ns, with the time of each event. The frames have random payloads where
-/// nothing is known of them.
+/// Returns releases for `span` ns, with the time of each event. The frames have random payloads
+/// where nothing is known of them.
 pub(crate) fn releases(
     bus: &BusSpec,
     phases: Phases,
@@ -362,13 +362,14 @@ pub(crate) fn releases(
             all.push((release, due));
         }
     }
-    // Of equal times any order of messages is possible; of one message the first event comes first.
+    // At equal times, any order of messages is possible; of one message, the first event comes
+    // first.
     let order: Vec<u64> = bus.messages.iter().map(|_| random.next()).collect();
     all.sort_by_key(|(release, due)| (release.at, order[release.message], *due));
     all
 }
 
-/// What became of releases, with the event of each.
+/// The outcomes of releases, with the event of each.
 pub(crate) fn outcomes(bus: &BusSpec, all: &[(Release, Nanos)]) -> Vec<(Outcome, Nanos)> {
     let plain: Vec<Release> = all.iter().map(|(release, _)| *release).collect();
     let found = replay(bus, &plain).unwrap();

@@ -1,12 +1,12 @@
-//! Sets with offsets, releases that keep to them, and a slow analysis of them that can be made
-//! wrong.
+//! Sets with offsets, releases that conform to them, and a slow analysis of them in which flaws can
+//! be enabled.
 
 use super::{Random, assess};
 use analysis::{BusSpec, Lengths, Release};
 use frame::{Nanos, wire};
 
-/// A set of which so many percent of the messages have an offset. Periods become 1, 2, 5, 10 …
-/// `most` of one unit, so that they have a common multiple.
+/// Creates a set in which this percentage of the messages has an offset. Periods become 1, 2, 5, 10
+/// … `most` of one unit, so that they have a common multiple.
 pub(crate) fn with_offsets(
     mut bus: BusSpec,
     seed: u64,
@@ -45,7 +45,7 @@ pub(crate) fn with_offsets(
         .map(|m| step(m.arrival.period()))
         .collect();
     with(&mut bus, unit, &steps);
-    // As much load as before.
+    // The same load as before.
     let now = assess(&bus).1.load;
     with(&mut bus, (unit as f64 * now / load) as Nanos, &steps);
     for message in &mut bus.messages {
@@ -56,7 +56,7 @@ pub(crate) fn with_offsets(
     bus
 }
 
-/// The same without.
+/// Returns the same set without offsets.
 pub(crate) fn without(bus: &BusSpec) -> BusSpec {
     let mut bus = bus.clone();
     for message in &mut bus.messages {
@@ -65,22 +65,22 @@ pub(crate) fn without(bus: &BusSpec) -> BusSpec {
     bus
 }
 
-/// When releases begin.
+/// The time at which releases begin.
 const BEGIN: Nanos = 1 << 50;
 
-/// How the clocks of nodes stand to each other.
+/// The phases of the nodes' clocks to each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clocks {
-    /// Anyhow, and jitter anyhow.
+    /// Arbitrary phases and arbitrary jitter.
     Random,
-    /// So that a frame of each is due as late as can be at one time; what has gathered by then is
-    /// released there, what follows as early as it can.
+    /// Such that a frame of each is due as late as possible at one time; frames delayed until then
+    /// are released there, later ones as early as possible.
     Together,
-    /// As they are said, and nothing before the first event behind the beginning.
+    /// Given clocks, with each frame released as early as possible from the beginning on.
     Steady,
 }
 
-/// Releases for `span` ns, with the time of each event.
+/// Returns releases for `span` ns, with the time of each event.
 pub(crate) fn releases(
     bus: &BusSpec,
     clocks: Clocks,
@@ -110,7 +110,7 @@ pub(crate) fn releases(
     released(bus, clocks, &mut random, &starts, span)
 }
 
-/// The same with these starts of the nodes' clocks.
+/// Returns the same with these starts of the nodes' clocks.
 pub(crate) fn released(
     bus: &BusSpec,
     clocks: Clocks,
@@ -160,7 +160,8 @@ pub(crate) fn released(
     all
 }
 
-/// Do releases keep to offsets? Of each node the clock that some phase of it allows.
+/// Returns whether releases conform to offsets: for each node, the clock of one of its phases
+/// allows them.
 pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
     (0..bus.nodes.len()).all(|node| {
         let own = |r: &&Release| {
@@ -169,7 +170,7 @@ pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
         };
         let own: Vec<&Release> = releases.iter().filter(own).collect();
         // A clock that fits can be moved back until an event is as early, or its release as late,
-        // as can be.
+        // as possible.
         let clocks = own.iter().flat_map(|r| {
             let message = &bus.messages[r.message];
             let offset = message.offset.unwrap();
@@ -181,8 +182,8 @@ pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
             since.rem_euclid(i128::from(message.arrival.period()))
                 <= i128::from(message.arrival.jitter())
         };
-        // Which event of its message it is is not known: each clock is tried with whole periods
-        // more.
+        // It is not known which event of its message it is: each clock is tried with additional
+        // whole periods.
         let longest = own
             .iter()
             .map(|r| bus.messages[r.message].arrival.period())
@@ -206,17 +207,17 @@ pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Flaw {
     None,
-    /// The clocks of all nodes began at one time.
+    /// All nodes' clocks began at the same time.
     OneClock,
-    /// Only the phase that begins with the message itself is looked at.
+    /// Only the phase that begins with the message itself is considered.
     OwnPhaseOnly,
-    /// Of another node, only the first phase is looked at.
+    /// For another node, only the first phase is considered.
     FirstPhaseOnly,
     /// A frame whose event was before the busy period is not in it.
     NoJitter,
 }
 
-/// A message as the slow analysis has it.
+/// A message in the representation of the slow analysis.
 #[derive(Clone, Copy)]
 struct Plain {
     clock: Option<usize>,
@@ -227,7 +228,8 @@ struct Plain {
 }
 
 impl Plain {
-    /// Frames that can be released from `from` to `to` (itself not, if `open`), counted one by one.
+    /// Returns the frames that can be released from `from` to `to` (`to` excluded, if `open`),
+    /// counted one by one.
     fn count(&self, from: i128, to: i128, open: bool) -> i128 {
         let mut n = (from - self.jitter - self.offset).div_euclid(self.period) - 1;
         let mut count = 0;
@@ -249,14 +251,14 @@ impl Plain {
         self.count(from, from + span, open)
     }
 
-    /// Its last instants in this time.
+    /// Returns its last instants in this time.
     fn last_instants(&self, common: i128) -> impl Iterator<Item = i128> {
         (0..common / self.period).map(move |n| self.offset + self.jitter + n * self.period)
     }
 }
 
-/// The response and the latency of a message that is sent in order of priority, on a bus where all
-/// are, without distances: sums over all phases, nothing left out.
+/// Returns the response and the latency of a message that is sent in order of priority, on a bus
+/// where all are, without distances: sums over all phases, with nothing left out.
 pub(crate) fn bound(bus: &BusSpec, index: usize, flaw: Flaw) -> (Nanos, Nanos) {
     let key = |i: usize| wire::arbitration_key(bus.messages[i].shape.header());
     let length = |i: usize| {

@@ -1,5 +1,5 @@
-//! Response times in the plainest way: events counted one at a time. Each flaw is one that an
-//! analysis could have.
+//! Response times computed in the simplest way: events counted one at a time. Each flaw is one that
+//! an analysis could have.
 
 use analysis::{Arrival, BusSpec, Compiled};
 use frame::{Nanos, wire};
@@ -9,7 +9,7 @@ pub(crate) enum Flaw {
     None,
     /// No frame of lower priority is ever on the bus.
     NoBlocking,
-    /// Only the first frame of a busy period is looked at: the test of Tindell, Hansson, Wellings,
+    /// Only the first frame of a busy period is considered: the test of Tindell, Hansson, Wellings,
     /// *Analysing real-time communications: controller area network (CAN)*, RTSS 1994, which Davis
     /// et al. 2007 refute.
     FirstOnly,
@@ -19,7 +19,7 @@ pub(crate) enum Flaw {
     NoJitter,
 }
 
-/// Frames occupy the bus so long, ns: with the intermission, and without.
+/// The times for which frames occupy the bus, ns: with the intermission, and without.
 fn lengths(bus: &BusSpec, index: usize) -> (Nanos, Nanos) {
     let frame = analysis::Lengths::new()
         .longest_frame(&bus.messages[index].shape)
@@ -29,7 +29,7 @@ fn lengths(bus: &BusSpec, index: usize) -> (Nanos, Nanos) {
     (frame + bus.rate.time(wire::INTERMISSION_BITS, 0), frame)
 }
 
-/// The earliest that event `n` follows event 0; `known` are those before it.
+/// Returns the earliest time at which event `n` follows event 0; `known` are the events before it.
 fn due(arrival: &Arrival, n: u64, known: &mut Vec<Nanos>) -> Nanos {
     let Some(list) = arrival.distances() else {
         return n * arrival.period();
@@ -41,7 +41,7 @@ fn due(arrival: &Arrival, n: u64, known: &mut Vec<Nanos>) -> Nanos {
     known[n as usize]
 }
 
-/// Releases from 0 to `until`, one after the other.
+/// Returns the releases from 0 to `until`, one after another.
 fn count(arrival: &Arrival, until: Nanos, closed: bool, flaw: Flaw) -> u64 {
     let (jitter, distance) = match flaw {
         Flaw::NoJitter => (0, 0),
@@ -59,8 +59,8 @@ fn count(arrival: &Arrival, until: Nanos, closed: bool, flaw: Flaw) -> u64 {
     }
 }
 
-/// The latency from release to end of frame of a message that is sent in order of priority, on a
-/// bus where all are; `None` where the busy period does not end within `most`.
+/// Returns the latency from release to end of frame of a message that is sent in order of priority,
+/// on a bus where all are; `None` where the busy period does not end within `most`.
 pub(crate) fn latency(
     bus: &BusSpec,
     _: &Compiled,

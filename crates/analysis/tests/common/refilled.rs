@@ -6,17 +6,18 @@ use bus::{Bus, Event, NodeId};
 use frame::Nanos;
 use std::collections::VecDeque;
 
-/// Fills the buffers of a node, as late as it is allowed to or a little earlier.
+/// Fills the buffers of a node, as late as allowed or a little earlier.
 struct Driver {
     id: NodeId,
     refill: Refill,
     waiting: VecDeque<u64>,
-    /// For each free buffer, when it can be filled; never while others are to become empty.
+    /// For each free buffer, the time at which it can be filled; never while others must become
+    /// empty.
     free: Vec<Nanos>,
     mailboxes: usize,
-    /// The bus serves it by priority; it has a buffer for each frame.
+    /// Whether the bus serves it by priority, with a buffer for each frame.
     by_priority: bool,
-    /// Frames since all buffers were empty.
+    /// Number of frames since all buffers were empty.
     sent: u32,
     draining: bool,
 }
@@ -24,7 +25,7 @@ struct Driver {
 impl Driver {
     fn new(node: &NodeSpec, id: NodeId) -> Self {
         let mailboxes = match node.order {
-            // It is not asked for its buffers.
+            // Its buffers are not used.
             Order::Priority => 1,
             Order::Mailboxes(n) => usize::from(n.get()),
         };
@@ -45,7 +46,7 @@ impl Driver {
         next.min().filter(|_| !self.waiting.is_empty())
     }
 
-    /// A frame of it has ended.
+    /// Handles the end of one of its frames.
     fn ended(&mut self, end: Nanos, random: &mut Random) {
         if self.by_priority {
             return;
@@ -70,7 +71,7 @@ impl Driver {
         }
     }
 
-    /// What goes into a buffer now.
+    /// Returns the tag of a frame that is put into a buffer now.
     fn fill(&mut self, now: Nanos) -> Option<u64> {
         let place = self.free.iter().position(|at| *at <= now)?;
         let tag = self.waiting.pop_front()?;
@@ -85,7 +86,7 @@ impl Driver {
 #[derive(Clone, Copy)]
 pub(crate) struct Ended {
     pub(crate) place: Place,
-    /// When its event was, ns.
+    /// The time of its event, ns.
     pub(crate) event: Nanos,
     /// Its start of frame on this bus, ns.
     pub(crate) start: Nanos,
@@ -147,7 +148,7 @@ pub(crate) fn play(network: &Network, all: &[(Nanos, Place, Nanos)], seed: u64) 
                     true => hop.delay,
                     false => random.up_to(hop.delay),
                 };
-                // In the order in which they came.
+                // In the order in which they arrived.
                 let last = passing.iter().filter(|(_, to, _)| to.bus == hop.to.bus);
                 let last = last.map(|(at, ..)| *at).max().unwrap_or(0);
                 passing.push(((end + delay).max(last), hop.to, event));

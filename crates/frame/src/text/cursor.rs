@@ -1,8 +1,8 @@
-//! A place in a text.
+//! A cursor in a text.
 
 use super::{Expected, Found, ParseError};
 
-/// No hex digit, in [`NIBBLE`].
+/// The entry of [`NIBBLE`] for a byte that is not a hex digit.
 const NONE: u8 = 0xFF;
 
 /// The value of each byte as a hex digit.
@@ -17,7 +17,7 @@ static NIBBLE: [u8; 256] = {
     table
 };
 
-/// Reads a text from left to right and knows the column for errors.
+/// Reads a text from left to right and keeps the column for errors.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     text: &'a [u8],
@@ -25,7 +25,8 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// At the first byte that is no blank. Blanks and line ends after the text are left out.
+    /// Creates a cursor at the first byte that is not a blank. Blanks and line ends after the text
+    /// are left out.
     pub(super) fn new(text: &'a [u8]) -> Self {
         let mut cursor = Self {
             text: text.trim_ascii_end(),
@@ -35,39 +36,39 @@ impl<'a> Cursor<'a> {
         cursor
     }
 
-    /// The byte here.
+    /// Returns the byte at the cursor.
     pub(super) fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
 
-    /// The byte `ahead` of here.
+    /// Returns the byte `ahead` bytes after the cursor.
     pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
         self.text.get(self.at.saturating_add(ahead)).copied()
     }
 
-    /// What was not read yet.
+    /// Returns the bytes that have not been read yet.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    /// Goes on by some bytes.
+    /// Advances by a number of bytes.
     pub(super) fn advance(&mut self, by: usize) {
         self.at = self.at.saturating_add(by);
     }
 
-    /// The hex digit here, if there is one.
+    /// Returns the hex digit at the cursor, if there is one.
     pub(super) fn nibble(&self) -> Option<u8> {
         self.nibble_at(0)
     }
 
-    /// The hex digit `ahead` of here, if there is one.
+    /// Returns the hex digit `ahead` bytes after the cursor, if there is one.
     pub(super) fn nibble_at(&self, ahead: usize) -> Option<u8> {
         let value = NIBBLE[usize::from(self.peek_at(ahead)?)];
         (value != NONE).then_some(value)
     }
 
-    /// Takes pairs of hex digits as bytes, as long as there are any and `room` has room; how
-    /// many.
+    /// Reads pairs of hex digits as bytes, as long as there are any and `room` has space; returns
+    /// their number.
     pub(super) fn take_pairs(&mut self, room: &mut [u8]) -> usize {
         let mut taken = 0;
         for (pair, place) in self.rest().chunks_exact(2).zip(room) {
@@ -83,21 +84,21 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// Takes the hex digit here.
+    /// Reads the hex digit at the cursor.
     pub(super) fn take_nibble(&mut self, expected: Expected) -> Result<u8, ParseError> {
         let value = self.nibble().ok_or_else(|| self.fail(expected))?;
         self.at += 1;
         Ok(value)
     }
 
-    /// Takes this byte where it stands here.
+    /// Reads this byte if it is at the cursor; returns whether it was.
     pub(super) fn eat(&mut self, byte: u8) -> bool {
         let here = self.peek() == Some(byte);
         self.at += usize::from(here);
         here
     }
 
-    /// Takes this byte or says what was expected.
+    /// Reads this byte, or returns an error with what was expected.
     pub(super) fn require(&mut self, byte: u8, expected: Expected) -> Result<(), ParseError> {
         if self.eat(byte) {
             Ok(())
@@ -106,7 +107,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes on to the next byte that is no blank; how many blanks there were.
+    /// Advances to the next byte that is not a blank; returns the number of blanks.
     pub(super) fn skip_blanks(&mut self) -> usize {
         let from = self.at;
         while matches!(self.peek(), Some(b' ' | b'\t')) {
@@ -115,23 +116,23 @@ impl<'a> Cursor<'a> {
         self.at - from
     }
 
-    /// At the end of the text?
+    /// Returns whether the cursor is at the end of the text.
     pub(super) fn at_end(&self) -> bool {
         self.at >= self.text.len()
     }
 
-    /// At a blank or the end of the text?
+    /// Returns whether the cursor is at a blank or at the end of the text.
     pub(super) fn at_word_end(&self) -> bool {
         matches!(self.peek(), None | Some(b' ' | b'\t'))
     }
 
-    /// An error here.
+    /// Returns an error at the cursor.
     #[cold]
     pub(super) fn fail(&self, expected: Expected) -> ParseError {
         self.fail_at(0, expected)
     }
 
-    /// An error `ahead` of here.
+    /// Returns an error `ahead` bytes after the cursor.
     #[cold]
     pub(super) fn fail_at(&self, ahead: usize, expected: Expected) -> ParseError {
         let at = self.at.saturating_add(ahead).min(self.text.len());
@@ -142,7 +143,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An error about a number whose first digit stood `back` bytes before here.
+    /// Returns an error about a number whose first digit is `back` bytes before the cursor.
     #[cold]
     pub(super) fn fail_number(&self, back: usize, number: u64, expected: Expected) -> ParseError {
         ParseError {

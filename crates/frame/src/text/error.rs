@@ -1,20 +1,20 @@
-//! What is wrong with a text, where, and what to do about it.
+//! Parse errors: the mistake, its place and its remedy.
 
 use core::fmt;
 
-/// A text that is no frame or no line of a log: where, what stood there, what was expected.
-/// `Display` says all three and what to do.
+/// The error for a text that is not a frame or not a line of a log: the place, what was found
+/// there, and what was expected. `Display` prints all three and the remedy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParseError {
-    /// Where, counted in bytes from 1. One past the end where something is missing.
+    /// The place, counted in bytes from 1. One past the end where something is missing.
     pub column: usize,
-    /// What was expected there.
+    /// The element that was expected there.
     pub expected: Expected,
-    /// What stood there.
+    /// The element that was found there.
     pub found: Found,
 }
 
-/// What stood where something else was expected.
+/// The element found where something else was expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
     /// The text ended.
@@ -25,7 +25,7 @@ pub enum Found {
     Number(u64),
 }
 
-/// What a text should have had.
+/// The element that a text should have had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Expected {
@@ -69,7 +69,7 @@ pub enum Expected {
     FrameEnd,
     /// The `(` before the time.
     TimeOpen,
-    /// A frame, where candump notes that it lost some (`DROPCOUNT: …`).
+    /// A frame, where candump reports that it lost some (`DROPCOUNT: …`).
     NoDroppedFrames,
     /// Digits of seconds.
     Seconds,
@@ -87,18 +87,18 @@ pub enum Expected {
     Interface,
     /// A name of at most 15 bytes.
     InterfaceShort,
-    /// A byte that an interface's name can have.
+    /// A byte that is allowed in an interface's name.
     InterfaceByte,
     /// A frame after the interface.
     Frame,
     /// `R`, `T` or the end of the line.
     DirectionOrEnd,
-    /// A classic or FD frame, where XL has no place.
+    /// A classic or FD frame, where XL is not allowed.
     NoXl,
 }
 
 impl Expected {
-    /// What was expected, and what to do.
+    /// Returns the text for the expected element, and the remedy.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Id => (
@@ -247,7 +247,7 @@ impl fmt::Display for Found {
 }
 
 impl ParseError {
-    /// What to do about it, in a few words.
+    /// Returns the remedy, in a few words.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         self.expected.words().1
@@ -258,7 +258,7 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "column {}: found ", self.column)?;
         match (self.found, self.expected) {
-            // Times are the one decimal number.
+            // Times are the only decimal number.
             (Found::Number(n), Expected::SecondsInRange) => write!(f, "{n}")?,
             (found, _) => write!(f, "{found}")?,
         }

@@ -4,40 +4,39 @@ use super::cursor::Cursor;
 use super::{Expected, ParseError, one};
 use crate::{FrameBuf, Nanos};
 
-/// The longest name of a Linux interface, in bytes (`IFNAMSIZ` less its closing zero).
+/// The longest name of a Linux interface, in bytes (`IFNAMSIZ` less its terminating zero).
 const INTERFACE_MAX: usize = 15;
 
 /// The highest second that fits into [`Nanos`] with any fraction.
 const SECONDS_MAX: u64 = Nanos::MAX / 1_000_000_000 - 1;
 
-/// Which way a frame went, seen from who wrote the log.
+/// The direction of a frame, as seen from the machine that wrote the log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
-    /// It came from the bus (`R`).
+    /// Received from the bus (`R`).
     Received,
-    /// It was sent by the machine that wrote the log (`T`).
+    /// Sent by the machine that wrote the log (`T`).
     Sent,
 }
 
-/// What a line says besides the frame.
+/// The contents of a line apart from the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry<'a> {
-    /// When: nanoseconds since the log's epoch, nearly always Unix's.
+    /// The time: nanoseconds since the log's epoch, nearly always Unix's.
     pub stamp: Nanos,
-    /// On which interface.
+    /// The interface.
     pub interface: &'a str,
-    /// Which way, where the log says so.
+    /// The direction, where the log has it.
     pub direction: Option<Direction>,
 }
 
-/// Reads a line of a log; its frame goes into `frame`. `Ok(None)` for an empty line and for a
-/// comment, which begins with `#`.
+/// Reads a line of a log and stores its frame in `frame`. Returns `Ok(None)` for an empty line and
+/// for a comment, which begins with `#`.
 ///
-/// Never panics, whatever the bytes are.
+/// Never panics, for any input bytes.
 ///
 /// # Errors
-/// [`ParseError`] where the line is neither; `frame` then holds some frame, which one is not
-/// said.
+/// [`ParseError`] where the line is none of these; `frame` then holds an unspecified frame.
 pub fn parse_line<'a>(
     line: &'a [u8],
     frame: &mut FrameBuf,
@@ -69,7 +68,7 @@ pub fn parse_line<'a>(
     }))
 }
 
-/// `(seconds.fraction)`
+/// Reads `(seconds.fraction)`.
 fn time(c: &mut Cursor<'_>) -> Result<Nanos, ParseError> {
     if !c.eat(b'(') {
         return Err(c.fail(if c.rest().starts_with(b"DROPCOUNT:") {
@@ -97,8 +96,8 @@ fn time(c: &mut Cursor<'_>) -> Result<Nanos, ParseError> {
     Ok(seconds * 1_000_000_000 + fraction)
 }
 
-/// Reads at most `max` decimal digits; their value, which stops growing at `u64::MAX`, and their
-/// number.
+/// Reads at most `max` decimal digits; returns their value, which saturates at `u64::MAX`, and
+/// their number.
 fn decimal(c: &mut Cursor<'_>, max: usize) -> (u64, usize) {
     let mut value: u64 = 0;
     let mut digits = 0;
@@ -138,7 +137,7 @@ fn interface<'a>(c: &mut Cursor<'a>) -> Result<&'a str, ParseError> {
     }
 }
 
-/// At least one blank, and something after it.
+/// Skips at least one blank, with something after it.
 fn blanks(c: &mut Cursor<'_>, then: Expected) -> Result<(), ParseError> {
     if c.at_end() {
         return Err(c.fail(then));

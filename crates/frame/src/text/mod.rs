@@ -1,4 +1,5 @@
-//! Frames as text: cansend's grammar for one frame and candump's log lines, read and written.
+//! Frames as text: parser and printer for cansend's grammar of one frame and for candump's log
+//! lines.
 //!
 //! # One frame
 //! ```text
@@ -9,19 +10,19 @@
 //! 45123#81:00:12345678#AA XL: VCID 45, priority 123, flags, SDT, AF, 1 to 2048 bytes
 //! 123#80:00:12345678#AA   XL without VCID
 //! ```
-//! Hex digits may be small or capital. What cansend of can-utils accepts and means is accepted
-//! and means the same here, except that text which cansend passes over in silence is an error:
-//! anything after the frame, a remote length or raw DLC out of range, SFF identifiers above 7FF,
-//! EFF identifiers above 1FFFFFFF, error frames that are remote or FD.
+//! Hex digits may be lower or upper case. Text that cansend of can-utils accepts has the same
+//! meaning here, except that text which cansend ignores silently is an error: anything after the
+//! frame, a remote length or raw DLC out of range, SFF identifiers above 7FF, EFF identifiers above
+//! 1FFFFFFF, error frames that are remote or FD.
 //!
 //! # One line of a log
 //! ```text
 //! (1398128223.803317) can0 166#D0320009
 //! (1398128223.803317000) can0 166#D0320009 R
 //! ```
-//! Seconds with up to nine digits of fraction, the interface (blanks before it, as candump
-//! pads), the frame, and where candump ran with `-x` the direction. Line ends may be LF or CRLF.
-//! Empty lines and lines that begin with `#` are no frames and no errors.
+//! Seconds with up to nine digits of fraction, the interface (blanks before it, as candump pads),
+//! the frame, and, where candump ran with `-x`, the direction. Line ends may be LF or CRLF. Empty
+//! lines and lines that begin with `#` are neither frames nor errors.
 //!
 //! ```
 //! use frame::{FrameBuf, text};

@@ -1,4 +1,4 @@
-//! One frame, in cansend's grammar.
+//! The parser for one frame, in cansend's grammar.
 
 use super::cursor::Cursor;
 use super::{Expected, ParseError};
@@ -8,8 +8,7 @@ use core::str::FromStr;
 /// Reads one frame of any kind into `frame`. Blanks and line ends around it are allowed.
 ///
 /// # Errors
-/// [`ParseError`] where the text is no frame; `frame` then holds some frame, which one is not
-/// said.
+/// [`ParseError`] where the text is not a frame; `frame` then holds an unspecified frame.
 ///
 /// ```
 /// use frame::{FrameBuf, Kind, text};
@@ -55,7 +54,7 @@ pub(super) fn read(c: &mut Cursor<'_>, frame: &mut FrameBuf) -> Result<(), Parse
 
     let vcid = match digits {
         5 => Some((number >> 12) as u8),
-        // ':' stands in no other kind of frame.
+        // ':' occurs in no other kind of frame.
         3 if c.peek_at(2) == Some(b':') => Some(0),
         _ => None,
     };
@@ -123,7 +122,7 @@ fn xl(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId, vcid: u8) -> Result<(
     })
 }
 
-/// Puts the header over the payload that [`data`] has read.
+/// Adds the header to the payload that [`data`] has read.
 fn finish(
     c: &Cursor<'_>,
     frame: &mut FrameBuf,
@@ -132,13 +131,14 @@ fn finish(
     len: usize,
     change: impl FnOnce(Header) -> Header,
 ) -> Result<(), ParseError> {
-    // The lengths were checked on the way; an error here cannot happen and needs no own words.
+    // The lengths have been checked already; an error cannot occur here and needs no message of its
+    // own.
     let header = Header::new(kind, id, len).map_err(|_| c.fail(Expected::Data))?;
     frame.set_header(change(header));
     Ok(())
 }
 
-/// Reads payload bytes as far as they go, zeroes the rest of the kind's buffer and gives their
+/// Reads payload bytes as far as they go, zeroes the rest of the kind's buffer and returns their
 /// number.
 fn data(
     c: &mut Cursor<'_>,
@@ -150,7 +150,7 @@ fn data(
     let mut len = 0;
     loop {
         len += c.take_pairs(room.get_mut(len..).unwrap_or_default());
-        // What is here is a dot, the end, one digit too few or too many, or wrong.
+        // At the cursor is a dot, the end, one digit too few or too many, or a wrong byte.
         let dot = usize::from(c.peek() == Some(b'.'));
         if c.nibble_at(dot).is_none() {
             if dot == 1 {
@@ -170,7 +170,7 @@ fn data(
     Ok(len)
 }
 
-/// Reads `_` and a raw DLC where they stand; 0 where not.
+/// Reads `_` and a raw DLC if they are present; returns 0 otherwise.
 fn raw_dlc(c: &mut Cursor<'_>, len: usize) -> Result<u8, ParseError> {
     if c.peek() != Some(b'_') {
         return Ok(0);

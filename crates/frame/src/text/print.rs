@@ -1,24 +1,24 @@
-//! Frames and log lines, written.
+//! The printer for frames and log lines.
 
 use super::Direction;
 use crate::{CanId, Frame, FrameBuf, FrameRef, Kind, Nanos, flags};
 use core::fmt;
 
-/// A line of a log, to be written with `Display`, without a line end.
+/// A line of a log, for output with `Display`, without a line end.
 ///
-/// The bytes are those of `candump -l` (`{:.9}`: of `candump -l -N`, nine digits of fraction;
-/// any other precision gives six; digits that do not fit are cut off, not rounded, so that
-/// times never run ahead). FD frames are written with the flag FDF (`##4`, `##5`), as candump
-/// writes them since it shows what the kernel says; older versions left it out.
+/// The bytes are those of `candump -l` (`{:.9}`: of `candump -l -N`, nine digits of fraction; any
+/// other precision gives six; digits that do not fit are truncated, not rounded, so that times are
+/// never too late). FD frames are written with the flag FDF (`##4`, `##5`), as candump writes them
+/// since it prints the kernel's flags; older versions left it out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line<'a> {
-    /// When, in nanoseconds since the log's epoch.
+    /// The time, in nanoseconds since the log's epoch.
     pub stamp: Nanos,
-    /// On which interface.
+    /// The interface.
     pub interface: &'a str,
     /// The frame.
     pub frame: FrameRef<'a>,
-    /// Which way it went; nothing is written for `None`.
+    /// The direction; nothing is written for `None`.
     pub direction: Option<Direction>,
 }
 
@@ -48,8 +48,9 @@ impl fmt::Display for Line<'_> {
 }
 
 impl fmt::Display for FrameRef<'_> {
-    /// In cansend's grammar, capital digits, no dots: `123#DEADBEEF`. FD flags are written
-    /// without FDF, which `##` already says; `{:#}` writes it, as in candump's logs.
+    /// Formats the frame in cansend's grammar, with upper-case digits and no dots: `123#DEADBEEF`.
+    /// FD flags are written without FDF, which `##` already implies; `{:#}` writes it, as in
+    /// candump's logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fdf = f.alternate();
         let mut out = Out::new(f);
@@ -59,14 +60,14 @@ impl fmt::Display for FrameRef<'_> {
 }
 
 impl fmt::Display for Frame {
-    /// As its [`FrameRef`].
+    /// Formats the frame like its [`FrameRef`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.view(), f)
     }
 }
 
 impl fmt::Display for FrameBuf {
-    /// As its [`FrameRef`].
+    /// Formats the frame like its [`FrameRef`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.view(), f)
     }
@@ -115,7 +116,7 @@ fn frame(out: &mut Out<'_, '_>, frame: &FrameRef<'_>, fdf: bool) -> fmt::Result 
     Ok(())
 }
 
-/// Collects ASCII, so that the formatter is called once a line and not once a digit.
+/// Collects ASCII, so that the formatter is called once per line and not once per digit.
 struct Out<'a, 'f> {
     f: &'a mut fmt::Formatter<'f>,
     buf: [u8; 192],
@@ -165,7 +166,7 @@ impl<'a, 'f> Out<'a, 'f> {
         }
     }
 
-    /// The low `digits` hex digits of a value.
+    /// Writes the low `digits` hex digits of a value.
     fn hex(&mut self, value: u32, digits: u32) -> fmt::Result {
         for digit in (0..digits).rev() {
             self.push(DIGITS[(value >> (4 * digit) & 15) as usize])?;
@@ -190,7 +191,7 @@ impl<'a, 'f> Out<'a, 'f> {
         Ok(())
     }
 
-    /// At least `width` decimal digits, filled up with zeros.
+    /// Writes at least `width` decimal digits, padded with zeros.
     fn decimal(&mut self, mut value: u64, width: usize) -> fmt::Result {
         let mut digits = [b'0'; 20];
         let mut at = digits.len();

@@ -1,23 +1,23 @@
-//! Who wins the bus, and when that is known.
+//! The winner of arbitration, and the bit at which it is decided.
 
 use super::eff_parts;
 use super::tables::{STUFF, State, filler};
 use crate::{Header, Kind, flags};
 
-/// A number that orders frames as arbitration does: of several that start together, the lowest
-/// wins, because a dominant bit is 0.
+/// Returns a number that orders frames as arbitration does: of several that start together, the
+/// lowest wins, because a dominant bit is 0.
 ///
-/// From the highest bit: the 11 high bits of the identifier; RTR, RRS or SRR; IDE; for EFF the
-/// 18 low bits and RTR or RRS (zeros for SFF, which has lost or won against EFF by IDE before);
-/// FDF; and the bit after FDF where it is recessive, as only XL has it. So at the same
-/// identifier SFF goes before EFF, data before remote, classic before FD before XL.
+/// From the highest bit: the 11 high bits of the identifier; RTR, RRS or SRR; IDE; for EFF the 18
+/// low bits and RTR or RRS (zeros for SFF, which has lost or won against EFF by IDE before); FDF;
+/// and the bit after FDF where it is recessive, which only XL has. So at the same identifier, SFF
+/// wins over EFF, data over remote, classic over FD and FD over XL.
 ///
-/// The two lowest bits stand *after* the arbitration field. Where two keys differ in them alone,
-/// ISO 11898-1 has no arbitration: the one with the higher key sees a dominant bit where it
-/// sends a recessive one and takes it for an error. Identifiers must be given so that it does
+/// The two lowest bits follow *after* the arbitration field. Where two keys differ only in them,
+/// ISO 11898-1 has no arbitration: the sender with the higher key sees a dominant bit where it
+/// sends a recessive one and treats it as an error. Identifiers must be assigned so that this does
 /// not happen.
 ///
-/// An error frame has no place on a bus and gets `u64::MAX`.
+/// An error frame is never on a bus; its key is `u64::MAX`.
 #[must_use]
 pub const fn arbitration_key(header: &Header) -> u64 {
     if header.id().is_err() && !matches!(header.kind(), Kind::Xl) {
@@ -32,17 +32,18 @@ pub const fn arbitration_key(header: &Header) -> u64 {
     field << FORMAT_BITS | format_bits(header)
 }
 
-/// How many of the lowest bits of [`arbitration_key`] stand after the arbitration field.
+/// Number of the lowest bits of [`arbitration_key`] that follow the arbitration field.
 const FORMAT_BITS: u32 = 2;
 
-/// The arbitration field as a number: of several frames that start together, the lowest wins. Two
-/// frames with the same number have the same priority. An error frame's is the highest.
+/// Returns the arbitration field as a number: of several frames that start together, the lowest
+/// wins. Two frames with the same number have the same priority. That of an error frame is the
+/// highest number.
 #[must_use]
 pub const fn arbitration_field(header: &Header) -> u64 {
     arbitration_key(header) >> FORMAT_BITS
 }
 
-/// FDF and the bit after it.
+/// Returns FDF and the bit after it.
 const fn format_bits(header: &Header) -> u64 {
     match header.kind() {
         Kind::Classic => 0b00,
@@ -59,7 +60,8 @@ const fn sff_number(header: &Header) -> u64 {
     (header.id().raw() & crate::CanId::SFF_MASK) as u64
 }
 
-/// RTR of a classic frame; RRS, which FD frames send dominant and XL frames as their flags say.
+/// Returns RTR of a classic frame; RRS, which FD frames send dominant and XL frames according to
+/// their flags.
 const fn remote(header: &Header) -> u64 {
     let recessive = match header.kind() {
         Kind::Classic => header.is_rtr(),
@@ -69,9 +71,9 @@ const fn remote(header: &Header) -> u64 {
     recessive as u64
 }
 
-/// How many bits after the start of the start of frame arbitration is decided: the bits up to
-/// and including IDE (SFF, XL) or RTR or RRS (EFF), with the stuff bits before the last of them.
-/// At the nominal bit rate; `None` for error frames.
+/// Returns the number of bits after the beginning of the start of frame at which arbitration is
+/// decided: the bits up to and including IDE (SFF, XL) or RTR or RRS (EFF), with the stuff bits
+/// before the last of them. At the nominal bit rate; `None` for error frames.
 ///
 /// ```
 /// use frame::{Frame, wire};

@@ -9,7 +9,7 @@ const DELIMITER_BITS: u32 = 1;
 
 pub(super) fn length(header: &Header, data: &[u8]) -> Length {
     let control = u64::from(header.is_rtr()) << 6 | u64::from(header.dlc() & 15);
-    // Start of frame is the zero above the identifier.
+    // The start of frame is the zero above the identifier.
     if header.id().is_eff() {
         let (high, low) = eff_parts(header);
         // SRR and IDE are recessive.
@@ -19,7 +19,7 @@ pub(super) fn length(header: &Header, data: &[u8]) -> Length {
     }
 }
 
-/// `BITS` bits of header fill up `BYTES` bytes.
+/// `BITS` bits of header are padded to `BYTES` bytes.
 #[inline(always)]
 fn sum<const BITS: u32, const BYTES: usize>(header: u64, data: &[u8]) -> Length {
     let fill = BYTES as u32 * 8 - BITS;
@@ -42,7 +42,7 @@ fn sum<const BITS: u32, const BYTES: usize>(header: u64, data: &[u8]) -> Length 
         crc = CRC_15.bits(crc, u32::from(*byte), 8);
         take(*byte);
     }
-    // The sixteenth bit is the inverse of the last one and so brings no stuff bit with it.
+    // The sixteenth bit is the inverse of the last one and so causes no stuff bit.
     let last = crc << 1 | (!crc & 1);
     take((last >> 8) as u8);
     take(last as u8);

@@ -4,7 +4,7 @@ use super::tables::{CRC_17, CRC_21, Crc, STUFF, STUFFED_AFTER_BRS, State, filler
 use super::{INTERMISSION_BITS, Length, TRAILER_BITS, eff_parts};
 use crate::{Header, dlc};
 
-/// ESI and DLC, which the data phase begins with.
+/// ESI and DLC, with which the data phase begins.
 const HEADER_BITS_IN_DATA_PHASE: u32 = 5;
 /// Stuff count with parity.
 const STUFF_COUNT_BITS: u32 = 4;
@@ -14,7 +14,7 @@ const CRC_17_MAX: usize = 16;
 
 pub(super) fn length(header: &Header, data: &[u8]) -> Length {
     let esi_dlc = u64::from(header.is_esi()) << 4 | u64::from(header.dlc() & 15);
-    // RRS dominant, FDF recessive, res dominant, BRS. Start of frame is the zero above the
+    // RRS dominant, FDF recessive, res dominant, BRS. The start of frame is the zero above the
     // identifier.
     let control = 1 << 7 | u64::from(header.is_brs()) << 5 | esi_dlc;
     if header.id().is_eff() {
@@ -23,7 +23,7 @@ pub(super) fn length(header: &Header, data: &[u8]) -> Length {
         let bits = high << 29 | 0b11 << 27 | low << 9 | control;
         with_crc::<41, 6>(bits, header.is_brs(), data)
     } else {
-        // IDE, dominant, stands between RRS and FDF.
+        // IDE, dominant, is between RRS and FDF.
         let bits = u64::from(header.id().number()) << 10 | control;
         with_crc::<22, 3>(bits, header.is_brs(), data)
     }
@@ -37,7 +37,7 @@ fn with_crc<const BITS: u32, const BYTES: usize>(header: u64, brs: bool, data: &
     }
 }
 
-/// `BITS` bits of header fill up `BYTES` bytes.
+/// `BITS` bits of header are padded to `BYTES` bytes.
 fn sum<const BITS: u32, const BYTES: usize, const WIDTH: u32>(
     table: &Crc<WIDTH>,
     header: u64,
@@ -88,20 +88,20 @@ fn sum<const BITS: u32, const BYTES: usize, const WIDTH: u32>(
     }
 }
 
-/// Stuff count, CRC and the fixed stuff bits: one before the first and one after each fourth
-/// bit.
+/// Returns the number of bits of stuff count, CRC and fixed stuff bits: one before the first and
+/// one after each fourth bit.
 const fn crc_field_bits(width: u32) -> u32 {
     let bits = STUFF_COUNT_BITS + width;
     bits + 1 + bits / 4
 }
 
-/// Bits with their stuff bits on the way to the CRC, which covers both.
+/// Bits with their stuff bits, as input of the CRC, which covers both.
 struct Bits<'t, const WIDTH: u32> {
     table: &'t Crc<WIDTH>,
     state: State,
     stuffed: u32,
     crc: u32,
-    /// Bits that the CRC has not seen yet: the low `waiting` ones.
+    /// Bits that have not been included in the CRC yet: the low `waiting` ones.
     bits: u64,
     waiting: u32,
 }
@@ -119,7 +119,7 @@ impl<'t, const WIDTH: u32> Bits<'t, WIDTH> {
         }
     }
 
-    /// Takes eight bits. At most 54 may wait.
+    /// Adds eight bits. At most 54 may wait.
     #[inline(always)]
     fn push(&mut self, byte: u8) {
         let step = STUFF.step(self.state, byte);
@@ -129,7 +129,7 @@ impl<'t, const WIDTH: u32> Bits<'t, WIDTH> {
         self.waiting += 8 + step.stuffed();
     }
 
-    /// Leaves fewer than 32 bits waiting, if fewer than 64 waited.
+    /// Reduces the number of waiting bits to fewer than 32, if it was less than 64.
     #[inline(always)]
     fn make_room(&mut self) {
         if self.waiting >= 32 {
@@ -140,9 +140,10 @@ impl<'t, const WIDTH: u32> Bits<'t, WIDTH> {
         }
     }
 
-    /// After the last bit of data, which was `last`: stuff bits and CRC.
+    /// Finishes after the last bit of data, which was `last`; returns the number of stuff bits and
+    /// the CRC.
     fn finish(mut self, last: bool) -> (u32, u32) {
-        // A fixed stuff bit follows, so there is no other one before it.
+        // A fixed stuff bit follows, so there is no dynamic one before it.
         if self.state.after_stuff_bit(last) {
             self.stuffed -= 1;
             self.bits >>= 1;
@@ -163,8 +164,8 @@ impl<'t, const WIDTH: u32> Bits<'t, WIDTH> {
     }
 }
 
-/// The number of stuff bits modulo 8, in Gray code, and a bit that makes the ones even (ISO
-/// 11898-1, CRC field, stuff count).
+/// Returns the number of stuff bits modulo 8, in Gray code, and a bit that makes the number of ones
+/// even (ISO 11898-1, CRC field, stuff count).
 const fn stuff_count(stuffed: u32) -> u32 {
     let n = stuffed & 7;
     let gray = n ^ n >> 1;

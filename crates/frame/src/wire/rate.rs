@@ -13,12 +13,12 @@ pub struct BitRate {
     data: Option<u32>,
 }
 
-/// What is no bit rate, and why.
+/// The reason why a text or a number is not a bit rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RateError {
-    /// No number, a number with another suffix than `k` or `M`, or something after it.
+    /// Not a number, a number with a suffix other than `k` or `M`, or something after it.
     NotANumber,
-    /// A number that is no whole number of bit/s.
+    /// A number that is not a whole number of bit/s.
     NotWhole,
     /// A rate below [`BitRate::MIN`] or above [`BitRate::MAX`].
     OutOfRange,
@@ -59,13 +59,13 @@ impl fmt::Display for RateError {
 impl core::error::Error for RateError {}
 
 impl BitRate {
-    /// The lowest rate taken, bit/s. ISO 11898 has no lower limit; nothing slower is in use.
+    /// The lowest rate accepted, bit/s. ISO 11898 has no lower limit; nothing slower is in use.
     pub const MIN: u32 = 1_000;
-    /// The highest rate taken, bit/s: what CAN XL transceivers reach (CiA 610-3). Classic buses
-    /// end at 1 Mbit/s (ISO 11898-2), FD data phases at 8 Mbit/s.
+    /// The highest rate accepted, bit/s: that of CAN XL transceivers (CiA 610-3). Classic buses end
+    /// at 1 Mbit/s (ISO 11898-2), FD data phases at 8 Mbit/s.
     pub const MAX: u32 = 20_000_000;
 
-    /// Bit rates in bit/s; `data` only where the bus has an FD data bit rate.
+    /// Creates bit rates in bit/s; `data` only where the bus has an FD data bit rate.
     ///
     /// # Errors
     /// [`RateError`] out of range, and where the data bit rate is below the nominal one.
@@ -84,20 +84,21 @@ impl BitRate {
         Ok(Self { nominal, data })
     }
 
-    /// The nominal bit rate, bit/s.
+    /// Returns the nominal bit rate, bit/s.
     #[must_use]
     pub const fn nominal(self) -> u32 {
         self.nominal
     }
 
-    /// The data bit rate, bit/s, where the bus has one.
+    /// Returns the data bit rate, bit/s, where the bus has one.
     #[must_use]
     pub const fn data(self) -> Option<u32> {
         self.data
     }
 
-    /// How long some bits at the nominal and some at the data bit rate take together, rounded to
-    /// the nearest nanosecond (half a nanosecond up). Without a data bit rate all are nominal.
+    /// Returns the time that a number of bits at the nominal and a number at the data bit rate take
+    /// together, rounded to the nearest nanosecond (half a nanosecond up). Without a data bit rate,
+    /// all are nominal.
     #[must_use]
     pub const fn time(self, nominal_bits: u32, data_bits: u32) -> Nanos {
         let n = self.nominal as u64;
@@ -105,7 +106,7 @@ impl BitRate {
             Some(data) => data as u64,
             None => n,
         };
-        // nominal_bits / n + data_bits / d, over one denominator.
+        // nominal_bits / n + data_bits / d, with a common denominator.
         if nominal_bits as u64 + data_bits as u64 <= FEW_BITS {
             // FEW_BITS * MAX * 10^9 + MAX * MAX / 2 < 2^64
             let sum = nominal_bits as u64 * d + data_bits as u64 * n;
@@ -117,13 +118,13 @@ impl BitRate {
     }
 }
 
-/// More bits than a frame has, few enough to divide in 64 bits.
+/// More bits than a frame has, but few enough for a division in 64 bits.
 const FEW_BITS: u64 = 900;
 
-/// Reads one bit rate in bit/s: `500000`, `500k`, `83.333k`, `1M`.
+/// Parses one bit rate in bit/s: `500000`, `500k`, `83.333k`, `1M`.
 ///
 /// # Errors
-/// [`RateError`] where it is none, no whole number of bit/s, or out of range.
+/// [`RateError`] where it is not a bit rate, not a whole number of bit/s, or out of range.
 ///
 /// ```
 /// use frame::wire::parse_rate;
@@ -165,7 +166,7 @@ pub fn parse_rate(text: &str) -> Result<u32, RateError> {
 impl FromStr for BitRate {
     type Err = RateError;
 
-    /// `500k` for a bus without a data bit rate, `500k/2M` with one.
+    /// Parses `500k` for a bus without a data bit rate, `500k/2M` for one with it.
     fn from_str(text: &str) -> Result<Self, RateError> {
         match text.split_once('/') {
             None => Self::new(parse_rate(text)?, None),
@@ -175,7 +176,7 @@ impl FromStr for BitRate {
 }
 
 impl fmt::Display for BitRate {
-    /// As `FromStr` reads it: `500k/2M`.
+    /// Formats the rate as `FromStr` reads it: `500k/2M`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         rate(f, self.nominal)?;
         match self.data {

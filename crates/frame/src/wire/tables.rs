@@ -1,13 +1,13 @@
-//! Tables that take bits eight at a time, made when the crate is compiled.
+//! Tables for processing bits eight at a time, computed when the crate is compiled.
 
-/// What bit stuffing does to eight bits: up to two stuff bits, so eight to ten bits come out.
+/// The effect of bit stuffing on eight bits: up to two stuff bits, so eight to ten bits result.
 ///
-/// A state is the last bit sent and how many equal ones there were (one to four): after five the
-/// stuff bit follows at once and starts a run of its own.
+/// A state is the last bit sent and the number of equal bits (one to four): after five, the stuff
+/// bit follows at once and starts a new run.
 pub(super) struct Stuff([Step; 2048]);
 
-/// One step of [`Stuff`]: the next state where [`State`] has it, so that finding the next step
-/// takes a mask and no shift; above it the number of stuff bits, above that the bits.
+/// One step of [`Stuff`]: the next state at the same position as in [`State`], so that finding the
+/// next step takes a mask and no shift; above it the number of stuff bits, above that the bits.
 #[derive(Clone, Copy)]
 pub(super) struct Step(u32);
 
@@ -15,23 +15,23 @@ const STUFFED_AT: u32 = 12;
 const OUT_AT: u32 = 16;
 
 impl Step {
-    /// The bits with stuff bits, in the low [`Step::stuffed`] + 8 bits.
+    /// Returns the bits with stuff bits, in the low [`Step::stuffed`] + 8 bits.
     pub(super) const fn out(self) -> u64 {
         (self.0 >> OUT_AT) as u64
     }
 
-    /// How many stuff bits were put in.
+    /// Returns the number of stuff bits inserted.
     pub(super) const fn stuffed(self) -> u32 {
         self.0 >> STUFFED_AT & 3
     }
 
-    /// The state after it.
+    /// Returns the state after it.
     pub(super) const fn next(self) -> State {
         State(self.0 & State::MASK)
     }
 }
 
-/// Where bit stuffing stands: the last bit as bit 10, the run less one as bits 9 and 8.
+/// The state of bit stuffing: the last bit as bit 10, the run less one as bits 9 and 8.
 #[derive(Clone, Copy)]
 pub(super) struct State(u32);
 
@@ -40,7 +40,7 @@ impl State {
     const RUN_AT: u32 = 8;
     const MASK: u32 = 0x700;
 
-    /// A recessive bit, alone: an idle bus seen from the start of frame, which is dominant.
+    /// A single recessive bit: an idle bus before the start of frame, which is dominant.
     pub(super) const IDLE: Self = Self::new(1, 1);
 
     const fn new(last: u32, run: u32) -> Self {
@@ -55,7 +55,8 @@ impl State {
         (self.0 >> Self::RUN_AT & 3) + 1
     }
 
-    /// Was the last bit sent a stuff bit, if the last bit of the frame is this one?
+    /// Returns whether the last bit sent was a stuff bit, given that the last bit of the frame is
+    /// `last`.
     pub(super) const fn after_stuff_bit(self, last: bool) -> bool {
         // A stuff bit is the inverse of the bit before it and has just begun a run.
         self.run() == 1 && (self.last() == 1) != last
@@ -63,7 +64,7 @@ impl State {
 }
 
 impl Stuff {
-    /// Eight bits from a state on.
+    /// Processes eight bits from a state.
     #[inline(always)]
     pub(super) const fn step(&self, state: State, byte: u8) -> Step {
         self.0[(state.0 & State::MASK | byte as u32) as usize]
@@ -81,7 +82,7 @@ pub(super) static STUFF: Stuff = {
     Stuff(table)
 };
 
-/// The low `count` bits of `bits`, highest first, stuffed one at a time.
+/// Stuffs the low `count` bits of `bits`, highest first, one at a time.
 const fn stuff_bits(state: State, bits: u32, count: u32) -> Step {
     let (mut last, mut run) = (state.last(), state.run());
     let (mut out, mut stuffed) = (0, 0);
@@ -102,8 +103,8 @@ const fn stuff_bits(state: State, bits: u32, count: u32) -> Step {
     Step(out << OUT_AT | stuffed << STUFFED_AT | State::new(last, run).0)
 }
 
-/// For each ESI and DLC (five bits), the stuff bits among and after them when BRS stands before
-/// them: it is recessive and follows a dominant bit.
+/// For each ESI and DLC (five bits), the number of stuff bits among and after them when BRS is
+/// before them: it is recessive and follows a dominant bit.
 pub(super) static STUFFED_AFTER_BRS: [u8; 32] = {
     let mut table = [0; 32];
     let mut bits = 0;
@@ -114,7 +115,7 @@ pub(super) static STUFFED_AFTER_BRS: [u8; 32] = {
     table
 };
 
-/// A CRC of `WIDTH` bits, 15 to 32, by the byte and by four bytes.
+/// A CRC of `WIDTH` bits, 15 to 32, computed by one byte and by four bytes.
 pub(super) struct Crc<const WIDTH: u32>([[u32; 256]; 4]);
 
 impl<const WIDTH: u32> Crc<WIDTH> {
@@ -142,13 +143,13 @@ impl<const WIDTH: u32> Crc<WIDTH> {
         Self(table)
     }
 
-    /// `count` bits more, at most 8.
+    /// Returns the CRC after `count` further bits, at most 8.
     pub(super) const fn bits(&self, crc: u32, bits: u32, count: u32) -> u32 {
         let index = (crc >> (WIDTH - count) ^ bits) & ((1 << count) - 1);
         (crc << count) & Self::MASK ^ self.0[0][(index & 0xFF) as usize]
     }
 
-    /// 32 bits more.
+    /// Returns the CRC after 32 further bits.
     pub(super) const fn word(&self, crc: u32, word: u32) -> u32 {
         let x = word ^ crc << (32 - WIDTH);
         self.0[3][(x >> 24) as usize]
@@ -158,15 +159,15 @@ impl<const WIDTH: u32> Crc<WIDTH> {
     }
 }
 
-/// Classic frames: x^15 + x^14 + x^10 + x^8 + x^7 + x^4 + x^3 + 1 (ISO 11898-1, CRC field).
+/// CRC of classic frames: x^15 + x^14 + x^10 + x^8 + x^7 + x^4 + x^3 + 1 (ISO 11898-1, CRC field).
 pub(super) static CRC_15: Crc<15> = Crc::new(0x4599);
-/// FD frames of up to 16 bytes.
+/// CRC of FD frames of up to 16 bytes.
 pub(super) static CRC_17: Crc<17> = Crc::new(0x1_685B);
-/// FD frames of more.
+/// CRC of longer FD frames.
 pub(super) static CRC_21: Crc<21> = Crc::new(0x10_2899);
 
-/// Bits that stand before a frame to fill its header up to whole bytes: they alternate and end
-/// recessive, so that they neither make a stuff bit nor lengthen a run.
+/// Returns bits to be put before a frame to fill its header up to whole bytes: they alternate and
+/// end recessive, so that they neither cause a stuff bit nor lengthen a run.
 pub(super) const fn filler(bits: u32) -> u64 {
     0x55 & ((1 << bits) - 1)
 }

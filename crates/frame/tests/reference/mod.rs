@@ -1,5 +1,5 @@
-//! Frames on the wire as a list of bits, made field by field as ISO 11898-1 describes them. Slow
-//! and obvious: what the fast calculation is measured against.
+//! Frames on the wire as a list of bits, built field by field as ISO 11898-1 describes them. Slow
+//! and obvious: the reference for the fast calculation.
 
 use frame::{CanId, FrameRef, Kind, dlc};
 
@@ -7,9 +7,9 @@ use frame::{CanId, FrameRef, Kind, dlc};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bit {
     pub(crate) recessive: bool,
-    /// Put in by bit stuffing, not at a fixed place.
+    /// Whether it was inserted by bit stuffing, and not at a fixed place.
     pub(crate) stuff: bool,
-    /// Has the data bit rate.
+    /// Whether it has the data bit rate.
     pub(crate) fast: bool,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Wire {
     pub(crate) crc: u32,
     /// Index in `bits` one past the last bit by which arbitration is decided.
     pub(crate) arbitration_end: usize,
-    /// The same for FDF, which stands after the arbitration field.
+    /// The same for FDF, which follows the arbitration field.
     pub(crate) format_end: usize,
 }
 
@@ -69,7 +69,7 @@ impl Fields {
     }
 }
 
-/// All bits of a frame; `None` where it has no place on a bus or none here.
+/// Returns all bits of a frame; `None` where it is never on a bus or is not supported here.
 pub(crate) fn wire(frame: FrameRef<'_>) -> Option<Wire> {
     if frame.id().is_err() || frame.kind() == Kind::Xl {
         return None;
@@ -195,7 +195,7 @@ fn tail(bits: &mut Vec<Bit>) {
     }
 }
 
-/// After five equal bits comes an inverse one, which counts for the next five.
+/// Adds an inverse bit after five equal bits, which counts for the next five.
 fn stuffed(fields: &Fields, after_last: bool) -> Wire {
     let mut wire = Wire {
         bits: Vec::new(),

@@ -1,4 +1,4 @@
-//! pcap, as libpcap's file format describes it (draft-ietf-opsawg-pcap).
+//! pcap, in libpcap's file format (draft-ietf-opsawg-pcap).
 
 use super::indices::{Indices, MANY};
 use super::link::{Link, Packet};
@@ -8,27 +8,27 @@ use crate::name::InterfaceName;
 use crate::text::Got;
 use frame::{FrameBuf, Nanos};
 
-/// Bytes of the file's header, and of a record's.
+/// Size in bytes of the file's header, and of a record's header.
 pub(crate) const FILE_HEADER: usize = 24;
 const RECORD_HEADER: usize = 16;
 
 /// The longest record that is read: well above an XL frame in a cooked capture.
 const LONGEST: u32 = 16 * 1024;
 
-/// Longer records than this mean that no record begins here (libpcap's own limit).
+/// If a record is longer than this, no record begins here (libpcap's own limit).
 const IMPOSSIBLE: u32 = 262_144;
 
-/// Reads records.
+/// A reader of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Pcap {
     order: Order,
-    /// Nanoseconds of a unit of the fraction.
+    /// Nanoseconds per unit of the fraction.
     unit: Nanos,
     link: Link,
     indices: Indices,
 }
 
-/// The byte order of a file with this beginning, and nanoseconds of a unit.
+/// Returns the byte order of a file with this beginning, and the nanoseconds per unit.
 pub(crate) fn magic(head: &[u8]) -> Option<(Order, Nanos)> {
     match head.first_chunk()? {
         [0xD4, 0xC3, 0xB2, 0xA1] => Some((Order::Little, 1000)),
@@ -39,14 +39,15 @@ pub(crate) fn magic(head: &[u8]) -> Option<(Order, Nanos)> {
     }
 }
 
-/// The link type that a file's header says; its upper bits are of no interest.
+/// Returns the link type from a file's header; its upper bits are not used.
 pub(crate) fn link_type(head: &[u8]) -> Option<u32> {
     let (order, _) = magic(head)?;
     Some(order.u32(head, 20)? & 0xFFFF)
 }
 
 impl Pcap {
-    /// From the header; `None` where it is none, or of a link type without CAN frames.
+    /// Creates a reader from the header; `None` where it is not valid, or of a link type without
+    /// CAN frames.
     pub(crate) fn new(head: &[u8]) -> Option<Self> {
         let (order, unit) = magic(head)?;
         let link = Link::of(link_type(head)?)?;
@@ -58,7 +59,7 @@ impl Pcap {
         })
     }
 
-    /// The record at the beginning of `head`.
+    /// Reads the record at the beginning of `head`.
     pub(crate) fn record(&mut self, head: &[u8], frame: &mut FrameBuf) -> Block {
         let word = |at| self.order.u32(head, at);
         let (Some(seconds), Some(fraction), Some(captured), Some(original)) =

@@ -1,22 +1,23 @@
-//! Interfaces of a capture that has many, each packet with the index of its own.
+//! The interfaces of a capture with several interfaces, in which each packet has the index of its
+//! interface.
 
 use crate::name::InterfaceName;
 
-/// As many interfaces are told apart.
+/// Maximum number of interfaces that are distinguished.
 const MOST: usize = 4096;
 
-/// What is wrong with one more.
+/// The error for one interface too many.
 pub(crate) const MANY: &str = "a packet of more than 4096 interfaces";
 
-/// The indices that were seen. LINKTYPE_LINUX_SLL2 has indices and no names: the first index of a
-/// file is `can0`, the next one that comes `can1`, so that two buses stay two.
+/// The indices found so far. LINKTYPE_LINUX_SLL2 has indices and no names: the first index of a
+/// file becomes `can0`, the next new one `can1`, so that two buses remain distinct.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Indices {
     seen: Vec<u32>,
 }
 
 impl Indices {
-    /// The name of this index; `None` if there are too many.
+    /// Returns the name of this index; `None` if there are too many.
     pub(crate) fn name(&mut self, index: u32) -> Option<InterfaceName> {
         let known = self.seen.iter().position(|seen| *seen == index);
         let place = match known {

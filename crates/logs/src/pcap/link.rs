@@ -1,11 +1,11 @@
-//! CAN frames as link types have them (the list of tcpdump.org).
+//! CAN frames in the packets of each link type (the list of tcpdump.org).
 
 use super::Order;
 use crate::bad::Fault;
 use frame::text::Direction;
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind, XlFields, dlc, flags};
 
-/// How frames are carried.
+/// The link type, which determines how frames are carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Link {
     /// LINKTYPE_CAN_SOCKETCAN
@@ -19,8 +19,9 @@ pub(crate) enum Link {
     UpperPdu,
 }
 
-/// Link types of what is often recorded beside CAN. Packets of these are passed over; a packet of
-/// a link type that is not here is counted as bad, because it could be something with CAN frames.
+/// Link types of other traffic that is often recorded together with CAN. Packets of these are
+/// skipped; a packet of a link type that is not in the list is counted as bad, because it could
+/// contain CAN frames.
 const OTHERS: [u32; 28] = [
     0, 1, 6, 9, 10, 12, 14, 50, 51, 101, 104, 105, 108, 127, 163, 187, 189, 195, 201, 209, 210,
     211, 212, 220, 228, 229, 239, 253,
@@ -34,43 +35,43 @@ const CAN_XL: u16 = 0x000E;
 /// Type of a cooked capture's packets that this machine sent.
 const OUTGOING: u16 = 4;
 
-/// Bytes before the payload of a classic or FD frame, and of an XL frame.
+/// Number of bytes before the payload of a classic or FD frame, and of an XL frame.
 const HEADER: usize = 8;
 const XL_HEADER: usize = 12;
 
-/// Bytes of the kernel's FD frame (`CANFD_MTU`): so long is the packet of an FD frame, and of no
-/// other, whatever its payload.
+/// Size of the kernel's FD frame (`CANFD_MTU`): packets of FD frames, and only these, have this
+/// length, whatever their payload.
 const FD_SIZE: usize = 72;
 
-// Tags of LINKTYPE_WIRESHARK_UPPER_PDU: the end, and the name of what follows.
+// Tags of LINKTYPE_WIRESHARK_UPPER_PDU: the end, and the name of the following data.
 const TAG_END: u16 = 0;
 const TAG_DISSECTOR: u16 = 12;
 
 const CUT: Fault = Fault::Said("the frame's bytes were cut off (snapshot length)");
 
-/// A packet as a file has it.
+/// A packet as it is in a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet<'a> {
-    /// What of it is in the file.
+    /// The part of it that is in the file.
     pub(crate) bytes: &'a [u8],
-    /// How long it was before the snapshot length cut it, bytes.
+    /// Its length in bytes before it was cut to the snapshot length.
     pub(crate) original: usize,
     /// The byte order of the file, which is that of the machine that wrote it.
     pub(crate) order: Order,
 }
 
-/// What a packet says besides its frame.
+/// The information of a packet in addition to its frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Side {
     pub(crate) direction: Option<Direction>,
-    /// The index of the interface, where each packet says its own.
+    /// The index of the interface, where each packet has its own.
     pub(crate) index: Option<u32>,
 }
 
-/// What the bytes of a frame are taken for.
+/// The interpretation of the bytes of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
-    /// The frame says itself whether it is FD.
+    /// The frame itself indicates whether it is FD.
     Any,
     Fd,
 }
@@ -86,12 +87,12 @@ impl Link {
         }
     }
 
-    /// Is it known that no packet of this link type has a CAN frame?
+    /// Returns whether packets of this link type are known to contain no CAN frame.
     pub(crate) fn is_other(number: u32) -> bool {
         OTHERS.contains(&number)
     }
 
-    /// Reads a packet; `None` where it is none of CAN.
+    /// Reads a packet; `None` where it does not contain a CAN frame.
     pub(crate) fn read(
         self,
         packet: &Packet<'_>,
@@ -120,8 +121,8 @@ impl Link {
             CAN_FD => Form::Fd,
             _ => return Ok(None),
         };
-        // Here libpcap leaves all of the frame's header as the kernel has it, in the order of the
-        // machine that captured. With LINKTYPE_CAN_SOCKETCAN it turns the ID.
+        // Here libpcap leaves the whole header of the frame as the kernel stores it, in the byte
+        // order of the machine that captured it. With LINKTYPE_CAN_SOCKETCAN it converts the ID.
         one(packet, skip, packet.order, packet.order, form, frame)?;
         Ok(Some(side))
     }
@@ -141,7 +142,7 @@ impl Side {
     }
 }
 
-/// A packet of LINKTYPE_WIRESHARK_UPPER_PDU: tags, of which one names the dissector, then the
+/// Reads a packet of LINKTYPE_WIRESHARK_UPPER_PDU: tags, one of which names the dissector, then the
 /// frame.
 fn upper(packet: &Packet<'_>, frame: &mut FrameBuf) -> Result<Option<Side>, Fault> {
     let (mut at, mut name) = (0, &[][..]);
@@ -169,8 +170,8 @@ fn upper(packet: &Packet<'_>, frame: &mut FrameBuf) -> Result<Option<Side>, Faul
     Ok(Some(Side::default()))
 }
 
-/// The frame that begins at `at`, as the kernel has it. `id` is the byte order of the ID, `rest`
-/// that of an XL frame's length and acceptance field.
+/// Reads the frame that begins at `at`, in the kernel's layout. `id` is the byte order of the ID,
+/// `rest` that of an XL frame's length and acceptance field.
 fn one(
     packet: &Packet<'_>,
     at: usize,
@@ -200,14 +201,14 @@ fn one(
         bytes.get(7).copied().unwrap_or(0),
     );
     let len = usize::from(fifth);
-    // Older libpcap does not write FDF: then the size of the packet tells FD frames.
+    // Older libpcap does not write FDF: then the size of the packet identifies FD frames.
     let size = packet.original.max(packet.bytes.len()).saturating_sub(at);
     let fd =
         form == Form::Fd || extra & flags::FDF != 0 || len > dlc::CLASSIC_MAX || size == FD_SIZE;
     let kind = if fd { Kind::Fd } else { Kind::Classic };
     let header = Header::new(kind, CanId::from_raw(id), len).map_err(|_| LONG)?;
     let header = header.with_flags(extra).with_len8_dlc(raw_dlc);
-    // The payload of a remote frame is not there; its length is what was asked for.
+    // A remote frame has no payload; its length is the requested one.
     let data = bytes.get(HEADER..).ok_or(CUT)?;
     frame.set(FrameRef::new(header, data).map_err(|_| CUT)?);
     Ok(())

@@ -42,19 +42,19 @@ impl Order {
     }
 }
 
-/// What stands at the beginning of what was not read yet.
+/// The element at the beginning of the input that was not read yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Block {
-    /// Not all of it is there.
+    /// The element is not complete.
     More,
-    /// Nothing that is a frame, of so many bytes, which need not be there yet.
+    /// Not a frame; with its number of bytes, which may not have been read yet.
     Other(u64),
-    /// The same, and it says that frames are missing.
+    /// The same, and it states that frames are missing.
     Lossy(u64, Loss),
-    /// A frame, of so many bytes.
+    /// A frame, with its number of bytes.
     Frame(usize, Got),
-    /// Something wrong, of so many bytes.
+    /// A mistake, with its number of bytes.
     Bad(u64, Fault),
-    /// It cannot be said where the next block begins.
+    /// The beginning of the next block cannot be determined.
     Lost(Fault),
 }

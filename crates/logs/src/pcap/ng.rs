@@ -1,4 +1,4 @@
-//! pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets; other blocks are passed over.
+//! pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets; other blocks are skipped.
 
 use super::indices::{Indices, MANY};
 use super::link::{Link, Packet};
@@ -18,7 +18,7 @@ const SIMPLE_PACKET: u32 = 3;
 const PACKET: u32 = 6;
 const STATISTICS: u32 = 5;
 
-// Options of statistics.
+// Options of a statistics block.
 const DROPPED_BY_INTERFACE: u16 = 5;
 const DROPPED_BY_SYSTEM: u16 = 7;
 
@@ -30,44 +30,44 @@ const FLAGS: u16 = 2;
 const DROPPED: u16 = 4;
 const COMMENT: u16 = 1;
 
-/// A number of lost packets that says that they were not counted (an old packet block).
+/// The number of lost packets that means that they were not counted (in an old packet block).
 const NOT_COUNTED: u16 = u16::MAX;
 
-/// The longest block that is looked at; longer ones are no frames.
+/// The longest block that is read; longer ones are not frames.
 const LONGEST: u64 = 32 * 1024;
 
-/// As many interfaces can a section have here.
+/// Maximum number of interfaces of a section.
 const MOST_INTERFACES: usize = 4096;
 
-/// What an interface's packets carry.
+/// The contents of an interface's packets.
 #[derive(Clone, Copy, Debug)]
 enum Carries {
     Can(Link),
-    /// No CAN frames, for certain.
+    /// Certainly no CAN frames.
     Other,
     Unknown,
 }
 
-/// An interface of the present section.
+/// An interface of the current section.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link: Carries,
     name: InterfaceName,
-    /// Units of a second, from 1.
+    /// Units per second, at least 1.
     units: u128,
-    /// Seconds to be added.
+    /// Seconds to add to each time.
     offset: i64,
-    /// Losses that were said so far, with packets or in statistics.
+    /// Losses that were reported so far, with packets or in statistics.
     lost: u64,
 }
 
-/// Reads blocks.
+/// A reader of blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Pcapng {
     order: Order,
     interfaces: Vec<Interface>,
     indices: Indices,
-    /// Losses of the section of which no interface is known.
+    /// Losses of the section whose interface is not known.
     anywhere: u64,
 }
 
@@ -81,7 +81,7 @@ impl Pcapng {
         }
     }
 
-    /// The block at the beginning of `head`.
+    /// Reads the block at the beginning of `head`.
     pub(crate) fn block(&mut self, head: &[u8], frame: &mut FrameBuf) -> Block {
         let Some(start) = head.get(..12) else {
             return Block::More;
@@ -169,7 +169,7 @@ impl Pcapng {
                 (NAME, name) => {
                     let name = str::from_utf8(name).unwrap_or_default();
                     let name = name.trim_end_matches('\0');
-                    // Such a name a log of lines can have, too.
+                    // Only a name that a line-based log can have, too.
                     let usable = !name.is_empty()
                         && !name.contains(|c: char| c.is_whitespace() || c.is_control());
                     if let Some(name) = InterfaceName::new(name).filter(|_| usable) {
@@ -199,7 +199,7 @@ impl Pcapng {
         Block::Other(size)
     }
 
-    /// Losses that no packet has said: other programs count them for a whole recording only.
+    /// Reads losses that no packet reported: other programs count them only for a whole recording.
     fn statistics(&mut self, body: &[u8], size: u64) -> Block {
         let number = self.order.u32(body, 0).unwrap_or(u32::MAX);
         let only = self.interfaces.len() == 1;
@@ -299,15 +299,15 @@ impl Pcapng {
     }
 }
 
-/// What a packet's options say.
+/// The contents of a packet's options.
 #[derive(Default)]
 struct Said {
     direction: Option<Direction>,
-    /// Packets of its interface that were lost before it.
+    /// Number of packets of its interface that were lost before it.
     lost: u64,
-    /// The same, where the file does not know the interface: a comment of cangate's own says so.
+    /// The same, where the file does not know the interface: from a comment written by cangate.
     anywhere: u64,
-    /// Comments that say something else.
+    /// Number of other comments.
     comments: u32,
 }
 
@@ -336,7 +336,7 @@ impl Said {
 }
 
 impl Interface {
-    /// A time in the interface's units, as Unix time.
+    /// Returns a time in the interface's units as Unix time.
     fn ns(&self, units: u128) -> Option<Nanos> {
         let seconds = units / self.units;
         let part = (units % self.units).checked_mul(1_000_000_000)? / self.units;
@@ -346,7 +346,7 @@ impl Interface {
     }
 }
 
-/// The options of a block, up to its end or the first that does not fit into it.
+/// The options of a block, up to their end or the first one that does not fit into it.
 struct Options<'a> {
     order: Order,
     rest: &'a [u8],

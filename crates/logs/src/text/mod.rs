@@ -1,4 +1,4 @@
-//! Formats that are made of lines.
+//! Formats that consist of lines.
 
 pub(crate) mod asc;
 pub(crate) mod plain;
@@ -16,7 +16,7 @@ use frame::{FrameBuf, Nanos};
 use plain::Plain;
 use trc::Trc;
 
-/// What a log says of a frame, besides the frame.
+/// The information of a log on a frame, apart from the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Got {
     pub(crate) ns: Nanos,
@@ -26,12 +26,12 @@ pub(crate) struct Got {
     pub(crate) lost: u64,
     /// Frames of an unknown interface that were lost before it.
     pub(crate) lost_anywhere: u64,
-    /// Comments of a user that stand with it.
+    /// Number of a user's comments on it.
     pub(crate) comments: u32,
 }
 
 impl Got {
-    /// With no losses and no comments.
+    /// Creates it with no losses and no comments.
     pub(crate) const fn new(ns: Nanos, direction: Option<Direction>, name: InterfaceName) -> Self {
         Self {
             ns,
@@ -44,17 +44,17 @@ impl Got {
     }
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     Frame(Got),
     /// Frames are missing here.
     Loss(Loss),
-    /// Something that is known and no frame.
+    /// Something known that is not a frame.
     Other,
 }
 
-/// Lines to frames.
+/// A reader of lines.
 #[derive(Clone, Debug)]
 pub(crate) enum Lined {
     Log,
@@ -64,7 +64,7 @@ pub(crate) enum Lined {
 }
 
 impl Lined {
-    /// For a format of lines.
+    /// Creates a reader for a format of lines.
     pub(crate) fn new(format: Format) -> Self {
         match format {
             Format::Candump | Format::CandumpZero | Format::CandumpDelta => {
@@ -81,7 +81,7 @@ impl Lined {
     pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Event, Fault> {
         let got = match self {
             Self::Log => match parse_line(line, frame) {
-                // The parser takes no name that is longer than InterfaceName::MAX.
+                // The parser accepts no name that is longer than InterfaceName::MAX.
                 Ok(entry) => entry.map(|e| {
                     let name = InterfaceName::new(e.interface).unwrap_or_default();
                     Got::new(e.stamp, e.direction, name)

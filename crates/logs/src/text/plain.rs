@@ -1,4 +1,5 @@
-//! What candump shows on a terminal with time stamps: `candump -t a|A|d|z`, with or without `-x`.
+//! The output of candump on a terminal with time stamps: `candump -t a|A|d|z`, with or without
+//! `-x`.
 
 use super::Got;
 use super::time::{clock, iso_day};
@@ -11,11 +12,11 @@ use frame::text::Direction;
 use frame::{CanId, FrameBuf, Nanos};
 use std::borrow::Cow;
 
-/// Reads lines.
+/// A reader of lines of candump's output.
 #[derive(Clone, Debug)]
 pub(crate) struct Plain {
     format: Format,
-    /// The sum of what the lines said so far, where they say differences.
+    /// The sum of the times of the lines so far, where they are differences.
     sum: Nanos,
 }
 
@@ -27,13 +28,13 @@ impl Plain {
     pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
         let plain = without_colours(line);
         let line = &*plain;
-        // Behind an error frame, `candump -e` explains it.
+        // After an error frame, `candump -e` explains it.
         if matches!(line.first(), None | Some(b'\t' | b'#')) || line.trim_ascii().is_empty() {
             return Ok(None);
         }
         let mut words = Words::new(line);
         let stamp = stamp(&mut words)?;
-        // Also of a line that is left out: the next one counts from it.
+        // Also for a line that is left out: the next one counts from it.
         let ns = match stamp {
             Stamp::Relative(ns) | Stamp::Absolute(ns) if self.format == Format::CandumpDelta => {
                 self.sum = self.sum.saturating_add(ns);
@@ -64,7 +65,8 @@ impl Plain {
     }
 }
 
-/// The line without what `candump -c` colours a terminal with: ESC, `[`, numbers, `m`.
+/// Returns the line without the escape sequences by which `candump -c` colours a terminal: ESC,
+/// `[`, numbers, `m`.
 pub(crate) fn without_colours(line: &[u8]) -> Cow<'_, [u8]> {
     const ESCAPE: u8 = 0x1B;
     if !line.contains(&ESCAPE) {
@@ -87,16 +89,16 @@ pub(crate) fn without_colours(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(plain)
 }
 
-/// What stands in the brackets at the beginning of a line.
+/// The contents of the brackets at the beginning of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stamp {
-    /// Since 1970.
+    /// Time since 1970.
     Absolute(Nanos),
-    /// Since another frame.
+    /// Time since another frame.
     Relative(Nanos),
 }
 
-/// The stamp of a line.
+/// Reads the stamp of a line.
 pub(crate) fn stamp(words: &mut Words<'_>) -> Result<Stamp, Fault> {
     const EXPECTED: &str = "a time in brackets, as candump -t a writes it: (1436509052.249713)";
     let first = words.need(EXPECTED)?;
@@ -104,7 +106,7 @@ pub(crate) fn stamp(words: &mut Words<'_>) -> Result<Stamp, Fault> {
     let inner = first.text.strip_prefix(b"(").ok_or(wrong)?;
     if let Some(text) = inner.strip_suffix(b")") {
         let ns = decimal(text, 9).ok_or(wrong)?;
-        // candump writes ten digits of a time since 1970, and at least three of a difference.
+        // candump writes ten digits for a time since 1970, and at least three for a difference.
         let relative = text.iter().position(|b| *b == b'.').unwrap_or(text.len()) < 10;
         return Ok(if relative {
             Stamp::Relative(ns)
@@ -129,7 +131,7 @@ fn flag(words: &mut Words<'_>, set: &[u8], expected: &'static str) -> Result<boo
     }
 }
 
-/// `123   [2]  11 22`
+/// Reads `123   [2]  11 22`.
 fn read(words: &mut Words<'_>, brs: bool, esi: bool) -> Result<Draft, Fault> {
     const ID: &str = "an ID of 3 hex digits (SFF) or 8 (EFF, error frame)";
     const LEN: &str = "a length in brackets, as in [8]";
@@ -163,7 +165,7 @@ fn read(words: &mut Words<'_>, brs: bool, esi: bool) -> Result<Draft, Fault> {
     // `candump -i` writes bits.
     let bits = words.peek().is_some_and(|word| word.text.len() == 8);
     words.bytes(payload, if bits { 2 } else { 16 })?;
-    // What may follow: the payload as ASCII in quotes, ERRORFRAME.
+    // The payload as ASCII in quotes, or ERRORFRAME, may follow.
     match words.next() {
         Some(word) if word.text.first() != Some(&b'\'') && !word.is("ERRORFRAME") => {
             Err(word.wrong("the end of the line: all bytes of the payload are there"))
@@ -178,7 +180,7 @@ enum Length {
     Xl,
 }
 
-/// `[8]` is classic, `{B}` classic with a raw DLC, `[08]` is FD, `[0008]` XL.
+/// Parses a length: `[8]` is classic, `{B}` classic with a raw DLC, `[08]` is FD, `[0008]` XL.
 fn length(word: &Word<'_>) -> Option<Length> {
     match word.text {
         [b'[', digit, b']'] => Some(Length::Classic(u32::from(

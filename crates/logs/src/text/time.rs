@@ -1,4 +1,5 @@
-//! Dates to nanoseconds since 1970. A log does not say its time zone: its dates are taken as UTC.
+//! Conversion of dates to nanoseconds since 1970. A log does not give its time zone: its dates are
+//! interpreted as UTC.
 
 use super::words::{Word, decimal, number};
 use frame::Nanos;
@@ -6,8 +7,9 @@ use frame::Nanos;
 const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
 
-/// How the months begin in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish
-/// and the languages of Scandinavia: the programs write them as Windows does.
+/// The beginnings of the names of the months in English, German, French, Spanish, Italian,
+/// Portuguese, Dutch, Polish and the languages of Scandinavia: the programs write them in the
+/// language of Windows.
 const MONTHS: [&[&str]; 12] = [
     &["jan", "ene", "gen", "sty"],
     &["feb", "f\u{e9}v", "fev", "lut"],
@@ -23,8 +25,8 @@ const MONTHS: [&[&str]; 12] = [
     &["dec", "dez", "d\u{e9}c", "dic", "gru"],
 ];
 
-/// Halves of the day, with whether it is the second one, in English, Spanish, Greek, Japanese,
-/// Chinese and Korean. `a. m.` is two words.
+/// Names of the halves of the day, with whether it is the second one, in English, Spanish, Greek,
+/// Japanese, Chinese and Korean. `a. m.` is two words.
 const HALVES: [(&str, bool); 14] = [
     ("am", false),
     ("pm", true),
@@ -42,10 +44,10 @@ const HALVES: [(&str, bool); 14] = [
     ("\u{c624}\u{d6c4}", true),
 ];
 
-/// Words of a date that say nothing.
+/// Words of a date without a meaning.
 const FILLERS: [&str; 4] = ["m.", "de", "del", "utc"];
 
-/// A day of the calendar, from 1970 to 2500.
+/// Returns the time of a day of the calendar, from 1970 to 2500.
 pub(super) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
     let leap = |year: u32| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
@@ -73,7 +75,7 @@ pub(super) fn day(year: u32, month: u32, day: u32) -> Option<Nanos> {
     Some(Nanos::from(years + months + day - 1) * DAY)
 }
 
-/// `14:57:33.123456`
+/// Parses `14:57:33.123456`.
 pub(super) fn clock(text: &[u8]) -> Option<Nanos> {
     let mut parts = text.split(|b| *b == b':');
     let (hours, minutes) = (number(parts.next()?, 10)?, number(parts.next()?, 10)?);
@@ -82,7 +84,7 @@ pub(super) fn clock(text: &[u8]) -> Option<Nanos> {
     fits.then(|| Nanos::from(hours * 3600 + minutes * 60) * SECOND + seconds)
 }
 
-/// `2012-11-28`
+/// Parses `2012-11-28`.
 pub(super) fn iso_day(text: &[u8]) -> Option<Nanos> {
     let mut parts = text.split(|b| *b == b'-').map(|part| number(part, 10));
     let (y, m, d) = (parts.next()??, parts.next()??, parts.next()??);
@@ -92,10 +94,10 @@ pub(super) fn iso_day(text: &[u8]) -> Option<Nanos> {
     day(y, m, d)
 }
 
-/// `Wed Nov 28 02:57:33.123 pm 2012`, in any order and language that leaves no doubt.
+/// Parses `Wed Nov 28 02:57:33.123 pm 2012`, in any order and language that is unambiguous.
 ///
 /// Of two names or more, the first is the day of the week: `mar.` is Tuesday in French, and March
-/// elsewhere. A month that is not known makes no date.
+/// elsewhere. With an unknown month, there is no date.
 pub(super) fn date<'a>(words: impl Iterator<Item = Word<'a>>) -> Option<Nanos> {
     let (mut year, mut month, mut of_month, mut time) = (None, None, None, None);
     let mut half = None;
@@ -137,7 +139,7 @@ pub(super) fn date<'a>(words: impl Iterator<Item = Word<'a>>) -> Option<Nanos> {
     Some(day(year?, month?, of_month?)? + time)
 }
 
-/// `2012-11-28` or `28.11.2012`: which number is which is beyond doubt.
+/// Parses `2012-11-28` or `28.11.2012`: the meaning of each number is unambiguous.
 fn in_numbers(text: &str) -> Option<(u32, u32, u32)> {
     let separator = if text.contains('-') { '-' } else { '.' };
     let mut parts = text
@@ -154,7 +156,7 @@ fn in_numbers(text: &str) -> Option<(u32, u32, u32)> {
     }
 }
 
-/// In small letters: UTF-8, or Latin-1.
+/// Returns the text in lower case: decoded from UTF-8, or Latin-1.
 fn in_words(text: &[u8]) -> String {
     let text = String::from_utf8(text.to_vec())
         .unwrap_or_else(|_| text.iter().copied().map(char::from).collect());
@@ -228,7 +230,7 @@ mod tests {
             let expected = day(2024, month, 2).map(|day| day + 9 * 3600 * SECOND);
             assert_eq!(date, expected, "{text}");
         }
-        // A month of a language that is not known is not taken for another one.
+        // A month in an unknown language is not mistaken for another one.
         assert_eq!(of("mar. nis. 9 09:00:00 2024"), None);
         assert_eq!(of("04/09/2024 09:00:00"), None);
         assert_eq!(of("Wed Nov 28 2012"), None);

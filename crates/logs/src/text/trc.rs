@@ -12,8 +12,8 @@ use frame::{FrameBuf, Nanos, dlc};
 const EPOCH: Nanos = 25_569;
 const DAY: u128 = 86_400_000_000_000;
 
-/// Columns that each version has where the file does not say its own; `Y` is the direction or what
-/// else happened, in versions 1.1 to 1.3.
+/// The columns of each version where the file does not specify its own; `Y` is the direction or the
+/// kind of another event, in versions 1.1 to 1.3.
 const COLUMNS: [(&str, &str); 6] = [
     ("1.0", "NOILD"),
     ("1.1", "NOYILD"),
@@ -23,16 +23,16 @@ const COLUMNS: [(&str, &str); 6] = [
     ("2.1", "NOTBIdRLD"),
 ];
 
-/// What a line of versions 1.1 to 1.3 can be besides a frame: warnings and states of the
-/// controller, events of the user.
+/// Lines of versions 1.1 to 1.3 that are not frames: warnings and states of the controller, events
+/// of the user.
 const OTHERS: [&str; 5] = ["Warng", "Warning", "Event", "Status", "Statu"];
 
-/// Reads lines.
+/// A reader of TRC lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Trc {
     start: Nanos,
     columns: Vec<u8>,
-    /// The file says its version or its columns.
+    /// Whether the file has given its version or its columns.
     said: bool,
 }
 
@@ -78,7 +78,7 @@ impl Trc {
     }
 
     fn event(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
-        // A part of a file that was cut out: a direction tells versions 1.1 from 1.0.
+        // In a section cut out of a file, a direction distinguishes version 1.1 from 1.0.
         if !self.said && Words::new(line).nth(2).is_some_and(|word| is_event(&word)) {
             self.columns = b"NOYILD".to_vec();
             self.said = true;
@@ -122,7 +122,7 @@ impl Trc {
                         }
                     }
                 }
-                // It has no ID, and its length is of something else.
+                // An error frame has no ID, and its length has another meaning.
                 b'I' if seen.kind == b"ER" => return self.error(&seen, frame).map(Some),
                 b'I' => seen.id = Some(words.need("an ID of 4 or 8 hex digits")?),
                 b'd' => {
@@ -136,13 +136,13 @@ impl Trc {
                 b'L' | b'l' => {
                     seen.len = Some((words.need("a length")?, *column == b'L'));
                 }
-                // The number of the line, what is reserved, what is not known.
+                // The number of the line, and reserved and unknown columns.
                 _ => {
                     words.need("another column")?;
                 }
             }
         }
-        // Version 1.0 has no type; the word stands before the data.
+        // Version 1.0 has no type; the word precedes the data.
         if words.peek().is_some_and(|word| word.is("ERROR")) {
             return self.error(&seen, frame).map(Some);
         }
@@ -165,7 +165,8 @@ impl Trc {
     }
 }
 
-/// Does a line look like a frame's of versions 1.0 to 1.3, in a file that has no header?
+/// Returns whether a line looks like that of a frame of versions 1.0 to 1.3, in a file that has no
+/// header.
 pub(crate) fn is_frame(line: &[u8]) -> bool {
     let mut words = Words::new(line);
     let number = words.next().and_then(|word| word.text.strip_suffix(b")"));
@@ -179,7 +180,7 @@ pub(crate) fn is_frame(line: &[u8]) -> bool {
     numbered && timed && id
 }
 
-/// What stands where versions 1.1 to 1.3 say what a line is.
+/// Returns whether a word is in the column in which versions 1.1 to 1.3 have the kind of a line.
 fn is_event(word: &Word<'_>) -> bool {
     let events = ["Rx", "Tx", "Error"];
     events.iter().chain(&OTHERS).any(|event| word.is(event))
@@ -189,15 +190,15 @@ fn number_of(digits: &[u8]) -> Option<u32> {
     super::words::number(digits, 10)
 }
 
-/// A time in ms; with a comma in countries that write it so.
+/// Parses a time in ms; some countries write it with a comma.
 fn time_of(text: &[u8]) -> Option<i64> {
     signed(&super::words::with_point(text), 6)
 }
 
-/// What the columns before the payload say.
+/// The contents of the columns before the payload.
 #[derive(Default)]
 struct Seen<'a> {
-    /// From the start; a few programs write frames that came before it.
+    /// The time from the start; a few programs write frames from before the start.
     offset: i64,
     bus: Option<u32>,
     kind: &'a [u8],
@@ -212,7 +213,7 @@ fn draft(seen: &Seen<'_>, words: &mut Words<'_>) -> Result<Option<Draft>, Fault>
     const LEN: &str = "a length that this kind of frame can have";
     let missing = Fault::Said("no ID or no length: the columns of this file leave them out");
     let (word, (len, is_dlc)) = seen.id.zip(seen.len).ok_or(missing)?;
-    // So version 1.0 tells what is no frame.
+    // Version 1.0 marks lines that are not frames in this way.
     if word.text == b"FFFFFFFF" {
         return Ok(None);
     }
@@ -246,7 +247,7 @@ fn draft(seen: &Seen<'_>, words: &mut Words<'_>) -> Result<Option<Draft>, Fault>
     Ok(Some(draft))
 }
 
-/// Days since 1899-12-30 with a fraction, as Unix time.
+/// Parses days since 1899-12-30 with a fraction, and returns Unix time.
 fn days(text: &[u8]) -> Option<Nanos> {
     let text = &*super::words::with_point(text);
     // A day in units of 10^-14 days is 0.864 ns.

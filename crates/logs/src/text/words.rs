@@ -11,7 +11,7 @@ pub(crate) struct Word<'a> {
     pub(crate) column: usize,
 }
 
-/// What is left of a line.
+/// The rest of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Words<'a> {
     rest: &'a [u8],
@@ -26,13 +26,13 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The next word, or what was expected in its place.
+    /// Returns the next word, or an error with the expected element.
     pub(crate) fn need(&mut self, expected: &'static str) -> Result<Word<'a>, Fault> {
         let column = self.column;
         self.next().ok_or(Fault::Column(column, expected))
     }
 
-    /// The next word; it stays.
+    /// Returns the next word without consuming it.
     pub(crate) fn peek(&self) -> Option<Word<'a>> {
         let mut ahead = *self;
         ahead.next()
@@ -78,12 +78,12 @@ impl<'a> Iterator for Words<'a> {
 }
 
 impl Word<'_> {
-    /// The number that it is, without a sign.
+    /// Returns the number that it represents, without a sign.
     pub(crate) fn number(&self, base: u32) -> Option<u32> {
         number(self.text, base)
     }
 
-    /// Is it this, whatever the case of its letters?
+    /// Returns whether it is this text, regardless of the case of its letters.
     pub(crate) fn is(&self, text: &str) -> bool {
         self.text.eq_ignore_ascii_case(text.as_bytes())
     }
@@ -93,7 +93,7 @@ impl Word<'_> {
     }
 }
 
-/// A number of digits only.
+/// Parses a number that consists of digits only.
 pub(crate) fn number(text: &[u8], base: u32) -> Option<u32> {
     if text.first() == Some(&b'+') {
         return None;
@@ -101,7 +101,8 @@ pub(crate) fn number(text: &[u8], base: u32) -> Option<u32> {
     u32::from_str_radix(str::from_utf8(text).ok()?, base).ok()
 }
 
-/// A number with or without a fraction, times 10 to the `scale`; further digits are cut off.
+/// Parses a number with or without a fraction and returns it times 10 to the `scale`; further
+/// digits are truncated.
 pub(crate) fn decimal(text: &[u8], scale: u32) -> Option<Nanos> {
     let point = text.iter().position(|b| *b == b'.').unwrap_or(text.len());
     let (whole, fraction) = text.split_at_checked(point)?;
@@ -120,7 +121,7 @@ pub(crate) fn decimal(text: &[u8], scale: u32) -> Option<Nanos> {
     Some(value)
 }
 
-/// With a point where some countries write a comma.
+/// Returns the text with a point where some countries write a comma.
 pub(crate) fn with_point(text: &[u8]) -> Cow<'_, [u8]> {
     match text.contains(&b',') {
         true => Cow::Owned(
@@ -132,7 +133,7 @@ pub(crate) fn with_point(text: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The same with or without a sign.
+/// Parses the same with or without a sign.
 pub(crate) fn signed(text: &[u8], scale: u32) -> Option<i64> {
     let (digits, sign) = match text.strip_prefix(b"-") {
         Some(digits) => (digits, -1),

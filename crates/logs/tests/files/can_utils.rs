@@ -1,4 +1,4 @@
-//! What can-utils write is read: `log2long` writes what `candump -t a` shows, `log2asc` ASC.
+//! Output of can-utils is read: `log2long` writes the format of `candump -t a`, `log2asc` ASC.
 use logs::{Format, LogReader};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -48,7 +48,7 @@ fn log2long_reads_the_same() {
     let Some(long) = output("log2long", &[], Some(LOG)) else {
         return;
     };
-    // It has no place for BRS and ESI; candump -x has.
+    // It has no field for BRS and ESI; candump -x has.
     let plain = LOG.replace("##1", "##0").replace("##3", "##0");
     let (format, found) = frames(&long);
     assert_eq!(format, Format::Candump);
@@ -62,7 +62,7 @@ fn log2asc_reads_the_same() {
     };
     let (format, found) = frames(&asc);
     assert_eq!(format, Format::Asc);
-    // Its times count from the first frame; of an error frame it keeps only that there was one.
+    // Its times count from the first frame; for an error frame it records only that there was one.
     let first = 1_436_509_052_249_713_000_u64;
     let relative = |line: &String| {
         let (stamp, rest) = line.split_once(' ').unwrap();

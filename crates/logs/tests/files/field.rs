@@ -1,10 +1,10 @@
-//! Inputs as they are found in the field, of each dialect one: what is read of them.
+//! Inputs as they occur in practice, one of each dialect, and the expected results.
 //!
 //! The files of `tests/field` have words and values of this project, in the forms that other
 //! programs write; those in `tests/field/made` were written by the programs that `made/README.md`
-//! names. What is expected of each stands in `expected.txt` beside it: a line `== NAME`, the
-//! format, the frames as lines of `candump -L`, what is missing by the log's own words, and the
-//! mistakes.
+//! names. The expected result of each is in `expected.txt` in the same folder: a line `== NAME`,
+//! the format, the frames as lines of `candump -L`, the frames that are missing according to the
+//! log, and the mistakes.
 use logs::{LogError, LogReader};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ fn field() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/field")
 }
 
-/// What is read of a log, as `expected.txt` has it.
+/// Returns the result of reading a log, in the format of `expected.txt`.
 fn read(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap();
     let mut reader = LogReader::new(bytes.as_slice(), "log");
@@ -62,7 +62,7 @@ fn read(path: &Path) -> String {
     }
 }
 
-/// `expected.txt` of a folder, by name.
+/// Returns the entries of a folder's `expected.txt`, by name.
 fn expected(folder: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(folder.join("expected.txt")).unwrap();
     let sections = text.split("== ").skip(1);
@@ -100,7 +100,7 @@ fn each_input_is_read_as_expected() {
     assert!(different.is_empty(), "\n{different}");
 }
 
-/// All whole lines of what could be unpacked are there, and the last, torn one is counted.
+/// All complete lines of the unpacked part are returned, and the last, torn one is counted.
 #[test]
 fn a_log_whose_packing_breaks_off_is_read_up_to_there() {
     for (folder, name) in LONG {

@@ -1,4 +1,4 @@
-//! Each format: what its lines mean, and what is wrong with others.
+//! The meaning of each format's lines, and the mistakes in others.
 use logs::{Format, LogError, LogReader};
 
 /// The frames as lines of `candump -L` with nanoseconds, and the mistakes.
@@ -91,7 +91,7 @@ fn candump_with_times_from_zero_or_from_the_frame_before() {
     let (format, found) = stamps(&delta, None);
     assert_eq!(format, Format::CandumpDelta);
     assert_eq!(found.last().unwrap(), "000.070000000");
-    // Named, it is taken at its word.
+    // If the format is given by name, it is accepted.
     let (format, found) = stamps(&zero, Some(Format::CandumpDelta));
     assert_eq!(format, Format::CandumpDelta);
     assert_eq!(found.last().unwrap(), "000.201000000");
@@ -244,7 +244,8 @@ fn trc_of_all_versions() {
     );
 }
 
-/// A mistake has its line, its column and what was expected; what follows is read.
+/// A mistake is reported with its line, its column and the expected element; the following lines
+/// are read.
 #[test]
 fn mistakes_have_their_places() {
     let (_, frames, wrong) = read(
@@ -278,7 +279,8 @@ fn mistakes_have_their_places() {
     );
 }
 
-/// What is no log is refused, and it is said what it looks like; nothing is read to its end.
+/// Input that is not a log is refused with a description of what it looks like; no input is read to
+/// its end.
 #[test]
 fn what_is_no_log_says_what_it_looks_like() {
     let looks = |bytes: &[u8]| {
@@ -307,7 +309,7 @@ fn what_is_no_log_says_what_it_looks_like() {
     ethernet.extend([0; 12]);
     ethernet.extend([1, 0, 0, 0]);
     assert!(looks(&ethernet).contains("link type 1,"));
-    // A log without a frame is one; a file without a byte says nothing.
+    // A log without a frame is a log; a file without a byte has no format.
     for empty in [&b"\n\n"[..], b"# nothing\n"] {
         assert_eq!(read(empty), (Format::Log, Vec::new(), Vec::new()));
     }
@@ -315,7 +317,7 @@ fn what_is_no_log_says_what_it_looks_like() {
     assert!(error.to_string().contains("it is empty"), "{error}");
 }
 
-/// Random bytes have lines that begin as those of a format do: they are no log all the same.
+/// Random bytes have lines that begin like those of a format: nevertheless, they are not a log.
 #[test]
 fn junk_is_no_log_by_chance() {
     let mut state = 1_u64;
@@ -327,7 +329,7 @@ fn junk_is_no_log_by_chance() {
     };
     for n in 0..500 {
         let mut junk: Vec<u8> = (0..20_000).map(|_| byte()).collect();
-        // With a line that is good, somewhere within.
+        // With a valid line somewhere within.
         let line: &[u8] = [&b"\n;$FILEVERSION=1.1\n"[..], b"\n(1.0) can0 123#11\n", b""][n % 3];
         let at = 200 + 31 * n;
         junk[at..at + line.len()].copy_from_slice(line);
@@ -338,7 +340,7 @@ fn junk_is_no_log_by_chance() {
     }
 }
 
-/// A named format is taken at its word, but nothing is read out of what cannot be it.
+/// A format given by name is accepted, but no frame is read from input that cannot have it.
 #[test]
 fn a_named_format_does_not_make_a_log_of_anything() {
     let named = |bytes: &[u8], format| {
@@ -370,7 +372,7 @@ fn a_named_format_does_not_make_a_log_of_anything() {
     assert!(said.contains("it looks like pcapng"), "{said}");
     let said = named(b"(1.0) can0 123#\n", Format::Pcapng).unwrap_err();
     assert!(said.contains("it looks like candump -L"), "{said}");
-    // One line of a pipe is enough to begin with.
+    // One line of a pipe is sufficient to begin with.
     struct Waits<'a>(&'a [u8]);
     impl std::io::Read for Waits<'_> {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
@@ -383,7 +385,7 @@ fn a_named_format_does_not_make_a_log_of_anything() {
     assert_eq!(reader.recognise().unwrap(), Format::CandumpDelta);
 }
 
-/// A frame of ASC behind a header, read; the mistakes if there are any.
+/// Reads a frame of ASC after a header; returns the mistakes if there are any.
 fn asc(header: &str, lines: &str) -> Vec<String> {
     let text = format!("{header}\n{lines}\n");
     let (format, frames, wrong) = read(text.as_bytes());
@@ -394,7 +396,7 @@ fn asc(header: &str, lines: &str) -> Vec<String> {
 const HEX: &str = "base hex  timestamps absolute";
 const DEC: &str = "base dec  timestamps absolute";
 
-/// What CANalyzer's versions and other programs write of one and the same frame.
+/// The lines of CANalyzer's versions and other programs for one and the same frame.
 #[test]
 fn dialects_of_asc_say_the_same() {
     let classic = "(0000000000.500000000) can0 123#0A0B R";
@@ -472,7 +474,7 @@ fn dialects_of_asc_say_the_same() {
     }
 }
 
-/// Only what is known to be no frame is passed over; the rest is counted.
+/// Only lines that are known not to be frames are skipped; the rest is counted.
 #[test]
 fn lines_of_asc_that_are_no_frames_are_known_or_bad() {
     for known in [
@@ -532,7 +534,7 @@ fn lines_of_asc_that_are_no_frames_are_known_or_bad() {
     }
 }
 
-/// Each measurement of a file has its own beginning, in whatever language it says so.
+/// Each measurement of a file has its own beginning, in any language.
 #[test]
 fn measurements_of_a_file_begin_anew() {
     let blocks = |start: &str| {
@@ -557,7 +559,7 @@ fn measurements_of_a_file_begin_anew() {
     ] {
         assert_eq!(blocks(start), expected, "{start}");
     }
-    // Times that begin again say so, too.
+    // Times that begin again indicate it, too.
     let date = |hour: u32| format!("Begin Triggerblock Mon Apr 8 {hour:02}:00:00.000 2024");
     let (nine, ten) = (date(9), date(10));
     let lines = format!("{nine}\n1.5 1 301 Rx d 0\nEnd TriggerBlock\n{ten}\n0.5 1 301 Rx d 0");
@@ -570,7 +572,7 @@ fn measurements_of_a_file_begin_anew() {
     );
 }
 
-/// BUSMASTER counts from midnight, and its line `base` does not say how times count.
+/// BUSMASTER counts from midnight, and its line `base` does not state how times count.
 #[test]
 fn busmaster_counts_from_midnight() {
     let header = "date Mon Apr 8 11:21:13 pm 2024\nbase hex  no internal events logged";

@@ -1,6 +1,6 @@
-//! Log files: formats, dialects, and what other programs wrote.
+//! Log files: formats, dialects, and the output of other programs.
 //!
-//! One program, because each is compiled and linked with all libraries.
+//! A single program, because each program is compiled and linked with all libraries.
 #![allow(
     missing_docs,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! pcap and pcapng, in both byte orders, with what others put into them.
+//! pcap and pcapng, in both byte orders, with the contents that other programs write.
 use logs::{Format, LogError, LogReader};
 
 fn read(bytes: &[u8]) -> (Format, Vec<String>, Vec<String>) {
@@ -98,7 +98,8 @@ const CLASSIC: [u8; 10] = [0, 0, 1, 0x23, 2, 0, 0, 0, 0x11, 0x22];
 /// XL: VCID 5, priority 123, one byte.
 const XL: [u8; 13] = [0, 5, 1, 0x23, 0x81, 3, 1, 0, 0x78, 0x56, 0x34, 0x12, 0xAB];
 
-/// libpcap leaves the header of the frame as the kernel has it: in the order of the machine.
+/// libpcap leaves the header of the frame as the kernel stores it: in the byte order of the
+/// machine.
 fn cooked(w: Writer, kind: u8, protocol: u8, frame: &[u8]) -> Vec<u8> {
     let mut out = [0; 16];
     (out[1], out[3], out[15]) = (kind, 0x18, protocol);
@@ -112,7 +113,7 @@ fn cooked2(w: Writer, index: u8, protocol: u8, frame: &[u8]) -> Vec<u8> {
     [&out[..], &kernel(w, protocol, frame)].concat()
 }
 
-/// A frame of LINKTYPE_CAN_SOCKETCAN as a kernel of this byte order has it.
+/// A frame of LINKTYPE_CAN_SOCKETCAN as a kernel with this byte order stores it.
 fn kernel(w: Writer, protocol: u8, frame: &[u8]) -> Vec<u8> {
     let mut out = frame.to_vec();
     if !w.big && matches!(protocol, 0x0C..=0x0E) {
@@ -138,7 +139,7 @@ fn cooked_captures_have_the_order_of_the_machine_and_two_buses_stay_two() {
             w.packet(0, 1_000_000, &cooked2(w, 5, 0x0C, &CLASSIC), &[]),
             w.packet(0, 2_000_000, &cooked2(w, 3, 0x0C, &extended), &[]),
             w.packet(0, 3_000_000, &cooked2(w, 5, 0x0E, &XL), &[]),
-            // FD by its size, whatever the protocol says.
+            // FD by its size, regardless of the protocol.
             w.packet(0, 4_000_000, &cooked2(w, 3, 0x0C, &fd), &[]),
             w.packet(0, 5_000_000, &cooked2(w, 9, 0x08, b"an IP packet"), &[]),
         ]
@@ -157,7 +158,7 @@ fn cooked_captures_have_the_order_of_the_machine_and_two_buses_stay_two() {
     }
 }
 
-/// The size that a packet had on the wire counts, not what the snapshot length has left of it.
+/// The size that a packet had on the wire counts, not the part within the snapshot length.
 #[test]
 fn a_packet_that_was_cut_is_still_fd_by_its_size() {
     let w = Writer { big: false };
@@ -195,7 +196,7 @@ fn a_packet_that_was_cut_is_still_fd_by_its_size() {
     assert!(wrong[0].contains("snapshot length"), "{wrong:?}");
 }
 
-/// Losses that a packet has not said stand in the statistics: other programs count them only there.
+/// Losses that no packet reports are in the statistics: other programs count them only there.
 #[test]
 fn losses_in_statistics_count_once() {
     for w in [Writer { big: false }, Writer { big: true }] {
@@ -239,10 +240,10 @@ fn pcapng_in_both_byte_orders() {
             w.section(),
             w.interface(227, &named),
             w.interface(113, &binary),
-            // A link type that is not known here, and Ethernet beside CAN.
+            // An unknown link type, and Ethernet together with CAN.
             w.interface(147, &[]),
             w.interface(1, &[]),
-            // Names that others have resolved.
+            // Names that other programs have resolved.
             w.block(4, &[7; 50_000]),
             w.packet(0, 1_500_000_001, &CLASSIC, &w.option(2, &w.u32(2))),
             w.packet(1, 1024 + 512, &cooked(w, 4, 0x0C, &CLASSIC), &[]),
@@ -377,7 +378,7 @@ fn a_block_of_gigabytes_is_passed_over_in_bounded_memory() {
     assert_eq!(frames.count(), 1);
 }
 
-/// Each interface has its own clock: resolution, and seconds to be added, which can be negative.
+/// Each interface has its own clock: resolution, and seconds to add, which can be negative.
 #[test]
 fn clocks_of_interfaces_differ() {
     for w in [Writer { big: false }, Writer { big: true }] {

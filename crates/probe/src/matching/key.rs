@@ -1,16 +1,16 @@
-//! What a frame is known again by.
+//! The keys by which frames are recognised again.
 
 use crate::traffic::number_in;
 use frame::FrameRef;
 
-/// What frames are known again by.
+/// The property by which frames are recognised again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// A 16-bit big-endian number in the payload, this many bytes from its start. It may wrap:
-    /// two frames with one number are told apart as long as the first has come out, or is given
+    /// A 16-bit big-endian number in the payload, this many bytes from its start. It may wrap: two
+    /// frames with the same number are distinguished as long as the first has come out, or is given
     /// up, before the second goes in.
     Number {
-        /// Bytes before the number.
+        /// Number of bytes before the number.
         offset: usize,
     },
     /// Identifier (with EFF, RTR and error flags) and payload.
@@ -21,7 +21,7 @@ pub enum Rule {
     Id,
 }
 
-/// What one frame is known by.
+/// The key of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key(Content);
 
@@ -34,8 +34,8 @@ enum Content {
 }
 
 impl Rule {
-    /// The key of a frame: of one that came out, or of what is expected to come out. `None` where
-    /// the payload is too short for a number.
+    /// Returns the key of a frame: of one that came out, or of one that is expected to come out.
+    /// `None` where the payload is too short for a number.
     #[must_use]
     pub fn key(self, frame: FrameRef<'_>) -> Option<Key> {
         let id = frame.id().raw();

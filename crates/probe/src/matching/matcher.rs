@@ -1,21 +1,21 @@
-//! Frames in against frames out, as they come, in bounded memory.
+//! Matching of frames that go in with frames that come out, as they arrive, in bounded memory.
 
 use super::order::Order;
 use frame::Nanos;
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// How long and how much a [`Matcher`] remembers.
+/// The time and the number of frames for which a [`Matcher`] remembers frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// A frame that has not come out this long after it went in is lost, ns. The papers' 1 s by
-    /// default. A frame that comes out exactly then still counts.
+    /// A frame that has not come out this long after it went in is lost, ns. The default is the
+    /// papers' 1 s. A frame that comes out exactly then still counts.
     pub timeout: Nanos,
-    /// The most frames remembered at once; with more, the oldest is given up early and counted in
-    /// [`Counts::evicted`]. 131072 by default: more than one second of any CAN bus.
+    /// The maximum number of frames remembered at once; with more, the oldest is given up early and
+    /// counted in [`Counts::evicted`]. 131072 by default: more than one second of any CAN bus.
     pub capacity: usize,
-    /// Are frames that came out remembered until their time is over, so that one that comes out
-    /// once more is known as such? True by default. Without, it is unexpected.
+    /// Whether frames that came out are remembered until their timeout, so that one that comes out
+    /// again is recognised as a duplicate. True by default. Otherwise it is unexpected.
     pub duplicates: bool,
 }
 
@@ -32,93 +32,94 @@ impl Default for Settings {
 /// A frame that went in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The caller's number for it.
+    /// The caller's number for the frame.
     pub tag: u64,
-    /// When, ns: end of frame.
+    /// The time, ns: end of frame.
     pub at: Nanos,
-    /// Frames of one stream are expected to keep their order; frames of different streams are
-    /// not. On a CAN bus arbitration reorders identifiers, so a stream is usually an identifier.
+    /// Frames of one stream are expected to keep their order; frames of different streams are not.
+    /// On a CAN bus, arbitration reorders identifiers, so a stream is usually an identifier.
     pub stream: u32,
 }
 
-/// A frame that came out, and which one it is.
+/// A frame that came out, and the frame that went in to which it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match {
     /// The frame that went in.
     pub sent: Sent,
     /// The caller's number for the frame that came out.
     pub tag: u64,
-    /// When it came out, ns: end of frame.
+    /// The time at which it came out, ns: end of frame.
     pub at: Nanos,
-    /// A frame of its stream that went in later came out before it (as RFC 4737 counts).
+    /// Whether a frame of its stream that went in later came out before it (according to RFC 4737).
     pub reordered: bool,
-    /// Another frame with the same key was under way: it may be that one.
+    /// Whether another frame with the same key was under way: the match may be that one.
     pub ambiguous: bool,
 }
 
-/// What became of a frame. Every frame that went in is matched or lost, once; every frame that
-/// came out is matched, duplicated or unexpected, once.
+/// The outcome of a frame. Every frame that went in is matched or lost, once; every frame that came
+/// out is matched, duplicated or unexpected, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Went in and came out.
+    /// It went in and came out.
     Matched(Match),
-    /// Did not come out in time.
+    /// It did not come out in time.
     Lost(Sent),
-    /// Came out once more. `of` is a frame that had come out before with the same key.
+    /// It came out once more. `of` is a frame that had come out before with the same key.
     Duplicated {
         /// The frame that went in once.
         of: Sent,
         /// The caller's number for the frame that came out again.
         tag: u64,
-        /// When, ns.
+        /// The time, ns.
         at: Nanos,
     },
-    /// Came out, but nothing like it went in, or too long ago.
+    /// It came out, but no such frame went in, or too long ago.
     Unexpected {
         /// The caller's number for the frame.
         tag: u64,
-        /// When, ns.
+        /// The time, ns.
         at: Nanos,
     },
 }
 
-/// How often each outcome was met.
+/// Number of occurrences of each outcome.
 ///
-/// `sent = matched + lost + waiting` and `received = matched + duplicated + unexpected`, always.
+/// `sent = matched + lost + waiting` and `received = matched + duplicated + unexpected` always
+/// hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Frames that went in.
     pub sent: u64,
     /// Frames that came out.
     pub received: u64,
-    /// Pairs.
+    /// Pairs of a frame that went in and one that came out.
     pub matched: u64,
     /// Frames that did not come out in time.
     pub lost: u64,
     /// Frames that came out once more.
     pub duplicated: u64,
-    /// Frames that came out of nothing.
+    /// Frames that came out without having gone in.
     pub unexpected: u64,
     /// Pairs that came out after a later one of their stream.
     pub reordered: u64,
-    /// Pairs that might be others: several frames with that key were under way.
+    /// Pairs that may be wrong: several frames with that key were under way.
     pub ambiguous: u64,
-    /// Frames given up before their time because [`Settings::capacity`] was reached.
+    /// Frames given up before their timeout because [`Settings::capacity`] was reached.
     pub evicted: u64,
     /// Frames still under way.
     pub waiting: u64,
 }
 
-/// No frame has this serial number.
+/// A serial number that no frame has.
 const NONE: u64 = u64::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Under way.
+    /// The frame is under way.
     Waiting,
-    /// Came out.
+    /// The frame came out.
     Out,
-    /// Of no further interest.
+    /// The frame is not needed any more.
     Gone,
 }
 
@@ -134,9 +135,9 @@ struct Entry<K> {
 struct Slot {
     /// The oldest one under way.
     first: u64,
-    /// The newest one under way; nonsense where there is none.
+    /// The newest one under way; meaningless where there is none.
     last: u64,
-    /// How many are under way.
+    /// Number of frames under way.
     waiting: usize,
     /// The newest one that came out.
     out: u64,
@@ -155,12 +156,12 @@ impl Slot {
     }
 }
 
-/// Matches frames as they come. Frames and time are handed in in order of time; each outcome is
-/// handed to the sink as soon as it is known. Frames with one key are expected to come out in the
-/// order in which they went in.
+/// Matches frames as they arrive. Frames and times are passed in order of time; each outcome is
+/// passed to the sink as soon as it is known. Frames with the same key are expected to come out in
+/// the order in which they went in.
 pub struct Matcher<K> {
     settings: Settings,
-    /// In the order in which they went in; the front has serial number `oldest`.
+    /// The frames in the order in which they went in; the front has serial number `oldest`.
     entries: VecDeque<Entry<K>>,
     oldest: u64,
     slots: HashMap<K, Slot>,
@@ -169,7 +170,7 @@ pub struct Matcher<K> {
 }
 
 impl<K: Clone + Eq + Hash> Matcher<K> {
-    /// Nothing under way.
+    /// Creates a matcher with no frames under way.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self {
@@ -185,7 +186,7 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         }
     }
 
-    /// A frame went in; `key` is what it is expected to be known by when it comes out.
+    /// Adds a frame that went in; `key` is the key that it is expected to have when it comes out.
     pub fn sent(&mut self, key: K, sent: Sent, sink: &mut impl FnMut(Outcome)) {
         self.advance(sent.at, sink);
         while self.entries.len() >= self.settings.capacity {
@@ -214,8 +215,8 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         self.counts.waiting += 1;
     }
 
-    /// The oldest frame under way with this key is known not to come out: it is neither matched nor
-    /// lost, as if it had not gone in.
+    /// Removes the oldest frame under way with this key, which is known not to come out: it is
+    /// neither matched nor lost, as if it had not gone in.
     pub fn withdraw(&mut self, key: &K) -> Option<Sent> {
         let (_, _, sent) = self.take(key, State::Gone)?;
         self.counts.sent -= 1;
@@ -223,7 +224,7 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         Some(sent)
     }
 
-    /// A frame came out. `tag` is the caller's number for it.
+    /// Adds a frame that came out. `tag` is the caller's number for it.
     pub fn received(&mut self, key: &K, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
@@ -257,7 +258,7 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         }
     }
 
-    /// A frame came out that has no key (too short for a number).
+    /// Adds a frame that came out and has no key (too short for a number).
     pub fn received_without_key(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
@@ -269,7 +270,7 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         sink(Outcome::Unexpected { tag, at });
     }
 
-    /// Time is `now`: gives up what is overdue and forgets what is old.
+    /// Sets the time to `now`: gives up overdue frames and forgets old ones.
     pub fn advance(&mut self, now: Nanos, sink: &mut impl FnMut(Outcome)) {
         while let Some(front) = self.entries.front() {
             if front.sent.at.saturating_add(self.settings.timeout) >= now {
@@ -279,20 +280,20 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         }
     }
 
-    /// Nothing comes out any more: gives up everything that is under way.
+    /// Ends the run, after which no frame comes out: gives up all frames that are under way.
     pub fn finish(&mut self, sink: &mut impl FnMut(Outcome)) {
         while !self.entries.is_empty() {
             self.forget_oldest(sink);
         }
     }
 
-    /// What was met so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Frames remembered now; never more than [`Settings::capacity`].
+    /// Returns the number of frames remembered now; never more than [`Settings::capacity`].
     #[must_use]
     pub fn remembered(&self) -> usize {
         self.entries.len()
@@ -303,8 +304,8 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         self.entries.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// Takes the oldest frame under way out of its queue: its serial number, how many there were,
-    /// and the frame, which is in `state` now.
+    /// Removes the oldest frame under way from its queue: returns its serial number, the number of
+    /// frames that were under way, and the frame, whose state is now `state`.
     fn take(&mut self, key: &K, state: State) -> Option<(u64, usize, Sent)> {
         let slot = self.slots.get_mut(key)?;
         let (serial, waiting) = (slot.first, slot.waiting);

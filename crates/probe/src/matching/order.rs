@@ -1,13 +1,13 @@
-//! Which frames were overtaken.
+//! Detection of frames that were overtaken.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Counts as RFC 4737 §3.3 does: a frame is reordered when a frame of its stream that went in later
-/// came out before it.
+/// Counts according to RFC 4737 §3.3: a frame is reordered when a frame of its stream that went in
+/// later came out before it.
 #[derive(Debug)]
 pub struct Order<S> {
-    /// The highest place that came out, for each stream.
+    /// For each stream, the highest place that came out.
     highest: HashMap<S, u64>,
 }
 
@@ -20,8 +20,8 @@ impl<S> Default for Order<S> {
 }
 
 impl<S: Eq + Hash> Order<S> {
-    /// The next frame of a stream came out; `place` says when it went in (a number or a stamp that
-    /// only grows). Was it overtaken?
+    /// Adds the next frame of a stream that came out; `place` gives the order in which it went in
+    /// (a number or a stamp that only grows). Returns whether it was overtaken.
     pub fn overtaken(&mut self, stream: S, place: u64) -> bool {
         let highest = self.highest.entry(stream).or_insert(place);
         let overtaken = place < *highest;

@@ -1,5 +1,5 @@
 //! The results of a run as a Parquet file: a row for every frame, and in the file's key-value
-//! metadata everything needed to make the run again ([`crate::Description`]).
+//! metadata everything needed to repeat the run ([`crate::Description`]).
 //!
 //! | column | type | what |
 //! |---|---|---|
@@ -18,12 +18,12 @@
 //! | `kind_in`, `kind_out` | string; optional | kinds of frame: `classic`, `fd`, `xl` |
 //! | `data_in`, `data_out` | binary; optional | payloads |
 //!
-//! docs/report.md has the same with units for those who open such a file.
+//! docs/report.md has the same table with units, for users who open such a file.
 //!
-//! The names and `latency_ns` repeat what the other columns say, for whoever opens the file with
-//! a data frame library. Between data and footer, where Parquet readers never look, stand the
-//! checksums of both, so that a damaged file is told from a good one before anything in it is
-//! decoded. A file that another program has written anew has none, and is refused.
+//! The names and `latency_ns` repeat information of the other columns, for users who open the file
+//! with a data frame library. Between data and footer, where Parquet readers never look, are the
+//! checksums of both, so that a damaged file is distinguished from a good one before anything in it
+//! is decoded. A file that another program has rewritten has no checksums, and is refused.
 
 mod read;
 mod write;
@@ -34,8 +34,8 @@ pub use read::{ReadError, read, read_bytes};
 pub use write::{WriteError, write, write_to};
 
 /// Version of the file's layout that is written. Layout 1 had no `register_accesses`, and layout 2
-/// had no `kind_in`, `kind_out`, `data_in` and `data_out`. They are read as well; a reader refuses
-/// others.
+/// had no `kind_in`, `kind_out`, `data_in` and `data_out`. They can be read as well; a reader
+/// refuses other layouts.
 const LAYOUT: &str = "3";
 
 /// The columns of layout 1.
@@ -59,25 +59,25 @@ const COLUMNS: &str = "
     optional int64 processing_ns (INTEGER(64, false));
 ";
 
-/// What layout 2 adds.
+/// The columns that layout 2 adds.
 const COLUMNS_2: &str = "    optional int32 register_accesses (INTEGER(32, false));
 ";
 
-/// What layout 3 adds.
+/// The columns that layout 3 adds.
 const COLUMNS_3: &str = "    optional binary kind_in (STRING);
     optional binary kind_out (STRING);
     optional binary data_in;
     optional binary data_out;
 ";
 
-/// How kinds of frame are written, as in `gateway.toml`.
+/// The names of the kinds of frame, as in `gateway.toml`.
 const KINDS: [(Kind, &str); 3] = [
     (Kind::Classic, "classic"),
     (Kind::Fd, "fd"),
     (Kind::Xl, "xl"),
 ];
 
-/// The schema of a layout; `None` for one that this version does not know.
+/// Returns the schema of a layout; `None` for one that this version does not know.
 fn schema(layout: &str) -> Option<String> {
     let added = match layout {
         "1" => ["", ""],
@@ -88,7 +88,7 @@ fn schema(layout: &str) -> Option<String> {
     Some(format!("message cangate {{{COLUMNS}{}}}", added.concat()))
 }
 
-/// FNV-1a, 64 bits: to notice damage, not to keep anyone from forging.
+/// FNV-1a, 64 bits: it detects damage, and does not protect against forgery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Checksum(u64);
 
@@ -115,7 +115,7 @@ impl Seal {
     const MARK: &[u8; 8] = b"cangate\x01";
     const LEN: usize = 24;
 
-    /// `footer` is everything behind the seal: metadata, its length, Parquet's mark.
+    /// Creates a seal. `footer` is everything after the seal: metadata, its length, Parquet's mark.
     fn new(data: Checksum, footer: &[u8]) -> Self {
         let mut sum = Checksum::new();
         sum.add(footer);
@@ -127,7 +127,7 @@ impl Seal {
         [&Self::MARK[..], &sums[0], &sums[1]].concat()
     }
 
-    /// Is this file as it was written? Says what is wrong.
+    /// Checks that this file is as it was written; the error is the mistake.
     fn check(file: &[u8]) -> Result<(), &'static str> {
         if !file.starts_with(b"PAR1") {
             return Err("no Parquet file: it does not begin with PAR1");

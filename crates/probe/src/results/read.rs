@@ -1,4 +1,4 @@
-//! Reading the results file back.
+//! Reading the results file.
 
 use super::{KINDS, LAYOUT, Seal, keys, schema};
 use crate::{Description, Incoming, Outgoing, Payloads, Record, Results, Status};
@@ -15,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The results could not be read.
+/// The reason why the results could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be opened or read.
@@ -23,28 +23,28 @@ pub enum ReadError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file is no Parquet file, or is cut off.
+    /// The file is not a Parquet file, or is cut off.
     #[error("{path}: no Parquet file, or a damaged one: {source}", path = .path.display())]
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error of the Parquet library.
         source: ParquetError,
     },
-    /// A Parquet file, but not results of cangate, of another layout, or changed since.
+    /// A Parquet file, but not with results of cangate, of another layout, or changed since.
     #[error("{path}: {what}", path = .path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what to do.
+        /// The mistake and its remedy.
         what: String,
     },
 }
 
-/// What is wrong, before the file's name is put to it.
+/// A mistake, before the file's name is added to it.
 enum Wrong {
     Parquet(ParquetError),
     Content(String),
@@ -72,7 +72,7 @@ pub fn read(path: &Path) -> Result<Results, ReadError> {
     read_bytes(path, data)
 }
 
-/// Reads a results file that is in memory; `path` is for errors only.
+/// Reads a results file that is in memory; `path` is used only for errors.
 ///
 /// # Errors
 /// [`ReadError`], with the file's name.
@@ -90,7 +90,7 @@ pub fn read_bytes(path: &Path, data: Vec<u8>) -> Result<Results, ReadError> {
 }
 
 fn decode(data: &Bytes) -> Result<Results, Wrong> {
-    // Before anything is decoded: damage must not reach the decoder.
+    // Checked before anything is decoded: damaged data must not reach the decoder.
     Seal::check(data).or_else(content)?;
     let reader = SerializedFileReader::new(data.clone())?;
     let file = reader.metadata().file_metadata();
@@ -160,7 +160,7 @@ fn description(meta: &HashMap<&str, &str>) -> Result<Description, Wrong> {
     })
 }
 
-/// A column's values, `None` where there is none.
+/// Reads a column's values, `None` where there is none.
 fn column<T: DataType>(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<T::T>>, Wrong>
 where
     T::T: Clone,
@@ -201,7 +201,7 @@ where
     }
 }
 
-/// Numbers of 16 bits, kept in 32.
+/// Reads numbers of 16 bits, stored in 32.
 fn shorts(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<u16>>, Wrong> {
     let column = column::<Int32Type>(group, index)?;
     let short =
@@ -226,7 +226,7 @@ fn ids(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<CanId>>, W
     Ok(column.into_iter().map(|v| v.map(id)).collect())
 }
 
-/// `None` for all in a layout that has no such column.
+/// Reads kinds of frame; `None` for all rows in a layout that has no such column.
 fn kinds(
     group: &dyn RowGroupReader,
     index: usize,
@@ -249,7 +249,7 @@ fn kinds(
         .collect()
 }
 
-/// `None` for all in a layout that has no such column.
+/// Reads payloads; `None` for all rows in a layout that has no such column.
 fn data(
     group: &dyn RowGroupReader,
     index: usize,
@@ -275,7 +275,7 @@ fn statuses(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<Statu
 }
 
 fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), Wrong> {
-    // Indices as in the schema; the columns left out repeat others.
+    // Indices as in the schema; the omitted columns repeat others.
     let tag = longs(group, 0)?;
     let route = shorts(group, 1)?;
     let (source, destination) = (shorts(group, 3)?, shorts(group, 5)?);

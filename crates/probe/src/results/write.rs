@@ -15,18 +15,18 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of a row group: what a reader must hold at once.
+/// Number of rows of a row group, which a reader must hold in memory at once.
 const GROUP: usize = 1 << 20;
 
-/// The results could not be written.
+/// The reason why the results could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The file could not be made.
+    /// The file could not be created.
     #[error("{path}: cannot write the results there: {source}", path = .path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The data could not be written.
@@ -34,8 +34,8 @@ pub enum WriteError {
     Parquet(#[from] ParquetError),
 }
 
-/// Writes the results into a file. It gets its name when it is complete, so that a run that is
-/// stopped leaves no half file behind under that name.
+/// Writes the results into a file. The file gets its name when it is complete, so that a run that
+/// is stopped leaves no incomplete file under that name.
 ///
 /// # Errors
 /// [`WriteError`], with the file's name.
@@ -53,8 +53,8 @@ pub fn write(path: &Path, results: &Results) -> Result<(), WriteError> {
     std::fs::rename(&partial, path).map_err(at)
 }
 
-/// Sums the data that is written through it, and holds the footer back until its seal, which
-/// stands before it, is known.
+/// Computes the checksum of the data that is written through it, and holds the footer back until
+/// the seal, which precedes the footer, is known.
 struct Sealing<W> {
     inner: W,
     data: Checksum,
@@ -88,15 +88,15 @@ impl<W: Write> Sealing<W> {
     }
 }
 
-/// Writes the results and gives the writer back. The same results give the same bytes.
+/// Writes the results and returns the writer. The same results give the same bytes.
 ///
 /// # Errors
 /// [`WriteError::Parquet`].
 pub fn write_to<W: Write + Send>(writer: W, results: &Results) -> Result<W, WriteError> {
     let schema = schema(LAYOUT).unwrap_or_default();
     let schema = Arc::new(parse_message_type(&schema)?);
-    // Without page indexes nothing but the footer follows the data, and nothing in the footer
-    // points behind it, so that the seal may stand between the two.
+    // Without page indexes, only the footer follows the data, and nothing in the footer refers to a
+    // place after the data, so that the seal can be between the two.
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -145,7 +145,7 @@ pub fn write_to<W: Write + Send>(writer: W, results: &Results) -> Result<W, Writ
     Ok(sealing.finish().map_err(ParquetError::from)?)
 }
 
-/// Writes columns one after the other, in the schema's order.
+/// Writes columns one after another, in the schema's order.
 struct Columns<'a, 'b, W: Write + Send> {
     group: SerializedRowGroupWriter<'a, W>,
     records: &'b [Record],
@@ -160,7 +160,7 @@ impl<W: Write + Send> Columns<'_, '_, W> {
         self.put_numbered::<T>(optional, |_, record| of(record))
     }
 
-    /// With each record's place in its group.
+    /// Writes a column from values that depend on each record's index in its group.
     fn put_numbered<T: DataType>(
         &mut self,
         optional: bool,
@@ -197,7 +197,7 @@ fn write_group<W: Write + Send>(
     let name = |names: &[ByteArray], index: Option<u16>| names.get(usize::from(index?)).cloned();
     let source = |r: &Record| r.incoming.map(|f| f.port);
     let destination = |r: &Record| r.outgoing.map(|f| f.port);
-    // Parquet keeps unsigned numbers in the signed types' bits.
+    // Parquet stores unsigned numbers in the bits of the signed types.
     let u64 = |n: u64| n.cast_signed();
 
     let mut columns = Columns { group, records };

@@ -1,5 +1,5 @@
 //! Frames with the times at which they become ready to be sent, and the [`Pattern`]s by which such
-//! traffic is asked for.
+//! traffic is requested.
 
 mod pattern;
 mod payload;
@@ -24,34 +24,36 @@ use frame::{Frame, Nanos};
 /// A frame that becomes ready to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// When it is handed to its node, ns. A node that has no room takes it as soon as it has.
+    /// The time at which it is passed to its node, ns. A node with a full queue accepts it as soon
+    /// as there is space.
     pub at: Nanos,
-    /// Which of the traffic's nodes sends it, from 0.
+    /// The node of the traffic that sends it, from 0.
     pub node: u16,
     /// The frame.
     pub frame: Frame,
-    /// The release's number, counted from 0 in the order of [`Traffic::next`]; follows the frame
-    /// through everything that keeps tags or tokens.
+    /// The release's number, counted from 0 in the order of [`Traffic::next`]; it accompanies the
+    /// frame through everything that keeps tags or tokens.
     pub tag: u64,
 }
 
-/// A source of frames. Times never go back from one release to the next.
+/// A source of frames. Times never decrease from one release to the next.
 pub trait Traffic {
-    /// The next frame, or `None`: for ever where [`Traffic::waits_until`] is `None` too, else
-    /// until [`Traffic::delivered`] or [`Traffic::expire`] was called.
+    /// Returns the next frame, or `None`: for ever where [`Traffic::waits_until`] is `None` too,
+    /// else until [`Traffic::delivered`] or [`Traffic::expire`] was called.
     fn next(&mut self) -> Option<Release>;
 
-    /// The frame with this tag arrived at its destination at `at`. Only traffic that waits for
-    /// its own frames listens.
+    /// Notifies the source that the frame with this tag arrived at its destination at `at`. Only
+    /// traffic that waits for its own frames uses it.
     fn delivered(&mut self, _tag: u64, _at: Nanos) {}
 
-    /// When the source stops waiting for the frame that it sent last; `None` when it does not
-    /// wait.
+    /// Returns the time at which the source stops waiting for the frame that it sent last; `None`
+    /// when it does not wait.
     fn waits_until(&self) -> Option<Nanos> {
         None
     }
 
-    /// Time is `now`: a source whose [`Traffic::waits_until`] has been reached goes on.
+    /// Notifies the source that the time is `now`: if its [`Traffic::waits_until`] has been
+    /// reached, it continues.
     fn expire(&mut self, _now: Nanos) {}
 }
 

@@ -1,4 +1,5 @@
-//! The pattern in which frames are sent (gateway-2011 §2.2), as it is typed and as results name it.
+//! The pattern in which frames are sent (gateway-2011 §2.2), as users type it and as results name
+//! it.
 
 use frame::Nanos;
 use frame::dlc::FD_MAX;
@@ -7,7 +8,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// The most frames of a run: their stamps are kept in memory, some 200 bytes a frame.
+/// Maximum number of frames of a run: their stamps are kept in memory, some 200 bytes per frame.
 pub const MOST_FRAMES: u32 = 1_000_000;
 /// The shortest payload, bytes: the frame's number takes the first two.
 pub const SHORTEST_PAYLOAD: usize = 2;
@@ -15,39 +16,39 @@ pub const SHORTEST_PAYLOAD: usize = 2;
 pub const LONGEST_PAYLOAD: usize = FD_MAX;
 /// The loads that a bus can have, in per cent of its time.
 pub const LOADS: RangeInclusive<u8> = 1..=100;
-/// The periods that can be asked for, ns: up to a frame a minute.
+/// The periods that can be requested, ns: up to one frame per minute.
 pub const PERIODS: RangeInclusive<Nanos> = 1..=60_000_000_000;
 
 /// The pattern in which frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// The next frame when the one before has come back, or is given up.
+    /// The next frame is sent when the previous one has come back, or is given up.
     OneAtATime,
-    /// So many per cent of the bus's time ([`LOADS`]): after each frame a pause that its own
-    /// duration determines.
+    /// A percentage of the bus's time ([`LOADS`]): after each frame there is a pause that depends
+    /// on its own duration.
     #[serde(rename = "percent")]
     Load(u8),
-    /// As fast as the bus takes them.
+    /// As fast as the bus accepts them.
     Flood,
-    /// A frame every so many ns ([`PERIODS`]).
+    /// A frame per period, in ns ([`PERIODS`]).
     Period(Nanos),
 }
 
-/// A text or a number that is no traffic pattern. Shown as `what: hint`.
+/// The error for a text or a number that is not a traffic pattern. Displayed as `what: hint`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}", self.what(), self.hint())]
 pub enum PatternError {
-    /// A word that names no pattern.
+    /// A word that is not the name of a pattern.
     Unknown(String),
-    /// A load that no bus has.
+    /// A load that a bus cannot have.
     Load(String),
-    /// A period that is none, or out of [`PERIODS`].
+    /// A text that is not a period, or a period outside of [`PERIODS`].
     Period(String),
 }
 
 impl PatternError {
-    /// What is wrong.
+    /// Returns the mistake.
     #[must_use]
     pub fn what(&self) -> String {
         match self {
@@ -58,7 +59,7 @@ impl PatternError {
         }
     }
 
-    /// What would be right.
+    /// Returns the valid input.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -77,7 +78,7 @@ impl PatternError {
 const NANOS_PER_MICRO: Nanos = 1_000;
 
 impl Pattern {
-    /// Is its number within the limits?
+    /// Checks that its number is within the limits.
     ///
     /// # Errors
     /// [`PatternError`].
@@ -92,7 +93,7 @@ impl Pattern {
     }
 }
 
-/// Nanoseconds in microseconds, exactly: `120`, `120.5`.
+/// Formats nanoseconds in microseconds, exactly: `120`, `120.5`.
 fn micros(ns: Nanos) -> String {
     match (ns / NANOS_PER_MICRO, ns % NANOS_PER_MICRO) {
         (us, 0) => us.to_string(),
@@ -103,7 +104,7 @@ fn micros(ns: Nanos) -> String {
     }
 }
 
-/// Decimal microseconds, rounded to nanoseconds.
+/// Parses decimal microseconds, rounded to nanoseconds.
 fn parse_micros(text: &str) -> Option<Nanos> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -133,7 +134,7 @@ impl fmt::Display for Pattern {
 impl FromStr for Pattern {
     type Err = PatternError;
 
-    /// Reads what [`Pattern`] is shown as; a load may have a `%` behind it.
+    /// Parses the text that [`Pattern`] is displayed as; a load may have a `%` after it.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         match text.split_once(':') {
             None if text == "oneatatime" => Ok(Self::OneAtATime),

@@ -1,10 +1,11 @@
-//! Payloads that can be known again.
+//! Payloads that can be recognised again.
 
 use crate::rng::Rng;
 use frame::dlc::FD_MAX;
 
-/// Makes payloads: a 16-bit number, big-endian, in the first two bytes (gateway-2011 §2.1 numbers
-/// its frames so), seeded pseudo-random bytes after it. A payload of one byte is a random byte.
+/// Generates payloads: a 16-bit number, big-endian, in the first two bytes (gateway-2011 §2.1
+/// numbers its frames in this way), and seeded pseudo-random bytes after it. A payload of one byte
+/// is a random byte.
 ///
 /// The number counts all payloads of two bytes or more and wraps after 65536.
 #[derive(Clone, Debug)]
@@ -14,7 +15,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Starts with number 0.
+    /// Creates a generator that starts with number 0.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -35,7 +36,7 @@ impl Payload {
         }
     }
 
-    /// The next payload of `len` bytes; more than 64 count as 64.
+    /// Returns the next payload of `len` bytes; more than 64 count as 64.
     #[must_use]
     pub fn bytes(&mut self, len: usize) -> ([u8; FD_MAX], usize) {
         let mut data = [0; FD_MAX];
@@ -45,7 +46,7 @@ impl Payload {
     }
 }
 
-/// The 16-bit big-endian number at `offset`, or `None` where the payload ends before it.
+/// Returns the 16-bit big-endian number at `offset`, or `None` where the payload ends before it.
 #[must_use]
 pub fn number_in(data: &[u8], offset: usize) -> Option<u16> {
     let bytes = data.get(offset..)?.first_chunk::<2>()?;

@@ -4,7 +4,7 @@
 use super::{Release, Template, Traffic};
 use frame::Nanos;
 
-/// A frame every period.
+/// Sends a frame every period.
 #[derive(Clone, Debug)]
 pub struct Periodic {
     template: Template,
@@ -15,7 +15,7 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// `count` frames, the first at `start`.
+    /// Creates traffic of `count` frames, the first at `start`.
     #[must_use]
     pub fn new(template: Template, start: Nanos, period: Nanos, count: u64) -> Self {
         Self {
@@ -45,13 +45,13 @@ impl Traffic for Periodic {
     }
 }
 
-/// Frames as fast as the bus takes them: all are ready at the start, and whoever sends them
-/// waits for room in its node's queue.
+/// Frames as fast as the bus accepts them: all are ready at the start, and the sender waits for
+/// space in its node's queue.
 #[derive(Clone, Debug)]
 pub struct Flood(Periodic);
 
 impl Flood {
-    /// `count` frames, ready from `start` on.
+    /// Creates traffic of `count` frames, ready from `start` on.
     #[must_use]
     pub fn new(template: Template, start: Nanos, count: u64) -> Self {
         Self(Periodic::new(template, start, 0, count))
@@ -64,12 +64,12 @@ impl Traffic for Flood {
     }
 }
 
-/// A frame when the one before has come out of the gateway, or is given up.
+/// Sends a frame when the previous one has come out of the gateway, or is given up.
 #[derive(Clone, Debug)]
 pub struct OneAtATime {
     template: Template,
     timeout: Nanos,
-    /// When the next one may go, unless one is under way.
+    /// The time at which the next one may be sent, unless one is under way.
     at: Nanos,
     under_way: Option<(u64, Nanos)>,
     tag: u64,
@@ -77,8 +77,8 @@ pub struct OneAtATime {
 }
 
 impl OneAtATime {
-    /// `count` frames, the first at `start`; a frame that did not arrive `timeout` ns after its
-    /// release is given up (the papers wait 1 s).
+    /// Creates traffic of `count` frames, the first at `start`; a frame that did not arrive
+    /// `timeout` ns after its release is given up (the papers wait 1 s).
     #[must_use]
     pub fn new(template: Template, start: Nanos, timeout: Nanos, count: u64) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl Traffic for OneAtATime {
     }
 
     fn delivered(&mut self, tag: u64, at: Nanos) {
-        // A late arrival of a frame that was given up changes nothing.
+        // A late arrival of a frame that was given up has no effect.
         if self.under_way.is_some_and(|(waiting, _)| waiting == tag) {
             self.under_way = None;
             self.at = self.at.max(at);

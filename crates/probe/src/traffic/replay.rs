@@ -1,13 +1,13 @@
-//! Frames of a log, at the log's times.
+//! Frames of a log, sent at the log's times.
 
 use super::{Release, Traffic};
 use frame::{CanId, Frame, Nanos};
 use std::collections::HashMap;
 
-/// Replays stamped frames: the first at `start`, each next one as much later as the log says.
+/// Replays stamped frames: the first at `start`, each next one at the distance that the log gives.
 ///
-/// A log knows no nodes. Frames with the same identifier come from the same node, and identifiers
-/// are dealt out to the nodes in the order in which they appear, because on a bus every identifier
+/// A log has no nodes. Frames with the same identifier come from the same node, and identifiers are
+/// distributed over the nodes in the order in which they appear, because on a bus every identifier
 /// has one sender.
 pub struct Replay<I> {
     frames: I,
@@ -21,7 +21,8 @@ pub struct Replay<I> {
 }
 
 impl<I: Iterator<Item = (Nanos, Frame)>> Replay<I> {
-    /// Frames with the stamps of their log, dealt out to `nodes` nodes (0 counts as 1).
+    /// Creates a replay of frames with the stamps of their log, distributed over `nodes` nodes (0
+    /// counts as 1).
     pub fn new(frames: I, start: Nanos, nodes: u16) -> Self {
         Self {
             frames,
@@ -35,8 +36,8 @@ impl<I: Iterator<Item = (Nanos, Frame)>> Replay<I> {
         }
     }
 
-    /// How many stamps lay before the one of the line above. Those frames were released together
-    /// with the one before them.
+    /// Returns the number of stamps that were before the stamp of the previous frame. Those frames
+    /// were released together with the previous one.
     #[must_use]
     pub fn backwards(&self) -> u64 {
         self.backwards

@@ -1,4 +1,4 @@
-//! The SAE class C benchmark as Tindell and Burns brought it onto CAN.
+//! The SAE class C benchmark as Tindell and Burns adapted it to CAN.
 
 use super::{Message, MessageSet};
 use frame::{CanId, Nanos};
@@ -13,7 +13,7 @@ const DRIVER: u16 = 4;
 const BRAKES: u16 = 5;
 const TRANSMISSION: u16 = 6;
 
-/// The subsystems of the benchmark's electric car. The instrument panel only listens.
+/// The subsystems of the benchmark's electric car. The instrument panel only receives.
 pub const SAE_CLASS_C_NODES: &[&str] = &[
     "battery",
     "vehicle controller",
@@ -33,11 +33,11 @@ tm4c129-canbus (sae-benchmark/saebench.h), except that the vehicle controller's 
 deadlines are from the paper as we know it, not compared with a second source. Identifiers, \
 offsets and release jitter are cangate's own.";
 
-/// (signal numbers of the paper, sender, bytes, period in ms, deadline in ms, jitter in µs,
-/// sporadic)
+/// Signal numbers of the paper, sender, bytes, period in ms, deadline in ms, jitter in µs,
+/// sporadic.
 type Row = (&'static str, u16, u8, Nanos, Nanos, Nanos, bool);
 
-/// In order of priority. Rows of the same deadline keep the paper's order.
+/// The messages in order of priority. Rows with the same deadline keep the paper's order.
 const ROWS: [Row; 17] = [
     ("contactor open/close (14)", BATTERY, 1, 50, 5, 100, true),
     ("brake pressures (8, 9)", BRAKES, 2, 5, 5, 100, false),
@@ -154,7 +154,7 @@ const ROWS: [Row; 17] = [
     ),
 ];
 
-/// The SAE class C message set; its [`MessageSet::source`] says what is from where.
+/// Returns the SAE class C message set; its [`MessageSet::source`] states the origin of each part.
 ///
 /// Identifiers are SFF, 010 for the highest priority, then in steps of 010 (hex) down to 110.
 #[must_use]
@@ -203,7 +203,7 @@ mod tests {
         }
     }
 
-    /// What the second source has: node, bytes and period of every periodic message.
+    /// The contents of the second source: node, bytes and period of every periodic message.
     #[test]
     fn periodic_messages_as_the_public_implementation_has_them() {
         let mut ours: Vec<(u16, Nanos, u8)> = sae_class_c()

@@ -9,21 +9,21 @@ use std::collections::BinaryHeap;
 /// One message of a message set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// What it carries, for people.
+    /// A description of its contents, for display.
     pub name: &'static str,
     /// Its sender, an index into [`MessageSet::nodes`].
     pub node: u16,
-    /// Its identifier, and so its priority.
+    /// Its identifier, which determines its priority.
     pub id: CanId,
-    /// Payload bytes, 0–8.
+    /// Number of payload bytes, 0–8.
     pub len: u8,
     /// Period, or the least time between two releases of a sporadic message, ns.
     pub period: Nanos,
-    /// The time from release to end of frame that it must keep, ns.
+    /// The maximum time from release to end of frame, ns.
     pub deadline: Nanos,
-    /// The most that a release comes later than its time, ns; less than the period.
+    /// The maximum delay of a release after its time, ns; less than the period.
     pub jitter: Nanos,
-    /// Sporadic: the time between two releases is random, from one to two periods.
+    /// Whether it is sporadic: the time between two releases is random, from one to two periods.
     pub sporadic: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Message {
 pub struct MessageSet {
     /// Its name.
     pub name: &'static str,
-    /// Where it was published, and what is not from there.
+    /// The publication, and the parts that are not from there.
     pub source: &'static str,
     /// The nodes' names.
     pub nodes: &'static [&'static str],
@@ -40,13 +40,13 @@ pub struct MessageSet {
     pub messages: Vec<Message>,
 }
 
-/// A message set that cannot be scheduled.
+/// The reason why a message set cannot be scheduled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
-    /// A message comes again after no time at all.
+    /// A message with a period of 0.
     #[error("message {0} has period 0: give it a period of at least 1 ns")]
     NoPeriod(String),
-    /// Releases of one message would overtake each other.
+    /// A jitter with which releases of one message would overtake each other.
     #[error("message {0} has a jitter of its period or more: releases would change places")]
     Jitter(String),
     /// More payload than a classic frame carries.
@@ -54,7 +54,7 @@ pub enum ScheduleError {
     Length(String, LengthError),
 }
 
-/// When a message is released next.
+/// The next release of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Nanos,
@@ -79,7 +79,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Releases from time 0 up to, but not at, `end`.
+    /// Creates the releases from time 0 up to, but not at, `end`.
     ///
     /// # Errors
     /// [`ScheduleError`] where a message cannot be scheduled.

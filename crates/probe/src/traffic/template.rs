@@ -1,17 +1,17 @@
-//! What the frames of plain traffic look like.
+//! The properties of the frames of plain traffic.
 
 use super::Payload;
 use crate::rng::Rng;
 use frame::{CanId, Frame, LengthError, Nanos, dlc};
 use std::ops::RangeInclusive;
 
-/// What the frames of plain traffic look like: identifier and length fixed or random within a
+/// The properties of the frames of plain traffic: identifier and length fixed or random within a
 /// range, payload numbered ([`Payload`]).
 #[derive(Clone, Debug)]
 pub struct Template {
     /// The lowest and the highest identifier.
     ids: (CanId, CanId),
-    /// The lengths that occur, ascending; one or more.
+    /// The lengths that occur, ascending; at least one.
     lens: Vec<usize>,
     /// `None` for classic frames, else the FD flags.
     fd: Option<u8>,
@@ -19,7 +19,7 @@ pub struct Template {
     rng: Rng,
 }
 
-/// Identifiers that are no range.
+/// The error for identifiers that are not a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{first:X} to {last:X} is no range of identifiers: give two of one format, the lower one first"
@@ -32,7 +32,7 @@ pub struct IdRangeError {
 }
 
 impl Template {
-    /// Classic frames with `len` bytes of numbered payload.
+    /// Creates a template for classic frames with `len` bytes of numbered payload.
     ///
     /// # Errors
     /// [`LengthError`] above 8 bytes.
@@ -40,7 +40,8 @@ impl Template {
         Self::new(id, len, None, seed)
     }
 
-    /// FD frames with `len` bytes of numbered payload and these [`frame::flags`].
+    /// Creates a template for FD frames with `len` bytes of numbered payload and these
+    /// [`frame::flags`].
     ///
     /// # Errors
     /// [`LengthError`] above 64 bytes.
@@ -68,7 +69,7 @@ impl Template {
         frame::Header::new(kind, self.ids.0, len).map(|_| ())
     }
 
-    /// Every frame has an identifier from `first` to `last`, at random.
+    /// Gives every frame a random identifier from `first` to `last`.
     ///
     /// # Errors
     /// [`IdRangeError`] where `last` is lower, or of the other format.
@@ -83,9 +84,9 @@ impl Template {
         Ok(self)
     }
 
-    /// Every frame has a length from this range, at random; of FD frames only those that a DLC
-    /// can say, so that nothing is filled up on the wire. A range without any is taken at its
-    /// upper end, filled up.
+    /// Gives every frame a random length from this range; FD frames only those that a DLC
+    /// represents, so that nothing is padded on the wire. From a range without such a length, its
+    /// upper end is used, padded.
     ///
     /// # Errors
     /// [`LengthError`] where the kind of frame has no such length.
@@ -106,12 +107,12 @@ impl Template {
         Ok(self)
     }
 
-    /// The next frame; the lengths were checked before.
+    /// Returns the next frame; the lengths were checked before.
     pub(super) fn frame(&mut self) -> Option<Frame> {
         let (first, last) = self.ids;
         let id = match last.number() - first.number() {
             0 => first,
-            // The range lies within one format, so that the flags stay as they are.
+            // The range is within one format, so that the flags stay as they are.
             span => CanId::from_raw(first.raw() + self.rng.up_to(u64::from(span)) as u32),
         };
         let len = match self.lens.as_slice() {
@@ -129,14 +130,14 @@ impl Template {
 impl Iterator for Template {
     type Item = Frame;
 
-    /// Frame after frame, without end.
+    /// Returns frame after frame, without end.
     fn next(&mut self) -> Option<Frame> {
         self.frame()
     }
 }
 
-/// The period at which frames of this duration load a bus by `percent`: 50 gives the papers'
-/// "two times the transmission duration". 0 counts as 1, more than 100 as 100.
+/// Returns the period at which frames of this duration load a bus by `percent`: 50 gives the
+/// papers' "two times the transmission duration". 0 counts as 1, more than 100 as 100.
 #[must_use]
 pub fn period_for_load(duration: Nanos, percent: u8) -> Nanos {
     let percent = Nanos::from(percent.clamp(1, 100));
@@ -167,7 +168,7 @@ mod tests {
         assert!(classic.with_lens(2..=8).is_ok());
     }
 
-    /// All of the range and nothing else, each frame with the next number.
+    /// All of the range and nothing else occurs, each frame with the next number.
     #[test]
     fn identifiers_and_lengths_fill_their_ranges() {
         let (first, last) = (CanId::eff(0x700).unwrap(), CanId::eff(0x707).unwrap());

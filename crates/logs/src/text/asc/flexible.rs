@@ -1,6 +1,7 @@
 //! Lines that begin with `CANFD`: FD frames, and in several versions of CANoe classic ones, too.
 //!
-//! Numbers of these lines are hex whatever the base of the file says, but for the number of bytes.
+//! Numbers of these lines are hex regardless of the base of the file, except for the number of
+//! bytes.
 
 use super::super::words::Words;
 use super::{Asc, Seen, direction, dlc, id_of, known};
@@ -15,19 +16,19 @@ pub(super) const EDL: u32 = 0x1000;
 pub(super) const BRS: u32 = 0x2000;
 pub(super) const ESI: u32 = 0x4000;
 
-/// What stands between the ID and the flags.
+/// The fields between the ID and the flags.
 struct Body {
     brs: bool,
     esi: bool,
     dlc: u32,
     len: u32,
     data: [u8; 64],
-    /// `None` where the program did not write or know them.
+    /// The flags; `None` where the program did not write or know them.
     flags: Option<u32>,
 }
 
 impl Asc {
-    /// `1 Rx  123  NAME 1 0 8 8 11 22 … duration length flags …`, behind `CANFD`.
+    /// Reads `1 Rx  123  NAME 1 0 8 8 11 22 … duration length flags …`, after `CANFD`.
     pub(super) fn flexible(
         &self,
         words: &mut Words<'_>,
@@ -55,7 +56,7 @@ impl Asc {
         }
         const ID: &str = "a hex ID, with an x behind an extended one";
         let id = id_of(id.text, 16).ok_or(id.wrong(ID))?;
-        // A name can stand behind the ID, and it can be any word, a digit, too.
+        // A name can follow the ID, and it can be any word, even a digit.
         let plain = *words;
         let mut named = *words;
         named.next();
@@ -80,7 +81,7 @@ impl Asc {
 }
 
 impl Body {
-    /// Reads it where no name stands before it.
+    /// Reads the fields where no name precedes them.
     fn read(mut words: Words<'_>) -> Result<Self, Fault> {
         let mut flag = |expected| {
             let word = words.need(expected)?;
@@ -94,7 +95,7 @@ impl Body {
         let esi = flag("ESI, 0 or 1")?;
         let (dlc, len, data) = payload(&mut words)?;
         let rest = words;
-        // Duration, length, flags: of a program that knows none of them, all are 0.
+        // Duration, length, flags: in the output of a program that knows none of them, all are 0.
         let mut numbers = words.map(|word| word.number(16));
         let (duration, bits) = (numbers.next().flatten(), numbers.next().flatten());
         let known = duration != Some(0) || bits != Some(0);
@@ -115,7 +116,8 @@ impl Body {
         Ok(body)
     }
 
-    /// Without flags the line itself says FD. What classic frames cannot have tells it, too.
+    /// Without flags, the line itself means FD. Properties that classic frames cannot have mean it,
+    /// too.
     fn is_fd(&self) -> bool {
         let said = self.flags.is_none_or(|flags| flags & EDL != 0);
         said || self.brs || self.esi || self.len > 8
@@ -132,7 +134,7 @@ impl Body {
     }
 }
 
-/// A DLC, a number of bytes, and the bytes.
+/// Reads a DLC, a number of bytes, and the bytes.
 pub(super) fn payload(words: &mut Words<'_>) -> Result<(u32, u32, [u8; 64]), Fault> {
     let word = words.need("a DLC")?;
     let value = dlc(&word).ok_or(word.wrong("a DLC of 0 to F"))?;

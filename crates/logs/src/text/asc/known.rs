@@ -1,8 +1,8 @@
-//! What a line of ASC can be besides a frame. Only what is listed here is passed over.
+//! Lines of ASC that are not frames. Only those that are listed here are skipped.
 
 use super::super::words::{Word, Words};
 
-/// What a line without a time begins with.
+/// The beginnings of lines without a time.
 const HEADERS: [&[&str]; 8] = [
     &["internal", "events"],
     &["no", "internal", "events"],
@@ -14,7 +14,7 @@ const HEADERS: [&[&str]; 8] = [
     &["split", "information:"],
 ];
 
-/// What an event begins with, behind its time: of the measurement, of other buses, of the user.
+/// The beginnings of events, after their time: of the measurement, of other buses, of the user.
 const EVENTS: [&str; 33] = [
     "Start",
     "Stop",
@@ -54,7 +54,7 @@ const EVENTS: [&str; 33] = [
 /// Buses whose events begin with their name and a number or a speed: `L1`, `MOST150`.
 const NUMBERED: [&str; 2] = ["L", "MOST"];
 
-/// What stands behind a channel in place of an ID.
+/// Words that follow a channel in place of an ID.
 const OF_CHANNEL: [&str; 8] = [
     "Statistic",
     "Status",
@@ -66,7 +66,7 @@ const OF_CHANNEL: [&str; 8] = [
     "Chip",
 ];
 
-/// Is it one of the lines that have no time?
+/// Returns whether it is one of the lines that have no time.
 pub(super) fn is_header(first: &Word<'_>, rest: Words<'_>) -> bool {
     HEADERS.iter().any(|header| {
         let mut expected = header.iter();
@@ -77,7 +77,7 @@ pub(super) fn is_header(first: &Word<'_>, rest: Words<'_>) -> bool {
     })
 }
 
-/// Is it the start of the measurement, in English, German or French?
+/// Returns whether it is the start of the measurement, in English, German or French.
 pub(super) fn is_start(mut words: Words<'_>) -> bool {
     const STARTS: [(&str, &str); 6] = [
         ("Start", "measurement"),
@@ -96,7 +96,7 @@ pub(super) fn is_start(mut words: Words<'_>) -> bool {
         .any(|(begin, end)| is_in_latin(first.text, begin) && rest.iter().any(|word| word.is(end)))
 }
 
-/// Is it an event that is no frame?
+/// Returns whether it is an event that is not a frame.
 pub(super) fn is_event(words: Words<'_>) -> bool {
     let mut ahead = words;
     let Some(first) = ahead.next() else {
@@ -115,17 +115,18 @@ pub(super) fn is_event(words: Words<'_>) -> bool {
     numbered || EVENTS.iter().any(|event| first.is(event))
 }
 
-/// Is it what stands behind a channel in place of an ID?
+/// Returns whether it is a word that follows a channel in place of an ID.
 pub(super) fn is_of_channel(word: &Word<'_>) -> bool {
     is_label(word.text) || OF_CHANNEL.iter().any(|event| word.is(event))
 }
 
-/// A frame that was to be sent, and was not on the bus yet.
+/// Returns whether it is a frame that was requested to be sent, and was not on the bus yet.
 pub(super) fn is_request(word: &Word<'_>) -> bool {
     word.is("TxRq") || word.is("TxRequest")
 }
 
-/// A word with a colon at its end or within, that begins with a letter: `SV:`, `Status:chip`.
+/// Returns whether it is a word with a colon at its end or within, that begins with a letter:
+/// `SV:`, `Status:chip`.
 fn is_label(text: &[u8]) -> bool {
     let end = text.iter().position(|b| *b == b':');
     end.and_then(|end| text.get(..end)).is_some_and(|name| {
@@ -137,7 +138,7 @@ fn is_label(text: &[u8]) -> bool {
     })
 }
 
-/// The same word in UTF-8 or Latin-1.
+/// Returns whether a text is this word in UTF-8 or Latin-1.
 fn is_in_latin(text: &[u8], word: &str) -> bool {
     let latin: String = text.iter().map(|b| char::from(*b)).collect();
     let same = |text: &str| text.to_lowercase() == word.to_lowercase();

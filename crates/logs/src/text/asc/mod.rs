@@ -1,11 +1,11 @@
 //! Vector ASC, as CANalyzer, CANoe and other programs write it: classic and FD frames, error
 //! frames.
 //!
-//! Channel N is the interface `can(N-1)`, as SocketCAN and python-can count, unless a comment of
-//! our own says its name (`// cangate: channel 1 is can0`).
+//! Channel N is the interface `can(N-1)`, as in SocketCAN and python-can, unless a comment written
+//! by cangate gives its name (`// cangate: channel 1 is can0`).
 //!
-//! A line that is no frame is passed over if it is known ([`known`]); any other is a mistake,
-//! because it can be a frame that was damaged.
+//! A line that is not a frame is skipped if it is known ([`known`]); any other is a mistake,
+//! because it can be a damaged frame.
 
 mod flexible;
 mod known;
@@ -23,49 +23,49 @@ use std::collections::BTreeMap;
 /// The comment that names a channel; its number, `is` and the name follow.
 const NAMES: &str = "cangate:";
 
-/// As many channels can have names; CANoe has 64.
+/// Maximum number of channels with a name; CANoe has 64.
 const MOST_NAMED: usize = 256;
 
 const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
 
-/// How far BUSMASTER's first frame can be before the time of day of its line `date`: the date has
-/// whole seconds.
+/// The longest time by which BUSMASTER's first frame can precede the time of day of its line
+/// `date`: the date has whole seconds.
 const ROUNDED: Nanos = 2 * SECOND;
 
-/// Reads lines.
+/// A reader of ASC lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Asc {
     base: u32,
-    /// Each time counts from the line before.
+    /// Whether each time counts from the previous line.
     relative: bool,
-    /// When the measurement began; 0 where nothing says so.
+    /// The start of the measurement; 0 where the file does not give it.
     start: Nanos,
-    /// The line `date` was there.
+    /// Whether the line `date` was present.
     dated: bool,
     /// The date of the block that has begun, until it is used.
     block: Option<Nanos>,
-    /// No line with a time has come since the block began.
+    /// Whether no line with a time has followed since the block began.
     first_of_block: bool,
-    /// Since the start; a few frames can come before it.
+    /// The time since the start; a few frames can come before it.
     at: i64,
     clock: Clock,
     names: BTreeMap<u32, InterfaceName>,
 }
 
-/// What times count from.
+/// The reference of the times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Clock {
     /// The start of the measurement.
     Start,
-    /// Perhaps midnight, as BUSMASTER does: its line `base` does not say how times count. The first
-    /// time tells.
+    /// Perhaps midnight, as in BUSMASTER's files: its line `base` does not state how times count.
+    /// The first time decides.
     Open,
     /// Midnight.
     Midnight,
 }
 
-/// Where a frame was seen.
+/// The circumstances of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     ns: Nanos,
@@ -118,7 +118,7 @@ impl Asc {
         }
     }
 
-    /// The time of a line, also of one that is no frame.
+    /// Returns the time of a line, also of one that is not a frame.
     fn time(&mut self, offset: i64, first_of_block: bool) -> Nanos {
         if self.relative {
             self.at = self.at.saturating_add(offset);
@@ -141,7 +141,7 @@ impl Asc {
         if self.clock == Clock::Midnight && back > (DAY / 2).cast_signed() {
             self.start = self.start.saturating_add(DAY);
         }
-        // Another measurement, whose beginning no line says.
+        // Another measurement, whose beginning no line gives.
         if first_of_block
             && back > 0
             && let Some(block) = self.block
@@ -152,9 +152,9 @@ impl Asc {
         self.start.saturating_add_signed(offset)
     }
 
-    /// A line with a time that is no frame.
+    /// Handles a line with a time that is not a frame.
     fn event(&mut self, words: Words<'_>, first_of_block: bool) -> Result<(), Fault> {
-        // In German, French or another language a block begins with words, too: letters only.
+        // In German, French or another language, a block begins with words, too: letters only.
         let is_start = known::is_start(words)
             || first_of_block
                 && !known::is_event(words)
@@ -175,7 +175,7 @@ impl Asc {
         }
     }
 
-    /// A line without a time.
+    /// Handles a line without a time.
     fn header(&mut self, first: &Word<'_>, mut words: Words<'_>) -> Result<(), Fault> {
         if first.is("date") {
             self.start = time::date(words).ok_or(first.wrong(
@@ -197,7 +197,7 @@ impl Asc {
             words.next();
             self.block = time::date(words);
             self.first_of_block = true;
-            // Without a line `date`, the first block says it.
+            // Without a line `date`, the first block gives the date.
             if let Some(start) = self.block.filter(|_| !self.dated) {
                 self.start = start;
                 self.dated = true;
@@ -214,7 +214,7 @@ impl Asc {
         Ok(())
     }
 
-    /// How times count, behind the base.
+    /// Reads how times count, after the base.
     fn timestamps(&mut self, words: Words<'_>) {
         let mut rest = words.skip_while(|word| !word.is("timestamps"));
         if rest.next().is_some() {
@@ -225,7 +225,7 @@ impl Asc {
         }
     }
 
-    /// `channel 1 is can0`
+    /// Reads `channel 1 is can0`.
     fn name(&mut self, mut words: Words<'_>) {
         let channel = words.nth(1).and_then(|word| word.number(10));
         let name = words.nth(1).and_then(|word| str::from_utf8(word.text).ok());
@@ -235,7 +235,7 @@ impl Asc {
         }
     }
 
-    /// `1  123x  Rx  d 8 11 22 …`, behind the channel.
+    /// Reads `1  123x  Rx  d 8 11 22 …`, after the channel.
     fn classic(
         &self,
         channel: u32,
@@ -285,13 +285,13 @@ impl Asc {
         self.put(&draft, &seen, frame)
     }
 
-    /// `123` or `123x` in the file's base; of a symbolic name, what stands behind `ID =` at the
-    /// end.
+    /// Reads `123` or `123x` in the file's base; for a symbolic name, the number after `ID =` at
+    /// the end.
     fn id(&self, word: &Word<'_>, rest: Words<'_>) -> Result<CanId, Fault> {
         let said = id_of(word.text, self.base).or_else(|| {
             let mut behind = rest.skip_while(|word| !word.is("ID"));
             let number = behind.nth(2)?;
-            // Programs write it in decimal, whatever the base.
+            // Programs write it in decimal, regardless of the base.
             id_of(number.text, 10)
         });
         said.ok_or(word.wrong(if self.base == 10 {
@@ -309,7 +309,7 @@ impl Asc {
     }
 }
 
-/// Does a line look like a frame's, in a log that has no header?
+/// Returns whether a line looks like that of a frame, in a log that has no header.
 pub(crate) fn is_frame(line: &[u8]) -> bool {
     let mut words = Words::new(line);
     let timed = words.next().is_some_and(|word| {
@@ -330,24 +330,25 @@ pub(crate) fn is_frame(line: &[u8]) -> bool {
     channel && id.is_some() && side && kind
 }
 
-/// A time, or what was one before it was damaged.
+/// Returns whether it is a time, even a damaged one.
 fn is_number(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     digits.first().is_some_and(u8::is_ascii_digit)
 }
 
-/// A time in ns; with a comma in countries that write it so.
+/// Parses a time and returns it in ns; some countries write it with a comma.
 fn time_of(text: &[u8]) -> Option<i64> {
     signed(&with_point(text), 9)
 }
 
-/// Two letters or more, of any alphabet, with the marks that words can have.
+/// Returns whether it consists of two letters or more, of any alphabet, with the marks that words
+/// can have.
 fn is_letters(text: &[u8]) -> bool {
     let fits = |b: &u8| b.is_ascii_alphabetic() || !b.is_ascii() || b"'.-".contains(b);
     text.len() >= 2 && text.iter().all(fits)
 }
 
-/// One hex digit, whatever the base of the file; two digits are decimal.
+/// Parses a DLC: one hex digit, regardless of the base of the file; two digits are decimal.
 fn dlc(word: &Word<'_>) -> Option<u32> {
     let base = if word.text.len() == 1 { 16 } else { 10 };
     word.number(base).filter(|dlc| *dlc <= 15)

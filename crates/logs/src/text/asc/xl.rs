@@ -1,4 +1,4 @@
-//! Lines that begin with `CANXL`: their frame format says which kind of frame it is.
+//! Lines that begin with `CANXL`: their frame format states which kind of frame it is.
 
 use super::super::words::Words;
 use super::flexible::{BRS, ESI, RTR, payload};
@@ -16,8 +16,8 @@ struct Format {
 }
 
 impl Asc {
-    /// `2 Rx CBFF duration bits 123 NAME 8 8 11 … crc flags …`, behind `CANXL`; in FD frames the
-    /// number of stuff bits stands before the CRC.
+    /// Reads `2 Rx CBFF duration bits 123 NAME 8 8 11 … crc flags …`, after `CANXL`; in FD frames
+    /// the number of stuff bits precedes the CRC.
     pub(super) fn extended(
         &self,
         words: &mut Words<'_>,
@@ -70,7 +70,7 @@ impl Asc {
             }
         });
         let id = id.ok_or(word.wrong("a hex ID that fits the frame format"))?;
-        // A name can stand behind the ID, and it can be any word, a digit, too.
+        // A name can follow the ID, and it can be any word, even a digit.
         let plain = *words;
         let mut named = *words;
         named.next();
