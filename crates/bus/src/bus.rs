@@ -1,4 +1,4 @@
-//! The bus: what happens next, and when.
+//! The bus: the next step of the simulation, and its time.
 
 use crate::{
     BusConfig, BusStats, ConfigError, DropReason, ErrorState, Event, Fault, NodeConfig, NodeId,
@@ -15,15 +15,15 @@ use frame::{Frame, Kind, Nanos, wire::BitRate};
 mod recovery;
 mod transmission;
 
-/// What the bus is doing.
+/// The current activity on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// Intermission until `Bus::free_from`, then idle.
     Free,
-    /// A frame in which nothing can go wrong; its end.
+    /// A frame in which no error is possible; its end.
     Frame(Nanos),
-    /// A frame in which something may go wrong: `Bus::simulator` knows what. The next of its
-    /// steps, and the end.
+    /// A frame in which an error is possible: `Bus::simulator` has the details. The index of its
+    /// next step, and the end.
     Disturbed(usize, Nanos),
 }
 
@@ -31,12 +31,12 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sender {
     pub(crate) node: usize,
-    /// The frame on the wire, where it differs from what the node was given (ESI).
+    /// The frame on the wire, where it differs from the frame that the node was given (ESI).
     frame: Option<Frame>,
     failed: bool,
 }
 
-/// A CAN bus and its nodes. See [the crate's page](crate) for what is modelled.
+/// A CAN bus and its nodes. [The crate's page](crate) describes the model.
 #[derive(Debug)]
 pub struct Bus {
     config: BusConfig,
@@ -46,12 +46,12 @@ pub struct Bus {
     heads: Vec<u64>,
     /// Nodes that have something to send.
     pending: usize,
-    /// For each node the frames it has received. Apart from the nodes, like `heads`, because it
-    /// changes for all nodes with every frame.
+    /// For each node the number of frames it has received. Stored outside the nodes, like `heads`,
+    /// because it changes for all nodes with every frame.
     received: Vec<u64>,
-    /// A node may have a counter above 0.
+    /// True if a node may have a counter above 0.
     uneasy: bool,
-    /// When the last node was attached or came back.
+    /// Time at which the last node was attached or came back from bus-off.
     joined: Nanos,
     schedule: Schedule,
     injector: Injector,
@@ -63,18 +63,18 @@ pub struct Bus {
     suspended_until: Nanos,
     /// Start of the frame on the wire.
     start: Nanos,
-    /// Who sends it: one, unless several nodes have the same arbitration field.
+    /// Nodes that send it: one, unless several nodes have the same arbitration field.
     senders: Vec<Sender>,
-    /// Who lost it to an error.
+    /// Receivers that lost it to an error.
     deaf: Vec<usize>,
     simulator: Simulator,
     /// Starts of frame so far.
     starts: u64,
-    /// Does any node try each frame only once?
+    /// True if any node tries each frame only once.
     one_shots: bool,
     /// Nodes on the bus that acknowledge.
     ackers: usize,
-    /// Nodes on the bus that know no FD.
+    /// Nodes on the bus that do not support FD.
     classic: usize,
     /// Nodes that are bus-off.
     off: usize,
@@ -82,7 +82,7 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// A bus without nodes, at time 0.
+    /// Returns a bus without nodes, at time 0.
     ///
     /// # Errors
     /// [`ConfigError`] for bit rates or probabilities out of range.
@@ -141,12 +141,12 @@ impl Bus {
     /// Hands in a frame that becomes ready for transmission at `at`, ns. A frame for now takes
     /// its place in the node's queue at once; one for later takes a place when it is due, and is
     /// dropped then ([`DropReason::QueueFull`], [`DropReason::BusOff`]) where it finds none.
-    /// `tag` comes back in the events about the frame. An FD frame whose length no DLC can say goes
-    /// on the wire with zeros up to the next one that can be said, and so do the events about it
-    /// have it ([`Frame::padded`]).
+    /// `tag` comes back in the events about the frame. An FD frame whose length no DLC encodes is
+    /// padded with zeros to the next length that one encodes, on the wire and in the events about
+    /// it ([`Frame::padded`]).
     ///
     /// # Errors
-    /// [`SendError`] says why the frame was not taken; then no event will be about it.
+    /// [`SendError`] is the reason why the frame was not taken; no event will be about that frame.
     pub fn send(
         &mut self,
         node: NodeId,
@@ -195,8 +195,8 @@ impl Bus {
     }
 
     /// Takes back a frame that was handed in for now or before and is not on the wire; no event
-    /// tells of it. Of several with this tag it is the one handed in last. False where there is
-    /// none, or it is on the wire.
+    /// reports it. Of several with this tag it is the one handed in last. Returns false if there is
+    /// no such frame, or it is on the wire.
     pub fn cancel(&mut self, node: NodeId, tag: u64) -> bool {
         let index = usize::from(node.0);
         let flying = self.sending(node).is_some();
@@ -210,7 +210,7 @@ impl Bus {
         found
     }
 
-    /// The frame of a node that is on the wire: its tag, and its start of frame.
+    /// Returns the tag and the start of frame of this node's frame on the wire, if it has one.
     #[must_use]
     pub fn sending(&self, node: NodeId) -> Option<(u64, Nanos)> {
         let index = usize::from(node.0);
@@ -221,9 +221,9 @@ impl Bus {
         Some((pending.tag, self.start))
     }
 
-    /// The earliest time to which the bus must run for something to happen, if nobody sends
-    /// anything more; always later than [`Bus::now`]. It is not always the time of an event: the
-    /// start of a frame counts too.
+    /// Returns the earliest time to which the bus must run for something to happen, if the caller
+    /// sends no more frames; always later than [`Bus::now`]. It is not always the time of an event:
+    /// the start of a frame counts too.
     /// `while let Some(t) = bus.next() { bus.run_until(t, …) }` runs until nothing is left to do.
     #[must_use]
     pub fn next(&self) -> Option<Nanos> {
@@ -232,12 +232,12 @@ impl Bus {
         [self.next_step(), start].into_iter().flatten().min()
     }
 
-    /// Lets time pass until `t`, and reports what happens. A frame that could start exactly at
-    /// `t` does not start yet, so that frames that are sent in answer to an event at `t` still
-    /// take part in that arbitration. A `t` in the past does nothing.
+    /// Lets time pass until `t`, and reports the events up to then. A frame that could start
+    /// exactly at `t` does not start yet, so that frames that are sent in answer to an event at `t`
+    /// still take part in that arbitration. A `t` in the past does nothing.
     ///
-    /// Frames that nobody acknowledges are repeated for ever, as ISO 11898-1 has it: such a bus
-    /// never comes to rest.
+    /// A sender repeats a frame that no node acknowledges for ever, as ISO 11898-1 requires: such a
+    /// bus never comes to rest.
     pub fn run_until(&mut self, t: Nanos, mut observer: impl FnMut(&Event<'_>)) {
         loop {
             let start = self.next_start();
@@ -258,25 +258,25 @@ impl Bus {
         }
     }
 
-    /// The bus's time, ns.
+    /// Returns the bus's time, ns.
     #[must_use]
     pub const fn now(&self) -> Nanos {
         self.now
     }
 
-    /// What it was made from.
+    /// Returns the configuration that the bus was made from.
     #[must_use]
     pub const fn config(&self) -> &BusConfig {
         &self.config
     }
 
-    /// The nodes, in the order of their [`NodeId`].
+    /// Returns the nodes, in the order of their [`NodeId`].
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = (NodeId, &NodeConfig)> {
         let all = self.nodes.iter().enumerate();
         all.map(|(i, n)| (NodeId(i as u16), &n.config))
     }
 
-    /// A node's counters and queue; `None` where no such node is attached.
+    /// Returns a node's counters and queue; `None` where no such node is attached.
     #[must_use]
     pub fn node_state(&self, node: NodeId) -> Option<NodeState> {
         let index = usize::from(node.0);
@@ -284,13 +284,13 @@ impl Bus {
         Some(self.nodes.get(index)?.snapshot(received))
     }
 
-    /// Frames that a node can take now, in mailboxes and queue; 0 for no such node.
+    /// Returns how many frames a node can take now, in mailboxes and queue; 0 for no such node.
     #[must_use]
     pub fn free(&self, node: NodeId) -> usize {
         self.nodes.get(usize::from(node.0)).map_or(0, Node::free)
     }
 
-    /// Counts, and where the time from 0 to [`Bus::now`] went.
+    /// Returns the counts, and the times spent in each kind of interval from 0 to [`Bus::now`].
     #[must_use]
     pub const fn stats(&self) -> BusStats {
         self.stats
@@ -336,7 +336,7 @@ impl Bus {
         self.now = t;
     }
 
-    /// When the next frame starts, as things stand.
+    /// Returns the time of the next start of frame, if no more frames come in.
     fn next_start(&self) -> Option<Nanos> {
         if self.pending == 0 || self.phase != Phase::Free {
             return None;
@@ -350,7 +350,7 @@ impl Bus {
         waiting.map(|(_, n)| n.suspended_until.max(free)).min()
     }
 
-    /// When something other than a start of frame happens next.
+    /// Returns the time of the next step other than a start of frame.
     fn next_step(&self) -> Option<Nanos> {
         let end = match self.phase {
             Phase::Free => None,
@@ -368,7 +368,7 @@ impl Bus {
         [end, due, timer].into_iter().flatten().min()
     }
 
-    /// Does all that is to be done now, short of starting a frame: errors and ends of frames,
+    /// Does everything that is due now except for starting a frame: errors and ends of frames,
     /// then recoveries, then frames that are due.
     fn step(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
         match self.phase {

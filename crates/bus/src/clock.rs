@@ -1,4 +1,4 @@
-//! Bits to nanoseconds and back.
+//! Conversion of bits to nanoseconds and back.
 
 use frame::{Nanos, wire::BitRate};
 
@@ -8,7 +8,7 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     rate: BitRate,
-    /// Length of a bit, ns, where it is a whole number; else 0.
+    /// Length of a bit at the nominal rate, ns, where it is a whole number; else 0.
     nominal_ns: u64,
     data_ns: u64,
 }
@@ -26,15 +26,15 @@ impl Clock {
         }
     }
 
-    /// Duration of so many bits at the nominal rate.
+    /// Returns the duration of this many bits at the nominal rate.
     #[inline]
     pub(crate) fn bits(&self, bits: u32) -> Nanos {
         self.span(bits, 0)
     }
 
-    /// Duration of bits at the nominal rate and at the data rate, rounded to the nearest
-    /// nanosecond as one ([`BitRate::time`], without its division where bits are whole
-    /// nanoseconds, as at all usual rates).
+    /// Returns the duration of bits at the nominal rate plus bits at the data rate, their sum
+    /// rounded once to the nearest nanosecond ([`BitRate::time`], without its division where bits
+    /// are whole nanoseconds, as at all usual rates).
     #[inline]
     pub(crate) fn span(&self, nominal: u32, data: u32) -> Nanos {
         if self.nominal_ns > 0 && (data == 0 || self.data_ns > 0) {
@@ -44,7 +44,7 @@ impl Clock {
         }
     }
 
-    /// The nearest whole number of nominal bits in a time.
+    /// Returns the nearest whole number of nominal bits in a time.
     pub(crate) fn count(&self, ns: Nanos) -> u64 {
         let bits = u128::from(ns) * u128::from(self.rate.nominal());
         ((bits + u128::from(SECOND / 2)) / u128::from(SECOND)) as u64

@@ -1,10 +1,10 @@
-//! What a bus and its nodes are made of, and why a bus refuses something.
+//! Configuration of a bus and its nodes, and the errors of both.
 
 use crate::fault::Faults;
 use alloc::string::String;
 use frame::{Nanos, wire::RateError};
 
-/// A bus.
+/// The configuration of a bus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BusConfig {
     /// Nominal bit rate, bit/s, in the range of [`frame::wire::BitRate`].
@@ -12,14 +12,14 @@ pub struct BusConfig {
     /// Bit rate of the FD data phase, bit/s, not below the nominal one.
     /// `None`: a bus for classic frames only.
     pub data: Option<u32>,
-    /// Seed of the random faults. Same seed, same calls: same events.
+    /// Seed of the random faults. The same seed and the same calls give the same events.
     pub seed: u64,
-    /// What goes wrong, and how often.
+    /// The faults of the bus, and their rates.
     pub faults: Faults,
 }
 
 impl BusConfig {
-    /// A classic bus without faults.
+    /// Returns the configuration of a classic bus without faults.
     #[must_use]
     pub fn classic(nominal: u32) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl BusConfig {
         }
     }
 
-    /// A bus for classic and FD frames, without faults.
+    /// Returns the configuration of a bus for classic and FD frames, without faults.
     #[must_use]
     pub fn fd(nominal: u32, data: u32) -> Self {
         Self {
@@ -40,34 +40,36 @@ impl BusConfig {
     }
 }
 
-/// A node: a CAN controller and the queue in front of it.
+/// The configuration of a node: a CAN controller and the queue in front of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
-    /// Its name, for messages.
+    /// Name of the node, for messages.
     pub name: String,
-    /// Transmit buffers that take part in arbitration, the highest priority among them first;
-    /// at least 1. A buffer is never taken back: see the crate's page on priority inversion.
+    /// Number of transmit buffers that take part in arbitration, the highest priority among them
+    /// first; at least 1. The node never takes a frame back from a buffer: see the crate's page on
+    /// priority inversion.
     pub mailboxes: u8,
-    /// Frames that wait in order of arrival until a mailbox is free.
+    /// Number of frames that can wait, in order of arrival, until a mailbox is free.
     pub queue: usize,
-    /// Frames with a time in the future that may be handed in beforehand.
+    /// Number of frames with a time in the future that may be handed in beforehand.
     pub scheduled: usize,
-    /// Every frame is tried once: a failed attempt drops it, and so does a lost arbitration.
+    /// Whether the node tries every frame only once: a failed attempt drops it, and so does a lost
+    /// arbitration.
     pub one_shot: bool,
-    /// Receives only: no acknowledge, no error flags, counters stand still (ISO 11898-1,
-    /// bus monitoring).
+    /// Whether the node only receives: it sends no acknowledge and no error flags, and its counters
+    /// do not change (ISO 11898-1, bus monitoring).
     pub listen_only: bool,
-    /// Understands FD frames. A node that does not destroys them with a form error, as classic
-    /// controllers do that know nothing of FD.
+    /// Whether the node supports FD frames. A node that does not support them destroys them with a
+    /// form error, as classic controllers without any support for FD do.
     pub fd: bool,
-    /// Restart by itself so long after bus-off, ns; `None`: only by [`crate::Bus::restart`].
-    /// Recovery then still takes 128 times 11 recessive bits.
+    /// Time after bus-off at which the node restarts on its own, ns; `None`: it restarts only by
+    /// [`crate::Bus::restart`]. Recovery then still takes 128 times 11 recessive bits.
     pub restart: Option<Nanos>,
 }
 
 impl NodeConfig {
-    /// A node as common controllers have it: three mailboxes, a queue of ten frames (Linux's
-    /// default for CAN interfaces), FD, retransmission, no automatic restart.
+    /// Returns the configuration of a node like common controllers: three mailboxes, a queue of ten
+    /// frames (Linux's default for CAN interfaces), FD, retransmission, no automatic restart.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -89,11 +91,11 @@ impl Default for NodeConfig {
     }
 }
 
-/// A node of a bus, in the order in which they were attached.
+/// The number of a node of a bus, in the order in which nodes were attached.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct NodeId(pub u16);
 
-/// Why a bus or a node cannot be made as asked.
+/// The reason why a bus or a node cannot be made as requested.
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -103,18 +105,18 @@ pub enum ConfigError {
     /// A probability of faults is not between 0 and 1.
     #[error("a fault probability of {0}: it must be from 0 to 1")]
     Probability(f64),
-    /// Random faults are wanted, but no kind is allowed.
+    /// Random faults are requested, but no kind of fault is given.
     #[error("faults are to happen at random, but no kind of fault is given: name at least one")]
     NoFaultKind,
     /// A node without transmit buffer.
     #[error("node {0:?} has no mailbox: it needs at least 1")]
     NoMailbox(String),
-    /// Node numbers are used up.
+    /// All node numbers are in use.
     #[error("node {0:?} is one too many: a bus has at most 65535 nodes")]
     TooManyNodes(String),
 }
 
-/// Why a frame was not taken.
+/// The reason why a frame was not taken.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
@@ -124,7 +126,7 @@ pub enum SendError {
     /// The node is bus-off.
     #[error("the node is bus-off: restart it first")]
     BusOff,
-    /// The node only listens.
+    /// The node is listen-only.
     #[error("the node is in listen-only mode and sends nothing")]
     ListenOnly,
     /// An FD frame on a classic bus or from a classic node, or an error frame, which a
@@ -134,7 +136,7 @@ pub enum SendError {
     /// The time has passed already.
     #[error("{at} ns have passed already: it is {now} ns")]
     Past {
-        /// When the frame was to become ready.
+        /// Time at which the frame should have become ready.
         at: Nanos,
         /// The bus's time.
         now: Nanos,

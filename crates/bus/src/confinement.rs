@@ -1,5 +1,6 @@
-//! The two error counters of a node and what follows from them: ISO 11898-1, fault confinement.
-//! The rules are numbered as in Bosch's CAN specification 2.0, chapter "Fault confinement".
+//! The two error counters of a node and the state that follows from them: ISO 11898-1, fault
+//! confinement. The rules are numbered as in Bosch's CAN specification 2.0, chapter "Fault
+//! confinement".
 
 use crate::ErrorState;
 
@@ -9,10 +10,10 @@ pub(crate) const WARNING: u16 = 96;
 pub(crate) const PASSIVE: u16 = 128;
 /// TEC at this value takes a node off the bus (rule 10).
 pub(crate) const BUS_OFF: u16 = 256;
-/// Where REC goes from the error-passive range after a good frame: rule 8 allows 119 to 127,
+/// New value of REC after a good frame in the error-passive range: rule 8 allows 119 to 127,
 /// the model takes the highest.
 const REC_AFTER_PASSIVE: u16 = 127;
-/// REC stops here: it has eight bits in controllers, and nothing depends on values above 128.
+/// Highest value of REC: it has eight bits in controllers, and nothing depends on values above 128.
 const REC_MAX: u16 = 255;
 
 /// TEC and REC.
@@ -23,28 +24,28 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Rule 3 (and 4): a sender raised an error flag.
+    /// Applies rule 3 (and 4): a sender raised an error flag.
     pub(crate) fn transmit_error(&mut self) {
         self.tec = (self.tec + 8).min(BUS_OFF + 7);
     }
 
-    /// Rule 1: a receiver detected an error.
+    /// Applies rule 1: a receiver detected an error.
     pub(crate) fn receive_error(&mut self) {
         self.rec = (self.rec + 1).min(REC_MAX);
     }
 
-    /// Rule 2: a receiver was the first to flag, and saw others do so after its own flag.
+    /// Applies rule 2: a receiver was the first to flag, and saw others do so after its own flag.
     pub(crate) fn receive_error_first(&mut self) {
         self.rec = (self.rec + 8).min(REC_MAX);
     }
 
-    /// Rule 7.
+    /// Applies rule 7: a frame was sent.
     #[inline]
     pub(crate) fn transmitted(&mut self) {
         self.tec = self.tec.saturating_sub(1);
     }
 
-    /// Rule 8.
+    /// Applies rule 8: a frame was received.
     #[inline]
     pub(crate) fn received(&mut self) {
         self.rec = match self.rec {
@@ -54,7 +55,7 @@ impl Counters {
         };
     }
 
-    /// Rules 9 to 11.
+    /// Returns the state by rules 9 to 11.
     #[inline]
     pub(crate) fn state(self) -> ErrorState {
         if self.tec >= BUS_OFF {

@@ -1,5 +1,6 @@
-//! A frame in which something goes wrong, simulated bit by bit: who notices what and when, who
-//! flags, how long it lasts. Frames in which nothing can go wrong never come here.
+//! Bit-by-bit simulation of a frame in which an error is possible: which nodes detect which error
+//! and when, which nodes flag, how long the frame lasts. Frames in which no error is possible are
+//! not simulated here.
 
 use crate::{
     ErrorKind,
@@ -13,10 +14,10 @@ use frame::Nanos;
 const FLAG: u8 = 6;
 /// Recessive bits of an error delimiter (ISO 11898-1, error frame).
 const DELIMITER: u8 = 8;
-/// Equal bits in a row that are a stuff error.
+/// Number of equal bits in a row that is a stuff error.
 const STUFF_ERROR: u32 = 6;
-/// A frame is over at the latest so many bits after its regular length: flags, echoes and
-/// delimiters take 26 bits, repeated once because of a disturbed delimiter.
+/// Number of bits after its regular length by which a frame is over at the latest: flags, echoes
+/// and delimiters take 26 bits, repeated once because of a disturbed delimiter.
 const LONGEST_TAIL: usize = 64;
 
 /// A node that takes part, as it was at the start of frame.
@@ -33,14 +34,14 @@ pub(crate) struct Station {
     pub(crate) fd: bool,
 }
 
-/// What is done to the frame from outside.
+/// A disturbance of the frame from outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Disturbance {
-    /// The level of this bit is inverted for everybody.
+    /// The level of this bit is inverted for all nodes.
     Invert(usize),
-    /// This bit is dominant for everybody.
+    /// This bit is dominant for all nodes.
     Dominant(usize),
-    /// The acknowledge slot is recessive for everybody.
+    /// The acknowledge slot is recessive for all nodes.
     NoAck,
     /// Receivers (one node, or all) see a stuff error at this bit.
     Stuff(usize, Option<usize>),
@@ -48,7 +49,7 @@ pub(crate) enum Disturbance {
     Crc(Option<usize>),
 }
 
-/// Something that happens to a node in the course of the frame.
+/// A change to a node in the course of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub(crate) at: Nanos,
@@ -58,7 +59,7 @@ pub(crate) struct Step {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
-    /// A sender's attempt has failed: what ended it, and who detected that.
+    /// A sender's attempt has failed: the error that ended it, and the node that detected that.
     Failed(ErrorKind, usize),
     /// Rule 3 of fault confinement.
     TransmitError,
@@ -66,7 +67,7 @@ pub(crate) enum What {
     ReceiveError,
     /// Rule 2.
     ReceiveErrorFirst,
-    /// A receiver lost this frame, whatever becomes of it.
+    /// A receiver lost this frame, even if the frame succeeds.
     Deaf,
 }
 
@@ -85,32 +86,32 @@ enum State {
     Tail {
         first: bool,
     },
-    /// So many bits of the delimiter are left.
+    /// Number of bits of the delimiter that are left.
     Delimiter(u8),
     /// Nothing more to do in this frame.
     Done,
 }
 
-/// Simulates frames; keeps its buffers from one to the next.
+/// The simulator of disturbed frames; it keeps its buffers from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Simulator {
     pub(crate) stations: Vec<Station>,
-    /// The bits of each frame that is sent, all alike in their arbitration field.
+    /// The bits of each frame that is sent, all with the same arbitration field.
     pub(crate) frames: Vec<Vec<Bit>>,
     states: Vec<State>,
-    /// In the order of their time.
+    /// Changes to nodes, in the order of their time.
     pub(crate) steps: Vec<Step>,
-    /// At least one sender got to its end of frame.
+    /// True if at least one sender reached its end of frame.
     pub(crate) success: bool,
     /// End of frame, or of the error delimiter.
     pub(crate) end: Nanos,
-    /// Since when the bus has been recessive.
+    /// Time since which the bus has been recessive.
     pub(crate) recessive_since: Nanos,
-    /// The first error that ends the frame, and who detected it.
+    /// The first error that ends the frame, and the node that detected it.
     cause: Option<(ErrorKind, usize)>,
 }
 
-/// What all stations see of a bit.
+/// The properties of a bit that all stations see.
 #[derive(Clone, Copy)]
 struct Seen {
     recessive: bool,
@@ -118,7 +119,7 @@ struct Seen {
     run: u32,
     role: Option<Role>,
     last_of_frame: bool,
-    /// The receivers' copy of the frame differs from what was sent.
+    /// The receivers' copy of the frame differs from the frame that was sent.
     corrupt: bool,
 }
 
@@ -132,7 +133,7 @@ impl Simulator {
         self.success = false;
     }
 
-    /// Runs the frame that starts at `start`. `used`: how many of `frames` are meant.
+    /// Runs the frame that starts at `start`. `used`: number of `frames` that are in use.
     pub(crate) fn run(
         &mut self,
         start: Nanos,
@@ -210,8 +211,8 @@ impl Simulator {
         }
     }
 
-    /// The first bit at which anything can differ from an undisturbed frame; at the latest the
-    /// acknowledge slot. Everybody is in step until then.
+    /// Returns the first bit at which anything can differ from an undisturbed frame; at the latest
+    /// the acknowledge slot. All nodes are in step until then.
     fn first_trouble(&self, used: usize, disturbance: Option<Disturbance>) -> usize {
         let frames = self.frames.get(..used).unwrap_or(&[]);
         let Some((first, others)) = frames.split_first() else {
@@ -241,7 +242,8 @@ impl Simulator {
             .any(|(s, state)| !s.passive && matches!(state, State::Flag { .. }))
     }
 
-    /// The bus's level: recessive unless somebody drives it dominant, then the disturbance.
+    /// Returns the bus's level: recessive unless a node drives it dominant, changed by the
+    /// disturbance. True is recessive.
     fn level(
         &self,
         i: usize,
@@ -268,8 +270,8 @@ impl Simulator {
         }
     }
 
-    /// Every station looks at a bit. Senders first, so that they are the ones who are named
-    /// where all detect an error in the same bit.
+    /// Lets every station process a bit. Senders come first, so that events name a sender where all
+    /// stations detect an error in the same bit.
     fn look(&mut self, i: usize, at: Nanos, seen: Seen, disturbance: Option<Disturbance>) {
         for senders in [true, false] {
             for n in 0..self.stations.len() {
@@ -398,9 +400,10 @@ impl Simulator {
         self.states.iter().any(|s| matches!(s, State::Sending(_)))
     }
 
-    /// Nobody has anything left to do. Silent listeners do not count, nor do receivers that
-    /// still wait for the rest of a frame that nobody sends any more: they have seen nothing
-    /// wrong only if everybody else is passive or silent.
+    /// Returns whether no station has anything left to do. Listen-only stations that still receive
+    /// do not count. Other receivers that have seen no error in a frame that no node sends any more
+    /// are done at that frame's regular end: this happens only if all other nodes are
+    /// error-passive or listen-only.
     fn all_done(&self) -> bool {
         let both = self.stations.iter().zip(&self.states);
         both.into_iter().all(|(s, state)| match state {
@@ -418,7 +421,7 @@ fn crc_disturbed(station: &Station, disturbance: Option<Disturbance>) -> bool {
     }
 }
 
-/// What a receiver finds wrong with a bit (ISO 11898-1, error detection).
+/// Returns the error that a receiver detects at a bit, if any (ISO 11898-1, error detection).
 fn received(
     station: &Station,
     i: usize,
@@ -440,7 +443,7 @@ fn received(
         // A dominant last bit of the end of frame would be an overload frame: not modelled.
         Role::End if seen.last_of_frame => None,
         _ if role.is_fixed_form() && !seen.recessive => Some(ErrorKind::Form),
-        // It sent a dominant acknowledge and reads it back.
+        // The receiver sent a dominant acknowledge and reads back a recessive bit.
         Role::Ack if seen.recessive && !bad && !station.listen_only => Some(ErrorKind::Bit),
         // The flag for a wrong checksum starts after the acknowledge delimiter.
         Role::AckDelimiter if bad => Some(ErrorKind::Crc),

@@ -1,4 +1,4 @@
-//! What a bus reports.
+//! Events that a bus reports.
 
 use crate::{NodeId, bus::Sender, fault::ErrorKind, node::Node};
 use core::fmt;
@@ -18,7 +18,7 @@ pub enum ErrorState {
     BusOff,
 }
 
-/// Why a frame was given up.
+/// The reason why a frame was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DropReason {
     /// The only attempt of a one-shot node failed, or it lost the arbitration.
@@ -29,11 +29,11 @@ pub enum DropReason {
     QueueFull,
 }
 
-/// Something that happened. Events come in order of their time: [`Event::at`].
+/// An event on the bus. Events come in order of their time: [`Event::at`].
 ///
-/// Of the events whose intervals on the bus share a time, exactly one is `primary`: the
-/// intervals of primary events never overlap. Others occur only where several nodes send one
-/// identifier at once.
+/// Of the events whose intervals on the bus overlap, exactly one is `primary`: the intervals of
+/// primary events never overlap. Other events occur only where several nodes send one identifier
+/// at once.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// A frame was sent and acknowledged. Reported at its end.
@@ -42,37 +42,37 @@ pub enum Event<'a> {
         start: Nanos,
         /// End of frame: the end of its seventh recessive bit, before the intermission, ns.
         end: Nanos,
-        /// Who sent it.
+        /// The node that sent it.
         node: NodeId,
-        /// What was passed to [`crate::Bus::send`].
+        /// The tag that was passed to [`crate::Bus::send`].
         tag: u64,
-        /// When it became ready, ns.
+        /// Time at which it became ready, ns.
         ready: Nanos,
-        /// Attempts it took, this one included. A lost arbitration is no attempt.
+        /// Attempts it took, this one included. A lost arbitration is not an attempt.
         attempts: u32,
         /// False where another node sent the very same bits at the same time and has the
-        /// primary event; then nobody receives it a second time.
+        /// primary event; then no node receives it a second time.
         primary: bool,
         /// The frame as it was on the wire (ESI as sent).
         frame: &'a Frame,
-        /// Who received it.
+        /// The nodes that received it.
         receivers: Receivers<'a>,
     },
     /// An attempt failed. Reported when the error is detected.
     Error {
         /// Start of frame, ns.
         start: Nanos,
-        /// When the error was detected: the end of the bit, ns.
+        /// Time at which the error was detected: the end of the bit, ns.
         at: Nanos,
         /// End of the error delimiter, before the intermission, ns; not before `at`.
         end: Nanos,
-        /// Who was sending.
+        /// The node that was sending.
         node: NodeId,
-        /// Who raised the error flag that ended the attempt.
+        /// The node that raised the error flag that ended the attempt.
         by: NodeId,
-        /// What was passed to [`crate::Bus::send`].
+        /// The tag that was passed to [`crate::Bus::send`].
         tag: u64,
-        /// What that node detected.
+        /// The error that the node `by` detected.
         kind: ErrorKind,
         /// False where another node has the primary event for this time on the bus.
         primary: bool,
@@ -81,22 +81,22 @@ pub enum Event<'a> {
     },
     /// A node's fault confinement state changed.
     State {
-        /// When, ns.
+        /// Time of the event, ns.
         at: Nanos,
-        /// Which node.
+        /// The node concerned.
         node: NodeId,
-        /// Its state from now on.
+        /// Its new state.
         state: ErrorState,
     },
-    /// An accepted frame was given up.
+    /// A node dropped an accepted frame.
     Dropped {
-        /// When, ns.
+        /// Time of the event, ns.
         at: Nanos,
-        /// Which node.
+        /// The node concerned.
         node: NodeId,
-        /// What was passed to [`crate::Bus::send`].
+        /// The tag that was passed to [`crate::Bus::send`].
         tag: u64,
-        /// Why.
+        /// The reason.
         why: DropReason,
         /// The frame.
         frame: &'a Frame,
@@ -104,7 +104,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// When it happened: the end of a frame, the detection of an error.
+    /// Returns the time of the event: the end of a frame, the detection of an error.
     #[must_use]
     pub const fn at(&self) -> Nanos {
         match *self {
@@ -114,7 +114,7 @@ impl Event<'_> {
     }
 }
 
-/// Who received a frame.
+/// The nodes that received a frame.
 #[derive(Clone, Copy)]
 pub struct Receivers<'a> {
     pub(crate) nodes: &'a [Node],
@@ -127,7 +127,7 @@ pub struct Receivers<'a> {
 }
 
 impl Receivers<'_> {
-    /// Did this node receive it? The sender does not.
+    /// Returns whether this node received the frame. The sender does not.
     #[must_use]
     pub fn receives(&self, node: NodeId) -> bool {
         let i = usize::from(node.0);
@@ -137,7 +137,7 @@ impl Receivers<'_> {
             && self.nodes.get(i).is_some_and(|n| n.on_bus(self.start))
     }
 
-    /// All that received it, in order.
+    /// Returns all nodes that received the frame, in order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         (0..=u16::MAX)
             .take(self.nodes.len())

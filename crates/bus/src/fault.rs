@@ -1,4 +1,4 @@
-//! Faults: what goes wrong on the wire, when, and where in the frame.
+//! Faults on the wire: their kinds, their times, and their places in the frame.
 
 use crate::{ConfigError, NodeId, wire::MOST_BITS};
 use alloc::collections::BTreeMap;
@@ -12,7 +12,7 @@ use rand_xoshiro::{
 /// The five kinds of error that a node can detect (ISO 11898-1, error detection).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ErrorKind {
-    /// A sender reads another level than it sends.
+    /// A sender reads a level other than the one it sends.
     Bit,
     /// Six equal bits where stuffing allows five.
     Stuff,
@@ -20,20 +20,20 @@ pub enum ErrorKind {
     Form,
     /// The checksum does not fit.
     Crc,
-    /// Nobody acknowledged.
+    /// No node acknowledged the frame.
     Ack,
 }
 
 /// A disturbance of one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// What is disturbed, named after the error that it makes nodes detect; see
+    /// Kind of disturbance, named after the error that it makes nodes detect; see
     /// [the crate's page](crate#faults).
     pub kind: ErrorKind,
     /// The bit of the frame, counted on the wire with stuff bits; 0 is the start of frame. A
     /// position where the kind cannot happen is moved to the nearest later bit where it can, or
-    /// else to the last one. `None`: any such bit, at random. Without meaning for
-    /// [`ErrorKind::Ack`] and [`ErrorKind::Crc`], which have one place each.
+    /// else to the last one. `None`: any such bit, at random. Ignored for [`ErrorKind::Ack`] and
+    /// [`ErrorKind::Crc`], which have one place each.
     pub bit: Option<u16>,
     /// For [`ErrorKind::Stuff`] and [`ErrorKind::Crc`]: the only receiver that is disturbed.
     /// `None`: all receivers.
@@ -41,7 +41,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault at any bit where it can happen, for all receivers.
+    /// Returns a fault at any bit where it can happen, for all receivers.
     #[must_use]
     pub const fn new(kind: ErrorKind) -> Self {
         Self {
@@ -51,14 +51,14 @@ impl Fault {
         }
     }
 
-    /// The same at a given bit.
+    /// Returns the same fault at a given bit.
     #[must_use]
     pub const fn at_bit(mut self, bit: u16) -> Self {
         self.bit = Some(bit);
         self
     }
 
-    /// The same for one receiver only.
+    /// Returns the same fault for one receiver only.
     #[must_use]
     pub const fn for_receiver(mut self, node: NodeId) -> Self {
         self.victim = Some(node);
@@ -66,7 +66,7 @@ impl Fault {
     }
 }
 
-/// Which frame a planned fault hits. Starts of frame are counted from 1, repeated attempts too.
+/// The frame that a planned fault hits. Starts of frame are counted from 1, repeated attempts too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum When {
     /// The n-th start of frame on the bus.
@@ -75,7 +75,7 @@ pub enum When {
     StartOf(NodeId, u64),
 }
 
-/// What goes wrong on a bus, and how often.
+/// The faults of a bus, and their rates.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Faults {
     /// Probability that a frame is disturbed.
@@ -84,13 +84,13 @@ pub struct Faults {
     pub per_bit: f64,
     /// The kinds that happen at random, equally likely.
     pub kinds: Vec<ErrorKind>,
-    /// Faults at given frames, one for each: of several for one frame the first counts. They go
-    /// before random ones.
+    /// Faults at given frames, one for each: of several for one frame the first counts. They take
+    /// precedence over random ones.
     pub planned: Vec<(When, Fault)>,
 }
 
 impl Default for Faults {
-    /// Nothing goes wrong.
+    /// Returns faults that never happen: both probabilities are 0 and none is planned.
     fn default() -> Self {
         Self {
             per_frame: 0.0,
@@ -115,7 +115,7 @@ impl Faults {
     }
 }
 
-/// Draws the faults of each frame.
+/// The generator of the faults of each frame.
 #[derive(Debug)]
 pub(crate) struct Injector {
     faults: Faults,
@@ -124,7 +124,7 @@ pub(crate) struct Injector {
     /// `survival[n]`: probability that n bits pass undisturbed. Products only, so that it is the
     /// same on every machine (IEEE 754 multiplication is exact to the bit, `powf` is not).
     survival: Vec<f64>,
-    /// Nothing will ever go wrong, as things stand.
+    /// True if no fault can happen any more, unless another one is planned.
     pub(crate) quiet: bool,
 }
 
@@ -164,8 +164,9 @@ impl Injector {
         self.see_whether_quiet();
     }
 
-    /// The fault of this start of frame: the n-th of the bus, the m-th of each sender; and a
-    /// random number for its place. `bits`: the frame's length up to the end of frame.
+    /// Returns the fault of this start of frame, which is the n-th of the bus and the m-th of each
+    /// sender, and a random number for its place. `bits`: the frame's length up to the end of
+    /// frame.
     pub(crate) fn draw(
         &mut self,
         n: u64,
@@ -177,7 +178,7 @@ impl Injector {
             let own = self.planned.remove(&When::StartOf(node, m));
             planned = planned.or(own);
         }
-        // Random numbers are drawn for every frame alike, planned fault or not, so that a plan
+        // The same random numbers are drawn for every frame, planned fault or not, so that a plan
         // does not change the random faults of the frames after it.
         let random = self.random(bits);
         let place = self.rng.next_u64();
@@ -209,13 +210,13 @@ impl Injector {
         self.faults.kinds.get(i).copied().unwrap_or(ErrorKind::Bit)
     }
 
-    /// A number from 0 to below 1.
+    /// Returns a random number from 0 to below 1.
     fn unit(&mut self) -> f64 {
         (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
-/// A random 64-bit number as one from 0 to below `n`; 0 where `n` is 0.
+/// Maps a random 64-bit number to one from 0 to below `n`; 0 where `n` is 0.
 pub(crate) fn below(random: u64, n: u64) -> u64 {
     // Bias below n / 2^64.
     ((u128::from(random) * u128::from(n)) >> 64) as u64

@@ -1,8 +1,9 @@
-//! A CAN bus in bit time: arbitration, errors, many nodes; time is passed in.
+//! A CAN bus simulated in bit time: arbitration, errors, many nodes; the caller passes the time in.
 //!
-//! A [`Bus`] has any number of nodes. Frames are handed to a node with [`Bus::send`], time passes
-//! with [`Bus::run_until`], and what happens is reported as [`Event`]s. There is no wall clock and
-//! no hidden state: the same calls with the same seed give the same events on any machine.
+//! A [`Bus`] has any number of nodes. The caller hands frames to a node with [`Bus::send`] and lets
+//! time pass with [`Bus::run_until`], which reports all activity as [`Event`]s. There is no wall
+//! clock and no hidden state: the same calls with the same seed give the same events on any
+//! machine.
 //!
 //! ```
 //! use bus::{Bus, BusConfig, Event, NodeConfig};
@@ -29,16 +30,16 @@
 //!
 //! # Time
 //! Times are nanoseconds since the bus was made. A frame's duration is rounded to a nanosecond
-//! once, as is the place of each error in it; intervals tile time exactly, and [`BusStats`] says
-//! where it went. At equal times the order is:
+//! once, as is the place of each error in it; intervals tile time exactly, and [`BusStats`] has
+//! the sum of each kind of interval. At equal times the order is:
 //!
-//! 1. the end of a frame, or what an error does in that bit, with the changes of counters, state
-//!    and queues that follow, in the order of the events;
+//! 1. the end of a frame, or the effects of an error in that bit, with the changes of counters,
+//!    state and queues that follow, in the order of the events;
 //! 2. restarts and recoveries, by node;
 //! 3. frames that fall due, in the order in which they were handed in;
-//! 4. what the caller sends after [`Bus::run_until`] has returned;
-//! 5. the start of a frame, with arbitration among all that is there by then. It happens when
-//!    time *passes* that point, not before.
+//! 4. frames that the caller sends after [`Bus::run_until`] has returned;
+//! 5. the start of a frame, with arbitration among all frames that are ready by then. It happens
+//!    when time *passes* that point, not before.
 //!
 //! Nodes start a frame the moment it is ready if the bus is idle: there is no grid of bits across
 //! frames (nodes synchronize hard on the start of frame: *synchronization*). A frame that becomes
@@ -62,70 +63,70 @@
 //!   sends what it was given, as a gateway must.
 //! * **One identifier from several nodes**: where the rest of the frames differs, the node that
 //!   sends the first recessive bit against a dominant one has a bit error, and flags it. If it is
-//!   error-active, both frames are lost; if it is error-passive, the other frame goes on. Frames
-//!   that are alike in every bit are one frame on the wire, and both senders have sent it.
+//!   error-active, both frames are lost; if it is error-passive, the other frame continues. Frames
+//!   that are identical in every bit are one frame on the wire, and both senders have sent it.
 //!
 //! # Nodes
 //! A node has `mailboxes` transmit buffers and a queue in front of them. The best buffer competes
 //! (of equal arbitration fields the oldest); the queue moves up in order of arrival whenever a
-//! buffer falls free. **Nothing is taken back**: once all buffers hold frames of low priority, a
-//! frame of high priority waits in the queue behind them, as with real controllers under Linux.
-//! That is priority inversion, and the reason why response times on real nodes can exceed the
-//! analysis that assumes a sorted queue.
+//! buffer becomes free. **The node takes no frame back from a buffer**: once all buffers hold
+//! frames of low priority, a frame of high priority waits in the queue behind them, as with real
+//! controllers under Linux. That is priority inversion, and the reason why response times on real
+//! nodes can exceed the analysis that assumes a sorted queue.
 //!
-//! A failed attempt is repeated until it succeeds (*recovery management*), or dropped by a
-//! `one_shot` node. Losing arbitration is no failure, but a `one_shot` node drops the frame, too,
-//! as controllers do in single-shot mode: at the start of the frame that wins. Memory is bounded by
-//! `mailboxes`, `queue` and `scheduled` of all nodes.
+//! A node repeats a failed attempt until it succeeds (*recovery management*); a `one_shot` node
+//! drops the frame instead. Losing arbitration is not a failure, but a `one_shot` node drops the
+//! frame then, too, as controllers do in single-shot mode: at the start of the frame that wins.
+//! Memory is bounded by `mailboxes`, `queue` and `scheduled` of all nodes.
 //!
-//! * **Acknowledge** (*ACK field*): every node on the bus that receives the frame without
-//!   error and is not listen-only. If there is none, the sender has an acknowledge error.
-//! * **Listen-only**: sends nothing at all, its counters stand still, it receives frames that
-//!   others acknowledge.
-//! * **Classic nodes** (`fd: false`) know nothing of FD: they have a form error at FDF, and their
+//! * **Acknowledge** (*ACK field*): every node on the bus acknowledges that receives the frame
+//!   without error and is not listen-only. If there is none, the sender has an acknowledge error.
+//! * **Listen-only nodes** send nothing at all, their counters do not change, and they receive
+//!   frames that others acknowledge.
+//! * **Classic nodes** (`fd: false`) do not support FD: they have a form error at FDF, and their
 //!   flag destroys the frame. Error-passive and listen-only classic nodes only miss it.
 //!
 //! # Errors
-//! A frame in which something can go wrong is simulated bit by bit, all nodes at once; all else
-//! follows from these rules:
+//! A frame in which an error is possible is simulated bit by bit, all nodes at once; everything
+//! else follows from these rules:
 //!
 //! * A node that detects an error sends a flag from the next bit on, 6 bits, dominant if it was
 //!   error-active at the start of frame, else recessive (*error frame*); for a wrong checksum
-//!   from the bit after the acknowledge delimiter (*error signalling*). Others run into it, detect
-//!   an error themselves (six equal bits, a dominant bit in a fixed field) and flag too: 6 to 12
-//!   dominant bits in all.
+//!   from the bit after the acknowledge delimiter (*error signalling*). Other nodes see the flag,
+//!   detect an error themselves (six equal bits, a dominant bit in a fixed field) and flag too: 6
+//!   to 12 dominant bits in all.
 //! * When a node sees the bus recessive after its flag, it counts that bit and 7 more as the
 //!   error delimiter (*error frame*). A dominant bit in it is another form error.
-//! * A recessive flag of a receiver disturbs nobody: the frame goes on without that node.
+//! * A recessive flag of a receiver disturbs no other node: the frame continues without that node.
 //! * **Counters** (*fault confinement*): TEC + 8 for a sender that flags (rule 3, and its exception
-//!   1: not for an error-passive sender that nobody acknowledges and that sees no dominant bit
+//!   1: not for an error-passive sender that no node acknowledges and that sees no dominant bit
 //!   during its flag, so that a lone node never goes bus-off); REC + 1 for a receiver that detects
 //!   an error (rule 1), + 8 if it sees a dominant bit right after its flag (rule 2); TEC − 1 for a
 //!   frame sent (rule 7), REC − 1 for a frame received, from above 127 to 127 (rule 8).
-//!   Rules 4 to 6 (bit errors inside flags, bus stuck dominant) have no cause here, and exception 2
-//!   of rule 3 (stuff error during arbitration) neither.
+//!   Rules 4 to 6 (bit errors inside flags, bus stuck dominant) and exception 2 of rule 3 (stuff
+//!   error during arbitration) never apply in this model.
 //! * Error-passive from 128 of either counter (rule 9), error-active again below (rule 11),
-//!   bus-off from a TEC of 256 (rule 10). The warning at 96 changes nothing but the reported state.
-//! * **Bus-off**: what waits in the node is dropped, and it takes part in nothing. After
-//!   [`Bus::restart`], or by itself after [`NodeConfig::restart`], it is back with counters of 0
+//!   bus-off from a TEC of 256 (rule 10). The warning at 96 changes only the reported state.
+//! * **Bus-off**: the node drops its waiting frames and no longer takes part in bus traffic. After
+//!   [`Bus::restart`], or on its own after [`NodeConfig::restart`], it is back with counters of 0
 //!   after 128 runs of 11 recessive bits (rule 12). Each frame's end with its intermission is one
 //!   run; an idle bus gives one every 11 bits.
-//! * In the arithmetic of time all bits after the first dominant flag bit have the nominal rate,
-//!   also where a sender in its data phase has not noticed yet.
+//! * In the calculation of times, all bits after the first dominant flag bit have the nominal
+//!   rate, even while a sender in its data phase has not noticed the flag yet.
 //!
 //! # Faults
 //! [`Faults`] and [`Bus::inject`] disturb chosen or random frames. A [`Fault`] is named after the
-//! error that it makes nodes detect, and acts so:
+//! error that it makes nodes detect, and acts as follows:
 //!
 //! * [`ErrorKind::Bit`]: a bit between arbitration field and CRC delimiter is inverted for
-//!   everybody. The sender detects it.
+//!   all nodes. The sender detects it.
 //! * [`ErrorKind::Stuff`]: a receiver, or all of them, see a stuff error at a bit in that part of
-//!   the frame where stuff bits can stand. The sender runs into their flags.
+//!   the frame where stuff bits are possible. The sender has an error when it sees their flags.
 //! * [`ErrorKind::Form`]: a bit of CRC delimiter, acknowledge delimiter or end of frame (not its
-//!   last) is dominant for everybody.
+//!   last) is dominant for all nodes.
 //! * [`ErrorKind::Crc`]: a receiver, or all of them, find the checksum wrong and do not
-//!   acknowledge. If nobody else acknowledges, what ends the frame is an acknowledge error.
-//! * [`ErrorKind::Ack`]: the acknowledge slot is recessive for everybody.
+//!   acknowledge. If no other node acknowledges, an acknowledge error ends the frame.
+//! * [`ErrorKind::Ack`]: the acknowledge slot is recessive for all nodes.
 //!
 //! A fault for a node that does not receive the frame has no effect.
 //!
@@ -136,10 +137,10 @@
 //!   switch falls on whole bits instead of sample points: 1 nominal less 1 data bit time longer
 //!   than on the wire.
 //! * Faults in the arbitration field; a bus that is stuck.
-//! * A frame of an error-passive sender that nobody acknowledges is seen whole by listen-only
-//!   nodes on a real bus, again and again. Here nobody receives it.
-//! * A node whose recessive flag did not end the frame is back in step at the frame's end; really
-//!   it can miss the next start of frame too.
+//! * On a real bus, listen-only nodes receive a frame of an error-passive sender completely, again
+//!   and again, even if no node acknowledges it. Here no node receives it.
+//! * A node whose recessive flag did not end the frame is back in step at the frame's end; a real
+//!   node can miss the next start of frame too.
 //! * A node that is attached to a busy bus takes part from the next start of frame on, without
 //!   the 11 recessive bits of bus integration.
 //! * A node that goes bus-off while its flag is on the wire still ends that flag.

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use frame::{Frame, Nanos, wire};
 
-/// Stands for "nothing to send" among arbitration keys.
+/// Arbitration key that means "nothing to send".
 pub(crate) const NO_KEY: u64 = u64::MAX;
 
 /// A frame that was accepted and is not yet sent.
@@ -21,42 +21,42 @@ pub(crate) struct Pending {
     pub(crate) order: u64,
 }
 
-/// How a bus-off node comes back.
+/// The recovery of a bus-off node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Recovery {
-    /// Not asked for yet; at this time it is, if ever.
+    /// Not requested yet; the time of the automatic request, if there is one.
     Waiting(Option<Nanos>),
     /// Counting runs of 11 recessive bits.
     Counting {
-        /// Runs that are done.
+        /// Number of runs counted so far.
         done: u32,
-        /// When it was asked for.
+        /// Time at which recovery was requested.
         asked: Nanos,
-        /// Since when the bus is recessive; `None` where it is not.
+        /// Time since which the bus is recessive; `None` where it is not.
         since: Option<Nanos>,
     },
 }
 
-/// What [`crate::Bus::node_state`] tells.
+/// The state of a node, as [`crate::Bus::node_state`] returns it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeState {
     /// Transmit error counter; 256 and more is bus-off.
     pub tec: u16,
     /// Receive error counter, 0 to 255.
     pub rec: u16,
-    /// What follows from the two.
+    /// The state that follows from the two counters.
     pub state: ErrorState,
     /// Frames in the queue.
     pub queued: usize,
     /// Frames in mailboxes, the one on the wire included.
     pub mailboxes_used: usize,
-    /// Frames handed in for a time that has not come.
+    /// Frames handed in for a time that has not come yet.
     pub scheduled: usize,
     /// Frames sent.
     pub sent: u64,
     /// Frames received from others.
     pub received: u64,
-    /// Accepted frames that were given up.
+    /// Accepted frames that were dropped.
     pub dropped: u64,
     /// Attempts that failed.
     pub failed_attempts: u64,
@@ -68,14 +68,15 @@ pub(crate) struct Node {
     pub(crate) counters: Counters,
     pub(crate) state: ErrorState,
     pub(crate) recovery: Recovery,
-    /// Takes part in frames that start at or after this time.
+    /// Start time of the earliest frame in which the node takes part.
     pub(crate) joined: Nanos,
-    /// May not start a frame before this time (suspend transmission).
+    /// Time before which the node may not start a frame (suspend transmission).
     pub(crate) suspended_until: Nanos,
     pub(crate) mailboxes: Vec<Pending>,
-    /// Index in `mailboxes` of the one that competes.
+    /// Index in `mailboxes` of the frame that competes.
     best: usize,
-    /// Index in `mailboxes` of the one on the wire. It stays there whatever comes in meanwhile.
+    /// Index in `mailboxes` of the frame on the wire. That frame stays there even if a frame of
+    /// higher priority comes in meanwhile.
     in_flight: usize,
     queue: VecDeque<Pending>,
     order: u64,
@@ -109,7 +110,7 @@ impl Node {
         }
     }
 
-    /// Takes part in what happens on the bus from this time on?
+    /// Returns whether the node takes part in a frame that starts at this time.
     #[inline]
     pub(crate) fn on_bus(&self, start: Nanos) -> bool {
         self.state != ErrorState::BusOff && self.joined <= start
@@ -120,7 +121,7 @@ impl Node {
             .saturating_add(self.config.queue - self.queue.len())
     }
 
-    /// Takes a frame that is due; the caller has seen that there is room.
+    /// Accepts a frame that is due; the caller has checked that there is space for it.
     pub(crate) fn push(&mut self, frame: Frame, tag: u64, ready: Nanos) {
         let pending = Pending {
             key: wire::arbitration_field(&frame.header()) as u32,
@@ -132,7 +133,7 @@ impl Node {
         };
         self.order += 1;
         if self.mailboxes.len() < usize::from(self.config.mailboxes) {
-            // The queue is empty: it moves up whenever a mailbox falls free.
+            // The queue is empty: it moves up whenever a mailbox becomes free.
             self.mailboxes.push(pending);
             self.choose();
         } else {
@@ -147,7 +148,7 @@ impl Node {
             .map_or(0, |(i, _)| i);
     }
 
-    /// The arbitration field of the frame that competes.
+    /// Returns the arbitration field of the frame that competes, or [`NO_KEY`].
     #[inline]
     pub(crate) fn head_key(&self) -> u64 {
         self.mailboxes
@@ -155,7 +156,7 @@ impl Node {
             .map_or(NO_KEY, |p| u64::from(p.key))
     }
 
-    /// The frame that competes goes on the wire.
+    /// Puts the frame that competes on the wire.
     #[inline]
     pub(crate) fn launch(&mut self) -> Option<&Pending> {
         self.in_flight = self.best;
@@ -165,13 +166,13 @@ impl Node {
         Some(pending)
     }
 
-    /// The frame on the wire.
+    /// Returns the frame on the wire.
     #[inline]
     pub(crate) fn in_flight(&self) -> Option<&Pending> {
         self.mailboxes.get(self.in_flight)
     }
 
-    /// Takes the frame on the wire out; the queue moves up.
+    /// Removes the frame on the wire; the queue moves up.
     pub(crate) fn remove_in_flight(&mut self) {
         if let Some(slot) = self.mailboxes.get_mut(self.in_flight) {
             match self.queue.pop_front() {
@@ -182,7 +183,7 @@ impl Node {
         }
     }
 
-    /// Takes out the frame that competes; the queue moves up.
+    /// Removes the frame that competes; the queue moves up.
     pub(crate) fn remove_best(&mut self) -> Option<Pending> {
         let pending = self.mailboxes.get(self.best).copied()?;
         self.in_flight = self.best;
@@ -190,8 +191,8 @@ impl Node {
         Some(pending)
     }
 
-    /// Takes out a frame with this tag that is not on the wire, the newest first; the queue moves
-    /// up. `flying`: one is on the wire.
+    /// Removes the newest frame with this tag that is not on the wire; the queue moves up. Returns
+    /// false if there is none. `flying`: one of the node's frames is on the wire.
     pub(crate) fn cancel(&mut self, tag: u64, flying: bool) -> bool {
         if let Some(place) = self.queue.iter().rposition(|p| p.tag == tag) {
             self.queue.remove(place);
@@ -210,7 +211,7 @@ impl Node {
             }
             None => {
                 self.mailboxes.swap_remove(place);
-                // The last one has moved here.
+                // The last mailbox has moved to `place`.
                 if self.in_flight == self.mailboxes.len() {
                     self.in_flight = place;
                 }
@@ -220,7 +221,7 @@ impl Node {
         true
     }
 
-    /// Takes everything out, oldest first.
+    /// Removes all frames, oldest first, and counts them as dropped.
     pub(crate) fn drain(&mut self, mut gone: impl FnMut(&Pending)) {
         self.mailboxes.sort_unstable_by_key(|p| p.order);
         for pending in self.mailboxes.drain(..).chain(self.queue.drain(..)) {

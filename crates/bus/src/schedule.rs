@@ -15,7 +15,7 @@ pub(crate) struct Later {
 }
 
 /// Frames for later, by time and then by the order in which they were handed in. The heap holds
-/// small keys; the frames stay where they are.
+/// small keys; the frames stay in their slots.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     heap: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
@@ -25,7 +25,7 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Adds a frame; false where no place is left (four thousand million frames).
+    /// Adds a frame; returns false if no slot is left (four thousand million frames).
     pub(crate) fn add(&mut self, later: Later) -> bool {
         let slot = match self.vacant.pop() {
             Some(slot) => {
@@ -45,13 +45,13 @@ impl Schedule {
         true
     }
 
-    /// When the next one is due.
+    /// Returns the time at which the next frame is due.
     #[inline]
     pub(crate) fn due(&self) -> Option<Nanos> {
         self.heap.peek().map(|k| k.0.0)
     }
 
-    /// Takes the next one out.
+    /// Removes and returns the next frame.
     pub(crate) fn pop(&mut self) -> Option<Later> {
         let Reverse((_, _, slot)) = self.heap.pop()?;
         self.vacant.push(slot);
@@ -82,7 +82,7 @@ mod tests {
         for tag in 0..4 {
             assert_eq!(schedule.pop().map(|l| l.tag), Some(tag));
         }
-        // The places fall free in one order and are taken in another.
+        // The slots become free in one order and are used again in another.
         for tag in 10..14 {
             assert!(add(&mut schedule, 5, tag));
         }

@@ -1,4 +1,4 @@
-//! Where the time of a bus went.
+//! Statistics of a bus: counts, and the time spent in each kind of interval.
 
 use frame::Nanos;
 
@@ -11,33 +11,33 @@ pub struct BusStats {
     pub frames: u64,
     /// Attempts that were destroyed by an error.
     pub errors: u64,
-    /// In frames that succeeded or are under way, start of frame to end of frame, ns.
+    /// Time in frames that succeeded or are under way, start of frame to end of frame, ns.
     pub frame_time: Nanos,
-    /// In attempts that failed, from the start of frame to the end of the error delimiter, ns.
+    /// Time in attempts that failed, from the start of frame to the end of the error delimiter, ns.
     pub error_time: Nanos,
-    /// In intermissions, ns.
+    /// Time in intermissions, ns.
     pub intermission_time: Nanos,
-    /// Idle only because all nodes with something to send are in suspend transmission, ns.
+    /// Time idle only because all nodes with something to send are in suspend transmission, ns.
     pub suspend_time: Nanos,
-    /// Idle, nothing to send, ns.
+    /// Time idle with nothing to send, ns.
     pub idle_time: Nanos,
 }
 
 impl BusStats {
-    /// The sum of all times, ns.
+    /// Returns the sum of all times, ns.
     #[must_use]
     pub const fn elapsed(&self) -> Nanos {
         self.busy() + self.suspend_time + self.idle_time
     }
 
-    /// Time in which no frame could start, ns: frames, errors, intermissions.
+    /// Returns the time in which no frame could start, ns: frames, errors, intermissions.
     #[must_use]
     pub const fn busy(&self) -> Nanos {
         self.frame_time + self.error_time + self.intermission_time
     }
 
-    /// Bus load, 0 to 1: the busy share of the elapsed time, intermissions included, as bus
-    /// monitors count it. 0 where no time has passed.
+    /// Returns the bus load, 0 to 1: the busy share of the elapsed time, intermissions included, as
+    /// bus monitors count it; 0 where no time has passed.
     #[must_use]
     pub fn load(&self) -> f64 {
         match self.elapsed() {
@@ -46,7 +46,7 @@ impl BusStats {
         }
     }
 
-    /// What was added since an earlier look, for the load over time.
+    /// Returns the increase since an earlier snapshot, for the load over time.
     #[must_use]
     pub const fn since(&self, earlier: &Self) -> Self {
         Self {

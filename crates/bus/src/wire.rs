@@ -1,10 +1,10 @@
-//! A frame bit by bit, for the frames in which something goes wrong. Frames that go well need
-//! only their length.
+//! The bits of a frame, for frames in which an error is possible. For frames without errors the
+//! simulation needs only the length.
 
 use alloc::vec::Vec;
 use frame::{Frame, Kind, dlc};
 
-/// One bit on the wire and what it is.
+/// One bit on the wire and its role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Bit {
     pub(crate) recessive: bool,
@@ -13,12 +13,12 @@ pub(crate) struct Bit {
     pub(crate) fast: bool,
 }
 
-/// What a bit is for, as far as errors care.
+/// The role of a bit, as far as it matters for errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     /// Start of frame and arbitration field, with stuff bits.
     Arbitration,
-    /// FDF of an FD frame: what a classic node stumbles over.
+    /// FDF of an FD frame: a classic node has a form error here.
     Fdf,
     /// Dynamically stuffed, after the arbitration field.
     Stuffed,
@@ -37,25 +37,25 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// May a receiver find six equal bits here?
+    /// Returns whether six equal bits are a stuff error here.
     pub(crate) const fn is_stuffed(self) -> bool {
         matches!(self, Self::Arbitration | Self::Fdf | Self::Stuffed)
     }
 
-    /// Always recessive?
+    /// Returns whether this bit is always recessive.
     pub(crate) const fn is_fixed_form(self) -> bool {
         matches!(self, Self::CrcDelimiter | Self::AckDelimiter | Self::End)
     }
 }
 
-/// More bits than any FD frame has with all its stuff bits.
+/// A number of bits that no FD frame exceeds, with all its stuff bits.
 pub(crate) const MOST_BITS: usize = 1024;
 
 const CRC15: (u32, u32) = (15, 0x4599);
 const CRC17: (u32, u32) = (17, 0x1_685B);
 const CRC21: (u32, u32) = (21, 0x10_2899);
 
-/// Puts bits on the wire: stuffs and sums them.
+/// The encoder of bits: it stuffs them and computes the CRC.
 struct Encoder<'a> {
     out: &'a mut Vec<Bit>,
     width: u32,
@@ -189,8 +189,8 @@ pub(crate) fn encode(frame: &Frame, out: &mut Vec<Bit>) {
     }
 }
 
-/// Stuff count modulo 8 in Gray code, its parity, CRC, with a fixed stuff bit before the first
-/// bit and after every fourth (ISO 11898-1, CRC field of FD frames).
+/// Writes the stuff count modulo 8 in Gray code, its parity and the CRC, with a fixed stuff bit
+/// before the first bit and after every fourth (ISO 11898-1, CRC field of FD frames).
 fn fd_crc_field(e: &mut Encoder<'_>) {
     let count = e.stuff_bits % 8;
     let gray = count ^ (count >> 1);
@@ -225,7 +225,7 @@ mod tests {
         (bits.len() + 3, fast)
     }
 
-    /// Totals that were looked up and computed independently (docs: frame length).
+    /// Checks totals that were looked up and computed independently (docs: frame length).
     #[test]
     fn known_lengths() {
         let classic = |id, data: &[u8]| lengths(&Frame::classic(id, data).unwrap()).0;
@@ -255,7 +255,7 @@ mod tests {
             (0..0x800_u32).prop_map(CanId::from_raw),
             (0..0x2000_0000_u32).prop_map(|n| CanId::eff(n).unwrap()),
         ];
-        // Bytes with long runs, so that stuffing has something to do.
+        // Bytes with long runs of equal bits, so that many stuff bits are needed.
         let byte = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
         let classic = (id.clone(), prop::collection::vec(byte.clone(), 0..=8));
         let remote = (id.clone(), 0..=8_usize);

@@ -1,21 +1,22 @@
-//! `[ports.NAME.faults]`: what is to go wrong on purpose, to see how others cope with it.
+//! `[ports.NAME.faults]`: faults that are injected, to test how other programs cope with them.
 
 use crate::{Halves, PortError};
 use config::{Diagnostic, Diagnostics, Key, Shape, Table};
 use engine::wrap::{Chances, ChancesError, Faulty};
 
-/// What goes wrong on purpose on a port. The same seed, port name and frames give the same faults.
+/// The faults that are injected on a port. The same seed, port name and frames give the same
+/// faults.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Faults {
-    /// What the pseudo-random numbers begin with; default 0.
+    /// Seed of the pseudo-random numbers; default 0.
     pub seed: u64,
-    /// On frames that come in. `refuse` is 0.
+    /// Chances for frames that come in. `refuse` is 0.
     pub receive: Chances,
-    /// On frames that go out.
+    /// Chances for frames that go out.
     pub transmit: Chances,
 }
 
-/// The key, the words for `cangate check`, and its part of the chances.
+/// The key of a fault, its description for `cangate check`, and its field of the chances.
 type Fault = (&'static str, &'static str, fn(&mut Chances) -> &mut f64);
 
 const ON_RECEIVING: [Fault; 3] = [
@@ -31,7 +32,7 @@ const ON_SENDING: [Fault; 4] = [
 ];
 
 impl Faults {
-    /// The key that [`Faults::parse`] reads.
+    /// Returns the key that [`Faults::parse`] reads.
     pub(crate) fn key() -> Key {
         let side = |known: &[Fault]| {
             let chance = |(name, ..): &Fault| {
@@ -55,7 +56,7 @@ impl Faults {
         )
     }
 
-    /// Reads the key `faults` of `[ports.NAME]`, and warns of it.
+    /// Reads the key `faults` of `[ports.NAME]`, and adds a warning that it is present.
     pub(crate) fn parse(
         port: &str,
         ports_table: &mut Table<'_>,
@@ -99,7 +100,7 @@ impl Faults {
         self.receive == Chances::default() && self.transmit == Chances::default()
     }
 
-    /// A line for each side on which something goes wrong.
+    /// Returns a line for each side with faults.
     pub(crate) fn describe(&self) -> String {
         let sides = [
             ("received", &ON_RECEIVING[..], self.receive),
@@ -109,7 +110,7 @@ impl Faults {
         for (side, known, mut chances) in sides {
             let each = known.iter().filter_map(|(_, word, part)| {
                 let chance = *part(&mut chances);
-                // Millionths: 0.07 as a double is not 7 % to the last digit.
+                // Rounded to millionths: 0.07 as a double is not 7 % to the last digit.
                 let percent = (chance * 1e8).round() / 1e6;
                 (chance > 0.0).then(|| format!("{percent} % {word}"))
             });
@@ -125,10 +126,10 @@ impl Faults {
         text
     }
 
-    /// The halves, with which things go wrong now.
+    /// Returns the halves with faults injected.
     ///
     /// # Errors
-    /// [`PortError`] for a chance that is none; settings that were read have none of these.
+    /// [`PortError`] for an invalid chance; settings that were read from a file have none of these.
     pub(crate) fn inject(&self, port: &str, (rx, tx): Halves) -> Result<Halves, PortError> {
         let wrong = |error: ChancesError| PortError {
             port: port.to_owned(),
@@ -142,7 +143,7 @@ impl Faults {
     }
 }
 
-/// A chance from 0 to 1.
+/// Reads a chance from 0 to 1.
 fn chance(table: &mut Table<'_>, key: &'static str, found: &mut Diagnostics) -> f64 {
     let Some(value) = table.get(key) else {
         return 0.0;
@@ -158,8 +159,8 @@ fn chance(table: &mut Table<'_>, key: &'static str, found: &mut Diagnostics) -> 
     }
 }
 
-/// A seed of its own for each half: with the same one, two halves would hit the same frames. FNV-1a
-/// (<http://www.isthe.com/chongo/tech/comp/fnv/>), because it is the same on every machine.
+/// Returns a separate seed for each half: with the same seed, two halves would hit the same frames.
+/// FNV-1a (<http://www.isthe.com/chongo/tech/comp/fnv/>), because it is the same on every machine.
 fn mixed(seed: u64, port: &str, side: &str) -> u64 {
     let bytes = seed.to_le_bytes();
     let all = bytes

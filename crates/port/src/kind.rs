@@ -1,4 +1,4 @@
-//! What a kind of port is: a keyword, settings, and how a port is made of them.
+//! Kinds of port: a keyword, settings, and the way to make a port from them.
 
 use crate::opener::Opener;
 use crate::queueing::QueueSize;
@@ -13,19 +13,20 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The longest name of a port, in bytes.
+/// Maximum length of a port's name, in bytes.
 pub const LONGEST_NAME: usize = 32;
 
-/// The most frames that a port's queue may hold.
+/// Maximum number of frames that a port's queue may hold.
 pub const LONGEST_QUEUE: u32 = 65_536;
 
-/// A kind of port. A gateway knows the kinds of its [`Kinds`](crate::Kinds), whoever wrote them.
+/// A kind of port. A gateway knows the kinds in its [`Kinds`](crate::Kinds), from whichever crate
+/// they come.
 pub trait PortKind: Send + Sync {
-    /// What `kind` says in `gateway.toml`.
+    /// Returns the value of `kind` in `gateway.toml`.
     fn keyword(&self) -> &'static str;
 
-    /// Reads the keys of `[ports.NAME]`, all but `kind` and `faults`. What is wrong is added to
-    /// `found`; the settings are then only looked at, never opened.
+    /// Reads the keys of `[ports.NAME]`, all but `kind` and `faults`. Errors are added to `found`;
+    /// the caller then only inspects the settings and never opens them.
     fn parse(
         &self,
         port: &str,
@@ -33,14 +34,14 @@ pub trait PortKind: Send + Sync {
         found: &mut Diagnostics,
     ) -> Arc<dyn Settings>;
 
-    /// The keys that [`PortKind::parse`] reads and those of its transmit queue, for a schema. A
-    /// kind that does not say them is described as a table with any keys.
+    /// Returns the keys that [`PortKind::parse`] reads and those of its transmit queue, for a
+    /// schema. A kind that returns `None` is described as a table with any keys.
     fn keys(&self) -> Option<Vec<Key>> {
         None
     }
 
-    /// Checks the ports of this kind against one another: what several of them share, they have to
-    /// agree on. They are in the order of the file.
+    /// Checks the ports of this kind against one another: they have to agree on anything that
+    /// several of them share. They are in the order of the file.
     fn check(&self, ports: &[PlacedPort<'_>], found: &mut Diagnostics) {
         let _ = (ports, found);
     }
@@ -49,79 +50,83 @@ pub trait PortKind: Send + Sync {
 /// A port of a configuration, with its place.
 #[derive(Clone, Debug)]
 pub struct PlacedPort<'a> {
-    /// Its name.
+    /// The port's name.
     pub name: &'a str,
-    /// What it is to be.
+    /// The port's settings.
     pub settings: &'a dyn Settings,
-    /// Where its name stands in the text.
+    /// Position of its name in the text.
     pub span: Range<usize>,
 }
 
-/// What a port of some kind is to be, and all that a gateway asks of it before it is open.
+/// The settings of a port of some kind, and everything that a gateway has to know of it before it
+/// is open.
 pub trait Settings: Comparable + Debug + Send + Sync {
-    /// The keyword of its kind.
+    /// Returns the keyword of its kind.
     fn kind(&self) -> &'static str;
 
-    /// One line in words, for `cangate check`.
+    /// Returns a description in one line, for `cangate check`.
     fn describe(&self) -> String;
 
-    /// Opens the port. What cannot be undone, such as emptying a file, waits for
+    /// Opens the port. Actions that cannot be undone, such as emptying a file, are deferred with
     /// [`Opener::at_start`].
     ///
     /// # Errors
-    /// [`PortError`] says what is wrong or missing and what to do.
+    /// [`PortError`] names what is wrong or missing, and the remedy.
     fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError>;
 
-    /// Is what the port stands on still as these settings say, or has somebody changed it since?
-    /// Where it is not, a reload opens the port anew.
+    /// Returns whether the resource under the port (such as its interface) is still set up as these
+    /// settings specify, or another program has changed it since. If false, a reload opens the port
+    /// anew.
     fn is_in_force(&self) -> bool {
         true
     }
 
-    /// The Linux CAN interface that this port is, if it is one. The kernel can run routes between
-    /// such ports, and then the port is not opened.
+    /// Returns the Linux CAN interface of this port, if it has one. The kernel can run routes
+    /// between such ports, and then the port is not opened.
     fn interface(&self) -> Option<&str> {
         None
     }
 
-    /// The bus that it is on, in words, if other ports can be on the same one: what one of them
-    /// sends comes in at all the others, but not at itself.
+    /// Returns a description of the bus that the port is on, if other ports can be on the same one:
+    /// a frame that one of them sends comes in at all the others, but not at itself.
     fn bus(&self) -> Option<String> {
         None
     }
 
-    /// Another port without which it cannot be: of which kind, and its name.
+    /// Returns the kind and the name of another port that this one depends on.
     fn needs(&self) -> Option<(&'static str, &str)> {
         None
     }
 
-    /// Where it reads from. A gateway makes sure that no port empties a file that another one
-    /// reads.
+    /// Returns the stream that it reads from. A gateway makes sure that no port empties a file that
+    /// another one reads.
     fn reads(&self) -> Option<&Stream> {
         None
     }
 
-    /// What it writes to. A file is emptied when the start of a run has succeeded.
+    /// Returns the stream that it writes to. A file is emptied when the start of a run has
+    /// succeeded.
     fn writes(&self) -> Option<&Stream> {
         None
     }
 
-    /// Its transmit queue, if another one can stand in its place that goes by priority, age, or a
-    /// rule for when it is full. Its transmitting half must then count as held what it has not yet
-    /// passed on, and have a deadline or a descriptor for when it has.
+    /// Returns the size of its transmit queue, if it can be replaced by a queue with an order by
+    /// priority, a maximum age, or a rule for when it is full. Its transmitting half must then
+    /// count the frames that it has not yet passed on as held, and have a deadline or a descriptor
+    /// for the time when it has passed them on.
     fn transmit_queue(&self) -> Option<QueueSize> {
         None
     }
 
-    /// Does this kind of frame pass, as far as the settings decide? What an interface or a machine
-    /// has to decide is [`Passage::Open`].
+    /// Returns whether this kind of frame passes, as far as the settings decide: [`Passage::Open`]
+    /// where an interface or a machine decides.
     fn passes(&self, kind: Kind) -> Passage {
         let _ = kind;
         Passage::Open
     }
 
-    /// Does its input come to an end by itself, as a file's does? `cangate run --until-end` waits
-    /// for these.
+    /// Returns whether its input comes to an end on its own, as a file's does. `cangate run
+    /// --until-end` waits for such ports.
     fn input_ends(&self) -> bool {
         false
     }
@@ -130,16 +135,16 @@ pub trait Settings: Comparable + Debug + Send + Sync {
 /// Whether frames of a kind pass a port, in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Passage {
-    /// They do: the port is set up for them.
+    /// All pass: the port is set up for them.
     Yes,
-    /// None ever does.
+    /// None ever passes.
     No,
-    /// The settings leave it open.
+    /// The settings do not decide it.
     Open,
 }
 
 impl Passage {
-    /// Of a controller that has a data phase or none: XL frames never pass.
+    /// Returns the passage through a controller with or without a data phase: XL frames never pass.
     #[must_use]
     pub const fn by_data_phase(kind: Kind, has_data_phase: bool) -> Self {
         match (kind, has_data_phase) {
@@ -150,7 +155,7 @@ impl Passage {
 }
 
 impl dyn Settings {
-    /// The settings of one kind, for those who know it.
+    /// Returns the settings of one kind, for callers that know it.
     #[must_use]
     pub fn downcast_ref<S: Settings + 'static>(&self) -> Option<&S> {
         let any: &dyn Any = self;
@@ -165,9 +170,9 @@ impl PartialEq for dyn Settings {
     }
 }
 
-/// Settings of any kind can be compared. Every type with `PartialEq` is this.
+/// Comparison of settings of any kind. Every type with `PartialEq` implements it.
 pub trait Comparable: Any {
-    /// Is it the same type, and equal?
+    /// Returns whether the other value has the same type and is equal.
     fn equals(&self, other: &dyn Any) -> bool;
 }
 
@@ -186,21 +191,22 @@ pub enum Stream {
     File(PathBuf),
 }
 
-/// The key `queue`: how many frames wait where the other side has no room, 1 to
-/// [`LONGEST_QUEUE`].
+/// Reads the key `queue`: the number of frames that can wait while the other side has no room, 1
+/// to [`LONGEST_QUEUE`].
 pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u32 {
     table
         .integer("queue", 1..=i64::from(LONGEST_QUEUE), found)
         .map_or(default, |n| n.value as u32)
 }
 
-/// The key that [`queue()`] reads.
+/// Returns the key that [`queue()`] reads.
 #[must_use]
 pub fn queue_key(about: &'static str) -> Key {
     Key::new("queue", Shape::Integer(1..=i64::from(LONGEST_QUEUE)), about)
 }
 
-/// Bit rates and sample points, as several kinds have them; each reads them by itself.
+/// Returns the keys of bit rates and sample points, which several kinds have; each kind reads them
+/// itself.
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
 pub(crate) fn rate_keys() -> Vec<Key> {
     let point = || Shape::Number(0.001..=0.999);
@@ -229,7 +235,8 @@ pub(crate) fn rate_keys() -> Vec<Key> {
     ]
 }
 
-/// Settings of a controller, as several kinds have them; each reads them by itself.
+/// Returns the keys of a controller's settings, which several kinds have; each kind reads them
+/// itself.
 #[cfg(any(feature = "direct", feature = "chardev"))]
 pub(crate) fn controller_keys() -> Vec<Key> {
     vec![
@@ -247,7 +254,7 @@ pub(crate) fn controller_keys() -> Vec<Key> {
     ]
 }
 
-/// Thousandths of a bit, from a number such as 0.875.
+/// Converts a number such as 0.875 to thousandths of a bit.
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
 pub(crate) fn thousandths(value: &Value<'_>, found: &mut Diagnostics) -> Option<u32> {
     let part = value.number(found)?;

@@ -1,4 +1,4 @@
-//! Which kinds of port there are.
+//! The list of the kinds of port.
 
 use crate::{Faults, PortKind};
 use config::{At, Diagnostic, Diagnostics, Key, Shape, Value, did_you_mean};
@@ -6,7 +6,7 @@ use std::env::consts::ARCH;
 use std::fmt;
 use std::sync::Arc;
 
-/// Other tools' words for kinds of port, in small letters: drivers and adapters that Linux has as
+/// Other tools' words for kinds of port, in lower case: drivers and adapters that Linux has as
 /// CAN interfaces, the interfaces of python-can, formats of logs.
 const OTHER_WORDS: [(&str, &[&str]); 5] = [
     (
@@ -52,25 +52,25 @@ const OTHER_WORDS: [(&str, &[&str]); 5] = [
     ("log", &["file", "candump", "trace", "replay", "logfile"]),
 ];
 
-/// The kinds of port that a gateway knows. It is a value: whoever has another kind adds it by
-/// [`Kinds::with`], and hands the list to `gateway::config::load` and `gateway::run::run`.
+/// The kinds of port that a gateway knows. It is a value: a crate with another kind adds it with
+/// [`Kinds::with`], and passes the list to `gateway::config::load` and `gateway::run::run`.
 #[derive(Clone, Default)]
 pub struct Kinds(Vec<Arc<dyn PortKind>>);
 
 impl Kinds {
-    /// No kind.
+    /// Returns an empty list.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The kinds of this crate, as far as they are built in: each is a cargo feature.
+    /// Returns the kinds of this crate, as far as they are built in: each is a cargo feature.
     #[must_use]
     pub fn standard() -> Self {
         Self(crate::built_in())
     }
 
-    /// One more. It takes the place of a kind with the same keyword.
+    /// Adds a kind. It replaces a kind with the same keyword.
     #[must_use]
     pub fn with(mut self, kind: impl PortKind + 'static) -> Self {
         self.0.retain(|known| known.keyword() != kind.keyword());
@@ -78,12 +78,12 @@ impl Kinds {
         self
     }
 
-    /// What `kind` can say in `gateway.toml`.
+    /// Returns the values that `kind` can have in `gateway.toml`.
     pub fn keywords(&self) -> impl Iterator<Item = &'static str> + Clone {
         self.0.iter().map(|kind| kind.keyword())
     }
 
-    /// What a table `[ports.NAME]` can be, for a schema.
+    /// Returns the shape of a table `[ports.NAME]`, for a schema.
     #[must_use]
     pub fn shape(&self) -> Shape {
         // `[controllers.NAME]` is a table of its own.
@@ -102,38 +102,38 @@ impl Kinds {
         Shape::Any(kinds.map(of).collect())
     }
 
-    /// What a table `[controllers.NAME]` can be; `None` where there is no such kind.
+    /// Returns the shape of a table `[controllers.NAME]`; `None` where there is no such kind.
     #[must_use]
     pub fn controller_shape(&self) -> Option<Shape> {
         let kind = self.iter().find(|kind| kind.keyword() == CONTROLLER)?;
         Some(kind.keys().map_or(Shape::Anything, with_faults))
     }
 
-    /// All of them.
+    /// Returns all kinds in the list.
     pub fn iter(&self) -> impl Iterator<Item = &dyn PortKind> {
         self.0.iter().map(AsRef::as_ref)
     }
 
-    /// The kinds of this crate that are neither in this build nor in this list.
+    /// Returns the kinds of this crate that are neither in this build nor in this list.
     pub fn left_out(&self) -> impl Iterator<Item = LeftOut> {
         let missing = crate::LEFT_OUT.iter().copied();
         missing.filter(|kind| self.keywords().all(|known| known != kind.keyword))
     }
 
-    /// The kind that a word stands for, also if it is another tool's word.
+    /// Returns the keyword that a word means, also if it is another tool's word.
     pub(crate) fn keyword_like(&self, word: &str) -> Option<&'static str> {
         let keyword = meant(word);
         self.keywords().find(|known| *known == keyword)
     }
 
-    /// The keywords of `[ports.NAME]`, quoted, in a row.
+    /// Returns the keywords of `[ports.NAME]`, quoted and separated by commas.
     pub(crate) fn list(&self) -> String {
         let ports = self.keywords().filter(|keyword| *keyword != CONTROLLER);
         let each: Vec<String> = ports.map(|keyword| format!("\"{keyword}\"")).collect();
         each.join(", ")
     }
 
-    /// The kind that a value names; reports one that nobody knows.
+    /// Returns the kind that a value names; reports an unknown one.
     pub(crate) fn named(
         &self,
         value: &Value<'_>,
@@ -163,8 +163,8 @@ impl Kinds {
         kind
     }
 
-    /// The kind that a table of this name (`[controllers.NAME]`) has by its place; reports where
-    /// this list lacks it.
+    /// Returns the kind that a table of this name (`[controllers.NAME]`) has by its place; reports
+    /// an error if this list lacks it.
     pub(crate) fn placed(
         &self,
         keyword: &str,
@@ -185,7 +185,7 @@ impl Kinds {
     }
 }
 
-/// The keyword that a word stands for: itself, where it is no other tool's.
+/// Returns the keyword that a word means: the word itself, if it is not another tool's.
 fn meant(word: &str) -> String {
     let word = word.to_ascii_lowercase();
     let mut others = OTHER_WORDS.iter();
@@ -196,18 +196,18 @@ fn meant(word: &str) -> String {
 /// A kind of port that this build does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeftOut {
-    /// What `kind` would say in `gateway.toml`; `"controller"` for a table of `[controllers]`.
+    /// The value of `kind` in `gateway.toml`; `"controller"` for a table of `[controllers]`.
     pub keyword: &'static str,
-    /// The cargo feature that it is in.
+    /// The cargo feature that includes it.
     pub feature: &'static str,
-    /// It can be in a build for this processor.
+    /// True if a build for this processor can include it.
     pub(crate) fits: bool,
-    /// The processors that it is for; empty where it is for all.
+    /// The processors that it supports; empty if it supports all.
     pub(crate) processors: &'static [&'static str],
 }
 
 impl LeftOut {
-    /// Why it is missing, in words.
+    /// Returns the reason why it is missing, as a sentence.
     #[must_use]
     pub fn why(&self) -> String {
         if self.fits {
@@ -222,7 +222,7 @@ impl LeftOut {
 /// The kind whose tables are `[controllers.NAME]`.
 const CONTROLLER: &str = "controller";
 
-/// Any port can have faults.
+/// Adds the key for faults, which any port can have.
 fn with_faults(mut keys: Vec<Key>) -> Shape {
     keys.push(Faults::key());
     Shape::Table(keys)
@@ -235,7 +235,7 @@ impl fmt::Debug for Kinds {
 }
 
 /// Declares the folder of each kind, and lists the kinds: `"keyword" by "feature" => folder::Type`,
-/// with `where condition, "processors"` where it is for some processors only.
+/// with `where condition, "processors"` where it supports some processors only.
 macro_rules! kinds {
     ($(
         $keyword:literal by $feature:literal $(where $target:meta, $processors:literal)?
@@ -317,8 +317,8 @@ mod tests {
         assert_eq!(kind.why(), why);
     }
 
-    /// Holds for a build with any features: `cargo test -p cangate-port --no-default-features` has
-    /// them all left out.
+    /// Passes in a build with any features: `cargo test -p cangate-port --no-default-features`
+    /// leaves out all kinds.
     #[test]
     fn a_kind_that_is_left_out_is_refused_with_the_reason_at_its_place() {
         let kinds = Kinds::standard();

@@ -1,15 +1,16 @@
-//! How frames enter and leave: Linux interfaces, the embedded bus, log files.
+//! Ports, through which frames enter and leave: Linux interfaces, the embedded bus, log files.
 //!
-//! What a port is, the `engine` crate says: a receiving half and a transmitting half, which work in
-//! batches and never block. Here are the kinds of port. Their halves say besides what to wait for
-//! on an operating system: [`PollReceive::wait`], [`PollTransmit::wait`].
+//! The `engine` crate defines a port: a receiving half and a transmitting half, which work in
+//! batches and never block. This crate has the kinds of port. In addition, their halves report what
+//! to wait for on an operating system: [`PollReceive::wait`], [`PollTransmit::wait`].
 //!
 //! # Kinds of port
 //!
-//! Each kind is a folder with its halves and its settings, and a cargo feature: what one kind
-//! brings along burdens nobody else. [`Kinds::left_out`] lists those that a build lacks, and why.
+//! Each kind is a folder with its halves and its settings, and a cargo feature: the dependencies of
+//! one kind do not burden builds without it. [`Kinds::left_out`] lists the kinds that a build
+//! lacks, and why.
 //!
-//! | folder | feature and keyword | what |
+//! | folder | feature and keyword | content |
 //! |---|---|---|
 //! | [`socketcan`] | `socketcan` | Linux CAN interfaces, by raw sockets |
 //! | [`embedded`] | `bus` | nodes on buses inside the process, in virtual or real time |
@@ -20,15 +21,15 @@
 //! | [`shm`] | `shm` | memory that is shared with another machine or process |
 //! | [`controllers`] | `virtio`; keyword `controller` | a controller on an embedded bus that virtual machines share |
 //!
-//! A kind is a [`PortKind`]: its keyword, and how its [`Settings`] are read from `gateway.toml`.
-//! The settings open the port, and answer what a gateway asks before. The list of kinds, [`Kinds`],
-//! is a value: a crate above adds a kind of its own to it, and nothing here or in `gateway`
-//! changes.
+//! A kind is a [`PortKind`]: its keyword, and the parser of its [`Settings`] in `gateway.toml`.
+//! The settings open the port, and answer the gateway's questions before that. The list of kinds,
+//! [`Kinds`], is a value: a dependent crate adds a kind of its own to it, without a change here or
+//! in `gateway`.
 //!
-//! On any port faults can be injected: [`Faults`], around the halves of the kind. Where the kind
+//! Faults can be injected on any port: [`Faults`] wraps the halves of the kind. Where the kind
 //! has a transmit queue, [`Queueing`] puts another one in front of it.
 //!
-//! Time is passed in.
+//! The caller passes the time in.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]

@@ -1,16 +1,16 @@
-//! What ports are told when they are opened, and what those of one kind share.
+//! Parameters with which ports are opened, and data that the ports of one kind share.
 
 use crate::PortError;
 use frame::Nanos;
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
-/// Opens ports, together with their settings: [`PortSpec::open`](crate::PortSpec::open). It lives
-/// as long as the gateway, because a port that is opened later (after a reload) shares things with
-/// earlier ones: a bus inside the process, or the knowledge which logs were begun.
+/// The context in which settings open ports: [`PortSpec::open`](crate::PortSpec::open). It lives
+/// as long as the gateway, because a port that is opened later (after a reload) shares data with
+/// earlier ones: a bus inside the process, or the list of logs that this run has begun.
 ///
-/// Opening harms nothing that is there. When all ports are open and nothing else can fail,
-/// [`Opener::start`] lets them begin; otherwise, [`Opener::give_up`] leaves all as it was.
+/// Opening does no harm to anything that exists. When all ports are open and nothing else can fail,
+/// [`Opener::start`] lets them begin; otherwise, [`Opener::give_up`] leaves everything as it was.
 pub struct Opener {
     started: Nanos,
     epoch: Nanos,
@@ -20,19 +20,20 @@ pub struct Opener {
     at_start: Vec<Box<dyn AtStart>>,
 }
 
-/// What must not happen before everything else of a start (or of a reload) has succeeded, such as
-/// emptying a file. Dropped without a call, it leaves everything as it was.
+/// An action that must not happen before everything else of a start (or of a reload) has succeeded,
+/// such as emptying a file. Dropped without a call, it leaves everything as it was.
 pub trait AtStart: Send {
-    /// The start has succeeded.
+    /// Performs the action, because the start has succeeded.
     ///
     /// # Errors
-    /// [`PortError`] says what is wrong; the start fails after all.
+    /// [`PortError`] if the action fails; then the start fails after all.
     fn start(&mut self) -> Result<(), PortError>;
 }
 
 impl Opener {
-    /// The gateway's clock shows `now` when it is `unix`, both ns: logs are written in Unix
-    /// time. Embedded buses begin at time 0 now and keep pace with the clock.
+    /// Returns an opener. `now` is the present time of the gateway's clock and `unix` the present
+    /// Unix time, both ns: logs are written in Unix time. Embedded buses begin at time 0 now and
+    /// keep pace with the clock.
     #[must_use]
     pub fn new(now: Nanos, unix: Nanos) -> Self {
         Self {
@@ -45,53 +46,55 @@ impl Opener {
         }
     }
 
-    /// Bad input (a line of a log that is no frame) stops its port, instead of being left out.
+    /// Sets whether bad input (a line of a log that is not a frame) stops its port, instead of
+    /// being left out.
     #[must_use]
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = strict;
         self
     }
 
-    /// A port whose Linux interface is not there is opened all the same, and waits for it.
+    /// Lets a port whose Linux interface does not exist be opened all the same, and wait for it.
     #[must_use]
     pub fn awaiting_interfaces(mut self) -> Self {
         self.awaits_interfaces = true;
         self
     }
 
-    /// Is a port opened whose Linux interface is not there?
+    /// Returns whether a port whose Linux interface does not exist is opened.
     #[must_use]
     pub const fn awaits_interfaces(&self) -> bool {
         self.awaits_interfaces
     }
 
-    /// What the gateway's clock showed when the run began, ns.
+    /// Returns the time of the gateway's clock at which the run began, ns.
     #[must_use]
     pub const fn started(&self) -> Nanos {
         self.started
     }
 
-    /// The Unix time at which the gateway's clock was 0, ns.
+    /// Returns the Unix time at which the gateway's clock was 0, ns.
     #[must_use]
     pub const fn epoch(&self) -> Nanos {
         self.epoch
     }
 
-    /// Does bad input stop a port?
+    /// Returns whether bad input stops a port.
     #[must_use]
     pub const fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// Keeps something back until [`Opener::start`].
+    /// Defers an action until [`Opener::start`].
     pub fn at_start(&mut self, what: impl AtStart + 'static) {
         self.at_start.push(Box::new(what));
     }
 
-    /// All ports are open, and nothing else can fail: does what was kept back.
+    /// Performs the deferred actions, when all ports are open and nothing else can fail.
     ///
     /// # Errors
-    /// What failed, in the order of the ports. Whatever can be done is done.
+    /// The errors of the actions, in the order of the ports. All actions are tried, even if some
+    /// fail.
     pub fn start(&mut self) -> Result<(), Vec<PortError>> {
         let mut errors = Vec::new();
         for mut what in self.at_start.drain(..) {
@@ -104,13 +107,13 @@ impl Opener {
         }
     }
 
-    /// The start or the reload has failed: what was kept back never happens.
+    /// Discards the deferred actions, because the start or the reload has failed.
     pub fn give_up(&mut self) {
         self.at_start.clear();
     }
 
-    /// What the ports of one kind share, found by its type. It is made at the first use, and kept
-    /// for the whole run.
+    /// Returns data that the ports of one kind share, identified by its type. It is made at the
+    /// first use, and kept for the whole run.
     pub fn shared<T: Any + Send>(&mut self, make: impl FnOnce() -> T) -> &mut T {
         let kept = self
             .shared

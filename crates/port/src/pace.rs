@@ -1,8 +1,8 @@
-//! From the gateway's clock to a source's own time, and back.
+//! Conversion of the gateway's clock to a source's own time, and back.
 
 use frame::Nanos;
 
-/// How a source's time (a bus's, a log's) follows the gateway's clock.
+/// The relation of a source's time (a bus's, a log's) to the gateway's clock.
 ///
 /// The speed is kept in millionths, so that the arithmetic is exact and the same everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,10 +15,11 @@ pub struct Pace {
 const ONE: u64 = 1_000_000;
 
 impl Pace {
-    /// The slowest and the fastest speed that can be said.
+    /// The range of speeds, from the slowest to the fastest.
     pub const SPEEDS: std::ops::RangeInclusive<f64> = 0.000_001..=1_000_000.0;
 
-    /// When the clock shows `clock`, the source is at `source`, and both run equally fast.
+    /// Returns a pace at which the source is at `source` when the clock is at `clock`, and both run
+    /// equally fast.
     #[must_use]
     pub const fn real_time(clock: Nanos, source: Nanos) -> Self {
         Self {
@@ -28,8 +29,8 @@ impl Pace {
         }
     }
 
-    /// The same, with the source `speed` times as fast as the clock; nothing where `speed` is
-    /// not within [`Pace::SPEEDS`]. Rounded to millionths.
+    /// Returns the same with the source `speed` times as fast as the clock; `None` if `speed` is
+    /// not within [`Pace::SPEEDS`]. The speed is rounded to millionths.
     #[must_use]
     pub fn scaled(clock: Nanos, source: Nanos, speed: f64) -> Option<Self> {
         Self::SPEEDS.contains(&speed).then(|| Self {
@@ -39,7 +40,8 @@ impl Pace {
         })
     }
 
-    /// Where the source is when the clock shows `clock`; its start before that.
+    /// Returns the time of the source when the clock is at `clock`; the source's start for earlier
+    /// times of the clock.
     #[must_use]
     pub fn to_source(&self, clock: Nanos) -> Nanos {
         let passed = u128::from(clock.saturating_sub(self.clock));
@@ -48,7 +50,7 @@ impl Pace {
             .saturating_add(Nanos::try_from(moved).unwrap_or(Nanos::MAX))
     }
 
-    /// The first time on the clock at which the source has reached `source`.
+    /// Returns the first time of the clock at which the source has reached `source`.
     #[must_use]
     pub fn to_clock(&self, source: Nanos) -> Nanos {
         let ahead = u128::from(source.saturating_sub(self.source));
@@ -81,7 +83,7 @@ mod tests {
     }
 
     proptest! {
-        /// Waiting until `to_clock` is long enough, and one nanosecond less is not.
+        /// Checks that waiting until `to_clock` is long enough, and one nanosecond less is not.
         #[test]
         fn a_deadline_is_the_first_moment(
             clock in 0u64..1 << 40, start in 0u64..1 << 40, ahead in 1u64..1 << 50,

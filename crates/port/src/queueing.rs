@@ -1,4 +1,4 @@
-//! `order`, `max_age` and `when_full` of `[ports.NAME]`: how frames wait that are to be sent.
+//! `order`, `max_age` and `when_full` of `[ports.NAME]`: the rules of the transmit queue.
 
 use crate::{Halves, Settings};
 use config::{Diagnostics, Key, Misnomer, Shape, Table, Value};
@@ -6,23 +6,23 @@ use engine::wrap::{Order, Queued, Rules, WhenFull, Witness};
 use frame::Nanos;
 use std::time::Duration;
 
-/// What a kind of port says of its transmit queue, so that another one can stand in its place.
+/// The size of a port kind's transmit queue, so that another queue can replace it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueSize {
-    /// Frames that wait at most; at least 1.
+    /// Maximum number of frames that wait; at least 1.
     pub frames: usize,
-    /// The longest payload that can come, bytes.
+    /// Length of the longest possible payload, bytes.
     pub longest: usize,
 }
 
-/// How frames wait that are to be sent, where a port says so.
+/// The rules of a transmit queue, where the configuration of a port gives them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Queueing {
-    /// In which order they leave.
+    /// Order in which frames leave.
     pub order: Order,
-    /// How long one waits at most, ns.
+    /// Maximum time that a frame waits, ns.
     pub max_age: Option<Nanos>,
-    /// What happens when the queue is full.
+    /// Rule for when the queue is full.
     pub when_full: WhenFull,
 }
 
@@ -33,7 +33,7 @@ const WHEN_FULL: [(&str, WhenFull); 3] = [
     ("wait", WhenFull::Wait),
 ];
 
-/// What other tools call these keys.
+/// Names of these keys in other tools.
 pub(crate) const MISNOMERS: &[Misnomer] = &[
     Misnomer::of("order", &["queue_order", "discipline", "qdisc", "sort"]),
     Misnomer::of("max_age", &["ttl", "max_delay", "lifetime", "expiry"]),
@@ -41,7 +41,7 @@ pub(crate) const MISNOMERS: &[Misnomer] = &[
 ];
 
 impl Queueing {
-    /// The keys that say how frames wait, of kinds with a transmit queue.
+    /// Returns the keys with the rules of the queue, of kinds with a transmit queue.
     #[must_use]
     pub fn all_keys() -> Vec<Key> {
         vec![
@@ -63,7 +63,8 @@ impl Queueing {
         ]
     }
 
-    /// Reads the keys. `None` where the port's own queue is as they say.
+    /// Reads the keys. Returns `None` if they ask for nothing but the behaviour of the port's own
+    /// queue.
     pub(crate) fn parse(
         table: &mut Table<'_>,
         settings: &dyn Settings,
@@ -96,7 +97,8 @@ impl Queueing {
         (!queueing.keys().is_empty()).then_some(queueing)
     }
 
-    /// The keys that are not what the port's own queue does anyway, as they stand in the file.
+    /// Returns the keys that differ from the behaviour of the port's own queue, as written in the
+    /// file.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
@@ -112,7 +114,7 @@ impl Queueing {
         keys
     }
 
-    /// A line for `cangate check`.
+    /// Returns a line for `cangate check`.
     pub(crate) fn describe(&self) -> String {
         let order = match self.order {
             Order::Fifo => "as they came",
@@ -132,13 +134,13 @@ impl Queueing {
         format!("\n  frames leave {order}{age}; a full queue {full}")
     }
 
-    /// The halves, with this queue in front of the transmitting one.
+    /// Returns the halves, with this queue in front of the transmitting one.
     #[must_use]
     pub fn in_front_of(&self, (rx, tx): Halves, size: QueueSize) -> Halves {
         (rx, Box::new(Queued::new(tx, self.rules(size))))
     }
 
-    /// The same, and `witness` hears of each frame that the queue gives up.
+    /// Returns the same, with `witness` notified of each frame that the queue gives up.
     #[must_use]
     pub fn in_front_of_watched(
         &self,
@@ -150,7 +152,7 @@ impl Queueing {
         (rx, Box::new(queued))
     }
 
-    /// The rules of a queue of this size.
+    /// Returns the rules of a queue of this size.
     #[must_use]
     pub const fn rules(&self, size: QueueSize) -> Rules {
         Rules {
@@ -174,7 +176,7 @@ fn word<T: Copy + PartialEq>(names: &[(&'static str, T)], value: T) -> &'static 
         .map_or("", |(name, _)| name)
 }
 
-/// A time as one writes it in the file.
+/// Formats a time as written in the file.
 fn words(age: Nanos) -> String {
     format!("{:?}", Duration::from_nanos(age)).replace('µ', "u")
 }

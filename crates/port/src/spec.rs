@@ -1,4 +1,4 @@
-//! What `gateway.toml` says about a port: `[ports.NAME]`.
+//! The table of a port in `gateway.toml`: `[ports.NAME]`.
 
 use crate::faults::Faults;
 use crate::kind::{LONGEST_NAME, PortKind, Settings};
@@ -9,7 +9,7 @@ use crate::{Halves, PortError};
 use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
 use std::sync::Arc;
 
-/// What python-can and others call the kind.
+/// Names of `kind` in python-can and other tools.
 const MISNOMERS: &[Misnomer] = &[Misnomer::of(
     "kind",
     &["type", "bustype", "bus_type", "driver", "backend", "class"],
@@ -18,13 +18,13 @@ const MISNOMERS: &[Misnomer] = &[Misnomer::of(
 /// A port as the configuration describes it. Two equal specs need no new port after a reload.
 #[derive(Clone, Debug)]
 pub struct PortSpec {
-    /// Its name: letters, digits, `_`, `-` and `.`, at most [`LONGEST_NAME`].
+    /// The port's name: letters, digits, `_`, `-` and `.`, at most [`LONGEST_NAME`].
     pub name: String,
-    /// What it is attached to.
+    /// The settings of its kind.
     pub settings: Arc<dyn Settings>,
-    /// What is to go wrong on purpose; nothing where absent.
+    /// Faults to inject; none where absent.
     pub faults: Option<Faults>,
-    /// How frames wait that are to be sent; as the kind does it where absent.
+    /// Rules of the transmit queue; where absent, the kind's own queue is used.
     pub queueing: Option<Queueing>,
 }
 
@@ -38,7 +38,7 @@ impl PartialEq for PortSpec {
 }
 
 impl PortSpec {
-    /// A port with these settings, on which nothing goes wrong on purpose.
+    /// Returns a port with these settings, without injected faults.
     pub fn new(name: impl Into<String>, settings: impl Settings + 'static) -> Self {
         Self {
             name: name.into(),
@@ -48,8 +48,8 @@ impl PortSpec {
         }
     }
 
-    /// Reads the table `[ports.NAME]`. What is wrong is added to `found`; where the kind or the
-    /// name is wrong there is no port.
+    /// Reads the table `[ports.NAME]`. Errors are added to `found`; if the kind or the name is
+    /// wrong, there is no port.
     #[must_use]
     pub fn parse(
         name: &At<&str>,
@@ -62,7 +62,7 @@ impl PortSpec {
         table.misnomers(MISNOMERS);
         table.misnomers(queueing::MISNOMERS);
         let Some(value) = table.get("kind") else {
-            // Only what is certain without the kind.
+            // Report only the errors that are certain without the kind.
             if table.report_misnomers(found) {
                 return None;
             }
@@ -82,7 +82,7 @@ impl PortSpec {
             table.missing("kind", &hint, found);
             return None;
         };
-        // Without a kind nobody knows which keys belong here: say nothing about them.
+        // Without a kind it is unknown which keys belong here: report nothing about them.
         let kind = kinds.named(&value, found)?;
         Self::of_kind(name, named, kind, table, found)
     }
@@ -122,10 +122,10 @@ impl PortSpec {
         })
     }
 
-    /// Opens the port, with the faults that it is to have.
+    /// Opens the port, with its transmit queue and its faults.
     ///
     /// # Errors
-    /// [`PortError`] says what is wrong or missing and what to do.
+    /// [`PortError`] names what is wrong or missing, and the remedy.
     pub fn open(&self, opener: &mut Opener) -> Result<Halves, PortError> {
         let mut halves = self.settings.open(&self.name, opener)?;
         if let (Some(queueing), Some(size)) = (self.queueing, self.settings.transmit_queue()) {
@@ -137,8 +137,9 @@ impl PortSpec {
         }
     }
 
-    /// The Linux CAN interface that the kernel can serve instead of this port. A port with
-    /// [something](PortSpec::only_here) that the kernel does not do is served by this process only.
+    /// Returns the Linux CAN interface that the kernel can serve instead of this port. A port with
+    /// [a feature](PortSpec::only_here) that the kernel does not have is served by this process
+    /// only.
     #[must_use]
     pub fn interface(&self) -> Option<&str> {
         match self.only_here() {
@@ -147,8 +148,8 @@ impl PortSpec {
         }
     }
 
-    /// What this port has that no kernel does, in words that go after its name. `None` where there
-    /// is nothing.
+    /// Returns the feature of this port that the kernel does not have, as words that follow the
+    /// port's name. `None` where there is none.
     #[must_use]
     pub fn only_here(&self) -> Option<String> {
         if self.faults.is_some() {
@@ -158,7 +159,8 @@ impl PortSpec {
         Some(format!("has `{keys}` for its transmit queue"))
     }
 
-    /// In words, for `cangate check`: one line, and one more for each side with faults.
+    /// Returns a description for `cangate check`: one line, and further lines for a transmit queue
+    /// with rules and for each side with faults.
     #[must_use]
     pub fn describe(&self) -> String {
         let faults = self.faults.as_ref().map(Faults::describe);

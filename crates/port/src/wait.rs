@@ -1,48 +1,52 @@
 //! Halves that can be waited for in poll(2) or epoll_wait(2).
 //!
-//! [`Receive`] and [`Transmit`] say a time at which they want to be called again. A half of this
-//! crate says besides which file descriptor brings it work earlier: that means something only where
-//! there is an operating system, so it is said here and not in the engine.
+//! [`Receive`] and [`Transmit`] return a time at which they want to be called again. A half of this
+//! crate also names the file descriptor that brings it work earlier. That is meaningful only with
+//! an operating system, so it is defined here and not in the engine.
 
 use engine::{Nothing, Nowhere, Receive, Transmit, wrap};
 use linux::events::Member;
 use std::os::fd::RawFd;
 
-/// Which file descriptor to wait for. A port that waits for several puts them into an epoll of its
-/// own, or into the one that ports have in common ([`PollReceive::events`]).
+/// The file descriptor to wait for. A port that waits for several puts them into an epoll instance
+/// of its own, or into the one that ports have in common ([`PollReceive::events`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wait {
     /// A file descriptor to wait for until the next call on the half; `None` where there is none,
-    /// and only the half's deadline counts. As long as the half lives, the same number is to be the
-    /// same open file: who waits tells the kernel only when the number changes.
+    /// and only the half's deadline counts. As long as the half lives, the same number must be the
+    /// same open file: the worker updates its registration with the kernel only when the number
+    /// changes.
     pub fd: Option<RawFd>,
-    /// Poll it for reading.
+    /// Whether to poll it for reading.
     pub readable: bool,
-    /// Poll it for writing.
+    /// Whether to poll it for writing.
     pub writable: bool,
 }
 
 /// A receiving half for a worker that waits, perhaps in a thread of its own.
 pub trait PollReceive: Receive + Send {
-    /// Call again when this is ready, or at [`Receive::deadline`], whichever comes first.
+    /// Returns the descriptor to wait for. The worker calls the half again when it is ready, or at
+    /// [`Receive::deadline`], whichever comes first.
     fn wait(&self) -> Wait;
 
-    /// The half's descriptors are in a set that ports have in common: who waits for several of them
-    /// waits in the set, which brings each what is its own. [`PollReceive::wait`] is true of such a
-    /// half, too: the set can be waited for as one descriptor, by whoever then asks all its halves.
+    /// Returns the half's membership in an event set that ports have in common, if its descriptors
+    /// are in one. A worker with several such ports waits for the set, which dispatches the events
+    /// to each of them. [`PollReceive::wait`] is valid for such a half, too: a worker can wait for
+    /// the set as one descriptor, if it then calls all halves in the set.
     fn events(&self) -> Option<&Member> {
         None
     }
 
-    /// The half is not to be waited for: as long as one such half says so, the worker asks all its
-    /// ports again and again. It still heeds everything else, and may step back for a moment, so
-    /// that [`PollReceive::wait`] is true of such a half, too.
+    /// Returns whether the worker must not wait for the half: as long as one half returns true, the
+    /// worker calls all its ports again and again. It still watches everything else, and may pause
+    /// for a moment, so that [`PollReceive::wait`] is valid for such a half, too.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// Is it certain that nothing has happened since the last call of [`Receive::receive`]? Where
-    /// all halves can say so, a worker that does not wait need not ask them.
+    /// Returns whether it is certain that nothing has happened since the last call of
+    /// [`Receive::receive`]. If it is for all halves, a worker that does not wait need not call
+    /// them.
     fn is_quiet(&self) -> bool {
         false
     }
@@ -50,8 +54,8 @@ pub trait PollReceive: Receive + Send {
 
 /// A transmitting half for a worker that waits, perhaps in a thread of its own.
 pub trait PollTransmit: Transmit + Send {
-    /// While frames are held: flush again when this is ready, or at [`Transmit::deadline`],
-    /// whichever comes first.
+    /// Returns the descriptor to wait for while frames are held. The worker flushes again when it
+    /// is ready, or at [`Transmit::deadline`], whichever comes first.
     fn wait(&self) -> Wait;
 }
 

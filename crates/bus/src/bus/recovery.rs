@@ -1,5 +1,5 @@
-//! Bus-off nodes: counting recessive bits until they are back (ISO 11898-1, fault confinement, rule
-//! 12).
+//! Recovery of bus-off nodes: counts recessive bits until they are back (ISO 11898-1, fault
+//! confinement, rule 12).
 
 use super::{Bus, Phase};
 use crate::{
@@ -16,7 +16,7 @@ const RUNS: u32 = BUS_OFF_RECOVERY_BITS / RUN;
 
 impl Bus {
     /// Starts the recovery of a node that is bus-off: it is back after 128 runs of 11 recessive
-    /// bits. Nothing happens to other nodes, or where recovery has started already.
+    /// bits. Has no effect if the node is not bus-off, or if its recovery has started already.
     pub fn restart(&mut self, node: NodeId) {
         let counting = Recovery::Counting {
             done: 0,
@@ -36,7 +36,7 @@ impl Bus {
         timers.min().map(|t| t.max(self.now))
     }
 
-    /// When a bus-off node takes its next step towards recovery, if the bus stays idle.
+    /// Returns the time of a bus-off node's next step towards recovery, if the bus stays idle.
     fn timer(&self, node: &Node) -> Option<Nanos> {
         if node.state != ErrorState::BusOff {
             return None;
@@ -75,7 +75,7 @@ impl Bus {
         }
     }
 
-    /// The bus leaves a recessive stretch: counts its runs of 11 bits for recovering nodes.
+    /// Ends a recessive period of the bus: counts its runs of 11 bits for recovering nodes.
     pub(super) fn end_recessive(&mut self) {
         for node in &mut self.nodes {
             if let Recovery::Counting { done, since, .. } = &mut node.recovery
@@ -87,7 +87,7 @@ impl Bus {
         }
     }
 
-    /// The bus has been recessive since this time, and is free for more.
+    /// Begins a recessive period of the bus: it has been recessive since `from`, and is free.
     pub(super) fn begin_recessive(&mut self, from: Nanos) {
         for node in &mut self.nodes {
             if let Recovery::Counting { since, asked, .. } = &mut node.recovery {

@@ -19,7 +19,7 @@ use frame::{
 const RECESSIVE_END: u32 = 8;
 
 impl Bus {
-    /// A frame starts now.
+    /// Starts a frame now.
     pub(super) fn arbitrate(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
         self.choose_senders();
         self.start = self.now;
@@ -65,7 +65,7 @@ impl Bus {
         }
     }
 
-    /// The lowest arbitration field among the nodes that may send now.
+    /// Chooses the nodes with the lowest arbitration field among those that may send now.
     fn choose_senders(&mut self) {
         let mut lowest = NO_KEY;
         let some_wait = self.suspended_until > self.now;
@@ -89,7 +89,7 @@ impl Bus {
         }
     }
 
-    /// One-shot nodes that have lost this arbitration give up their frame.
+    /// Drops the frames of one-shot nodes that have lost this arbitration.
     fn give_up(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
         for n in 0..self.nodes.len() {
             let node = &mut self.nodes[n];
@@ -180,7 +180,7 @@ impl Bus {
         }
     }
 
-    /// What happens now in a disturbed frame: steps, and perhaps its end.
+    /// Applies the steps of a disturbed frame that are due now, and ends it if its end is due.
     pub(super) fn disturbed_steps(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
         while let Phase::Disturbed(next, end) = self.phase {
             match self.simulator.steps.get(next).copied() {
@@ -214,7 +214,7 @@ impl Bus {
         self.update_state(step.node, observer);
     }
 
-    /// A sender's attempt has failed.
+    /// Reports that a sender's attempt has failed; a one-shot node drops the frame.
     fn fail(
         &mut self,
         step: Step,
@@ -259,7 +259,7 @@ impl Bus {
         }
     }
 
-    /// The frame on the wire ends now, acknowledged.
+    /// Ends the frame on the wire now, acknowledged.
     pub(super) fn complete(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
         self.stats.frames += 1;
         let mut primary = true;
@@ -298,11 +298,11 @@ impl Bus {
         self.finish(self.now.saturating_sub(recessive));
     }
 
-    /// A frame was sent: counts it for its receivers, and changes counters.
+    /// Counts a frame that was sent for its receivers, and updates the error counters.
     fn count_reception(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
         let all_hear = self.off == 0 && self.joined <= self.start && self.deaf.is_empty();
         if let ([sender], true, false) = (&self.senders[..], all_hear, self.uneasy) {
-            // The usual case, without a look at every node.
+            // The usual case, which does not visit every node.
             for received in &mut self.received {
                 *received += 1;
             }
@@ -326,7 +326,7 @@ impl Bus {
         }
     }
 
-    /// Intermission begins.
+    /// Begins the intermission.
     fn finish(&mut self, recessive_since: Nanos) {
         self.phase = Phase::Free;
         self.free_from = self.now.saturating_add(self.clock.bits(INTERMISSION_BITS));
@@ -343,7 +343,7 @@ impl Bus {
         }
     }
 
-    /// A node's counters have changed.
+    /// Updates a node's state after its counters have changed.
     #[inline]
     fn update_state(&mut self, index: usize, observer: &mut impl FnMut(&Event<'_>)) {
         let node = &mut self.nodes[index];
@@ -378,8 +378,8 @@ impl Bus {
     }
 }
 
-/// The frame as an error-passive node sends it, where that is another one: FD with ESI
-/// recessive (ISO 11898-1, control field of FD frames).
+/// Returns the frame as an error-passive node sends it, where that differs: FD with ESI recessive
+/// (ISO 11898-1, control field of FD frames).
 fn force_esi(frame: &Frame, passive: bool) -> Option<Frame> {
     let header = frame.header();
     if !passive || header.kind() != Kind::Fd || header.is_esi() {
@@ -388,7 +388,7 @@ fn force_esi(frame: &Frame, passive: bool) -> Option<Frame> {
     Frame::fd(frame.id(), header.flags() | flags::ESI, frame.data()).ok()
 }
 
-/// Bits at the nominal and at the data rate, start of frame to end of frame.
+/// Returns the numbers of bits at the nominal and at the data rate, start of frame to end of frame.
 #[inline]
 fn length(frame: &Frame) -> (u32, u32) {
     match frame::wire::length(frame.view()) {

@@ -1,4 +1,4 @@
-//! What a half has of its device: the mapped area and the calls. Tests have another one.
+//! The device of a half: its mapped area and its system calls. Tests replace it.
 
 use crate::RawFilter;
 use linux::Errno;
@@ -7,13 +7,13 @@ use std::os::fd::RawFd;
 
 /// An open device.
 pub trait Line: Area + Send + Sync {
-    /// The driver takes what is new in the transmit queue; how many.
+    /// Lets the driver take the new frames in the transmit queue; returns their number.
     fn ring(&self) -> Result<u64, Errno>;
-    /// Which frames are received, and which classes of error frames.
+    /// Sets the frames and the classes of error frames that are received.
     fn set_filters(&self, filters: &[RawFilter], errors: u32) -> Result<(), Errno>;
-    /// Is its controller still there?
+    /// Returns whether its controller is still there.
     fn is_there(&self) -> bool;
-    /// To be polled.
+    /// Returns the descriptor to poll.
     fn fd(&self) -> RawFd;
 }
 

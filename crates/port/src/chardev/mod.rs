@@ -1,12 +1,14 @@
 //! CAN controllers as character devices: the driver `kmod/canchar`.
 //!
-//! * Both queues of the device's file are memory of this process. A frame is received by reading
-//!   it there, and sent by writing it there; one system call a batch tells the driver to look.
-//! * The controller is started by the port, where `bitrate` says how; several ports and programs
+//! * Both queues of the device's file are mapped into this process. The port receives a frame by
+//!   reading it there, and sends one by writing it there; one system call per batch notifies the
+//!   driver.
+//! * The port starts the controller if `bitrate` is given; several ports and programs
 //!   may have the same device open. It stays on the bus when they end.
-//! * `taken = sent + lost + held`: held are frames in the queue and in the controller; `sent` is
-//!   counted when the frame was acknowledged on the bus.
-//! * A device that vanishes (unplugged, unbound) is looked for again, and taken up when it is back.
+//! * `taken = sent + lost + held`: held frames are those in the queue and in the controller; `sent`
+//!   is counted when the frame was acknowledged on the bus.
+//! * The port looks for a device that vanishes (unplugged, unbound), and uses it again when it is
+//!   back.
 
 mod line;
 mod receive;
@@ -24,11 +26,11 @@ pub use transmit::Rules;
 use crate::Halves;
 use std::sync::Arc;
 
-/// The halves of a port over an open device, for [`CharDevSettings`] and for tests that have one in
-/// memory. `again` opens it anew when it is gone.
+/// Returns the halves of a port over an open device, for [`CharDevSettings`] and for tests that
+/// have one in memory. `again` opens it anew when it is gone.
 ///
 /// # Errors
-/// The device takes no filters.
+/// The device does not accept the filters.
 pub fn halves(
     port: &str,
     device: &str,

@@ -12,8 +12,8 @@ use linux::chardev::area::{at, first, second};
 use linux::chardev::{Lost, ReceiveQueue, State};
 use std::sync::Arc;
 
-/// Frames that found no room, in the queue and in the controller's own FIFO. Of the latter the
-/// driver knows how often it happened.
+/// Returns the number of frames that found no room, in the queue and in the controller's own FIFO.
+/// For the latter, the driver only counts how often it happened.
 fn frames(lost: Lost) -> u64 {
     u64::from(lost.queue) + u64::from(lost.controller)
 }
@@ -23,7 +23,7 @@ pub(super) struct CharDevReceive {
     line: Arc<dyn Line>,
     generation: u32,
     queue: ReceiveQueue,
-    /// The driver's count as it was last seen.
+    /// The last known value of the driver's count.
     changes: u32,
     state: State,
     error_frames: bool,
@@ -45,7 +45,7 @@ impl CharDevReceive {
         }
     }
 
-    /// The device was opened anew: its queue is empty, and it counts from the beginning.
+    /// Uses the device that was opened anew: its queue is empty, and it counts from the beginning.
     #[cold]
     fn take_up(&mut self) {
         let lost = self.queue.take_lost(&*self.line);
@@ -57,7 +57,7 @@ impl CharDevReceive {
         self.counters.reopened += 1;
     }
 
-    /// Hands over what is in a slot, if it is a frame that is wanted.
+    /// Hands over the content of a slot, if it is a wanted frame. Returns whether it did.
     #[inline]
     fn hand_over(&mut self, take: &mut dyn FnMut(Received<'_>)) -> bool {
         let mut bytes = [0; FD_SIZE];
@@ -83,13 +83,14 @@ impl CharDevReceive {
         true
     }
 
-    /// Looks at the controller's state where it has changed, or where it may be gone.
+    /// Checks the controller's state, and whether it is gone. Returns whether the state has
+    /// changed.
     fn look(&mut self, now: Nanos, found: bool) -> bool {
         let word = self.line.get(at::STATE);
         let news = second(word) != self.changes;
         let before = std::mem::replace(&mut self.state, State::of(first(word)));
         self.changes = second(word);
-        // A restart, or somebody has started it again.
+        // A restart, or another program has started it again.
         self.counters.reopened += u64::from(!before.passes() && self.state.passes());
         if self.state == State::Stopped && !found && !self.line.is_there() {
             self.shared.lose(now);
@@ -119,7 +120,8 @@ impl Receive for CharDevReceive {
             frames += usize::from(self.hand_over(take));
         }
         if looked > 0 {
-            // Their places are free now. To say so takes time that a frame need not wait for.
+            // Their slots are free now. This is published after the frames were handed over, so
+            // that they need not wait for it.
             self.queue.release(&*self.line);
         }
         let news = self.look(now, looked > 0) | self.shared.take_news();

@@ -14,16 +14,16 @@ use linux::chardev::{Control, Device, Info};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// CAN controllers as character devices.
+/// The kind of CAN controllers as character devices.
 #[derive(Clone, Copy, Debug)]
 pub struct CharDev;
 
 const KEYWORD: &str = "chardev";
 
-/// Two words for one thing, as the files have it.
+/// Values of `order`, each with whether frames leave by priority.
 const ORDERS: [(&str, bool); 2] = [("fifo", false), ("priority", true)];
 
-/// The pause from bus-off to the restart that is usual, ns.
+/// Default time from bus-off to the restart, ns.
 const RESTART: Nanos = 100_000_000;
 const MS: Nanos = 1_000_000;
 
@@ -90,17 +90,17 @@ impl PortKind for CharDev {
     }
 }
 
-/// A controller as a character device.
+/// The settings of a controller as a character device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CharDevSettings {
-    /// Its path; by default `/dev/` and the port's name.
+    /// Path of the device; by default `/dev/` and the port's name.
     pub device: String,
-    /// How the port starts it; `None`: it runs already.
+    /// Settings with which the port starts it; `None`: it runs already.
     pub control: Option<Control>,
 }
 
 impl CharDevSettings {
-    /// The device of this path, which somebody else starts.
+    /// Returns the settings of the device at this path, which another program starts.
     #[must_use]
     pub fn new(device: &str) -> Self {
         Self {
@@ -167,7 +167,10 @@ impl CharDevSettings {
     }
 }
 
-/// Opens the device and lets it start. A sentence says what is wrong.
+/// Opens the device and starts it.
+///
+/// # Errors
+/// A sentence that describes what is wrong.
 fn open(settings: &CharDevSettings) -> Result<(Device, Info), String> {
     let name = &settings.device;
     let device = Device::open(name).map_err(|error| match error {
@@ -229,7 +232,7 @@ fn open(settings: &CharDevSettings) -> Result<(Device, Info), String> {
 impl Settings for CharDevSettings {
     fn passes(&self, kind: Kind) -> Passage {
         match (&self.control, kind) {
-            // Somebody else has set it up.
+            // Another program has set it up.
             (None, Kind::Fd) => Passage::Open,
             (None, _) => Passage::by_data_phase(kind, false),
             (Some(control), _) => Passage::by_data_phase(kind, control.data_bitrate.is_some()),

@@ -1,4 +1,4 @@
-//! What both halves know of their device: which one it is at the moment, and whether it is there.
+//! The device that both halves share: the one that is open at present, and whether it is there.
 
 use super::line::Line;
 use crate::{Ids, Interest, LinkState, PortError, RawFilter};
@@ -8,17 +8,17 @@ use linux::chardev::{MOST_FILTERS, State};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The first pause between two looks for a device that is gone, and the longest, ns.
+/// The first and the longest pause between two attempts to find a device that is gone, ns.
 const SHORTEST: Nanos = 20_000_000;
 const LONGEST: Nanos = 500_000_000;
 
-/// Classes of error frames (`uapi/linux/can/error.h`) that tell the controller's state:
-/// CAN_ERR_CRTL, CAN_ERR_BUSOFF, CAN_ERR_RESTARTED. They wake up who waits.
+/// Classes of error frames (`uapi/linux/can/error.h`) that report the controller's state:
+/// CAN_ERR_CRTL, CAN_ERR_BUSOFF, CAN_ERR_RESTARTED. They wake a waiting worker.
 const STATES: u32 = 0x004 | 0x040 | 0x100;
 /// All classes (`CAN_ERR_MASK`).
 const ALL: u32 = 0x1FFF_FFFF;
 
-/// Opens the device anew, and starts it.
+/// The function that opens the device anew, and starts it.
 pub type Open = Box<dyn Fn() -> Result<Arc<dyn Line>, String> + Send + Sync>;
 
 pub(super) struct Shared {
@@ -26,14 +26,14 @@ pub(super) struct Shared {
     pub(super) device: String,
     open: Open,
     slow: Mutex<Slow>,
-    /// How often the device was opened.
+    /// Number of times that the device was opened again.
     generation: AtomicU32,
     gone: AtomicBool,
     next_look: AtomicU64,
     news: AtomicBool,
 }
 
-/// What is needed when something changes, never for a frame.
+/// The data that are needed when something changes, never for a frame.
 struct Slow {
     line: Arc<dyn Line>,
     filters: Vec<RawFilter>,
@@ -70,7 +70,7 @@ impl Shared {
     }
 
     fn slow(&self) -> MutexGuard<'_, Slow> {
-        // Nothing in it can be half changed.
+        // A panic cannot leave the data half changed.
         self.slow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -89,7 +89,7 @@ impl Shared {
         self.gone.load(Relaxed)
     }
 
-    /// The controller is not there any more.
+    /// Notes that the controller is not there any more.
     pub(super) fn lose(&self, now: Nanos) {
         let mut slow = self.slow();
         if self.gone.swap(true, Relaxed) {
@@ -105,7 +105,7 @@ impl Shared {
         self.news.store(true, Relaxed);
     }
 
-    /// Looks for a device that is gone, as often as is sensible; is it there?
+    /// Looks for a device that is gone, after a sensible pause; returns whether it is there.
     pub(super) fn try_again(&self, now: Nanos) -> bool {
         if !self.is_gone() {
             return true;
@@ -114,7 +114,7 @@ impl Shared {
             return false;
         }
         let mut slow = self.slow();
-        // The old one is still open, so that the new one has another number.
+        // The old device is still open, so that the new one has another descriptor number.
         let opened = (self.open)().ok().and_then(|line| {
             line.set_filters(&slow.filters, slow.errors).ok()?;
             Some(line)
@@ -137,7 +137,7 @@ impl Shared {
         self.is_gone().then(|| self.next_look.load(Relaxed))
     }
 
-    /// Has the link changed since the last call?
+    /// Returns whether the link has changed since the last call.
     pub(super) fn take_news(&self) -> bool {
         self.news.load(Relaxed) && self.news.swap(false, Relaxed)
     }
@@ -150,7 +150,7 @@ impl Shared {
             return Ok(());
         }
         match slow.line.set_filters(&slow.filters, slow.errors) {
-            // It is noticed where frames are received.
+            // The receiving half notices that it is gone.
             Ok(()) | Err(linux::Errno::NODEV) => Ok(()),
             Err(error) => Err(self.fail("takes no filters", error)),
         }
@@ -182,7 +182,7 @@ impl Shared {
     }
 }
 
-/// What the driver is asked to let through: no frame that is of use is left out.
+/// Returns the filters for the driver: no frame that is of use is left out.
 fn filters(interest: &Interest) -> Vec<RawFilter> {
     match &interest.ids {
         Ids::Nothing => Vec::new(),

@@ -12,16 +12,15 @@ use linux::chardev::area::{FRAME_FD, TX_PENDING, at, both, first, second};
 use linux::chardev::{SLOTS, State};
 use std::sync::Arc;
 
-/// How long it takes at most until the end of a frame's transmission is noticed when nothing else
-/// happens, ns.
+/// Maximum time until the end of a frame's transmission is noticed when nothing else happens, ns.
 const PATIENCE: Nanos = 1_000_000;
 
-/// What the port may carry.
+/// The frames that the port may carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// FD frames.
+    /// Whether it may send FD frames.
     pub fd: bool,
-    /// Nothing at all.
+    /// Whether it may send nothing at all.
     pub listen_only: bool,
 }
 
@@ -30,17 +29,17 @@ pub(super) struct CharDevTransmit {
     rules: Rules,
     line: Arc<dyn Line>,
     generation: u32,
-    /// Frames put into the queue, and those of them that the driver was told of.
+    /// Number of frames put into the queue, and of those that the driver was notified of.
     head: u32,
     rung: u32,
-    /// The driver's counts as they were last seen.
+    /// The last known values of the driver's counts.
     sent_seen: u32,
     failed_seen: u32,
     taken: u64,
     sent: u64,
     lost: u64,
     stalled: u64,
-    /// When frames that the driver has are asked after.
+    /// Time of the next check of the frames that the driver has.
     ask_at: Option<Nanos>,
 }
 
@@ -70,12 +69,12 @@ impl CharDevTransmit {
             Kind::Fd => self.rules.fd && !frame.id().is_rtr(),
             Kind::Xl => false,
         };
-        // An error frame says how a controller is; it never goes on the bus.
+        // An error frame reports a controller's state; it never goes on the bus.
         kind && !frame.id().is_err() && !self.rules.listen_only
     }
 
-    /// What the driver says became of frames, in its word of both counts. It can say so only of
-    /// those that it was told of.
+    /// Returns the numbers of frames that the driver newly reports as sent and as failed, in its
+    /// word with both counts: at most as many as it was notified of.
     fn news(&self, word: u64) -> (u64, u64) {
         let new = u64::from(self.head.wrapping_sub(self.rung));
         let open = self.held().saturating_sub(new);
@@ -92,12 +91,13 @@ impl CharDevTransmit {
         self.lost += failed;
     }
 
-    /// Each frame that was taken is sent, lost or held.
+    /// Returns the number of held frames: each frame that was taken is sent, lost or held.
     const fn held(&self) -> u64 {
         self.taken - (self.sent + self.lost)
     }
 
-    /// The device was opened anew: what the old one had is final, and what it did not say is lost.
+    /// Uses the device that was opened anew: the counts of the old one are final, and frames that
+    /// it did not report are lost.
     #[cold]
     fn take_up(&mut self) {
         self.count();
@@ -117,7 +117,8 @@ impl CharDevTransmit {
         self.head.wrapping_sub(self.rung) < SLOTS && self.is_free(self.head)
     }
 
-    /// Tells the driver of what is new. What it does not take is lost.
+    /// Notifies the driver of the new frames. They are lost if the controller is stopped, bus-off
+    /// or gone.
     fn ring(&mut self) -> Result<(), PortError> {
         let new = self.head.wrapping_sub(self.rung);
         match self.line.ring() {
@@ -127,7 +128,7 @@ impl CharDevTransmit {
                 Ok(())
             }
             Err(Errno::INTR | Errno::AGAIN) => Ok(()),
-            // Stopped, bus-off or gone: the receiving half says so.
+            // Stopped, bus-off or gone: the receiving half reports it.
             Err(Errno::NETDOWN | Errno::NODEV | Errno::PERM) => {
                 self.lost += u64::from(new);
                 self.head = self.rung;
@@ -206,7 +207,7 @@ impl Transmit for CharDevTransmit {
 
     fn room(&self) -> usize {
         if !State::of(first(self.line.get(at::STATE))).passes() || self.shared.is_gone() {
-            // It refuses them for another reason.
+            // The half refuses frames for another reason.
             return usize::MAX;
         }
         if self.head == self.rung && self.held() == 0 {

@@ -1,10 +1,10 @@
 //! A shared controller on a Linux CAN interface.
 //!
-//! The driver of the interface gets one frame at a time, the best of all machines, and the next one
-//! when it has echoed that frame, which a driver does at the end of its transmission. So no frame
-//! waits in the driver behind one with a lower priority, but between two frames the bus is free for
-//! as long as this process takes. What the driver has is not called back: a better frame waits for
-//! at most that one.
+//! The driver of the interface gets one frame at a time, the highest-priority one of all machines,
+//! and the next one when it has echoed that frame, which a driver does at the end of its
+//! transmission. So no frame waits in the driver behind one with a lower priority, but between two
+//! frames the bus is free for as long as this process takes. A frame that the driver has is not
+//! called back: a higher-priority frame waits for at most that one.
 
 use super::registry;
 use frame::{Frame, FrameRef, Nanos};
@@ -17,13 +17,13 @@ use rustix::time::{
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use vcontroller::{Candidate, Controller, State};
 
-/// How often the interface is looked at when nothing says that it has changed, ns.
+/// Interval at which the interface is checked when no event reports a change, ns.
 const LOOK: Nanos = 100_000_000;
-/// Frames that come later than this after those before are read one at a time, ns: less than the
-/// shortest frame at 1 Mbit/s takes, so that only a turn that finds more than one waiting reads
-/// them all.
+/// Minimum time after the previous frames from which frames are read one at a time, ns: less than
+/// the duration of the shortest frame at 1 Mbit/s, so that only a turn that finds more than one
+/// waiting reads them all.
 const APART: Nanos = 40_000;
-/// When a frame is offered again for which the interface's queue had no room, ns.
+/// Time after which a frame is offered again for which the interface's queue had no room, ns.
 const AGAIN: Nanos = 1_000_000;
 
 /// `CAN_ERR_CRTL`, `CAN_ERR_BUSOFF`, `CAN_ERR_RESTARTED`, and bits of `data[1]` with the first
@@ -38,20 +38,21 @@ const ACTIVE: u8 = 0x40;
 pub(crate) struct OnInterface {
     socket: FrameSocket,
     pub(crate) controller: Controller,
-    /// What the driver has.
+    /// The frame that the driver has.
     flying: Option<Candidate>,
     look_at: Nanos,
-    /// Says when that is, so that nobody need wait with a time; `None`: there is none.
+    /// Periodic timer that reports that time, so that no worker has to wait with a timeout; `None`:
+    /// there is no timer.
     timer: Option<OwnedFd>,
-    /// When something came last.
+    /// Time of the last turn that received something.
     came_at: Option<Nanos>,
     again_at: Option<Nanos>,
     lost: u32,
 }
 
 impl OnInterface {
-    /// `fd`: FD frames, too, if the interface has them; `controller` makes the controller, with FD
-    /// or without.
+    /// Opens the socket. `fd`: FD frames, too, if the interface carries them; `controller` makes
+    /// the controller, with FD or without.
     pub(crate) fn open(
         interface: &str,
         fd: bool,
@@ -84,24 +85,27 @@ impl OnInterface {
         self.socket.as_fd()
     }
 
-    /// Readable when the interface is to be looked at, again and again. Nobody need read it.
+    /// Returns the timer, which becomes readable periodically when the interface must be checked.
+    /// It need not be read.
     pub(crate) fn timer(&self) -> Option<BorrowedFd<'_>> {
         self.timer.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes what has come, if anything has, lets `work` be done, and offers what is best then.
-    /// `came`: what there is, by its bits in the module `registry`.
+    /// Takes the frames that have come, if any, calls `work`, and then offers the highest-priority
+    /// frame. `came`: the events that there are, as bits by their numbers in the module `registry`.
     pub(crate) fn turn<R>(
         &mut self,
         now: Nanos,
         came: u32,
         work: impl FnOnce(&mut Controller, Nanos) -> R,
     ) -> R {
-        // What is left after another machine's turn in this step is there in the next one, too.
+        // Frames that are left after another machine's turn in this step are still there in the
+        // next step.
         if came & 1 << registry::FRAMES != 0 && self.came_at != Some(now) {
             self.receive(now);
         }
-        // The timer's steps and those of this clock are not the same: half of one is near enough.
+        // The timer's steps and those of this clock are not the same: half an interval is near
+        // enough.
         let due = came & 1 << registry::TICK != 0 && now.saturating_add(LOOK / 2) >= self.look_at;
         if due || now >= self.look_at {
             self.look(now);
@@ -130,8 +134,8 @@ impl OnInterface {
                 controller.heard(&frame, now);
             }
         };
-        // The descriptor stays readable as long as there is more, and a turn after a turn is soon
-        // enough for that.
+        // The descriptor stays readable as long as there is more, and the next turn is soon enough
+        // for that.
         let alone = came_at
             .replace(now)
             .is_none_or(|at| now.saturating_sub(at) >= APART);
@@ -139,9 +143,9 @@ impl OnInterface {
         loop {
             match socket.receive_at_most(most, &mut |arrival| take(arrival.frame, arrival.own)) {
                 Ok(MOST_ARRIVALS) => {}
-                // There is no more for now, or it is looked for at once.
+                // There is no more for now, or the next turn follows at once.
                 Ok(_) => return,
-                // It went down, or away.
+                // The interface went down, or no longer exists.
                 Err(_) => {
                     self.look_at = now;
                     return;
@@ -150,7 +154,8 @@ impl OnInterface {
         }
     }
 
-    /// Asks how the interface is. Error states come by error frames, and are left as they are.
+    /// Checks the state of the interface. Error states come by error frames, and are left
+    /// unchanged.
     fn look(&mut self, now: Nanos) {
         self.look_at = now.saturating_add(LOOK);
         let before = self.controller.state();
@@ -187,20 +192,20 @@ impl OnInterface {
         }
     }
 
-    /// When the next turn is to be at the latest.
+    /// Returns the latest time of the next turn.
     pub(crate) fn deadline(&self, now: Nanos) -> Option<Nanos> {
         let budget = self.controller.deadline(now);
         let look = self.timer.is_none().then_some(self.look_at);
         budget.into_iter().chain(self.again_at).chain(look).min()
     }
 
-    /// Frames of the bus that this process was too late for.
+    /// Returns the number of frames of the bus that were lost because this process was too late.
     pub(crate) const fn lost(&self) -> u32 {
         self.lost
     }
 }
 
-/// A timer that says each [`LOOK`] that time has passed.
+/// Makes a timer that expires every [`LOOK`].
 fn timer() -> rustix::io::Result<OwnedFd> {
     let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
     let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -216,7 +221,7 @@ fn timer() -> rustix::io::Result<OwnedFd> {
     Ok(timer)
 }
 
-/// Is it this frame that comes back?
+/// Returns whether the frame that came back is this sent frame.
 fn is(sent: &Frame, came: &FrameRef<'_>) -> bool {
     sent.id() == came.id() && sent.kind() == came.kind() && sent.data() == came.data()
 }
@@ -233,7 +238,7 @@ fn set_state(
     }
 }
 
-/// What an error frame says of the controller.
+/// Returns the state of the controller that an error frame reports, if it reports one.
 fn state_of(frame: &FrameRef<'_>) -> Option<State> {
     let class = frame.id().raw();
     let bits = frame.data().get(1).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Which controllers there are, where they are, and whose functions they have.
+//! The controllers of a gateway, the bus or interface of each, and the machines of its functions.
 
 use super::on_interface::OnInterface;
 use crate::embedded::{BusIndex, SharedController, World};
@@ -10,19 +10,18 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use vcontroller::{Controller, Counters, Vf};
 use virtio::FIRST_OTHER;
 
-/// The most machines that share a controller.
+/// Maximum number of machines that share a controller.
 pub(crate) const MOST_FUNCTIONS: u8 = 32;
 
-/// What a machine's device brings its function besides what is the device's.
-///
-/// The interface has brought a frame, or an error.
+/// Event of a machine's device, in addition to the device's own events: the interface has received
+/// a frame, or has an error.
 pub(crate) const FRAMES: u8 = FIRST_OTHER;
-/// It is time to look how the interface is.
+/// Event: the state of the interface must be checked.
 pub(crate) const TICK: u8 = FRAMES + 1;
-/// Another machine's turn has brought something for this one.
+/// Event: another machine's turn has produced frames or completions for this one.
 const NEWS: u8 = TICK + 1;
 
-/// Where a controller is.
+/// The bus or interface of a controller.
 pub(crate) enum Place {
     /// On an embedded bus.
     Bus {
@@ -39,20 +38,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Place {
-    /// Lets the bus do what is due, somebody work with the controller, and the bus have what is
-    /// best then. `work` gets the time of the bus, ns. `came`: what the interface has brought,
-    /// [`FRAMES`] and [`TICK`] as bits.
+    /// Processes the due events of the bus, calls `work` with the controller, and then offers the
+    /// highest-priority frame to the bus. `work` gets the time of the bus, ns. `came`: the events
+    /// of the interface, [`FRAMES`] and [`TICK`] as bits.
     pub(crate) fn turn(&self, clock: Nanos, came: u32, work: impl FnOnce(&mut Controller, Nanos)) {
         match self {
             Self::Bus { world, bus, shared } => {
-                // The bus is there as long as its world.
+                // The bus exists as long as its world.
                 let _ = world.with_shared(*bus, shared, clock, work);
             }
             Self::Interface(interface) => lock(interface).turn(clock, came, work),
         }
     }
 
-    /// When the next turn is to be at the latest, in the time of the clock.
+    /// Returns the latest time of the next turn, in the time of the clock.
     pub(crate) fn deadline(&self, clock: Nanos) -> Option<Nanos> {
         match self {
             Self::Bus { world, .. } => world.deadline(),
@@ -60,7 +59,7 @@ impl Place {
         }
     }
 
-    /// Lets a machine's device be woken by the interface.
+    /// Lets the interface wake a machine's device.
     pub(crate) fn watch(&self, device: &virtio::Device) {
         if let Self::Interface(interface) = self {
             let interface = lock(interface);
@@ -71,8 +70,8 @@ impl Place {
         }
     }
 
-    /// What became of a function's frames, and how many frames the bus brought too fast for this
-    /// process.
+    /// Returns the counters of a function's frames, and the number of frames that this process lost
+    /// because the bus was too fast for it.
     pub(crate) fn counters(&self, vf: Vf) -> Option<(Counters, u32)> {
         match self {
             Self::Bus { shared, .. } => Some((lock(shared).controller.counters(vf).ok()?, 0)),
@@ -89,7 +88,7 @@ type All = Arc<Mutex<Vec<Arc<Member>>>>;
 
 /// A machine's part of a controller, which may be opened later than the machine's port.
 pub(crate) struct Function {
-    /// The controller's name.
+    /// The name of the controller.
     pub(crate) name: String,
     pub(crate) place: Arc<OnceLock<Place>>,
     pub(crate) vf: Vf,
@@ -97,7 +96,7 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// Wakes the other machines that something has come for.
+    /// Wakes the other machines for which the controller has news.
     pub(crate) fn wake_others(&self, controller: &Controller) {
         for (number, events) in (0..).zip(lock(&self.all).iter()) {
             let vf = Vf(number);
@@ -111,28 +110,28 @@ impl Function {
 #[derive(Default)]
 struct Entry {
     place: Arc<OnceLock<Place>>,
-    /// The machines' ports, by the number of their function.
+    /// Names of the machines' ports, by the number of their function.
     machines: Vec<String>,
     events: All,
 }
 
-/// All of a gateway. It lives as long as the gateway does.
+/// All controllers of a gateway. It lives as long as the gateway does.
 #[derive(Default)]
 pub(crate) struct Registry(HashMap<String, Entry>);
 
-/// The gateway's.
+/// Returns the gateway's registry.
 pub(crate) fn registry(opener: &mut Opener) -> &mut Registry {
     opener.shared(Registry::default)
 }
 
 impl Registry {
-    /// Where a controller of this name is to be.
+    /// Returns the place of the controller of this name, which its port fills when it is opened.
     pub(crate) fn place(&mut self, name: &str) -> Arc<OnceLock<Place>> {
         Arc::clone(&self.0.entry(name.to_owned()).or_default().place)
     }
 
-    /// The function of a machine's port, whose device has these events. It keeps its number over
-    /// reloads.
+    /// Returns the function of a machine's port, whose device has these events. It keeps its number
+    /// over reloads.
     pub(crate) fn function(
         &mut self,
         name: &str,

@@ -1,15 +1,15 @@
-//! Which identifiers a machine receives and may send, as `gateway.toml` says it.
+//! The identifiers that a machine receives and may send, as `gateway.toml` specifies them.
 
 use config::{Diagnostics, Table, Value};
 use frame::CanId;
 use vcontroller::IdRule;
 
-/// Both lists, as they stand in the file; an absent one is everything.
+/// Both lists, as they are in the file; an absent one means all identifiers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RightsText {
-    /// What the machine receives.
+    /// Identifiers that the machine receives.
     pub receive: Option<Vec<IdRule>>,
-    /// What it may send.
+    /// Identifiers that it may send.
     pub send: Option<Vec<IdRule>>,
 }
 
@@ -43,8 +43,8 @@ fn read(value: &Value<'_>, found: &mut Diagnostics) -> Option<Vec<IdRule>> {
     rules
 }
 
-/// Rules for an identifier, a range or an identifier with a mask, in hex; 8 digits are 29 bits.
-/// Data frames and remote frames match alike.
+/// Parses an identifier, a range or an identifier with a mask, in hex, into rules; 8 digits are 29
+/// bits. Data frames and remote frames match alike.
 #[must_use]
 pub fn rules(text: &str) -> Option<Vec<IdRule>> {
     let text = text.trim();
@@ -62,7 +62,8 @@ pub fn rules(text: &str) -> Option<Vec<IdRule>> {
     Some(range(first, last, width))
 }
 
-/// Bits of an identifier: three digits are 11, eight are 29.
+/// Parses an identifier, and returns it with its number of bits: up to three digits are 11 bits,
+/// eight are 29.
 fn number(text: &str) -> Option<(u32, u32)> {
     let text = text.trim();
     let width = match text.len() {
@@ -88,12 +89,12 @@ const fn rule(id: u32, mask: u32, width: u32) -> IdRule {
     }
 }
 
-/// A range in as few rules as masks can say it.
+/// Returns a range as the smallest number of rules with masks.
 fn range(mut first: u32, last: u32, width: u32) -> Vec<IdRule> {
     let all = (1 << width) - 1;
     let mut rules = Vec::new();
     loop {
-        // The greatest aligned block that begins here and does not go beyond the end.
+        // The largest aligned block that begins here and does not extend beyond the end.
         let aligned = if first == 0 {
             width
         } else {

@@ -13,16 +13,16 @@ use frame::Kind;
 use std::sync::{Arc, Mutex};
 use vcontroller::{Config, Controller};
 
-/// Controllers that machines share.
+/// The kind of controllers that machines share.
 #[derive(Clone, Copy, Debug)]
 pub struct Controllers;
 
 const KEYWORD: &str = "controller";
 
-/// Frames that one machine can have waiting for the bus: as many as its transmit queue in QEMU has
-/// room for, so that all of them take part in the order by priority.
+/// Number of frames that one machine can have waiting for the bus: the capacity of its transmit
+/// queue in QEMU, so that all of them take part in the order by priority.
 const QUEUE: usize = 64;
-/// Frames that wait until one machine takes them.
+/// Number of frames that can wait until one machine takes them.
 const FIFO: usize = 256;
 
 impl PortKind for Controllers {
@@ -31,8 +31,8 @@ impl PortKind for Controllers {
     }
 
     fn keys(&self) -> Option<Vec<Key>> {
-        // With `interface`, the keys of an interface; else those of a bus. The transmit queue is
-        // its own.
+        // With `interface`, the keys of an interface; else those of a bus. The keys of the transmit
+        // queue are left out, because a controller has a queue of its own.
         let mut keys = socketcan::keys();
         let known: Vec<_> = keys.iter().map(|key| key.name).collect();
         let bus = embedded::keys();
@@ -57,7 +57,7 @@ impl PortKind for Controllers {
     }
 }
 
-/// A controller, by what it is on.
+/// The settings of a controller, by the medium that it is on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ControllerSettings {
     /// An embedded bus.
@@ -147,7 +147,7 @@ impl Settings for ControllerSettings {
                 (halves, Place::Interface(Box::new(Mutex::new(made))))
             }
         };
-        // Nobody else fills it: a controller's name is a port's.
+        // No other code fills it: a controller's name is the name of one port.
         let _ = place.set(made);
         Ok(halves)
     }

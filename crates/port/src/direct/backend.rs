@@ -1,35 +1,35 @@
-//! What the operating system adds to a controller, and where it can be.
+//! The part of a controller's port that depends on the operating system, for each kind of device.
 
 use super::{bitcan, pci};
 use crate::Opener;
 use controller::driven::Backend;
 use std::os::fd::RawFd;
 
-/// A controller that is taken.
+/// A controller that this process has taken.
 pub(super) struct Taken {
     pub(super) backend: Box<dyn Backend>,
-    /// What to poll for reading, to wait for the controller's interrupt; `None` where it was opened
-    /// without.
+    /// Descriptor to poll for reading, to wait for the controller's interrupt; `None` if it was
+    /// opened without interrupts.
     pub(super) interrupt: Option<RawFd>,
 }
 
-/// What a port wants of a backend.
+/// The requirements of a port on its backend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted<'a> {
     /// `device` of the gateway file.
     pub device: &'a str,
     /// `channel` of the gateway file.
     pub channel: Option<u8>,
-    /// Is it to wait for interrupts?
+    /// Whether it should wait for interrupts.
     pub interrupts: bool,
 }
 
-/// Why there is no backend: a sentence for the user, and the cause.
+/// The reason why there is no backend: a sentence for the user, and the cause.
 #[derive(Debug)]
 pub struct Trouble {
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     pub what: String,
-    /// The cause, where there is one besides.
+    /// The underlying error, if there is one.
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -42,17 +42,17 @@ impl<E: std::error::Error> From<E> for Trouble {
     }
 }
 
-/// Something that was found and is not taken yet: nothing has changed so far.
+/// A controller that was found and is not taken yet: nothing has changed so far.
 pub(super) trait Found: Send {
-    /// What can be said of the controller before it is taken: its clock and limits are those of its
-    /// [`controller::Properties`].
+    /// Returns the properties of the controller, which are known before it is taken: its clock and
+    /// limits are those of its [`controller::Properties`].
     fn properties(&self) -> controller::Properties;
 
-    /// Takes it.
+    /// Takes the controller.
     fn take(self: Box<Self>) -> Result<Taken, Trouble>;
 }
 
-/// Finds the backend of a device: each kind of device has its line here.
+/// Finds the backend of a device: each kind of device has its branch here.
 pub(super) fn find(wanted: &Wanted<'_>, opener: &mut Opener) -> Result<Box<dyn Found>, Trouble> {
     if wanted.device.starts_with(bitcan::PREFIX) {
         return bitcan::find(wanted);

@@ -8,7 +8,7 @@ use linux::Errno;
 use linux::bitcan;
 use std::sync::Arc;
 
-/// The path of a device begins with it.
+/// Prefix of a device's path.
 pub(super) const PREFIX: &str = "/dev/bitcan-";
 
 pub(super) fn find(wanted: &Wanted<'_>) -> Result<Box<dyn Found>, Trouble> {
@@ -25,7 +25,8 @@ pub(super) fn find(wanted: &Wanted<'_>) -> Result<Box<dyn Found>, Trouble> {
     }))
 }
 
-/// Open, and off the bus: that nobody else can open it is all that has changed.
+/// A controller that is open, and off the bus. So far, the only effect is that no other process can
+/// open it.
 struct FoundController {
     controller: Mapped<Page>,
     interrupts: bool,
@@ -69,7 +70,8 @@ impl Backend for MappedBackend {
     }
 
     fn arm(&mut self) -> Result<(), Lost> {
-        // The driver has said what it has seen; the line goes up with the next change.
+        // The driver has reported everything that it has seen; the descriptor becomes readable with
+        // the next change.
         Ok(())
     }
 
@@ -78,7 +80,7 @@ impl Backend for MappedBackend {
     }
 }
 
-/// What the driver has seen is in the registers.
+/// Watch on the registers, in which the driver reports everything that it has seen.
 struct Registers(Arc<bitcan::Controller>);
 
 impl Watch for Registers {

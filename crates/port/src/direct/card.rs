@@ -6,7 +6,7 @@ use linux::pci::Card;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The cards that this gateway drives, and which channels of them. Ports on one card share it.
+/// The cards that this gateway drives, and the channels in use. Ports on one card share it.
 #[derive(Clone, Default)]
 pub(super) struct Owners(Arc<Mutex<HashMap<String, Entry>>>);
 
@@ -23,7 +23,7 @@ pub(super) struct OwnedCard {
 }
 
 impl Owners {
-    /// Takes a card for one of its channels, or joins those who have it.
+    /// Takes a card for one of its channels, or shares it with the ports that have it already.
     pub(super) fn take(
         &self,
         card: &Card,

@@ -1,4 +1,4 @@
-//! The two halves of the port: those of the controller, and what a worker waits for.
+//! The two halves of the port: those of the controller, and the descriptor that a worker waits for.
 
 use crate::{
     Accepted, FlushReport, Interest, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
@@ -9,7 +9,7 @@ use frame::Nanos;
 use std::os::fd::RawFd;
 use std::sync::{Arc, OnceLock};
 
-/// What to poll for the controller's interrupt, from the start on.
+/// The descriptor to poll for the controller's interrupt, set at the start.
 pub(super) type Interrupt = Arc<OnceLock<RawFd>>;
 
 pub(super) struct DirectReceive {
@@ -74,7 +74,7 @@ impl PollReceive for DirectReceive {
         wait(&self.interrupt)
     }
 
-    /// The controller says nothing unless it is asked.
+    /// Without interrupts, the controller must be polled.
     fn is_busy(&self) -> bool {
         !self.interrupts
     }

@@ -1,12 +1,12 @@
-//! The keeper: a process that hands a card back when its owner is gone, however that ended.
+//! The keeper: a process that hands a card back when its owner has ended, for any reason.
 //!
 //! The owner starts it before it takes the card, with a pipe on its standard input. The end of file
-//! there means that the owner is done, or dead: the kernel closes a process's pipes whatever ends
-//! it. Only the keeper hands cards back, so that there is one way to do it, which every end of a
-//! gateway tests.
+//! there means that the owner is done, or dead: the kernel closes the pipes of a process however
+//! it ends. Only the keeper hands cards back, so that there is one way to do it, which every end of
+//! a gateway tests.
 //!
-//! It is this same program with a command of its own ([`COMMAND`]), in a process group of its own,
-//! so that an interrupt from a terminal does not reach it, and it ignores SIGTERM.
+//! The keeper is this same program with a command of its own ([`COMMAND`]), in a process group of
+//! its own, so that an interrupt from a terminal does not reach it, and it ignores SIGTERM.
 
 use super::backend::Trouble;
 use super::pci::silence;
@@ -18,12 +18,12 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::str::FromStr;
 
-/// The hidden command of the program whose process a keeper is: with the card's address, `--driver`
-/// with the driver that is to get it, if there is one, and an `--interface` for each one that it
-/// had.
+/// The program's hidden command that runs a keeper. Its arguments are the card's address,
+/// `--driver` with the driver that gets the card, if there is one, and an `--interface` for each
+/// interface that it had.
 pub const COMMAND: &str = "keep-card";
 
-/// What it says when it waits.
+/// The line that it prints when it waits.
 const READY: &str = "ready";
 
 /// A card that this process has taken, and the keeper that will hand it back.
@@ -35,8 +35,8 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Takes a card. `usual_driver` is the kernel's driver for such cards, for one that somebody
-    /// else took and did not hand back.
+    /// Takes a card. `usual_driver` is the kernel's driver for such cards, for a card that another
+    /// process took and did not hand back.
     pub(super) fn take(card: &Card, interrupts: bool, usual_driver: &str) -> Result<Self, Trouble> {
         let address = card.address();
         let lock = linux::pci::ConfigSpace::open(card)?;
@@ -51,7 +51,7 @@ impl Keeper {
             None if card.is_overridden() => Some(usual_driver.to_owned()),
             driver => driver,
         };
-        // Interfaces of this network namespace; others come back as the driver makes them.
+        // Interfaces in this network namespace; others come back as the driver makes them.
         let interfaces: Vec<Interface> =
             card.interfaces().iter().filter_map(|n| saved(n)).collect();
         let mut keeper = Self::start(address, driver.as_deref(), &interfaces, lock)?;
@@ -66,7 +66,7 @@ impl Keeper {
         interfaces: &[Interface],
         lock: linux::pci::ConfigSpace,
     ) -> Result<Self, Trouble> {
-        // By this link the program is found even if its file was replaced meanwhile.
+        // This link leads to the program even if its file was replaced meanwhile.
         let mut command = Command::new("/proc/self/exe");
         command.args([COMMAND, address]);
         command.args(driver.map(|name| format!("--driver={name}")));
@@ -87,7 +87,7 @@ impl Keeper {
     fn wait_until_ready(&mut self) -> Result<(), Trouble> {
         let mut line = String::new();
         if let Some(output) = self.child.stdout.take() {
-            // A program that does not know the command says something else, or ends.
+            // A program that does not know the command prints something else, or ends.
             let _ = BufReader::new(output).take(64).read_line(&mut line);
         }
         if line.trim_end() == READY {
@@ -105,12 +105,12 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         drop(self.input.take());
-        // It ends by itself within seconds.
+        // The keeper ends on its own within seconds.
         let _ = self.child.wait();
     }
 }
 
-/// An interface of a card: which of the card's, and how it was set up.
+/// An interface of a card: its channel on the card, and its saved settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interface {
     channel: u8,
@@ -145,12 +145,12 @@ fn saved(name: &str) -> Option<Interface> {
     })
 }
 
-/// What the keeper does: waits until its standard input ends, then silences the card's controllers,
-/// hands it back, and sets its interfaces up as they were. Without anybody at the other end, it
+/// Runs the keeper: waits until its standard input ends, then silences the card's controllers,
+/// hands the card back, and sets its interfaces up as they were. If its output has no reader, it
 /// does so at once.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
+/// A sentence that describes what is wrong.
 pub fn run(address: &str, driver: Option<&str>, interfaces: &[Interface]) -> Result<(), String> {
     linux::signals::ignore_termination();
     let mut stdout = std::io::stdout();
@@ -164,7 +164,7 @@ pub fn run(address: &str, driver: Option<&str>, interfaces: &[Interface]) -> Res
     if !card.is_overridden() && card.driver().as_deref() != Some(UIO_PCI_GENERIC) {
         return Ok(());
     }
-    // What is gone cannot be silenced, and the driver resets what is there.
+    // A card that is gone cannot be silenced, and the driver resets one that is there.
     let _ = silence(address);
     give_back(address, driver).map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();

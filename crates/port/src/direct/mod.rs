@@ -1,13 +1,13 @@
-//! CAN controllers driven from user space: no driver and no network stack of the kernel's.
+//! CAN controllers driven from user space, without a driver or network stack of the kernel.
 //!
-//! * `controller::driven` is the port: the controller's registers, both halves, every frame's fate.
-//!   What is here is Linux's: where the registers are, how an interrupt is waited for, whose card
-//!   it is.
-//! * The card is taken away from the kernel's driver when the gateway starts. Its network interface
-//!   vanishes then. At the end, and also if this process is killed, a keeper process hands it back
-//!   ([`keeper`]).
-//! * With `mode = "poll"` the port asks never to be waited for: it wants to be called again at
-//!   once, and takes a whole processor. With `mode = "interrupt"` the worker sleeps until the card
+//! * `controller::driven` implements the port: the controller's registers, both halves, every
+//!   frame's fate. This module has the parts that depend on Linux: the place of the registers, the
+//!   wait for interrupts, the ownership of the card.
+//! * The gateway takes the card away from the kernel's driver when it starts. The card's network
+//!   interface vanishes then. At the end, and also if this process is killed, a keeper process
+//!   hands the card back ([`keeper`]).
+//! * With `mode = "poll"` the worker never waits for the port: it calls the port again at once,
+//!   and uses a whole processor. With `mode = "interrupt"` the worker sleeps until the card
 //!   interrupts.
 
 mod backend;

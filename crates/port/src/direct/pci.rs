@@ -81,7 +81,8 @@ impl Found for FoundCard {
 struct PciBackend {
     controller: Box<dyn Controller + Send>,
     interrupt: Option<Interrupt>,
-    /// Last: the card is handed back when its registers are no longer used.
+    /// Last field, which is dropped last: the card is handed back when its registers are no longer
+    /// used.
     _owned: Arc<OwnedCard>,
 }
 
@@ -115,7 +116,7 @@ impl Drop for PciBackend {
     }
 }
 
-/// Stops all controllers of a card that is with no driver, after the process that drove it is gone.
+/// Stops all controllers of a card that has no driver, after the process that drove it has ended.
 pub(super) fn silence(address: &str) -> Result<(), Trouble> {
     let (card, _) = Card::find(address)?;
     let Class { vendor, device } = card.class();
@@ -130,7 +131,7 @@ pub(super) fn silence(address: &str) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// A card that Linux has.
+/// A card as Linux makes it accessible.
 struct Reached<'a>(&'a Card);
 
 impl cards::Card for Reached<'_> {

@@ -15,7 +15,7 @@ use frame::{Kind, Nanos};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Controllers driven from user space.
+/// The kind of controllers that are driven from user space.
 #[derive(Clone, Copy, Debug)]
 pub struct Direct;
 
@@ -74,22 +74,22 @@ impl PortKind for Direct {
     }
 }
 
-/// How the controller is watched.
+/// The way in which the controller is watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Drive {
-    /// Asked again and again, without a pause.
+    /// The worker polls it continuously, without a pause.
     #[default]
     Poll,
-    /// It interrupts.
+    /// It interrupts, and the worker waits for that.
     Interrupt,
 }
 
 const DRIVES: [(&str, Drive); 2] = [("poll", Drive::Poll), ("interrupt", Drive::Interrupt)];
 
-/// The pause from bus-off to the restart that is usual, ns.
+/// Default time from bus-off to the restart, ns.
 const RESTART: Nanos = 100_000_000;
 
-/// The most channels of a card that can be named.
+/// Highest channel number of a card.
 const CHANNELS: i64 = 7;
 
 const MISNOMERS: &[Misnomer] = &[
@@ -110,32 +110,33 @@ const MISNOMERS: &[Misnomer] = &[
     Misnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
 ];
 
-/// A controller driven from user space.
+/// The settings of a controller driven from user space.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DirectSettings {
     /// A network interface or a PCI address; by default the port's name.
     pub device: String,
-    /// Which controller of a card; by default the interface's, or 0.
+    /// Number of the controller on a card; by default the interface's, or 0.
     pub channel: Option<u8>,
-    /// bit/s; default 500000.
+    /// Nominal bit rate, bit/s; default 500000.
     pub bitrate: u32,
-    /// Thousandths of a bit; by default the usual one of the bit rate.
+    /// Sample point in thousandths of a bit; by default the usual one of the bit rate.
     pub sample_point: Option<u32>,
-    /// bit/s of the data phase; makes it an FD controller.
+    /// Bit rate of the data phase, bit/s; with it, FD frames are received and sent.
     pub data_bitrate: Option<u32>,
-    /// Thousandths of a bit of the data phase.
+    /// Sample point of the data phase, in thousandths of a bit.
     pub data_sample_point: Option<u32>,
-    /// How it is watched; default poll.
+    /// The way in which it is watched; default poll.
     pub mode: Drive,
-    /// It sends nothing, not even acknowledgements; default false.
+    /// Whether it sends nothing, not even acknowledgements; default false.
     pub listen_only: bool,
-    /// Each frame is tried once only; default false.
+    /// Whether it tries each frame once only; default false.
     pub one_shot: bool,
-    /// Error frames tell of every error on the bus and of every lost arbitration; default false.
+    /// Whether error frames report every error on the bus and every lost arbitration; default
+    /// false.
     pub bus_errors: bool,
-    /// ns from bus-off to the restart; `None`: never. Default 100 ms.
+    /// Time from bus-off to the restart, ns; `None`: never. Default 100 ms.
     pub restart: Option<Nanos>,
-    /// Frames that wait before the transmit buffers; default 128.
+    /// Number of frames that can wait in front of the transmit buffers; default 128.
     pub queue: u32,
 }
 
@@ -187,7 +188,7 @@ impl DirectSettings {
         Ok(Timing::compute(clock, limits, rate, point)?)
     }
 
-    /// What the controller is to do, if it can.
+    /// Returns the plan for the controller, if the controller supports these settings.
     fn plan(&self, found: &dyn Found) -> Result<Plan, Trouble> {
         let properties = found.properties();
         let name = properties.name;
@@ -222,7 +223,7 @@ impl DirectSettings {
     }
 }
 
-/// What the controller is to do.
+/// The mode in which the controller will be started.
 #[derive(Clone, Copy)]
 struct Plan {
     nominal: Timing,
@@ -303,7 +304,7 @@ impl Settings for DirectSettings {
     }
 }
 
-/// The card is taken when nothing else can fail.
+/// The deferred action that takes the card when nothing else can fail.
 struct Taking {
     found: Option<Box<dyn Found>>,
     plan: Plan,
@@ -334,7 +335,7 @@ impl Taking {
             })?;
         }
         if let Some(interrupt) = taken.interrupt {
-            // There is one start.
+            // It is empty before, because there is only one start.
             let _ = self.interrupt.set(interrupt);
         }
         self.shared.begin(backend);

@@ -9,10 +9,10 @@ use bus::{ErrorState, NodeConfig, NodeId, SendError};
 use frame::{Frame, FrameRef, Kind, Nanos};
 
 impl World {
-    /// Adds a gateway's node: it receives every frame of its bus but those it sent itself.
+    /// Adds a gateway's node: it receives every frame of its bus except those it sent itself.
     ///
     /// # Errors
-    /// [`WorldError::NoSuchBus`], or what [`bus::Bus::attach`] has against the node.
+    /// [`WorldError::NoSuchBus`], or the error of [`bus::Bus::attach`].
     pub fn attach(
         &self,
         bus: BusIndex,
@@ -21,8 +21,8 @@ impl World {
         self.attach_with_fifo(bus, node, Self::RECEIVE_FIFO)
     }
 
-    /// As [`World::attach`], with a receive FIFO of `depth` frames; one that comes when it is
-    /// full is lost and counted.
+    /// Adds a node as [`World::attach`] does, with a receive FIFO of `depth` frames; a frame that
+    /// comes when the FIFO is full is lost and counted.
     ///
     /// # Errors
     /// As [`World::attach`].
@@ -57,7 +57,7 @@ impl BusReceive {
         }
     }
 
-    /// The node, as it stands in [`bus::Event`].
+    /// Returns the number of the node, as in [`bus::Event`].
     #[must_use]
     pub const fn node(&self) -> NodeId {
         self.address.node
@@ -73,7 +73,8 @@ impl Receive for BusReceive {
     ) -> Result<RxReport, PortError> {
         let mut more = false;
         {
-            // Frames are copied out under the lock, because `take` transmits and so locks too.
+            // Frames are copied out under the lock, because `take` transmits and so takes the lock,
+            // too.
             let mut inner = self.address.world.lock();
             if let Some(pace) = inner.pace {
                 inner.run_until(pace.to_source(now), &mut |_, _| {});
@@ -123,7 +124,7 @@ impl Receive for BusReceive {
     }
 }
 
-/// A bus inside the process brings frames by time alone.
+/// A bus inside the process delivers frames by time alone.
 impl PollReceive for BusReceive {
     fn wait(&self) -> Wait {
         Wait::default()
@@ -140,8 +141,8 @@ impl PollTransmit for BusTransmit {
 /// The transmitting half of a gateway's node.
 ///
 /// Frames are collected and handed to the bus by [`Transmit::flush`], which locks the world once
-/// for all of them. Only this half sends for its node, so the number of free places that it asked
-/// for at the start of a batch can only grow until then.
+/// for all of them. Only this half sends for its node, so the number of free places, which it reads
+/// at the start of a batch, can only grow until then.
 pub struct BusTransmit {
     address: GateAddress,
     fd: bool,
@@ -151,7 +152,7 @@ pub struct BusTransmit {
     taken: u64,
     lost: u64,
     stalled: u64,
-    /// Frames that it gave to the bus may not have been sent yet.
+    /// True if frames that it gave to the bus may not have been sent yet.
     flying: bool,
 }
 
@@ -176,7 +177,7 @@ impl BusTransmit {
         }
     }
 
-    /// The node, as it stands in [`bus::Event`].
+    /// Returns the number of the node, as in [`bus::Event`].
     #[must_use]
     pub const fn node(&self) -> NodeId {
         self.address.node
@@ -192,7 +193,7 @@ impl BusTransmit {
         carried && self.can_send
     }
 
-    /// Asks the bus how many frames the node has room for.
+    /// Reads from the bus how many frames the node has room for.
     fn ask(&mut self) -> Result<(), Refused> {
         let (node, room) = (self.address.node, self.batch.capacity());
         let mut inner = self.address.world.lock();
@@ -235,7 +236,8 @@ impl Transmit for BusTransmit {
         let mut inner = self.address.world.lock();
         let pace = inner.pace;
         if let Some(pace) = pace {
-            // So that no frame is for the future, where it would not count as waiting yet.
+            // So that the bus's time is not behind: a frame for the future would not count as
+            // waiting yet.
             inner.run_until(pace.to_source(now), &mut |_, _| {});
         }
         let (mut sent, mut gone) = (0, 0);
@@ -256,7 +258,7 @@ impl Transmit for BusTransmit {
                         self.stalled += 1;
                         break;
                     }
-                    // Bus-off came between taking and sending.
+                    // The node went bus-off between taking and sending.
                     Err(_) => self.lost += 1,
                 }
                 gone += 1;

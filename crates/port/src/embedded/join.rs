@@ -1,10 +1,10 @@
-//! A gateway's port on a bus that ports share by its name.
+//! Attachment of a gateway's port to a bus, which ports share by its name.
 
 use super::world::{BusIndex, World, WorldError};
 use crate::{Halves, PortError};
 use bus::{Bus, BusConfig, NodeConfig};
 
-/// Attaches a port's node to the bus of this name, which is made where there is none yet.
+/// Attaches a port's node to the bus of this name, and makes the bus if there is none yet.
 pub(crate) fn join(
     world: &World,
     port: &str,
@@ -39,8 +39,8 @@ pub(crate) fn join(
     Ok((Box::new(rx), Box::new(tx)))
 }
 
-/// A new bus, with a node that acknowledges: a port may be alone on its bus, and would repeat its
-/// first frame for ever.
+/// Makes a new bus, with a node that acknowledges: otherwise, a port that is alone on its bus would
+/// repeat its first frame for ever.
 fn new_bus(world: &World, name: &str, config: BusConfig) -> Result<BusIndex, WorldError> {
     let bus = world.bus(name, config)?;
     world.tester(bus, NodeConfig::new("acknowledger"))?;

@@ -3,13 +3,15 @@
 //! A [`World`] holds the buses and moves them together in time. A gateway's node is a pair of
 //! halves ([`World::attach`]); all other nodes are testers that send by [`World::send`].
 //!
-//! Time is bus time and passes only when somebody says so:
+//! Time is bus time and passes only when the caller moves it on:
 //!
-//! * **Simulation**: [`World::next`] says when something happens, [`World::run_until`] goes
-//!   there, the gateway reacts at that very time, and what it sends takes part in the
-//!   arbitration that begins then. An hour of traffic takes seconds, and every run is the same.
+//! * **Simulation**: [`World::next`] returns the time of the next event, [`World::run_until`] moves
+//!   the world there, the gateway reacts at that very time, and the frames that it sends take part
+//!   in the arbitration that begins then. An hour of traffic takes seconds, and every run is the
+//!   same.
 //! * **Real time**: after [`World::pace`] each [`crate::Receive::receive`] moves the world on to
-//!   where the clock is, and [`crate::Receive::deadline`] names the clock time of the next event.
+//!   the time of the clock, and [`crate::Receive::deadline`] returns the clock time of the next
+//!   event.
 
 mod halves;
 mod join;

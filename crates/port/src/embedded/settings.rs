@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Nodes on buses of the embedded bus model.
+/// The kind of nodes on buses of the embedded bus model.
 #[derive(Clone, Copy, Debug)]
 pub struct EmbeddedBus;
 
@@ -55,21 +55,21 @@ impl PortKind for EmbeddedBus {
 
 const KEYWORD: &str = "bus";
 
-/// The lowest nominal bit rate, bits per second; slower buses are most likely a slip of a unit.
+/// The lowest nominal bit rate, bits per second; lower values are most likely a wrong unit.
 const LOWEST: u32 = 5_000;
 /// The highest nominal bit rate, bits per second (ISO 11898-1).
 const HIGHEST: u32 = 1_000_000;
 /// The highest bit rate of the data phase, bits per second (CAN FD with SIC transceivers).
 const HIGHEST_DATA: u32 = 8_000_000;
 
-/// A node comes back so long after bus-off, ns: as `restart-ms 100` of `ip link`, which most
+/// Time from bus-off to the restart of a node, ns: as `restart-ms 100` of `ip link`, which most
 /// set-ups of CAN interfaces use.
 const RESTART: Nanos = 100_000_000;
 
-/// A node on a bus of the embedded bus model.
+/// The settings of a node on a bus of the embedded bus model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BusSettings {
-    /// The bus's name; ports with the same name share a bus. By default the port's name.
+    /// Name of the bus; ports with the same name share a bus. By default the port's name.
     pub bus: String,
     /// Nominal bit rate in bits per second, 5000 to 1000000; default 500000. All ports on a bus
     /// agree on it.
@@ -77,18 +77,18 @@ pub struct BusSettings {
     /// Bit rate of the data phase in bits per second, up to 8000000, at least the nominal one;
     /// makes the bus an FD bus. All ports on a bus agree on it.
     pub data_bitrate: Option<u32>,
-    /// Frames that wait in front of the transmit mailboxes; 1 to 65536, default 10 (Linux's
-    /// queue length of a CAN interface).
+    /// Number of frames that can wait in front of the transmit mailboxes; 1 to 65536, default 10
+    /// (Linux's queue length of a CAN interface).
     pub queue: u32,
-    /// Transmit mailboxes, from which the highest priority goes first; 1 to 32, default 3 (as
-    /// the MSCAN controllers of the papers have).
+    /// Number of transmit mailboxes, from which the highest priority goes first; 1 to 32, default 3
+    /// (as the MSCAN controllers of the papers have).
     pub mailboxes: u8,
 }
 
-/// How many transmit mailboxes there can be.
+/// Range of the number of transmit mailboxes.
 const MAILBOXES: RangeInclusive<i64> = 1..=32;
 
-/// What other tools call these settings.
+/// Names of these settings in other tools.
 const MISNOMERS: &[Misnomer] = &[
     Misnomer::of(
         "bus",
@@ -103,7 +103,7 @@ const MISNOMERS: &[Misnomer] = &[
     Misnomer::of("mailboxes", &["buffers", "tx_buffers", "transmit_buffers"]),
 ];
 
-/// The keys that [`BusSettings::parse`] reads, and those of the transmit queue.
+/// Returns the keys that [`BusSettings::parse`] reads, and those of the transmit queue.
 pub(crate) fn keys() -> Vec<Key> {
     let own = vec![
         Key::new(
@@ -209,7 +209,7 @@ impl Settings for BusSettings {
     }
 }
 
-/// The world of a gateway's buses, which keeps pace with its clock.
+/// Returns the world of a gateway's buses, which keeps pace with its clock.
 pub(crate) fn world(opener: &mut Opener) -> World {
     let started = opener.started();
     let world = opener.shared(|| {
@@ -221,7 +221,7 @@ pub(crate) fn world(opener: &mut Opener) -> World {
 }
 
 impl BusSettings {
-    /// What its bus is.
+    /// Returns the configuration of its bus.
     pub(crate) fn config(&self) -> BusConfig {
         match self.data_bitrate {
             Some(data) => BusConfig::fd(self.bitrate, data),
@@ -229,7 +229,7 @@ impl BusSettings {
         }
     }
 
-    /// What its node is.
+    /// Returns the configuration of its node.
     pub(crate) fn node(&self, port: &str) -> NodeConfig {
         NodeConfig {
             mailboxes: self.mailboxes,

@@ -14,13 +14,13 @@ pub struct BusIndex(pub usize);
 /// A node that belongs to the tester, not to a gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tester {
-    /// Its bus.
+    /// The bus of the node.
     pub bus: BusIndex,
-    /// Its number there, as it stands in [`bus::Event`].
+    /// The node's number there, as in [`bus::Event`].
     pub node: NodeId,
 }
 
-/// Why a bus or a node could not be added, or a frame not be sent.
+/// The reason why a bus or a node could not be added, or was not found.
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum WorldError {
@@ -33,16 +33,16 @@ pub enum WorldError {
     /// The bus does not accept this configuration.
     #[error("bus \"{bus}\": {source}")]
     Config {
-        /// The bus's name.
+        /// The name of the bus.
         bus: String,
-        /// What is wrong with it.
+        /// The error in the configuration.
         source: ConfigError,
     },
 }
 
 /// Buses in bus time. A clone is a handle to the same world.
 ///
-/// Every call locks the world for its own duration; the halves lock it once a batch.
+/// Every call locks the world for its own duration; the halves lock it once per batch.
 #[derive(Clone, Default)]
 pub struct World {
     inner: Arc<Mutex<Inner>>,
@@ -60,21 +60,21 @@ pub(super) struct Slot {
     pub(super) bus: Bus,
     fd: bool,
     pub(super) gates: Vec<Gate>,
-    /// Controllers that share themselves; each decides before an arbitration what its node offers.
+    /// Shared controllers; each decides before an arbitration which frame its node offers.
     shared: Vec<SharedController>,
-    /// What happened in a step, until they have reacted to it.
+    /// Events of a step, with the index of the shared controller that must react to each.
     happened: Vec<(usize, Happened)>,
 }
 
-/// A controller that shares itself, as a node of a bus. It moves with its world: lock the world
-/// first.
+/// A controller that several users share, as a node of a bus. It moves with its world: lock the
+/// world first.
 pub type SharedController = Arc<Mutex<Attached>>;
 
 fn lock(shared: &SharedController) -> MutexGuard<'_, Attached> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Which gateway's node, of which bus, in which world.
+/// The address of a gateway's node: its world, its bus, and its numbers there.
 #[derive(Clone)]
 pub(super) struct GateAddress {
     pub(super) world: World,
@@ -83,7 +83,7 @@ pub(super) struct GateAddress {
     pub(super) node: NodeId,
 }
 
-/// What the world keeps for a gateway's node.
+/// The receive FIFO and the counters of a gateway's node.
 pub(super) struct Gate {
     pub(super) node: NodeId,
     pub(super) fifo: VecDeque<Arrived>,
@@ -102,12 +102,12 @@ pub(super) struct Arrived {
 }
 
 impl World {
-    /// Frames that a gateway's node keeps until they are taken; `World::attach_with_fifo` has
-    /// another number. About what a raw socket's default receive buffer holds (212 992 bytes,
-    /// some 768 for each frame's buffer in the kernel).
+    /// Number of frames that a gateway's node keeps until they are taken; `World::attach_with_fifo`
+    /// sets another number. About the capacity of a raw socket's default receive buffer (212 992
+    /// bytes, some 768 for each frame's buffer in the kernel).
     pub const RECEIVE_FIFO: usize = 277;
 
-    /// A world without buses, at time 0.
+    /// Returns a world without buses, at time 0.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -116,7 +116,7 @@ impl World {
     /// Adds a bus.
     ///
     /// # Errors
-    /// [`WorldError::NameTaken`], or what [`Bus::new`] has against the configuration.
+    /// [`WorldError::NameTaken`], or the error of [`Bus::new`].
     pub fn bus(&self, name: &str, config: BusConfig) -> Result<BusIndex, WorldError> {
         let mut inner = self.lock();
         if inner.slots.iter().any(|slot| slot.name == name) {
@@ -138,15 +138,15 @@ impl World {
         Ok(BusIndex(inner.slots.len() - 1))
     }
 
-    /// The bus of this name.
+    /// Returns the bus of this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<BusIndex> {
         let found = self.lock().slots.iter().position(|slot| slot.name == name);
         found.map(BusIndex)
     }
 
-    /// Adds a gateway's node, with a receive FIFO of `depth` frames: where it is, whether its bus
-    /// carries FD frames, and how many frames it has room for.
+    /// Adds a gateway's node, with a receive FIFO of `depth` frames. Returns its address, whether
+    /// its bus carries FD frames, and the number of frames that it has room for.
     pub(super) fn attach_gate(
         &self,
         bus: BusIndex,
@@ -177,7 +177,7 @@ impl World {
         Ok((address, fd, room))
     }
 
-    /// Adds a node that sends only what [`World::send`] gives it.
+    /// Adds a node that sends only the frames that [`World::send`] gives it.
     ///
     /// # Errors
     /// As [`World::attach`].
@@ -186,7 +186,7 @@ impl World {
         Ok(Tester { bus, node })
     }
 
-    /// Adds a controller that shares itself, as a node of a bus.
+    /// Adds a shared controller, as a node of a bus.
     ///
     /// # Errors
     /// As [`World::attach`].
@@ -208,9 +208,9 @@ impl World {
         Ok(shared)
     }
 
-    /// Moves the world to where the clock is, lets somebody work with a shared controller of this
-    /// bus, and lets the controller offer what is best then. `work` gets the bus time, and must not
-    /// call the world: it is locked.
+    /// Moves the world to the time of the clock, calls `work` with a shared controller of this bus,
+    /// and then lets the controller offer its highest-priority frame. `work` gets the bus time, and
+    /// must not call the world: it is locked.
     ///
     /// # Errors
     /// [`WorldError::NoSuchBus`].
@@ -232,17 +232,18 @@ impl World {
         Ok(done)
     }
 
-    /// When something happens next, in the time of the clock.
+    /// Returns the time of the next event, in the time of the clock.
     #[must_use]
     pub fn deadline(&self) -> Option<Nanos> {
         self.lock().deadline()
     }
 
-    /// A tester's frame becomes ready for transmission at `at`, which must not be past. The tag
-    /// comes back with its events, and a gateway that receives it gives it on as token.
+    /// Sends a tester's frame, which becomes ready for transmission at `at`; this must not be past.
+    /// The tag comes back with its events, and a gateway that receives the frame passes the tag on
+    /// as token.
     ///
     /// # Errors
-    /// What [`Bus::send`] has against it.
+    /// Those of [`Bus::send`].
     pub fn send(&self, from: Tester, at: Nanos, frame: &Frame, tag: u64) -> Result<(), SendError> {
         let mut inner = self.lock();
         let slot = inner
@@ -255,38 +256,38 @@ impl World {
         slot.bus.send(from.node, at, frame, tag)
     }
 
-    /// When something happens next on any bus if nobody sends anything more.
+    /// Returns the time of the next event on any bus, if no node sends more frames.
     #[must_use]
     pub fn next(&self) -> Option<Nanos> {
         self.lock().next()
     }
 
-    /// How far the world has come.
+    /// Returns the present time of the world.
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.lock().now
     }
 
-    /// Moves all buses to `t`, in the order in which things happen on them; at the same time,
-    /// in the order of the buses.
+    /// Moves all buses to `t`, in the order of the events on them; at equal times, in the order of
+    /// the buses.
     ///
-    /// An arbitration that would begin exactly at `t` is left open, so that whoever reacts now
-    /// takes part in it. To let a gateway react to each frame at its end, go from
-    /// [`World::next`] to `next`.
+    /// An arbitration that would begin exactly at `t` is left open, so that a node that reacts now
+    /// takes part in it. To let a gateway react to each frame at its end, run from one
+    /// [`World::next`] to the next.
     ///
     /// The observer sees every event. It must not call the world: it is locked.
     pub fn run_until(&self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &Event<'_>)) {
         self.lock().run_until(t, observer);
     }
 
-    /// From now on the gateway's halves take the times they are given for the clock's, and move
-    /// the world themselves.
+    /// Makes the gateway's halves treat the times that they are given as the clock's, and move the
+    /// world themselves, from now on.
     pub fn pace(&self, pace: Pace) {
         self.lock().pace = Some(pace);
     }
 
-    /// Looks at a bus: its statistics, its nodes' states. `look` must not call the world: it
-    /// is locked.
+    /// Gives `look` access to a bus: its statistics, its nodes' states. `look` must not call the
+    /// world: it is locked.
     ///
     /// # Errors
     /// [`WorldError::NoSuchBus`].
@@ -354,14 +355,14 @@ impl Inner {
         self.now = self.now.max(t);
     }
 
-    /// The bus on which something happens first, if that is before `t`.
+    /// Returns the time and the index of the bus with the first event, if that is before `t`.
     fn soonest(&self, t: Nanos) -> Option<(Nanos, usize)> {
         let due = |(i, slot): (usize, &Slot)| Some((slot.next()?, i));
         let soonest = self.slots.iter().enumerate().filter_map(due).min();
         soonest.filter(|(due, _)| *due < t)
     }
 
-    /// When something happens next, in the time that halves are given.
+    /// Returns the time of the next event, in the time that halves are given.
     pub(super) fn deadline(&self) -> Option<Nanos> {
         let clock = |t| self.pace.map_or(t, |pace| pace.to_clock(t));
         self.next().map(clock)
@@ -402,7 +403,7 @@ impl Slot {
         happened.clear();
     }
 
-    /// When something happens next: on the bus, or because a budget allows it.
+    /// Returns the time of the next event: on the bus, or because a budget allows a frame.
     fn next(&self) -> Option<Nanos> {
         let now = self.bus.now();
         let budgets = self.shared.iter();

@@ -1,47 +1,47 @@
-//! When a line of a log is due, whatever its time stamps do.
+//! The time at which a line of a log is due, even if its time stamps go back.
 
 use super::origin::Origin;
 use crate::Pace;
 use frame::Nanos;
 use std::sync::Arc;
 
-/// A step back in a log's time that is larger begins another recording, and a step forward that is
-/// larger can lead back to the one before.
+/// Maximum step back in a log's time within one recording, ns. A larger step back begins another
+/// recording, and a larger step forward can lead back to the previous one.
 const REORDERED: Nanos = 1_000_000_000;
 
-/// How fast a log is replayed.
+/// The speed at which a log is replayed.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Replay {
     /// With the log's own timing.
     #[default]
     Original,
-    /// So many times as fast, within [`Pace::SPEEDS`].
+    /// Faster by this factor, within [`Pace::SPEEDS`].
     Scaled(f64),
     /// As fast as the frames are taken.
     Fast,
 }
 
-/// When the next frame is due.
+/// The time at which the next frame is due.
 #[derive(Default)]
 pub(super) struct Due {
-    /// On the clock; 0 is at once.
+    /// That time on the clock; 0 means at once.
     pub(super) at: Nanos,
     pace: Option<Pace>,
-    /// Where time begins; `None`: at the first frame.
+    /// Start of time; `None`: the first frame.
     origin: Option<Arc<Origin>>,
     /// The log's time without its steps back.
     played: Nanos,
     /// The latest stamp of the present recording.
     latest: Nanos,
-    /// A recording whose stamps are ahead of the present one's: its latest stamp, and what was
-    /// played by then.
+    /// A recording whose stamps are ahead of the present one's: its latest stamp, and the value of
+    /// `played` at that point.
     ahead: Option<(Nanos, Nanos)>,
-    /// How often a stamp was before the one ahead of it.
+    /// Number of stamps that were earlier than the latest one before them.
     pub(super) steps_back: u64,
 }
 
 impl Due {
-    /// Time begins there.
+    /// Makes one whose time begins at this origin.
     pub(super) fn of(origin: Option<Arc<Origin>>) -> Self {
         Self {
             origin,
@@ -49,21 +49,22 @@ impl Due {
         }
     }
 
-    /// Do other ports count from the same moment? Then frames that this one does not take count,
-    /// too: where time went back is the same for all of them.
+    /// Returns whether other ports count from the same moment. Then frames that this one does not
+    /// take count, too, so that steps back in time are the same for all of them.
     pub(super) fn is_shared(&self) -> bool {
         self.origin
             .as_ref()
             .is_some_and(|origin| origin.is_shared())
     }
 
-    /// How much later than the log that begins first this one begins, with its first stamp, ns.
+    /// Returns the time from the start of the earliest log to the start of this one, whose first
+    /// stamp is `first`, ns.
     pub(super) fn behind(&self, first: Nanos) -> Nanos {
         let origin = self.origin.as_ref().filter(|origin| origin.is_shared());
         origin.map_or(0, |origin| first.saturating_sub(origin.first()))
     }
 
-    /// The next frame has this stamp.
+    /// Computes the due time of the next frame, which has this stamp.
     pub(super) fn next(&mut self, now: Nanos, stamp: Nanos, replay: Replay) {
         let pace = *self.pace.get_or_insert_with(|| {
             self.played = stamp;
@@ -79,8 +80,8 @@ impl Due {
         match stamp.checked_sub(self.latest) {
             Some(gap) => {
                 self.played = match self.ahead {
-                    // Back in the recording before: a single wrong stamp, or two clocks in turn.
-                    // What that step forward skips was never waited for.
+                    // Back in the previous recording: a single wrong stamp, or two clocks in turn.
+                    // The replay never waited for the time that this step forward skips.
                     Some((latest, played)) if gap > REORDERED && stamp >= latest => {
                         self.ahead = None;
                         self.played.max(played.saturating_add(stamp - latest))
@@ -136,8 +137,8 @@ mod tests {
         );
     }
 
-    /// Whatever stamps go back by: the replay is no longer than the log's latest stamp is after its
-    /// first one.
+    /// Checks that, for any steps back of the stamps, the replay takes no longer than the time from
+    /// the log's first stamp to its latest one.
     #[test]
     fn stamps_that_go_back_do_not_make_the_replay_longer() {
         const S: Nanos = 1_000_000_000;

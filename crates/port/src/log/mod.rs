@@ -1,22 +1,22 @@
-//! Logs as source and sink. Any format that `logs` knows is read; candump's is written.
+//! Logs as source and sink. Ports read any format that `logs` supports, and write candump's.
 //!
 //! * [`LogSource`]: a receiving half that replays a log: with its own timing, scaled, or as fast
-//!   as it is taken.
+//!   as its frames are taken.
 //! * [`LogSink`]: a transmitting half that writes one.
 //!
 //! # Why standard input is polled
-//! A gateway must not stop because nobody types. Making standard input non-blocking would make
+//! A gateway must not stop because no input comes. Making standard input non-blocking would make
 //! it so for every process that shares it, the user's shell among them; a thread that reads it
-//! could not be ended while it blocks. So it is asked with `poll` before each read: when it says
-//! readable, one read returns what is there. (If another process reads the same pipe in that
-//! moment, the read can block: a log has one reader.)
+//! could not be ended while it blocks. So the source calls `poll` before each read: when standard
+//! input is readable, one read returns the bytes that are there. (If another process reads the
+//! same pipe in that moment, the read can block: a log has one reader.)
 //!
 //! # Time
-//! A line is due when the clock has moved as far as the log has, at the pace that was asked for,
-//! counted from the first frame of the port, or of all ports that replay logs of one clock
+//! A line is due when the clock has moved as far as the log has, at the configured pace, counted
+//! from the first frame of the port, or of all ports that replay logs of one clock
 //! (`origin.rs`). Logs of several interfaces are often slightly out of order: a
 //! frame that is at most a second older than one before it is due at once, with its own stamp.
-//! A larger step back is taken for another recording that was appended: it follows without a
+//! A larger step back is treated as another recording that was appended: it follows without a
 //! pause, and its own times count from there.
 
 mod due;

@@ -1,4 +1,4 @@
-//! The old files of a record that goes on in new ones: their names, and how many stay.
+//! The old files of a record that continues in new ones: their names, and the number that is kept.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -7,21 +7,22 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// The old files of one record, which have its name with a number that counts up: `out.log.000001`
+/// The old files of one record, which have its name with an ascending number: `out.log.000001`
 /// is the oldest of `out.log`; with the ending `.log` it is `out.000001.log`.
 #[derive(Debug)]
 pub struct OldFiles {
     path: PathBuf,
-    /// What stays behind the number.
+    /// The end of the name, which comes after the number.
     ending: OsString,
-    /// The oldest first.
+    /// Numbers of the old files, the oldest first.
     numbers: VecDeque<u64>,
     keep: Option<u32>,
 }
 
 impl OldFiles {
-    /// Those that are there. `ending`: the end of the path that stays behind the number, empty or
-    /// beginning with a dot. `keep`: so many may stay, those written last; `None`: all.
+    /// Finds the old files that exist. `ending`: the end of the path that comes after the number,
+    /// empty or beginning with a dot. `keep`: number of files that may stay, those written last;
+    /// `None`: all.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -36,13 +37,13 @@ impl OldFiles {
         })
     }
 
-    /// The record's own name, that of its present file.
+    /// Returns the record's own name, which is that of its present file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name and the number of the next old file; no file has it.
+    /// Returns the name and the number of the next old file; no file has this name yet.
     #[must_use]
     pub fn next(&self) -> (PathBuf, u64) {
         let mut number = self.numbers.back().map_or(1, |last| last + 1);
@@ -55,17 +56,17 @@ impl OldFiles {
         }
     }
 
-    /// The file of this number is there now.
+    /// Adds the number of a file that exists now.
     pub fn add(&mut self, number: u64) {
         self.numbers.push_back(number);
     }
 
-    /// The present file becomes an old one, and a new one takes its name, opened with `options`,
-    /// which ask for a new file. If that fails, all is as before. Gives the old one's name, unless
-    /// somebody else has moved it.
+    /// Makes the present file an old one, and opens a new one under its name with `options`, which
+    /// must create a new file. If that fails, everything is as before. Returns the old one's name,
+    /// unless another program has moved it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn exchange(
         &mut self,
         file: &mut File,
@@ -87,7 +88,7 @@ impl OldFiles {
                 return Err(error);
             }
         };
-        // Whoever may read the one may read the other, as far as this user can say so.
+        // Users that may read the old file may read the new one, as far as this user can set that.
         if let Ok(meta) = file.metadata() {
             let _ = new.set_permissions(meta.permissions());
         }
@@ -98,7 +99,8 @@ impl OldFiles {
         Ok(moved.then_some(old))
     }
 
-    /// Removes those that are too many; gives how many could not be removed, and why the last one.
+    /// Removes the oldest files beyond the number to keep; returns how many could not be removed,
+    /// and the error of the last of these.
     pub fn remove_oldest(&mut self) -> (u64, Option<io::Error>) {
         let keep = self.keep.map_or(usize::MAX, |keep| keep as usize);
         let (mut failed, mut why) = (0, None);
@@ -116,7 +118,7 @@ impl OldFiles {
         (failed, why)
     }
 
-    /// `out.log`, 7 → `out.log.000007`.
+    /// Returns the name of an old file: `out.log`, 7 → `out.log.000007`.
     fn name(&self, number: u64) -> PathBuf {
         let whole = self.path.as_os_str().as_bytes();
         let stem = whole.strip_suffix(self.ending.as_bytes()).unwrap_or(whole);
@@ -127,7 +129,7 @@ impl OldFiles {
     }
 }
 
-/// The numbers of a record's old files, in any order.
+/// Returns the numbers of a record's old files, in any order.
 fn numbers(path: &Path, ending: &str) -> io::Result<Vec<u64>> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

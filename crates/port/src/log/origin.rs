@@ -1,7 +1,7 @@
-//! Where the time of logs that are replayed together begins.
+//! The start of the time of logs that are replayed together.
 //!
 //! A recording of two buses can be replayed to two ports, and so can two recordings that were made
-//! at the same time. What was a cause in the log must come before its effect then, so the ports
+//! at the same time. A cause in the log must come before its effect then, so the ports
 //! count time from one moment: the first frame of all of them. A log that is replayed alone counts
 //! from the first frame that its port takes.
 
@@ -12,20 +12,21 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// Stamps from here on are Unix time, and not times since a start (2001-09-09), ns.
+/// Stamps from this value on are Unix time, and not times since a start (2001-09-09), ns.
 const DATED: Nanos = 1_000_000_000 * 1_000_000_000;
 
-/// Files whose first frames are at most so far apart were recorded together, ns.
+/// Maximum time between the first frames of files that were recorded together, ns.
 const TOGETHER: Nanos = 3600 * 1_000_000_000;
 
-/// Where the time of one or several logs begins.
+/// The start of the time of one or several logs.
 #[derive(Debug)]
 pub(super) struct Origin {
     /// The earliest first stamp.
     first: AtomicU64,
-    /// When the first of the ports began, on the gateway's clock, and the stamp of that moment.
+    /// Time at which the first of the ports began, on the gateway's clock, and the stamp of that
+    /// moment.
     begun: OnceLock<(Nanos, Nanos)>,
-    /// More than one port counts from here.
+    /// Set if more than one port counts from this origin.
     shared: OnceLock<()>,
 }
 
@@ -38,12 +39,13 @@ impl Origin {
         }
     }
 
-    /// Does more than one port count from here?
+    /// Returns whether more than one port counts from this origin.
     pub(super) fn is_shared(&self) -> bool {
         self.shared.get().is_some()
     }
 
-    /// The clock and the stamp from which a port counts whose first frame has this stamp.
+    /// Returns the time of the clock and the stamp from which a port counts whose first frame has
+    /// this stamp.
     pub(super) fn begin(&self, now: Nanos, stamp: Nanos) -> (Nanos, Nanos) {
         if !self.is_shared() {
             return (now, stamp);
@@ -52,28 +54,28 @@ impl Origin {
         *self.begun.get_or_init(|| (now, first))
     }
 
-    /// The earliest first stamp of all.
+    /// Returns the earliest first stamp of all logs.
     pub(super) fn first(&self) -> Nanos {
         self.first.load(Ordering::Relaxed)
     }
 }
 
-/// The origins of the ports that are opened together: at the start, or in one reload. What a later
-/// reload adds begins at once, because the others are in the middle of their logs.
+/// The origins of the ports that are opened together: at the start, or in one reload. A port that a
+/// later reload adds begins at once, because the others are in the middle of their logs.
 #[derive(Clone, Default)]
 pub(super) struct Origins(Arc<Mutex<Vec<Group>>>);
 
 struct Group {
-    /// Device and inode.
+    /// Device and inode of each file.
     files: Vec<(u64, u64)>,
     origin: Weak<Origin>,
 }
 
 impl Origins {
-    /// The origin of a regular file whose first frame has this stamp.
+    /// Returns the origin of a regular file whose first frame has this stamp.
     pub(super) fn join(&self, file: &Metadata, first: Nanos) -> Arc<Origin> {
         let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of a start that failed nothing is left.
+        // Drop the groups of a start that failed.
         groups.retain(|group| group.origin.strong_count() > 0);
         let id = (file.dev(), file.ino());
         for group in groups.iter_mut() {
@@ -99,7 +101,7 @@ impl Origins {
     }
 }
 
-/// The start has succeeded: nothing joins these origins any more.
+/// Closes the origins when the start has succeeded: no further port joins them.
 pub(super) struct Close(pub(super) Origins);
 
 impl AtStart for Close {

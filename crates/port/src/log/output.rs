@@ -1,4 +1,4 @@
-//! Where the bytes of a log go: a file, a stream, a named pipe.
+//! Destinations of the bytes of a log: a file, a stream, a named pipe.
 
 use super::rotation::Rotation;
 use frame::Nanos;
@@ -10,68 +10,70 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// At most so much at once to a pipe or terminal: one that polls as writable takes it without
-/// blocking (`PIPE_BUF`, pipe(7)).
+/// Maximum number of bytes in one write to a pipe or terminal: one that polls as writable takes
+/// them without blocking (`PIPE_BUF`, pipe(7)).
 const PIECE: usize = 4096;
 
-/// How long until a named pipe without a reader is tried again, ns. Nothing tells when one comes.
+/// Time until a named pipe without a reader is tried again, ns. There is no event when a reader
+/// comes.
 const RETRY: Nanos = 50_000_000;
 
-/// What a call of [`Output::write`] did.
+/// The result of a call of [`Output::write`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Written {
-    /// So many bytes were written.
+    /// Number of bytes that were written.
     Bytes(usize),
-    /// There is no room at the moment.
+    /// The destination has no room at the moment.
     Stalled,
-    /// The reader of a named pipe has gone. For the next one the line begins anew.
+    /// The reader of a named pipe has closed it. The line must be written again from its start for
+    /// the next reader.
     ReaderGone,
 }
 
-/// Where the bytes of a log go.
+/// The destination of the bytes of a log.
 #[derive(Debug)]
 pub(super) enum Output {
-    /// A regular file: writing waits for nobody.
+    /// A regular file: writing never waits for another process.
     File {
         file: File,
-        /// What stands in it ends in the middle of a line.
+        /// True if the file's content ends in the middle of a line.
         torn: bool,
         rotation: Option<Rotation>,
-        /// Where it is to be; `None` for standard output.
+        /// The path at which it should be; `None` for standard output.
         place: Option<Place>,
     },
-    /// Standard output, a device: ask before writing.
+    /// Standard output or a device: polled before each write.
     Stream(File),
-    /// A named pipe; no file while no reader is known.
+    /// A named pipe; there is no file while it has no known reader.
     NamedPipe {
         path: PathBuf,
         file: Option<File>,
-        /// While there is no file: open for reading and writing (fifo(7)), and never read. So a
-        /// program that opens the pipe to read need not wait until a frame comes, and nothing is to
-        /// be done until one does.
+        /// While there is no file: the pipe open for reading and writing (fifo(7)), and never read.
+        /// So a program that opens the pipe for reading need not wait until a frame comes, and this
+        /// process has nothing to do until a frame comes.
         keeper: Option<File>,
-        /// There was no reader when one was looked for.
+        /// True if the last check found no reader.
         lonely: bool,
         retry_at: Nanos,
     },
 }
 
-/// How often it is looked whether a log is still where it is to be, ns.
+/// Interval of the checks whether a log is still at its path, ns.
 const LOOK: Nanos = 1_000_000_000;
 
-/// How long it is written on where it is, if no new one can be made, ns.
+/// Time for which the old file is used if no new one can be made, ns.
 const LOOK_AGAIN: Nanos = 10_000_000_000;
 
-/// Where a log is to be, and whether it is still there: other programs may remove it or move it
-/// away (logrotate).
+/// The path of a log, and the result of the checks whether it is still there: other programs may
+/// remove it or move it away (logrotate).
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
-    /// Not before.
+    /// Time of the next check.
     look_at: Nanos,
-    /// So often it was gone, and a new one was begun.
+    /// Number of times that the file was gone, and a new one was begun.
     gone: u64,
-    /// Why none could be.
+    /// The reason why no new one could be made.
     why: Option<io::Error>,
 }
 
@@ -85,8 +87,7 @@ impl Place {
         }
     }
 
-    /// The file that is to be written from now on, where the present one is gone; and what is in
-    /// it, bytes.
+    /// Returns the file to write from now on, if the present one is gone, and its length in bytes.
     fn look(&mut self, file: &File, now: Nanos) -> Option<(File, u64)> {
         if now < self.look_at {
             return None;
@@ -142,10 +143,10 @@ impl Place {
 }
 
 impl Output {
-    /// A named pipe, which may have no reader yet.
+    /// Opens a named pipe, which may have no reader yet.
     ///
     /// # Errors
-    /// Those of open(2), but for the missing reader.
+    /// Those of open(2), except for the missing reader.
     pub(super) fn named_pipe(path: &Path) -> io::Result<Self> {
         let mut keeper = None;
         let file = find_reader(path, &mut keeper)?;
@@ -158,12 +159,12 @@ impl Output {
         })
     }
 
-    /// Can it be without room?
+    /// Returns whether the destination can be without room.
     pub(super) const fn can_stall(&self) -> bool {
         !matches!(self, Self::File { .. })
     }
 
-    /// Writes some of `bytes`, without waiting. `at_line`: a line begins there.
+    /// Writes some of `bytes`, without waiting. `at_line`: `bytes` begin with the start of a line.
     ///
     /// # Errors
     /// Those of write(2).
@@ -225,7 +226,7 @@ impl Output {
                 };
                 match write_if_ready(open, bytes) {
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                        // In this order: a reader that comes now finds a writer.
+                        // In this order, so that a reader that comes now finds a writer.
                         *keeper = open_keeper(path);
                         *file = None;
                         *lonely = true;
@@ -238,7 +239,7 @@ impl Output {
         }
     }
 
-    /// Takes the last bytes off again, where that is possible. Best effort.
+    /// Removes the last bytes again, where that is possible. Best effort.
     pub(super) fn take_off(&mut self, bytes: usize) {
         if let Self::File { file, rotation, .. } = self
             && let Ok(end) = file.stream_position()
@@ -249,7 +250,8 @@ impl Output {
         }
     }
 
-    /// While something waits to be written: the descriptor that says when there is room.
+    /// Returns the descriptor that becomes writable when there is room, for a caller that has bytes
+    /// to write.
     pub(super) fn fd(&self) -> Option<RawFd> {
         match self {
             Self::File { file, .. } | Self::Stream(file) => Some(file.as_raw_fd()),
@@ -257,7 +259,8 @@ impl Output {
         }
     }
 
-    /// While something waits to be written: when to try again, where no descriptor says so.
+    /// Returns the time of the next attempt for a caller that has bytes to write, where no
+    /// descriptor reports it.
     pub(super) const fn deadline(&self) -> Option<Nanos> {
         match self {
             // A regular file is always writable, and some pollers refuse it.
@@ -271,7 +274,7 @@ impl Output {
         }
     }
 
-    /// What a user should know.
+    /// Returns a message for the user, if there is one.
     pub(super) fn remark(&self) -> Option<String> {
         match self {
             Self::File {
@@ -294,7 +297,7 @@ impl Output {
     }
 }
 
-/// Opens a named pipe without waiting; nothing where it has no reader.
+/// Opens a named pipe without waiting; returns `None` if it has no reader.
 fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = File::options()
@@ -310,11 +313,10 @@ fn open_pipe(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// Opens a named pipe that has a reader. Where it has none: the keeper's descriptor is there
-/// afterwards.
+/// Opens a named pipe that has a reader. If it has none, opens the keeper's descriptor.
 ///
 /// The pipe has a writer at every moment, because a program that reads it would take the lack of
-/// one for the end.
+/// one as the end of the input.
 fn find_reader(path: &Path, keeper: &mut Option<File>) -> io::Result<Option<File>> {
     if let Some(file) = open_pipe(path)? {
         // The keeper counts as a reader, too.
@@ -329,8 +331,8 @@ fn find_reader(path: &Path, keeper: &mut Option<File>) -> io::Result<Option<File
     Ok(None)
 }
 
-/// Nothing where this process may not read the pipe: then programs that read it wait for the first
-/// frame.
+/// Opens the keeper's descriptor; returns `None` if this process may not read the pipe: then
+/// programs that read it wait for the first frame.
 fn open_keeper(path: &Path) -> Option<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = File::options()
@@ -341,7 +343,8 @@ fn open_keeper(path: &Path) -> Option<File> {
     opened.ok()
 }
 
-/// Does a program have the other end of a pipe open? The kernel says when none has: POLLERR.
+/// Returns whether a program has the other end of a pipe open. The kernel reports POLLERR if none
+/// has.
 fn has_reader(file: &File) -> bool {
     let now = Timespec {
         tv_sec: 0,
@@ -375,7 +378,7 @@ fn write_once(file: &mut File, bytes: &[u8]) -> io::Result<Written> {
     }
 }
 
-/// Does a write of [`PIECE`] bytes return at once?
+/// Returns whether a write of [`PIECE`] bytes returns at once.
 fn is_ready(file: &File) -> io::Result<bool> {
     let now = Timespec {
         tv_sec: 0,
@@ -388,14 +391,14 @@ fn is_ready(file: &File) -> io::Result<bool> {
     }
 }
 
-/// The length of the first line, with its end.
+/// Returns the length of the first line, with its end.
 fn first_line(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| *byte == b'\n');
     end.map_or(bytes.len(), |at| at + 1)
 }
 
-/// The beginning of `bytes` that has whole lines and at most `limit` bytes; if the first line
-/// is longer than that, the line.
+/// Returns the beginning of `bytes` that has whole lines and at most `limit` bytes; if the first
+/// line is longer than that, returns that line.
 pub(super) fn whole_lines(bytes: &[u8], limit: usize) -> &[u8] {
     if bytes.len() <= limit {
         return bytes;

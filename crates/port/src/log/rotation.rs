@@ -7,41 +7,42 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-/// How long the present file is used on where it cannot be exchanged, before the next attempt, ns.
+/// Time for which the present file stays in use if it cannot be exchanged, before the next attempt,
+/// ns.
 const RETRY: Nanos = 10_000_000_000;
 
-/// When a log goes on in a new file, and how many old ones are kept.
+/// The rules for when a log continues in a new file, and how many old ones are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Rotate {
-    /// A file has at most so many bytes; a single line that is longer has a file of its own.
+    /// Maximum size of a file in bytes; a single line that is longer has a file of its own.
     pub size: Option<u64>,
-    /// A file has lines that were written within so many ns.
+    /// Maximum time between the first and the last line of a file, ns.
     pub every: Option<Nanos>,
-    /// So many old files are kept, those written last; `None`: all.
+    /// Number of old files that are kept, those written last; `None`: all.
     pub keep: Option<u32>,
 }
 
-/// The files of a log. The present one has the log's name; the old ones have a number behind it,
-/// which counts up: `out.log.000001` is the oldest.
+/// The files of a log. The present one has the log's name; the old ones have an ascending number
+/// after it: `out.log.000001` is the oldest.
 #[derive(Debug)]
 pub(super) struct Rotation {
     rotate: Rotate,
     /// Bytes in the present file.
     bytes: u64,
-    /// When this run wrote the first line into it.
+    /// Time at which this run wrote the first line into it.
     begun: Option<Nanos>,
-    /// What is in it is of an earlier run and stays as an old file.
+    /// True if its content is of an earlier run and will be kept as an old file.
     earlier: bool,
     old: OldFiles,
-    /// No attempt before.
+    /// Time of the next attempt.
     retry_at: Nanos,
     failed: u64,
     why: Option<io::Error>,
 }
 
 impl Rotation {
-    /// `path` is a regular file with so many bytes, and no symbolic link. `earlier`: they are of an
-    /// earlier run, and the log begins with a new file.
+    /// Makes the rotation of `path`, which is a regular file of `bytes` bytes, and not a symbolic
+    /// link. `earlier`: the bytes are of an earlier run, and the log begins with a new file.
     pub(super) fn new(
         rotate: Rotate,
         path: PathBuf,
@@ -60,7 +61,8 @@ impl Rotation {
         })
     }
 
-    /// Before a line of so many bytes is written: exchanges the file, if it is time. Was it?
+    /// Exchanges the file, if it is time, before a line of `line` bytes is written. Returns whether
+    /// it did.
     pub(super) fn before_line(&mut self, file: &mut File, now: Nanos, line: usize) -> bool {
         let too_large = |size: u64| self.bytes.saturating_add(line as u64) > size;
         let too_old = |every: Nanos| {
@@ -79,7 +81,7 @@ impl Rotation {
                     self.retry_at = 0;
                     exchanged = true;
                 }
-                // The lines go on into the present file: none is lost.
+                // The lines continue in the present file: none is lost.
                 Err(error) => {
                     self.failed += 1;
                     self.why = Some(error);
@@ -91,7 +93,7 @@ impl Rotation {
         exchanged
     }
 
-    /// As much of `lines` as belongs into the present file: whole lines, at least one.
+    /// Returns the part of `lines` that belongs in the present file: whole lines, at least one.
     pub(super) fn piece<'b>(&self, lines: &'b [u8]) -> &'b [u8] {
         match self.rotate.size {
             Some(size) if self.retry_at == 0 => {
@@ -102,24 +104,25 @@ impl Rotation {
         }
     }
 
-    /// So many bytes were written into the present file.
+    /// Notes that `bytes` bytes were written into the present file.
     pub(super) const fn wrote(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_add(bytes as u64);
     }
 
-    /// The log went on in a file that has so many bytes already: the present one was taken away.
+    /// Notes that the log continues in a file that has `bytes` bytes already, because another
+    /// program has removed the present one.
     pub(super) const fn went_on(&mut self, bytes: u64) {
         self.bytes = bytes;
         self.begun = None;
         self.earlier = false;
     }
 
-    /// So many bytes were taken off its end.
+    /// Notes that `bytes` bytes were removed from its end.
     pub(super) const fn took_off(&mut self, bytes: usize) {
         self.bytes = self.bytes.saturating_sub(bytes as u64);
     }
 
-    /// What a user should know; nothing where all went well.
+    /// Returns a message for the user; `None` if no attempt has failed.
     pub(super) fn remark(&self) -> Option<String> {
         let why = self.why.as_ref()?;
         Some(format!(
@@ -130,8 +133,8 @@ impl Rotation {
         ))
     }
 
-    /// The present file becomes an old one, and a new one takes its name. If that fails, all is as
-    /// before.
+    /// Makes the present file an old one, and opens a new one under its name. If that fails,
+    /// everything is as before.
     fn exchange(&mut self, file: &mut File) -> io::Result<()> {
         let append = File::options().append(true).create_new(true).to_owned();
         self.old.exchange(file, &append)?;

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Logs.
+/// The kind of ports that read or write logs.
 #[derive(Clone, Copy, Debug)]
 pub struct Log;
 
@@ -72,27 +72,28 @@ impl PortKind for Log {
 
 const KEYWORD: &str = "log";
 
-/// A log as source, sink or both.
+/// The settings of a log as source, sink or both.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LogSettings {
-    /// Where frames come from; at least one of `read` and `write` is there.
+    /// Stream that frames are read from; at least one of `read` and `write` is present.
     pub read: Option<Stream>,
-    /// The format of what is read; `None`: the one that its beginning tells.
+    /// Format of the stream that is read; `None`: it is recognised from its beginning.
     pub format: Option<Format>,
-    /// Where frames go.
+    /// Stream that frames are written to.
     pub write: Option<Stream>,
-    /// Only lines of this interface are read; it is also what is written. By default all lines
-    /// are read, and the port's name is written.
+    /// Interface whose lines are read; it is also the interface in lines that are written. By
+    /// default all lines are read, and the port's name is written.
     pub interface: Option<String>,
-    /// How fast frames are read.
+    /// Speed at which frames are read.
     pub pace: Replay,
-    /// What happens to frames that are read while a destination has no room.
+    /// Treatment of frames that are read while a destination has no room.
     pub on_full: OnFull,
-    /// Time begins with the port's own first frame, also where other logs are of the same time.
+    /// Whether time begins with the port's own first frame, even if other logs are of the same
+    /// time.
     pub own_origin: bool,
-    /// What stands in the file that is written stays, and the log goes on behind it.
+    /// Whether the content of the file that is written stays, and the log is appended to it.
     pub append: bool,
-    /// When the log goes on in another file; never where absent.
+    /// Rules for when the log continues in another file; never where absent.
     pub rotate: Option<Rotate>,
 }
 
@@ -100,12 +101,12 @@ const ON_FULL: [(&str, OnFull); 2] = [("wait", OnFull::Wait), ("refuse", OnFull:
 
 const ORIGINS: [(&str, bool); 2] = [("shared", false), ("own", true)];
 
-/// So many lines or blocks are looked at for the first frame of a log.
+/// Maximum number of lines or blocks that are read to find the first frame of a log.
 const MOST_BEFORE: usize = 10_000;
 
 const PACES: [(&str, Replay); 2] = [("original", Replay::Original), ("fast", Replay::Fast)];
 
-/// What other tools call these settings.
+/// Names of these settings in other tools.
 const MISNOMERS: &[Misnomer] = &[
     Misnomer::of(
         "read",
@@ -169,7 +170,7 @@ impl LogSettings {
             found.push(Diagnostic::warning(value.span(), message).hint("leave it out"));
         }
         let own_origin = table.one_of("origin", &ORIGINS, found);
-        // What is wrong with `write` has been said.
+        // An error in `write` has been reported already.
         let written = has_write.map(|_| write.clone().unwrap_or(Stream::File(PathBuf::new())));
         Self {
             read,
@@ -184,7 +185,7 @@ impl LogSettings {
         }
     }
 
-    /// The interface that a log's lines name.
+    /// Returns the interface's name for the lines of a log.
     fn interface_name(port: &str, name: &str) -> Result<InterfaceName, PortError> {
         InterfaceName::new(name).ok_or_else(|| PortError {
             port: port.to_owned(),
@@ -218,7 +219,7 @@ impl LogSettings {
         Ok(source.with_origin(origin, first.unwrap_or(0)))
     }
 
-    /// Where the time of a file begins, and the stamp of its first frame.
+    /// Returns the origin of a file's time, and the stamp of its first frame.
     fn origin(&self, stream: &Stream, opener: &mut Opener) -> Option<(Arc<Origin>, Nanos)> {
         let Stream::File(path) = stream else {
             return None;
@@ -226,7 +227,7 @@ impl LogSettings {
         if self.own_origin || self.pace == Replay::Fast {
             return None;
         }
-        // Opened without waiting: a named pipe has no first frame yet.
+        // Only a regular file, which opens without waiting: a named pipe has no first frame yet.
         let meta = std::fs::metadata(path)
             .ok()
             .filter(std::fs::Metadata::is_file)?;
@@ -320,7 +321,7 @@ impl Settings for LogSettings {
     }
 }
 
-/// The stamp of the first frame, of whatever interface.
+/// Returns the stamp of the first frame, of any interface.
 fn first_stamp(mut reader: LogReader<File>) -> Option<Nanos> {
     let mut frame = FrameBuf::new();
     for _ in 0..MOST_BEFORE {

@@ -13,45 +13,46 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Bytes of lines that are kept until they can be written: some 10000 classic frames.
+/// Maximum number of bytes of lines that are kept until they can be written: some 10000 classic
+/// frames.
 const BUFFER: usize = 512 * 1024;
 
-/// No line is longer: an XL frame with 2048 bytes of payload.
+/// Maximum length of a line, bytes: an XL frame with 2048 bytes of payload.
 const LONGEST_LINE: usize = 4352;
 
 const SECOND: Nanos = 1_000_000_000;
 
-/// How long a file that cannot be written is left alone, ns: twice as long each time, up to a
+/// Pause until a file that cannot be written is tried again, ns: twice as long each time, up to a
 /// minute.
 const PAUSE: Nanos = SECOND;
 const LONGEST_PAUSE: Nanos = 60 * SECOND;
 
-/// What a log is written with.
+/// The configuration of a log that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SinkConfig {
-    /// The interface that stands in each line.
+    /// The name of the interface in each line.
     pub interface: InterfaceName,
-    /// What is added to the gateway's time to get the log's: the Unix time at which the
-    /// gateway's clock was 0. Stamps that a route keeps are written as they are.
+    /// Offset of the log's time from the gateway's time: the Unix time at which the gateway's clock
+    /// was 0. Stamps that a route keeps are written as they are.
     pub epoch: Nanos,
 }
 
-/// Writes a candump log, byte for byte as `candump -l` does.
+/// The sink that writes a candump log, byte for byte as `candump -l` does.
 ///
-/// Lines are collected and written by [`Transmit::flush`]. Only whole lines are written: where a
-/// full disk ends a write in the middle of one, that one is taken off the file again.
+/// Lines are collected and written by [`Transmit::flush`]. Only whole lines are written: if a
+/// full disk ends a write in the middle of a line, that line is removed from the file again.
 pub struct LogSink {
     port: String,
     name: String,
     output: Output,
     config: SinkConfig,
     buffer: Vec<u8>,
-    /// So much of the buffer is written.
+    /// Number of bytes of the buffer that are written.
     written: usize,
     broken: bool,
-    /// While it is broken: when it is tried again; never where absent.
+    /// While it is broken: time of the next attempt; never where absent.
     retry_at: Option<Nanos>,
-    /// How long it waits until then, ns.
+    /// Pause until the next attempt, ns.
     pause: Nanos,
     counters: TxCounters,
 }
@@ -92,7 +93,7 @@ impl LogSink {
         }
     }
 
-    /// Writes what can be written without waiting; the frames that left.
+    /// Writes as much as possible without waiting; returns the number of frames that left.
     fn write_out(&mut self, now: Nanos) -> io::Result<usize> {
         let mut frames = 0;
         while self.written < self.buffer.len() {
@@ -127,28 +128,28 @@ impl LogSink {
         Ok(frames)
     }
 
-    /// Where the line begins of which all or some is still to be written.
+    /// Returns the start of the first line that is not completely written.
     fn line_start(&self) -> usize {
         let newline = |byte: &u8| *byte == b'\n';
         let done = &self.buffer[..self.written];
         done.iter().rposition(newline).map_or(0, |at| at + 1)
     }
 
-    /// Makes room at the buffer's end, if there is some at its beginning.
+    /// Frees the written lines at the buffer's beginning, and moves the rest there.
     fn make_room(&mut self, now: Nanos) {
         let done = self.line_start();
         self.buffer.drain(..done);
         self.written -= done;
-        // A regular file takes all at once. What goes wrong, the next flush reports: the bytes that
+        // A regular file takes everything at once. The next flush reports an error: the bytes that
         // could not be written are still there.
         if !self.output.can_stall() && self.buffer.capacity() - self.buffer.len() < LONGEST_LINE {
             let _ = self.write_out(now);
         }
     }
 
-    /// Nothing more can be written for now: what is held is lost, and the beginning of a line at
-    /// the file's end is taken off. A regular file is tried again after a while, because a disk
-    /// that is full may have room later; a reader that has gone does not come back.
+    /// Gives up writing for now: the frames that are held are lost, and an incomplete line at the
+    /// file's end is removed. A regular file is tried again after a while, because a disk that is
+    /// full may have room later; a reader that has closed its end does not come back.
     fn give_up(&mut self, now: Nanos) {
         self.retry_at = None;
         if !self.output.can_stall() {
@@ -167,7 +168,7 @@ impl LogSink {
     }
 }
 
-/// Lets text be formatted into bytes, as far as there is room.
+/// Adapter that formats text into a byte buffer, as far as there is room.
 struct Room<'a>(&'a mut Vec<u8>);
 
 impl fmt::Write for Room<'_> {
@@ -259,7 +260,7 @@ impl Transmit for LogSink {
             return usize::MAX;
         }
         let used = self.buffer.len() - self.written;
-        // Less one line, of which a part may be written.
+        // Reserve the space of one line, of which a part may be written.
         let free = (self.buffer.capacity() - used).saturating_sub(LONGEST_LINE);
         free / LONGEST_LINE
     }

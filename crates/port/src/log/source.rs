@@ -19,26 +19,26 @@ use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Lines looked at in one call for each frame asked for: a log of nothing but garbage must not
-/// keep the other ports waiting.
+/// Maximum number of lines read in one call for each frame of the budget: a log with nothing but
+/// invalid lines must not keep the other ports waiting.
 const LINES_PER_FRAME: usize = 16;
 
-/// Frames that are later than this are worth a word, ns: more than a busy machine's usual delays.
+/// Delay of frames from which a remark reports it, ns: more than a busy machine's usual delays.
 const WORTH_SAYING: Nanos = 100_000_000;
 
-/// Replays a log. A frame's stamp is what the log says, its token the number of its line or the
-/// byte where its block begins.
+/// The source that replays a log. A frame's stamp is the one in the log; its token is the number of
+/// its line or the byte offset of its block.
 ///
-/// A file is unpacked where gzip or Zstandard has packed it, and must be a log from its first bytes
-/// on. What comes out of a pipe is looked at when it comes, and is not unpacked: that would have to
-/// wait for more bytes than poll(2) promises.
+/// A file that was compressed by gzip or Zstandard is decompressed; it must be a log from its first
+/// bytes on. The format of a pipe's data is recognised when the data come, and they are not
+/// decompressed: that would have to wait for more bytes than poll(2) promises.
 pub struct LogSource {
     port: String,
     name: String,
-    /// What is polled; read through `input`.
+    /// The file that is polled; it is read through `input`.
     file: File,
     input: Box<dyn Read + Send>,
-    /// A read may wait for somebody: ask before.
+    /// True if a read may wait for another process: poll before.
     pollable: bool,
     scanner: Scanner,
     replay: Replay,
@@ -47,16 +47,16 @@ pub struct LogSource {
     error_frames: bool,
     frame: FrameBuf,
     due: Due,
-    /// The frame in the buffer, not handed over yet.
+    /// Place and stamp of the frame in the buffer, if it is not handed over yet.
     pending: Option<Logged>,
     last: bool,
     finished: bool,
     unread: bool,
-    /// It is a named pipe that nobody has written to since it was opened.
+    /// True for a named pipe that no program has written to since it was opened.
     unopened: bool,
-    /// How much later than due a frame of a regular file was handed over, at most.
+    /// Longest delay with which a due frame of a regular file was handed over, ns.
     latest: Nanos,
-    /// The stamp of the log's first frame, of whatever interface; 0 where it was not looked for.
+    /// The stamp of the log's first frame, of any interface; 0 if it was not read.
     first: Nanos,
     counters: RxCounters,
 }
@@ -77,7 +77,7 @@ impl LogSource {
             io::stdin().as_fd().try_clone_to_owned().map(File::from)
         } else {
             // Without waiting for the writer of a named pipe: the worker does that with poll(2),
-            // which says that the input has ended only after there was a writer.
+            // which reports the end of the input only after there was a writer.
             let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
             let mut how = File::options();
             how.read(true).custom_flags(flags.bits().cast_signed());
@@ -94,14 +94,14 @@ impl LogSource {
         let mut source = Self::from_file(port, &name, input, config)?;
         let is_pipe = |meta: Metadata| meta.file_type().is_fifo();
         if !stdin && source.file.metadata().is_ok_and(is_pipe) && !source.ready()? {
-            // What is read here would be of a writer that has just come.
+            // Bytes that are read here are of a writer that has just come.
             let read = source.scanner.fill(&mut source.input);
             source.unopened = matches!(read, Ok(0));
         }
         Ok(source)
     }
 
-    /// Replays what comes out of an open file; `name` is for messages.
+    /// Replays an open file; `name` is for messages.
     ///
     /// # Errors
     /// [`PortError`] where the speed is out of range or it is a directory.
@@ -170,7 +170,7 @@ impl LogSource {
         Ok(source)
     }
 
-    /// Finds out the format of a file: better now than when others run.
+    /// Recognises the format of a file now, so that an error shows before the ports run.
     fn recognise(&mut self) -> Result<(), PortError> {
         while !self.scanner.recognise(self.last) {
             self.fill()?;
@@ -192,7 +192,8 @@ impl LogSource {
                 self.unopened = false;
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            // What was unpacked before is replayed, and the rest counted as one bad part.
+            // The data that were decompressed before are replayed, and the rest is counted as one
+            // bad part.
             Err(e) if is_torn(&e) && self.scanner.tear() => self.last = true,
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.unread = false,
             Err(e) => {
@@ -208,7 +209,7 @@ impl LogSource {
         self.fail(LogError::Unknown { name, looks }.to_string(), None)
     }
 
-    /// Goes on to the next frame, as far as there is input and `patience` lines reach.
+    /// Reads up to the next frame, as far as there is input, and at most `patience` lines.
     fn advance(&mut self, now: Nanos, patience: &mut usize) -> Result<(), PortError> {
         while self.pending.is_none() && !self.finished && *patience > 0 {
             match self.scanner.step(&mut self.frame, self.last) {
@@ -261,21 +262,21 @@ impl LogSource {
         Ok(())
     }
 
-    /// A frame of the log that this port does not take.
+    /// Passes over a frame of the log that this port does not take.
     fn pass(&mut self, now: Nanos, stamp: Nanos) {
         if self.due.is_shared() {
             self.due.next(now, stamp, self.replay);
         }
     }
 
-    /// Time begins where that of other ports begins.
+    /// Lets time begin at the origin that it shares with other ports.
     pub(super) fn with_origin(mut self, origin: Option<Arc<Origin>>, first: Nanos) -> Self {
         self.due = Due::of(origin);
         self.first = first;
         self
     }
 
-    /// Does a read return at once?
+    /// Returns whether a read returns at once.
     fn ready(&self) -> Result<bool, PortError> {
         if !self.pollable {
             return Ok(true);

@@ -1,10 +1,10 @@
-//! Opening what a log is written to, so that a start that fails harms nothing.
+//! Opens the destination of a log, so that a start that fails does no harm.
 //!
-//! A file that is there is opened and left as it is. It is emptied when everything else of the
-//! start has succeeded ([`AtStart`]). That is as safe as writing another file that takes the name
-//! at the end (at every moment the name stands for the old log or for the new one), and it needs no
-//! right to make names in the folder, keeps the file's owner, rights and links, follows symbolic
-//! links, and a process that is killed leaves nothing behind.
+//! An existing file is opened and left as it is. It is emptied when everything else of the
+//! start has succeeded ([`AtStart`]). That is as safe as writing another file and renaming it
+//! at the end (at every moment the name refers to the old log or to the new one), and it needs no
+//! right to create files in the folder, keeps the file's owner, permissions and links, follows
+//! symbolic links, and a process that is killed leaves no temporary file behind.
 
 use super::output::{Output, Place};
 use super::rotation::{Rotate, Rotation};
@@ -18,18 +18,18 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _}
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How to open a file that may be there.
+/// The way to open a file that may exist.
 #[derive(Clone, Copy, Default)]
 pub(super) struct How {
-    /// What is in it stays, and the log goes on behind it.
+    /// Keep its content, and append the log to it.
     pub(super) append: bool,
-    /// This run has written to it before.
+    /// True if this run has written to it before.
     pub(super) continued: bool,
-    /// When to go on in another file.
+    /// When to continue in another file.
     pub(super) rotate: Option<Rotate>,
 }
 
-/// Files that this run writes: opened again after a reload, they are continued.
+/// Files that this run writes: if they are opened again after a reload, they are continued.
 #[derive(Clone, Default)]
 pub(super) struct Begun(Arc<Mutex<HashSet<PathBuf>>>);
 
@@ -45,13 +45,13 @@ impl Begun {
     }
 }
 
-/// A file that is to be emptied, or that was created. Dropped without being emptied, it is as it
-/// was before: a file that was created goes.
+/// A file that will be emptied, or that was created. If it is dropped without being emptied, it is
+/// as it was before: a file that was created is removed.
 pub(super) struct Fresh {
     file: File,
     path: PathBuf,
     created: bool,
-    /// Its old content goes.
+    /// True if its old content will be removed.
     emptied: bool,
     done: bool,
 }
@@ -73,7 +73,7 @@ impl Drop for Fresh {
             same && meta.len() == 0
         };
         if self.created && !self.done && self.file.metadata().is_ok_and(|meta| untouched(&meta)) {
-            // Behind a symbolic link, the file and not the link. Best effort.
+            // If the path is a symbolic link, remove the file and not the link. Best effort.
             if let Ok(path) = fs::canonicalize(&self.path) {
                 let _ = fs::remove_file(path);
             }
@@ -81,7 +81,7 @@ impl Drop for Fresh {
     }
 }
 
-/// What a port's file waits for until the start has succeeded.
+/// The actions on a port's file that are deferred until the start has succeeded.
 pub(super) struct Begin {
     pub(super) port: String,
     pub(super) path: PathBuf,
@@ -100,8 +100,8 @@ impl AtStart for Begin {
     }
 }
 
-/// Opens what a log is written to; `-` is standard output. Waits for nobody, and changes nothing
-/// that is there.
+/// Opens the destination of a log; `-` is standard output. Never waits for another process, and
+/// does not change an existing file.
 pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)> {
     if path == Path::new("-") {
         return Ok((standard_output()?, None));
@@ -115,7 +115,8 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
         Ok(meta) if meta.file_type().is_fifo() => return Ok((Output::named_pipe(path)?, None)),
         Ok(_) => (open_existing(path)?, false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Somebody else may make it in this moment, and then it is not ours to empty.
+            // Another program may create it in this moment, and then this process must not empty
+            // it.
             let mut how = File::options();
             (
                 how.write(true).create(true).truncate(false).open(path)?,
@@ -128,7 +129,7 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
     if !meta.is_file() {
         return Ok((Output::Stream(file), None));
     }
-    // First of all, so that every mistake from here on takes a new file away again.
+    // Before everything else, so that every error from here on removes a new file again.
     let keep = how.append || how.continued;
     let mut fresh = Fresh {
         file: file.try_clone()?,
@@ -137,8 +138,8 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
         emptied: !keep && how.rotate.is_none() && meta.len() > 0,
         done: false,
     };
-    // At a reload the old sink and the new one are open at once for a moment: each writes behind
-    // what the other has written.
+    // At a reload the old sink and the new one are open at once for a moment: each appends to the
+    // lines that the other has written.
     fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
     let rotation = match how.rotate {
         None => None,
@@ -160,7 +161,7 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
     Ok((output, Some(fresh)))
 }
 
-/// An open file, to be written from where it stands.
+/// Returns the output to an open file, which is written from its present position.
 pub(super) fn of_file(file: File) -> Output {
     if file.metadata().is_ok_and(|meta| meta.is_file()) {
         Output::File {
@@ -174,7 +175,7 @@ pub(super) fn of_file(file: File) -> Output {
     }
 }
 
-/// The file's name in messages.
+/// Returns the file's name in messages.
 pub(super) fn name(path: &Path) -> String {
     if path == Path::new("-") {
         "standard output".to_owned()
@@ -183,7 +184,7 @@ pub(super) fn name(path: &Path) -> String {
     }
 }
 
-/// What could not be done with a port's file.
+/// Returns the error of an operation on a port's file.
 pub(super) fn failed(port: &str, verb: &str, path: &Path, source: io::Error) -> PortError {
     PortError {
         port: port.to_owned(),
@@ -192,7 +193,8 @@ pub(super) fn failed(port: &str, verb: &str, path: &Path, source: io::Error) -> 
     }
 }
 
-/// A terminal is not to become ours, and nothing is waited for.
+/// Opens a file without waiting. A terminal must not become the controlling terminal of this
+/// process.
 fn open_existing(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     File::options()
@@ -201,8 +203,8 @@ fn open_existing(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// A pipe is opened anew, because making it non-blocking would make it so for every process that
-/// shares it.
+/// Returns standard output. A pipe is opened anew, because making it non-blocking would make it so
+/// for every process that shares it.
 fn standard_output() -> io::Result<Output> {
     let shared = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let is_pipe = shared
@@ -226,7 +228,8 @@ fn id(meta: &Metadata) -> (u64, u64) {
     (meta.dev(), meta.ino())
 }
 
-/// A file that cannot be read may end anywhere: an empty line more does no harm.
+/// Returns whether a file ends with a complete line. A file that cannot be read may end anywhere:
+/// false, because an additional empty line does no harm.
 fn ends_with_a_line(path: &Path) -> bool {
     let last = || -> io::Result<u8> {
         let mut file = File::open(path)?;

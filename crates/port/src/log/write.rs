@@ -1,4 +1,4 @@
-//! What `gateway.toml` says about writing a log: `append` and `rotate`.
+//! The keys of `gateway.toml` for writing a log: `append` and `rotate`.
 
 use super::rotation::Rotate;
 use crate::kind::Stream;
@@ -6,18 +6,18 @@ use config::{Diagnostics, Key, Shape, Table, Value};
 use frame::Nanos;
 use std::ops::RangeInclusive;
 
-/// Bytes of one file: from a page, to what file systems of today hold.
+/// Range of the size of one file, bytes: from a page to the limits of present file systems.
 const SIZES: RangeInclusive<u64> = 4096..=1 << 40;
 
 const SECOND: Nanos = 1_000_000_000;
 
-/// The time of one file: up to a leap year.
+/// Range of the time of one file, ns: from a second to a leap year.
 const TIMES: RangeInclusive<Nanos> = SECOND..=366 * 24 * 3600 * SECOND;
 
-/// The most old files that are counted.
+/// Maximum of `keep`.
 const MOST_KEPT: i64 = 999_999;
 
-/// The key that [`rotate`] reads.
+/// Returns the key that [`rotate`] reads.
 pub(super) fn key() -> Key {
     let keys = vec![
         Key::new(
@@ -40,7 +40,7 @@ pub(super) fn key() -> Key {
     Key::new("rotate", Shape::Table(keys), about)
 }
 
-/// `append`, for a log that goes to `write`.
+/// Reads `append`, for a log that goes to `write`.
 pub(super) fn append(
     table: &mut Table<'_>,
     write: Option<&Stream>,
@@ -53,7 +53,7 @@ pub(super) fn append(
     needs_a_file(&value, write, found) && append
 }
 
-/// `rotate`, for a log that goes to `write`.
+/// Reads `rotate`, for a log that goes to `write`.
 pub(super) fn rotate(
     table: &mut Table<'_>,
     write: Option<&Stream>,
@@ -92,7 +92,7 @@ pub(super) fn rotate(
     })
 }
 
-/// What these say in words, each with a comma before it.
+/// Returns a description of these settings, as words that follow the name of the log.
 pub(super) fn describe(append: bool, rotate: Option<Rotate>) -> String {
     let mut text = String::new();
     if append {

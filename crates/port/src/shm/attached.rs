@@ -1,31 +1,31 @@
-//! How a port has got its memory and its doorbells.
+//! The interface to the ways in which a port gets its memory and its doorbells.
 
 use frame::Nanos;
 use linux::shared::Shared;
 use shm::Side;
 use std::os::fd::RawFd;
 
-/// Memory, and whose.
+/// Memory that a port has got, and the port's side of it.
 pub(super) struct Got {
     pub(super) side: Side,
     pub(super) memory: Shared,
 }
 
-/// A way to the memory and to the other side's doorbell.
+/// Access to the memory and to the other side's doorbell.
 pub(super) trait Attached: Send {
-    /// What to wait for; readable when [`take`](Self::take) has something to do. `None` where
-    /// nothing rings this side: it looks from time to time.
+    /// Returns the descriptor to wait for; it is readable when [`take`](Self::take) has something
+    /// to do. `None` if this side has no doorbell: it checks from time to time.
     fn fd(&self) -> Option<RawFd>;
 
-    /// Takes note of the doorbell. Gives memory where there is some that was not there before.
+    /// Acknowledges the doorbell. Returns memory if there is some that was not there before.
     fn take(&mut self, now: Nanos, in_use: bool) -> Option<Got>;
 
     /// Rings the other side's doorbell.
     fn ring(&self);
 
-    /// When [`take`](Self::take) is to be called at the latest.
+    /// Returns the latest time of the next call of [`take`](Self::take).
     fn deadline(&self) -> Option<Nanos>;
 
-    /// Sentences for a user since the last call.
+    /// Returns the messages for the user since the last call.
     fn remarks(&mut self) -> Vec<String>;
 }

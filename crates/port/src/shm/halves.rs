@@ -11,19 +11,19 @@ use frame::{Frame, Nanos};
 use linux::shared::Shared as Memory;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// While frames are held it is looked so often whether the other side has read them, ns.
+/// Interval at which the port checks whether the other side has read the held frames, ns.
 const LOOK: Nanos = 20_000_000;
 
 struct Inner {
     attached: Box<dyn Attached>,
     rings: Option<Rings<Memory>>,
     link: LinkState,
-    /// Of memory that is no longer in use.
+    /// Counters of memory that is no longer in use.
     before: Counters,
     stalled: u64,
     /// Frames that had left at the last report.
     reported: u64,
-    /// Made anew for each life.
+    /// Number of the times that memory was taken into use.
     lives: u32,
     remarks: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl Inner {
         }
     }
 
-    /// Takes note of the memory, of the doorbell, and of the other side.
+    /// Checks the memory, the doorbell, and the state of the other side.
     fn look(&mut self, now: Nanos) {
         let in_use = self.link_of() == LinkState::Up;
         if let Some(got) = self.attached.take(now, in_use) {
@@ -66,7 +66,7 @@ impl Inner {
             return;
         };
         let foreign = rings.link() == Link::Foreign;
-        // A side that has just come may not know of this one yet.
+        // A side that has just come may not have noticed this one yet.
         if rings.look(now) {
             self.attached.ring();
         }
@@ -81,7 +81,7 @@ impl Inner {
 
     fn begin(&mut self, got: Got, now: Nanos) {
         if let Some(old) = &mut self.rings {
-            // Nobody will read what is in there.
+            // The frames in the old memory will not be read.
             old.leave();
             let mut counters = self.counters();
             counters.lost += u64::from(self.held());
@@ -89,7 +89,7 @@ impl Inner {
         }
         self.rings = None;
         self.lives = self.lives.wrapping_add(1);
-        // Another number at each start: of the time, and of this process.
+        // Another number at each start, from the time, the number of this process, and `lives`.
         let life = (now as u32).rotate_left(13) ^ std::process::id() ^ self.lives.rotate_left(24);
         match Rings::new(got.memory, got.side, life, now) {
             Ok(rings) => {
@@ -100,7 +100,7 @@ impl Inner {
         }
     }
 
-    /// Shows the other side what was sent, and rings it if it waits.
+    /// Publishes the sent frames to the other side, and rings its doorbell if it waits.
     fn publish(&mut self) -> usize {
         let Some(rings) = &mut self.rings else {
             return 0;
@@ -113,7 +113,7 @@ impl Inner {
     }
 }
 
-/// The other side hears at once that this one goes.
+/// Notifies the other side at once that this one leaves.
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.rings.as_mut().is_some_and(Rings::leave) {
@@ -209,7 +209,8 @@ impl Receive for ShmReceive {
                 attached.ring();
             }
             if !more {
-                // Below half of it, whoever waits for room is told.
+                // With less than half of the slots free, ask the other side to ring when it has
+                // made room.
                 let room = rings.room() < rings.slots() / 2;
                 let there = rings.arm(room);
                 armed = there.frames || there.room;
@@ -260,7 +261,7 @@ impl PollReceive for ShmReceive {
 
 struct ShmTransmit {
     shared: Arc<Shared>,
-    /// When it is looked whether held frames were read.
+    /// Time of the next check whether held frames were read.
     look: Option<Nanos>,
 }
 
@@ -277,7 +278,7 @@ impl Transmit for ShmTransmit {
             Err(NotSent::Unsupported) => Err(Refused::Unsupported),
             Err(NotSent::Full) => {
                 inner.stalled += 1;
-                // The other side is to see what is there.
+                // The other side must see the frames that are there.
                 inner.publish();
                 Err(Refused::Full)
             }
@@ -319,13 +320,13 @@ impl Transmit for ShmTransmit {
                 rings.progress();
                 rings.room() as usize
             }
-            // It refuses them for another reason.
+            // The half refuses frames for another reason.
             _ => usize::MAX,
         }
     }
 }
 
-/// The receiving half waits, and says when held frames have left.
+/// The receiving half waits, and reports when held frames have left.
 impl PollTransmit for ShmTransmit {
     fn wait(&self) -> Wait {
         Wait::default()

@@ -15,29 +15,29 @@ const CLASS: Class = Class {
     vendor: 0x1AF4,
     device: 0x1110,
 };
-/// Region of the registers, and of the memory.
+/// Numbers of the regions of the registers and of the memory.
 const REGISTERS: u8 = 0;
 const MEMORY: u8 = 2;
-/// Registers: this peer's number; whom to ring.
+/// Offsets of the registers: this peer's number; the peer to ring.
 const POSITION: usize = 8;
 const DOORBELL: usize = 12;
-/// Bytes of the registers.
+/// Length of the registers, bytes.
 const LENGTH: usize = 256;
 
-/// The driver of UIO for its doorbell (`kmod/shmcan`).
+/// Name of the UIO driver for its doorbell (`kmod/shmcan`).
 const UIO: &str = "shmcan_uio";
 
-/// How often it is looked whether the monitor has got its number, ns.
+/// Interval of the checks whether the monitor has got its number, ns.
 const PAUSE: Nanos = 100_000_000;
 
-/// How often it is looked for frames when the doorbell has gone, ns.
+/// Interval at which the port looks for frames when the doorbell has gone, ns.
 const WITHOUT: Nanos = 1_000_000;
 
-/// How a process hears the doorbell.
+/// The way in which the process gets the doorbell's events.
 enum Doorbell {
-    /// The driver tells it. The epoll stays when the driver is gone.
+    /// The driver reports it. The epoll instance stays when the driver is gone.
     Rung(OwnedFd, Option<Interrupt>),
-    /// It does not: it looks for frames so often, ns.
+    /// The process does not get them: it looks for frames at this interval, ns.
     Polled(Nanos),
 }
 
@@ -56,7 +56,7 @@ impl Doorbell {
         Ok(Self::Rung(epoll, Some(interrupt)))
     }
 
-    /// Takes note of it. False: it has just gone.
+    /// Acknowledges the doorbell. Returns false if it has just gone.
     fn take(&mut self) -> bool {
         let Self::Rung(epoll, interrupt) = self else {
             return true;
@@ -69,7 +69,7 @@ impl Doorbell {
         gone.is_none()
     }
 
-    /// How often it is to be looked.
+    /// Returns the interval at which the port must look for frames, if it must.
     const fn every(&self) -> Option<Nanos> {
         match self {
             Self::Rung(_, Some(_)) => None,
@@ -84,9 +84,9 @@ pub(super) struct ByPci {
     registers: Region,
     doorbell: Doorbell,
     side: Option<Side>,
-    /// What is wrong was said.
+    /// True if an error was reported already.
     said: bool,
-    /// When it is looked; none: when the doorbell is rung.
+    /// Time of the next look; `None`: when the doorbell rings.
     at: Option<Nanos>,
     remarks: Vec<String>,
     _lock: ConfigSpace,
@@ -101,7 +101,7 @@ fn refused(port: &str, what: impl Into<String>) -> PortError {
 }
 
 impl ByPci {
-    /// With `poll`, the kernel needs no driver for it.
+    /// Opens the device. With `poll`, the kernel needs no driver for it.
     pub(super) fn open(port: &str, address: &str, poll: Option<Nanos>) -> Result<Self, PortError> {
         let fails = |error: PciError| refused(port, error.to_string());
         let (card, _) = Card::find(address).map_err(fails)?;

@@ -11,13 +11,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Shared memory.
+/// The kind of ports in shared memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Shm;
 
 const KEYWORD: &str = "shm";
 
-/// The least time between two looks, ns.
+/// Minimum of `poll`, the time between two looks, ns.
 const LEAST_POLL: Nanos = 1_000;
 
 const MISNOMERS: &[Misnomer] = &[
@@ -26,25 +26,25 @@ const MISNOMERS: &[Misnomer] = &[
     Misnomer::of("poll", &["interval", "every", "period"]),
 ];
 
-/// How a side gets its memory.
+/// The way in which a side gets its memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Attach {
     /// Between processes: `cangate shm` serves the memory at this socket.
     Socket(PathBuf),
     /// In a virtual machine: the PCI device `ivshmem-doorbell` with this address.
     Device {
-        /// Its address, such as `0000:00:05.0`.
+        /// Address of the device, such as `0000:00:05.0`.
         address: String,
-        /// It is looked so often for frames, ns; none: the doorbell says so, by the kernel's module
-        /// `shmcan_uio`.
+        /// Interval at which the port looks for frames, ns; `None`: the doorbell reports them, by
+        /// the kernel's module `shmcan_uio`.
         poll: Option<Nanos>,
     },
 }
 
-/// A port in shared memory.
+/// The settings of a port in shared memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShmSettings {
-    /// How it gets its memory.
+    /// The way in which it gets its memory.
     pub attach: Attach,
 }
 
@@ -88,7 +88,7 @@ impl PortKind for Shm {
             let Some(settings) = port.settings.downcast_ref::<ShmSettings>() else {
                 continue;
             };
-            // Both sides of a memory that a server gives can be in one gateway.
+            // Both sides of a memory from a server can be in one gateway.
             let Attach::Device { address, .. } = &settings.attach else {
                 continue;
             };
@@ -129,7 +129,7 @@ impl ShmSettings {
             }
             (None, Some(device)) => Attach::Device {
                 address: device.value.to_owned(),
-                // What is wrong was said.
+                // The error was reported already.
                 poll: poll.map(|_| every.map_or(LEAST_POLL, |every| every.value)),
             },
             (None, None) => {

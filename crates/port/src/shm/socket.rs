@@ -1,4 +1,4 @@
-//! Memory that a server gives (`cangate shm`).
+//! Memory from a server (`cangate shm`).
 
 use super::attached::{Attached, Got};
 use ::shm::link::{Client, LinkError};
@@ -8,19 +8,20 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
-/// How often it is tried whether a server is there, ns.
+/// Interval of the attempts to connect to a server, ns.
 const PAUSE: Nanos = 100_000_000;
 
 pub(super) struct BySocket {
     path: PathBuf,
-    /// Of the connection of the moment: this number stays when another one comes.
+    /// Epoll instance with the present connection: its descriptor stays the same when another
+    /// connection replaces it.
     epoll: OwnedFd,
     client: Option<Client>,
-    /// Its memory is in use.
+    /// True if the client's memory is in use.
     given: bool,
-    /// There is no server at the other end of the connection any more.
+    /// True if there is no server at the other end of the connection any more.
     ended: bool,
-    /// When it is tried again.
+    /// Time of the next attempt to connect.
     at: Nanos,
     said: Option<LinkError>,
     remarks: Vec<String>,
@@ -45,7 +46,7 @@ impl BySocket {
         let Ok(client) = Client::connect(&self.path) else {
             return;
         };
-        // With the old connection, its place in the epoll goes.
+        // Dropping the old connection removes it from the epoll instance.
         self.client = None;
         let data = EventData::new_u64(0);
         if epoll::add(&self.epoll, &client, data, EventFlags::IN).is_ok() {
@@ -63,7 +64,7 @@ impl BySocket {
             ),
             error => format!("{path}: {error}"),
         };
-        // The same ten times a second tells a user nothing.
+        // The same message ten times a second is of no use to a user.
         if self.said.replace(error) != Some(error) {
             self.remarks.push(remark);
         }

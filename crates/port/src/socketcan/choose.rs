@@ -1,8 +1,8 @@
-//! `optimise = …`: which ways to receive and to transmit are chosen for a user who has chosen none.
+//! `optimise = …`: the ways to receive and to transmit for a user who has chosen none.
 //!
-//! The choice hangs on what this machine allows, now and for this process: `cangate check` says
-//! what it is, and why. The measurements that it rests on are in docs/ways.md ("Which way to
-//! receive and transmit?").
+//! The choice depends on what this machine permits, now and for this process: `cangate check`
+//! prints the choice and its reasons. It is based on the measurements in docs/ways.md ("Which way
+//! to receive and transmit?").
 
 use super::config::{ReceiveBy, TransmitBy};
 use super::line::drops_packets;
@@ -11,26 +11,26 @@ use linux::Errno;
 use linux::link::Links;
 use linux::{kernel, packet};
 
-/// What a port is to be good at.
+/// The goal for which a port is optimised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Optimise {
-    /// A frame leaves as soon as possible after it came.
+    /// Least delay: a frame leaves as soon as possible after it came.
     Latency,
     /// As many frames a second as possible without a loss.
     Throughput,
-    /// As little processor time a frame as possible, where frames come one by one.
+    /// As little processor time per frame as possible, if frames come one by one.
     Cpu,
 }
 
 impl Optimise {
-    /// Each with its word in `gateway.toml`.
+    /// All goals, each with its word in `gateway.toml`.
     pub const ALL: [(&'static str, Self); 3] = [
         ("latency", Self::Latency),
         ("throughput", Self::Throughput),
         ("cpu", Self::Cpu),
     ];
 
-    /// Its word in `gateway.toml`.
+    /// Returns its word in `gateway.toml`.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -41,17 +41,17 @@ impl Optimise {
     }
 }
 
-/// What decides.
+/// The facts about the machine that decide the choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Facts {
-    /// Why there can be no receiving ring on this interface.
+    /// The reason why there can be no receiving ring on this interface, if there is one.
     no_ring: Option<String>,
-    /// Processors on which this process may run.
+    /// Number of processors on which this process may run.
     processors: usize,
 }
 
 impl Facts {
-    /// Asks the kernel.
+    /// Gets the facts from the kernel.
     pub(super) fn of(interface: &str, transmit: Option<TransmitBy>) -> Self {
         Self {
             no_ring: no_ring(interface, transmit),
@@ -78,7 +78,7 @@ fn no_ring(interface: &str, transmit: Option<TransmitBy>) -> Option<String> {
     }
 }
 
-/// The ways, and why.
+/// The chosen ways, and the reasons.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Choice {
     pub(super) receive: ReceiveBy,
@@ -86,7 +86,7 @@ pub(super) struct Choice {
     pub(super) why: String,
 }
 
-/// Chooses; what the user has chosen stays.
+/// Chooses the ways that the user has not chosen.
 pub(super) fn choose(
     what: Optimise,
     receive: Option<ReceiveBy>,
@@ -106,7 +106,7 @@ pub(super) fn choose(
                 facts.processors
             )],
         ),
-        // One call brings the frame, and no time stamp is fetched with it: earlier than recvmmsg.
+        // One call returns the frame, without a time stamp: earlier than with recvmmsg.
         (Optimise::Latency, Some(why)) if alone => (
             ReceiveBy::Read,
             vec![

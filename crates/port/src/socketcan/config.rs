@@ -1,31 +1,32 @@
-//! What a user can choose of a CAN interface.
+//! The settings of a CAN interface that a user can choose.
 
 use linux::link::Setup;
 
-/// By which way frames are received.
+/// The way in which frames are received.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ReceiveBy {
-    /// `read`: one frame a call, as the simplest gateway in user space does it (syscalls-2014
-    /// §3.2.4). The worker waits before.
+    /// `read`: one frame per call, as in the simplest gateway in user space (syscalls-2014
+    /// §3.2.4). The worker waits before each call.
     Read,
-    /// `read`, and the worker never waits: it asks again and again.
+    /// `read`, and the worker never waits: it polls continuously.
     ReadNonblock,
-    /// As [`ReceiveBy::ReadNonblock`], and the calls poll the controller themselves where the
-    /// kernel knows how (`SO_BUSY_POLL`).
+    /// As [`ReceiveBy::ReadNonblock`], and the calls poll the controller themselves if the
+    /// kernel supports it (`SO_BUSY_POLL`).
     ReadBusypoll,
-    /// `recvmmsg`: many frames a call, with the kernel's stamps.
+    /// `recvmmsg`: many frames per call, with the kernel's stamps.
     #[default]
     Recvmmsg,
-    /// A ring of memory that the kernel writes frames to (`PACKET_MMAP`); no call for a frame.
+    /// A ring of memory that the kernel writes frames to (`PACKET_MMAP`), without a system call for
+    /// each frame.
     Ring,
-    /// As [`ReceiveBy::Ring`], and the worker never waits: it looks into the ring again and again.
+    /// As [`ReceiveBy::Ring`], and the worker never waits: it polls the ring continuously.
     RingBusy,
     /// `io_uring`: the kernel fills buffers that were provided before.
     IoUring,
 }
 
 impl ReceiveBy {
-    /// Each with its word in `gateway.toml`.
+    /// All ways, each with its word in `gateway.toml`.
     pub const ALL: [(&'static str, Self); 7] = [
         ("read", Self::Read),
         ("read-nonblock", Self::ReadNonblock),
@@ -36,30 +37,30 @@ impl ReceiveBy {
         ("io_uring", Self::IoUring),
     ];
 
-    /// Its word in `gateway.toml`.
+    /// Returns its word in `gateway.toml`.
     #[must_use]
     pub fn word(self) -> &'static str {
         word(&Self::ALL, &self)
     }
 }
 
-/// By which way frames are transmitted.
+/// The way in which frames are transmitted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum TransmitBy {
-    /// `write`: one frame a call.
+    /// `write`: one frame per call.
     Write,
-    /// `sendmmsg`: many frames a call.
+    /// `sendmmsg`: many frames per call.
     #[default]
     Sendmmsg,
-    /// A ring of memory from which the kernel sends (`PACKET_MMAP`): many frames a call, without
+    /// A ring of memory from which the kernel sends (`PACKET_MMAP`): many frames per call, without
     /// the CAN protocol's part of the kernel.
     Ring,
-    /// `io_uring`: many frames a call, from a queue of requests.
+    /// `io_uring`: many frames per call, from a queue of requests.
     IoUring,
 }
 
 impl TransmitBy {
-    /// Each with its word in `gateway.toml`.
+    /// All ways, each with its word in `gateway.toml`.
     pub const ALL: [(&'static str, Self); 4] = [
         ("write", Self::Write),
         ("sendmmsg", Self::Sendmmsg),
@@ -67,7 +68,7 @@ impl TransmitBy {
         ("io_uring", Self::IoUring),
     ];
 
-    /// Its word in `gateway.toml`.
+    /// Returns its word in `gateway.toml`.
     #[must_use]
     pub fn word(self) -> &'static str {
         word(&Self::ALL, &self)
@@ -80,41 +81,42 @@ fn word<T: PartialEq>(all: &[(&'static str, T)], one: &T) -> &'static str {
         .map_or("", |(word, _)| word)
 }
 
-/// A CAN interface and what to do with it.
+/// The configuration of a port on a CAN interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SocketCanConfig {
-    /// The interface's name.
+    /// Name of the interface.
     pub interface: String,
-    /// How the interface is set up; `None`: it is taken as it is.
+    /// Settings with which the interface is set up; `None`: it is used as it is.
     pub setup: Option<Setup>,
-    /// The interface can be absent; the port then waits for it.
+    /// Whether the interface can be absent; the port then waits for it.
     pub may_be_absent: bool,
-    /// Take and send FD frames, where the interface can.
+    /// Whether to receive and send FD frames, if the interface carries them.
     pub fd: bool,
-    /// Take and send XL frames, where the interface can.
+    /// Whether to receive and send XL frames, if the interface carries them.
     pub xl: bool,
-    /// Frames that are kept while the interface has no room; at least 1.
+    /// Number of frames that are kept while the interface has no room; at least 1.
     pub queue: usize,
-    /// The socket's receive buffer in bytes; the kernel's default where absent.
+    /// Size of the socket's receive buffer in bytes; the kernel's default where absent.
     pub receive_buffer: Option<u32>,
-    /// The controller's stamps instead of the kernel's, where the driver has them. Their epoch
-    /// is the controller's.
+    /// Whether to use the controller's stamps instead of the kernel's, if the driver has them.
+    /// Their epoch is the controller's.
     pub hardware_stamps: bool,
-    /// How frames come in.
+    /// The way in which frames are received.
     pub receive: ReceiveBy,
-    /// How frames go out.
+    /// The way in which frames are transmitted.
     pub transmit: TransmitBy,
-    /// With [`TransmitBy::Ring`]: straight to the driver, past the interface's queue.
+    /// Whether frames go straight to the driver, past the interface's queue, with
+    /// [`TransmitBy::Ring`].
     pub qdisc_bypass: bool,
-    /// Receive what this very port sends with [`Outgoing::echo`](crate::Outgoing::echo), when the
-    /// driver echoes it: where the driver waits for that, at its end of frame. Not by rings, which
-    /// do not see it.
+    /// Whether to receive the frames that this port itself sends with
+    /// [`Outgoing::echo`](crate::Outgoing::echo), when the driver echoes them: at the end of frame,
+    /// if the driver waits for that. Not by rings, which do not get them.
     pub own: bool,
 }
 
 impl SocketCanConfig {
-    /// An interface with the defaults: classic and FD frames, `recvmmsg` and `sendmmsg`, a queue of
-    /// 128 frames.
+    /// Returns the configuration of an interface with the defaults: classic and FD frames,
+    /// `recvmmsg` and `sendmmsg`, a queue of 128 frames.
     #[must_use]
     pub fn new(interface: impl Into<String>) -> Self {
         Self {

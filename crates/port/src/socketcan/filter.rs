@@ -1,19 +1,20 @@
-//! From what is of use to what the kernel is asked to let through.
+//! Conversion of a port's interest to the kernel's filters.
 
 use crate::{Ids, Interest, RawFilter};
 use frame::CanId;
 use linux::can::MOST_FILTERS as MOST;
 use std::collections::HashSet;
 
-/// The most filters left after widening. The kernel walks widened ones one by one for each frame
-/// (some 14 ns each on the lab's virtual CPU); with more than these, letting everything through
-/// and matching by the table is cheaper.
+/// Maximum number of filters after widening. The kernel walks widened ones one by one for each
+/// frame (some 14 ns each on the lab's virtual CPU); with more than these, letting everything
+/// through and matching by the table is cheaper.
 const MOST_WIDENED: usize = 64;
 
-/// One filter that lets every frame through.
+/// The filter that lets every frame through.
 const EVERYTHING: RawFilter = RawFilter { id: 0, mask: 0 };
 
-/// The filters for a raw socket: no frame that is of use is left out, others may come through.
+/// Returns the filters for a raw socket: no frame that is of use is left out, others may come
+/// through.
 pub(super) fn filters(interest: &Interest) -> Vec<RawFilter> {
     match &interest.ids {
         Ids::Nothing => Vec::new(),
@@ -31,14 +32,14 @@ pub(super) fn filters(interest: &Interest) -> Vec<RawFilter> {
     }
 }
 
-/// The filters without their lowest bits, each once.
+/// Returns the filters without their lowest bits, each once.
 fn widened(list: &[RawFilter], bits: u32) -> Vec<RawFilter> {
     let low = (1 << bits) - 1;
     let mut seen = HashSet::new();
     let widen = |filter: &RawFilter| {
         let inverted = filter.id & RawFilter::INVERTED;
         // The error flag in a mask would make it a filter for error frames (af_can.c,
-        // can_rcv_list_find); those are asked for separately.
+        // can_rcv_list_find); those are requested separately.
         let mask = filter.mask & !CanId::ERR_FLAG;
         if inverted != 0 {
             // Fewer bits would let fewer frames through here.

@@ -1,4 +1,4 @@
-//! The sockets of a port, so that tests can put something else in their place.
+//! The sockets of a port, behind a trait so that tests can replace them.
 
 use super::own::OwnSetup;
 use super::packet_filter::{not_own, program};
@@ -13,59 +13,62 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The sockets of a port, attached to one interface.
 pub(super) trait Line: Send + Sync {
-    /// How the interface is; `NODEV` where there is none of this name.
+    /// Returns the state of the interface; `NODEV` if there is none of this name.
     fn look(&self) -> Result<InterfaceState, Errno>;
-    /// Is the controller of this interface bus-off? `None` where its driver does not say.
+    /// Returns whether the controller of this interface is bus-off; `None` if its driver does not
+    /// report it.
     fn is_bus_off(&self, interface: &str) -> Option<bool> {
         let _ = interface;
         None
     }
     /// Attaches every socket to the interface of this number.
     fn attach(&self, index: u32) -> Result<(), Errno>;
-    /// Sets an interface up that has just come. A sentence says why that is not possible, or what
-    /// was left out.
+    /// Sets up an interface that has just appeared. Returns a sentence with the reason if that is
+    /// not possible, or with the settings that were left out.
     fn set_up(&self) -> Option<String> {
         None
     }
-    /// Do frames get to somebody only by the kernel's loopback, whatever the driver says of its
-    /// echo? So it is with a vcan, loaded with `echo=1` or not: nobody is at its other end.
+    /// Returns whether frames reach other sockets only by the kernel's loopback, even if the driver
+    /// reports an echo. This is true of a vcan, loaded with `echo=1` or not: it has no other end.
     fn is_local(&self, interface: &str) -> bool {
         let _ = interface;
         false
     }
-    /// Is the interface set up otherwise than the port is to have it? A sentence says how.
+    /// Returns a sentence with the difference, if the interface is not set up as the port's
+    /// settings specify.
     fn differs(&self) -> Option<String> {
         None
     }
     /// Replaces the kernel's filters of the socket that receives.
     fn set_filters(&self, filters: &[RawFilter]) -> Result<(), Errno>;
-    /// The interface is in use again.
+    /// Notes that the interface is in use again.
     fn is_back(&self) {}
-    /// A socket may lose its interface and say only that it is down.
+    /// Returns whether a socket may lose its interface and report only that it is down.
     fn may_forget(&self) -> bool {
         false
     }
 }
 
-/// What a port receives from and sends to. One raw CAN socket for both directions alone does not
-/// receive what is sent on it; with packet sockets, a mark tells it.
+/// The sockets that a port receives from and sends to. A raw CAN socket that is used for both
+/// directions does not receive the frames that are sent on it; with packet sockets, a mark
+/// identifies them.
 pub(super) struct Sockets {
-    /// Looks at the interface in any case.
+    /// The raw socket, which checks the interface in any case.
     pub(super) raw: Arc<Socket>,
-    /// The raw socket is attached: it receives, or sends, or both.
+    /// Whether the raw socket receives. It is attached if it receives or sends.
     pub(super) raw_receives: bool,
     pub(super) raw_sends: bool,
     pub(super) inlet: Option<Inlet>,
     pub(super) outlet: Option<Arc<Outlet>>,
-    /// What the port sends has this mark.
+    /// The mark of the frames that the port sends.
     pub(super) mark: Option<u32>,
-    /// How an interface is set up that comes.
+    /// Settings with which an interface that appears is set up.
     pub(super) setup: Option<SetUp>,
-    /// The interface that was found fit for packet sockets.
+    /// Number of the interface that was checked and is suitable for packet sockets.
     pub(super) fit: AtomicU32,
 }
 
-/// How an interface is set up that comes.
+/// Settings with which an interface that appears is set up.
 pub(super) struct SetUp {
     pub(super) setup: Setup,
     pub(super) interface: String,
@@ -93,15 +96,16 @@ impl Outlet {
         }
     }
 
-    /// The interface's number.
+    /// Returns the interface's number.
     pub(super) fn index(&self) -> u32 {
         self.index.load(Relaxed)
     }
 }
 
 impl Sockets {
-    /// Packet sockets do not ask whether an interface is one of CAN, nor whether anybody gets what
-    /// they send: a vcan that does not echo drops it without a word. Asked once for each interface.
+    /// Checks an interface, once for each. Packet sockets do not check whether an interface is a
+    /// CAN interface, nor whether the frames that they send reach a receiver: a vcan that does not
+    /// echo drops them silently.
     fn check(&self, index: u32) -> Result<(), Errno> {
         if self.inlet.is_none() && self.outlet.is_none() || self.fit.load(Relaxed) == index {
             return Ok(());
@@ -117,9 +121,9 @@ impl Sockets {
     }
 }
 
-/// An interface of this kind drops what is sent on packet sockets: a vcan has nobody at its other
-/// end, and leaves it to the CAN protocol to show frames to local listeners (`vcan_tx` in
-/// drivers/net/can/vcan.c) if it was not loaded with `echo=1`.
+/// Returns whether an interface of this kind drops frames that are sent on packet sockets: a vcan
+/// has no other end, and leaves it to the CAN protocol to show frames to local listeners (`vcan_tx`
+/// in drivers/net/can/vcan.c) if it was not loaded with `echo=1`.
 pub(super) fn drops_packets(kind: &str, echo: bool) -> bool {
     kind == "vcan" && !echo
 }
@@ -134,7 +138,7 @@ impl Line for Sockets {
         if link.is_virtual() {
             return Some(false);
         }
-        // The driver notes it before it makes the frame, and takes the carrier away.
+        // The driver records bus-off before it makes the error frame, and turns the carrier off.
         let state = link.state?;
         Some(state == ControllerState::BusOff || !link.running)
     }
@@ -218,7 +222,7 @@ impl Line for Sockets {
 
     fn is_back(&self) {
         if !self.raw_receives {
-            // That the interface was down is said by the next call on the socket, and nobody
+            // The next call on the socket would report that the interface was down, and no half
             // receives on this one.
             let _ = take_error(&self.raw);
         }

@@ -1,4 +1,4 @@
-//! From a configuration to both halves.
+//! Opens the sockets of a configuration and makes both halves.
 
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::filter::filters;
@@ -26,27 +26,28 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-/// Bytes of a receiving ring where `receive_buffer` says nothing: 2048 FD frames.
+/// Default size of a receiving ring in bytes, without `receive_buffer`: 2048 FD frames.
 const RING: u32 = 512 * 1024;
-/// Bytes that a slot of a ring has besides its frame, about.
+/// Approximate number of bytes of a ring's slot in addition to its frame.
 const SLOT_HEADER: usize = 80;
-/// How long a call polls the controller itself, µs, with `read-busypoll`. Longer than a frame's
+/// Time for which a call polls the controller itself, µs, with `read-busypoll`. More than a frame's
 /// latency in the kernel is of no use: the worker calls again at once.
 const BUSY_POLL: u32 = 50;
-/// Raw CAN sockets mark what they send since this kernel (`raw_sendmsg` in net/can/raw.c).
+/// First kernel whose raw CAN sockets mark the frames that they send (`raw_sendmsg` in
+/// net/can/raw.c).
 pub(super) const RAW_MARKS_SINCE: (u32, u32) = (6, 3);
 
-/// Opens an interface. It may be down; it must be there, if the settings do not say that it may be
-/// absent.
+/// Opens an interface. It may be down; it must exist, unless the settings permit that it is absent.
 ///
 /// # Errors
-/// [`PortError`] that says what is missing (CAN in the kernel, the interface, a way to receive or
-/// to transmit) and what to do.
+/// [`PortError`] that names what is missing (CAN in the kernel, the interface, a way to receive or
+/// to transmit) and the remedy.
 pub fn open(port: &str, config: &SocketCanConfig) -> Result<Halves, PortError> {
     open_own(port, config, OwnSetup::default())
 }
 
-/// The same; `own` says whether its interface was set up by the caller before.
+/// Opens an interface as [`open`] does; `own` records whether the caller has set the interface up
+/// before.
 pub(super) fn open_own(
     port: &str,
     config: &SocketCanConfig,
@@ -86,7 +87,7 @@ impl<'a> Opening<'a> {
         match opening.raw.look() {
             Err(Errno::NODEV) if config.may_be_absent => opening.say_absent(),
             Ok(there) => opening.set_up_interface(there.index)?,
-            // What is wrong is found when the socket is attached.
+            // The error is reported when the socket is attached.
             Err(_) => {}
         }
         opening.say_without_bit_rate();
@@ -102,7 +103,7 @@ impl<'a> Opening<'a> {
         Ok(opening)
     }
 
-    /// Sets the interface of this number up, as the settings say.
+    /// Sets up the interface of this number as the settings specify.
     fn set_up_interface(&mut self, index: u32) -> Result<(), Problem> {
         let Some(setup) = &self.config.setup else {
             return Ok(());
@@ -116,7 +117,8 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    /// A misspelt name is no other than one of an interface that comes later.
+    /// Adds a remark that the interface is absent: a misspelt name looks the same as the name of an
+    /// interface that comes later.
     fn say_absent(&mut self) {
         let absent = OpenError::attach(&self.config.interface, Errno::NODEV);
         self.remarks.push(format!(
@@ -124,7 +126,7 @@ impl<'a> Opening<'a> {
         ));
     }
 
-    /// A controller that nobody has set up can be opened, and stays down.
+    /// Adds a remark if the controller has no bit rate yet: it can be opened, and stays down.
     fn say_without_bit_rate(&mut self) {
         let name = &self.config.interface;
         let Ok(link) = Link::find(name) else {
@@ -146,7 +148,7 @@ impl<'a> Opening<'a> {
         self.outlet.is_none()
     }
 
-    /// The largest datagram.
+    /// Returns the size of the largest datagram.
     const fn size(&self) -> usize {
         match (self.config.fd, self.config.xl) {
             (_, true) => XL_SIZE,
@@ -187,7 +189,7 @@ impl<'a> Opening<'a> {
         let name = &self.config.interface;
         socket::set_busy_poll(&self.raw, BUSY_POLL)
             .map_err(|errno| Problem::BusyPoll(errno, name.clone()))?;
-        // Before Linux 5.11 there is nothing to prefer.
+        // Best effort: before Linux 5.11 there is no such option.
         let _ = socket::prefer_busy_poll(&self.raw);
         if linux::bitcan::tell_napi(&self.raw, name).is_err() {
             self.remarks.push(format!(
@@ -219,18 +221,19 @@ impl<'a> Opening<'a> {
         Ok((Arc::new(Outlet::new(socket)), ring))
     }
 
-    /// Sees to it that the port does not receive what it sends.
+    /// Makes sure that the port does not receive the frames that it sends.
     fn tell_own_frames(&mut self) -> Result<(), Problem> {
         if self.inlet.is_none() && self.outlet.is_none() {
             return Ok(());
         }
         let name = &self.config.interface;
-        // No two sockets of the machine are to have the same one, and 0 is that of all others.
+        // No two ports of the machine should have the same mark, and 0 is the mark of all other
+        // sockets.
         let mark = RandomState::new().hash_one(name) as u32 | 1;
         let marked = match &self.outlet {
             Some((outlet, _)) => socket::set_mark(&outlet.socket, mark),
             None if kernel::is_at_least(RAW_MARKS_SINCE) => socket::set_mark(&self.raw, mark),
-            // Without a mark, no echo.
+            // Without a mark there must be no echo.
             None => {
                 self.echo = Echo::Never;
                 return Ok(());
@@ -244,7 +247,7 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    /// What packet sockets and missing marks cannot do on this interface.
+    /// Checks that packet sockets, or sockets without a mark, can work on this interface.
     fn check_interface(&self) -> Result<(), Problem> {
         if self.outlet.is_none() && self.echo != Echo::Never {
             return Ok(());

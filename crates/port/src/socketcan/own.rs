@@ -1,28 +1,28 @@
-//! Which interfaces this gateway has set up itself: those it may set up anew.
+//! The interfaces that this gateway has set up itself, and may set up anew.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The interface of a name that the gateway has set up itself; shared by the ports that are opened
-/// for it one after the other.
+/// The number of the interface that the gateway has set up itself, for one interface name. Ports
+/// that are opened for it one after the other share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OwnSetup(Arc<AtomicU32>);
 
 impl OwnSetup {
-    /// The gateway has set up the interface of this number.
+    /// Notes that the gateway has set up the interface of this number.
     pub(super) fn note(&self, index: u32) {
         self.0.store(index, Relaxed);
     }
 
-    /// Has the gateway set up the interface of this number? Another one can have its name
-    /// meanwhile.
+    /// Returns whether the gateway has set up the interface of this number. Another interface can
+    /// have its name meanwhile.
     pub(super) fn is(&self, index: u32) -> bool {
         index != 0 && self.0.load(Relaxed) == index
     }
 }
 
-/// All of them, by the interfaces' names.
+/// All interfaces that the gateway has set up, by their names.
 #[derive(Debug, Default)]
 pub(super) struct OwnSetups(HashMap<String, OwnSetup>);
 

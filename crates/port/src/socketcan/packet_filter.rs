@@ -1,19 +1,19 @@
-//! The kernel filters of a raw CAN socket as a classic BPF program, for sockets that see frames
-//! before the CAN protocol does, and the mark by which a port knows what it sent itself.
+//! The kernel filters of a raw CAN socket as a classic BPF program, for sockets that get frames
+//! before the CAN protocol does, and the mark by which a port recognises the frames that it sent.
 
 use crate::RawFilter;
 use frame::{CanId, flags};
 use linux::classic_bpf::{Instruction, MARK};
 
-/// Keeps all of a frame.
+/// Instruction that keeps all of a frame.
 const KEEP: Instruction = Instruction::keep(u32::MAX);
 const DROP: Instruction = Instruction::keep(0);
-/// Where the frame's first word is kept.
+/// Memory word in which the program keeps the frame's first word.
 const ID: u32 = 0;
-/// The byte of a frame that tells XL from the others (`canxl_frame.flags`).
+/// Offset of the byte that distinguishes XL frames from others (`canxl_frame.flags`).
 const FLAGS: u32 = 4;
 
-/// Frames that have this mark are not the port's to receive; all others are.
+/// Returns a program that drops frames with this mark, and keeps all others.
 pub(super) fn not_own(mark: u32) -> Vec<Instruction> {
     let mut program = without(mark);
     program.push(KEEP);
@@ -28,12 +28,12 @@ fn without(mark: u32) -> Vec<Instruction> {
     ]
 }
 
-/// A program that lets through what a raw socket with these filters gets (raw(7), `can_rcv_filter`
-/// in net/can/af_can.c), and all error frames; less the frames with this mark, and XL frames where
-/// they are not asked for.
+/// Returns a program that lets through the frames that a raw socket with these filters gets
+/// (raw(7), `can_rcv_filter` in net/can/af_can.c), and all error frames; but not frames with this
+/// mark, nor XL frames if `xl` is false.
 ///
 /// An instruction loads four bytes most significant first, while the ID is in the machine's order:
-/// the constants are turned instead.
+/// the byte order of the constants is changed instead.
 pub(super) fn program(filters: &[RawFilter], own: Option<u32>, xl: bool) -> Vec<Instruction> {
     let mut program = own.map(without).unwrap_or_default();
     if !xl {
@@ -76,8 +76,8 @@ pub(super) fn program(filters: &[RawFilter], own: Option<u32>, xl: bool) -> Vec<
     program
 }
 
-/// As the kernel takes a filter (`can_rcv_list_find`): whether it is inverted, and what is left of
-/// ID and mask. Nothing for a filter of error frames, which are kept in any case.
+/// Reduces a filter as the kernel does (`can_rcv_list_find`): returns whether it is inverted, and
+/// the remaining ID and mask. `None` for a filter of error frames, which are kept in any case.
 fn reduced(filter: &RawFilter) -> Option<(u32, RawFilter)> {
     let inverted = filter.id & RawFilter::INVERTED;
     let mut mask = filter.mask;
@@ -91,7 +91,7 @@ fn reduced(filter: &RawFilter) -> Option<(u32, RawFilter)> {
     Some((inverted, RawFilter { id, mask }))
 }
 
-/// A word of the frame as a load brings it.
+/// Converts a word of the frame to the byte order of a load.
 const fn turned(word: u32) -> u32 {
     word.to_be()
 }
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// What a raw socket gets, after net/can/af_can.c: every filter by itself.
+    /// Returns whether a raw socket gets a frame, after net/can/af_can.c: each filter separately.
     fn raw_socket_gets(filters: &[RawFilter], id: u32) -> bool {
         if id & CanId::ERR_FLAG != 0 {
             return true;
@@ -207,7 +207,8 @@ mod tests {
             }
         }
 
-        /// As many filters as a raw socket takes, each with a mask of its own.
+        /// Checks that a program fits with as many filters as a raw socket takes, each with a
+        /// mask of its own.
         #[test]
         fn the_most_filters_fit(seed in any::<u32>()) {
             let filters: Vec<_> = (0..linux::can::MOST_FILTERS as u32)

@@ -13,7 +13,7 @@ use linux::link::{Link, Restart, Setup};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Linux CAN interfaces.
+/// The kind of Linux CAN interfaces.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketCan;
 
@@ -38,18 +38,18 @@ impl PortKind for SocketCan {
 
 const KEYWORD: &str = "socketcan";
 
-/// The pause from bus-off to the restart, where the port sets the interface up, ms: as other kinds
-/// of port have it.
+/// Default time from bus-off to the restart, if the port sets the interface up, ms: the same as for
+/// other kinds of port.
 const RESTART_MS: u32 = 100;
 
-/// Sizes of the receive buffer, bytes.
+/// Range of the size of the receive buffer, bytes.
 const RECEIVE_BUFFERS: RangeInclusive<i64> = 4096..=1 << 30;
 
-/// The longest name of a Linux interface, in bytes (`IFNAMSIZ` of `uapi/linux/if.h` less the
+/// Maximum length of a Linux interface's name, in bytes (`IFNAMSIZ` of `uapi/linux/if.h` less the
 /// final zero).
 const LONGEST_INTERFACE: usize = 15;
 
-/// What SocketCAN's tools and python-can call these settings.
+/// Names of these settings in SocketCAN's tools and python-can.
 const MISNOMERS: &[Misnomer] = &[
     Misnomer::of(
         "interface",
@@ -94,32 +94,36 @@ const MISNOMERS: &[Misnomer] = &[
     Misnomer::of("xl", &["canxl", "can_xl", "xl_frames"]),
 ];
 
-/// A Linux CAN interface, by a raw socket.
+/// The settings of a Linux CAN interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SocketCanSettings {
-    /// The interface's name; by default the port's.
+    /// Name of the interface; by default the port's.
     pub interface: String,
-    /// How the port sets its interface up; default: it is taken as it is.
+    /// Settings with which the port sets its interface up; default: it is used as it is.
     pub setup: Option<Setup>,
-    /// Take and send FD frames, where the interface can; default true.
+    /// Whether to receive and send FD frames, if the interface carries them; default true.
     pub fd: bool,
-    /// Take and send XL frames, where the kernel and the interface can; default false.
+    /// Whether to receive and send XL frames, if the kernel and the interface carry them; default
+    /// false.
     pub xl: bool,
-    /// Frames that are kept while the interface's own queue is full; 1 to 65536, default 128.
+    /// Number of frames that are kept while the interface's own queue is full; 1 to 65536, default
+    /// 128.
     pub queue: u32,
-    /// The socket's receive buffer in bytes (`SO_RCVBUF`); the kernel's default where absent.
+    /// Size of the socket's receive buffer in bytes (`SO_RCVBUF`); the kernel's default where
+    /// absent.
     pub receive_buffer: Option<u32>,
-    /// What the ways below are chosen for, where they are not given.
+    /// Goal for which the ways below are chosen, if they are not given.
     pub optimise: Option<Optimise>,
-    /// How frames come in; by default as `optimise` chooses, else `"recvmmsg"`.
+    /// The way in which frames are received; by default as `optimise` chooses, else `"recvmmsg"`.
     pub receive: Option<ReceiveBy>,
-    /// How frames go out; by default as `optimise` chooses, else `"sendmmsg"`.
+    /// The way in which frames are transmitted; by default as `optimise` chooses, else
+    /// `"sendmmsg"`.
     pub transmit: Option<TransmitBy>,
-    /// With `transmit = "ring"`: past the interface's queue; default false.
+    /// Whether frames go past the interface's queue, with `transmit = "ring"`; default false.
     pub qdisc_bypass: bool,
 }
 
-/// The keys that [`SocketCanSettings::parse`] reads, and those of the transmit queue.
+/// Returns the keys that [`SocketCanSettings::parse`] reads, and those of the transmit queue.
 pub(crate) fn keys() -> Vec<Key> {
     let own = vec![
         Key::new(
@@ -168,7 +172,7 @@ pub(crate) fn keys() -> Vec<Key> {
 }
 
 impl SocketCanSettings {
-    /// An interface, with the defaults of everything else.
+    /// Returns the settings of an interface, with the defaults of everything else.
     #[must_use]
     pub fn new(interface: impl Into<String>) -> Self {
         Self {
@@ -235,8 +239,8 @@ impl SocketCanSettings {
         }
     }
 
-    /// The ways, and why where something was chosen. What it hangs on is asked of the kernel each
-    /// time.
+    /// Returns the ways, and the reasons if a way was chosen. The facts that decide are read from
+    /// the kernel each time.
     fn ways(&self) -> Choice {
         match self.optimise {
             Some(what) => {
@@ -345,7 +349,7 @@ fn rates(rate: BitRate) -> String {
     }
 }
 
-/// The keys that set the interface up, all of which need `bitrate`.
+/// Reads the keys that set the interface up, all of which need `bitrate`.
 fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
     let bitrate = table.bitrate("bitrate", found);
     let data = table.bitrate("data_bitrate", found);
@@ -385,7 +389,7 @@ fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
     })
 }
 
-/// io_uring in a build that has none.
+/// Reports an error for each key with io_uring, in a build without it.
 fn refuse_uring(
     why: &str,
     (receive, transmit): (Option<ReceiveBy>, Option<TransmitBy>),
@@ -413,7 +417,7 @@ fn refuse_uring(
     }
 }
 
-/// `qdisc_bypass`, which only a ring can do.
+/// Reads `qdisc_bypass`, which only a ring supports.
 fn qdisc_bypass(
     transmit: Option<TransmitBy>,
     table: &mut Table<'_>,
@@ -431,8 +435,8 @@ fn qdisc_bypass(
     bypass
 }
 
-/// As `dev_valid_name` of Linux's `net/core/dev.c`: not empty, not `.` or `..`, no slash, colon
-/// or white space.
+/// Checks a name as `dev_valid_name` of Linux's `net/core/dev.c` does: not empty, not `.` or `..`,
+/// no slash, colon or white space.
 fn check_interface(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("a name is needed, such as \"can0\"".to_owned());
@@ -478,7 +482,7 @@ mod tests {
             ]
         );
 
-        // In this build, as it is.
+        // The result in this build.
         let mut found = Diagnostics::new();
         let document = Document::parse(&source, &mut found);
         let _ = SocketCanSettings::parse("can0", &mut document.root(), &mut found);

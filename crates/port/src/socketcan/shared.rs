@@ -1,4 +1,4 @@
-//! What both halves know of the interface.
+//! The state of the interface, which both halves share.
 
 use super::line::Line;
 use super::words::words;
@@ -10,22 +10,22 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The first pause between two looks at an interface that is not up, and the longest.
+/// The first and the longest pause between two checks of an interface that is not up, ns.
 const SHORTEST: Nanos = 20_000_000;
 const LONGEST: Nanos = 500_000_000;
 
-/// Remarks kept for the user; what happens more often than that is in the counters.
+/// Maximum number of remarks kept for the user; more frequent events show in the counters.
 const REMARKS: usize = 8;
 
-/// Can frames pass?
+/// The state of the interface: whether frames can pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Up,
-    /// Switched off or without carrier; the socket stays bound and knows when that ends.
+    /// Switched off or without carrier; the socket stays bound and works again when that ends.
     Down,
     /// The controller went bus-off.
     BusOff,
-    /// There is no such interface; the socket is bound to nothing.
+    /// There is no such interface; the socket is not bound to one.
     Gone,
 }
 
@@ -38,7 +38,7 @@ impl State {
     }
 }
 
-/// The error state of a controller that takes part in its bus.
+/// The error state of a controller that is not bus-off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Errors {
     Active,
@@ -51,7 +51,7 @@ pub(super) struct Shared {
     line: Box<dyn Line>,
     pub(super) port: String,
     pub(super) interface: String,
-    // Hints between two threads; what hangs on them is checked again by the kernel.
+    // Hints between two threads; the kernel checks again everything that depends on them.
     state: AtomicU8,
     mtu: AtomicUsize,
     echo: AtomicBool,
@@ -59,28 +59,28 @@ pub(super) struct Shared {
     local: AtomicBool,
     next_look: AtomicU64,
     reopened: AtomicU64,
-    /// [`Errors`], as the last error frame told.
+    /// [`Errors`], as the last error frame reported it.
     errors: AtomicU8,
-    /// [`Shared::link`] has changed since [`Shared::take_news`].
+    /// True if [`Shared::link`] has changed since [`Shared::take_news`].
     news: AtomicBool,
     slow: Mutex<Slow>,
 }
 
-/// What is needed when something changes, never for a frame.
+/// The data that are needed when something changes, never for a frame.
 struct Slow {
     index: u32,
     filters: Vec<RawFilter>,
     pause: Nanos,
     remarks: Vec<String>,
     unsaid: u64,
-    /// Remarks that a user is told at once.
+    /// Remarks that the user gets at once.
     alarms: VecDeque<String>,
-    /// The interface that cannot be used, as was said.
+    /// Number of the interface that was last reported as unusable.
     unfit: u32,
 }
 
 impl Shared {
-    /// Attaches the line to its interface, which may be down, and absent if it may be.
+    /// Attaches the line to its interface, which may be down, and also absent if `may_be_absent`.
     pub(super) fn attach(
         line: impl Line + 'static,
         port: &str,
@@ -128,8 +128,8 @@ impl Shared {
         State::from_u8(self.state.load(Relaxed))
     }
 
-    /// Stores a state, to be told by the receiving half. One that goes out of use or comes back has
-    /// left its error counters behind.
+    /// Stores a state, which the receiving half will report. An interface that goes out of use or
+    /// comes back has no longer its old error counters.
     fn set_state(&self, state: State) {
         if self.state.swap(state as u8, Relaxed) != state as u8 {
             self.errors.store(Errors::Active as u8, Relaxed);
@@ -137,14 +137,14 @@ impl Shared {
         }
     }
 
-    /// An error frame told the error state.
+    /// Stores the error state that an error frame has reported.
     pub(super) fn set_errors(&self, errors: Errors) {
         if self.errors.swap(errors as u8, Relaxed) != errors as u8 {
             self.news.store(true, Relaxed);
         }
     }
 
-    /// Has [`Shared::link`] changed since the last call?
+    /// Returns whether [`Shared::link`] has changed since the last call.
     pub(super) fn take_news(&self) -> bool {
         self.news.load(Relaxed) && self.news.swap(false, Relaxed)
     }
@@ -172,7 +172,7 @@ impl Shared {
         self.echo.load(Relaxed)
     }
 
-    /// Do frames get to somebody only by the kernel's loopback?
+    /// Returns whether frames reach other sockets only by the kernel's loopback.
     pub(super) fn needs_loopback(&self) -> bool {
         !self.echo() || self.local.load(Relaxed)
     }
@@ -181,19 +181,19 @@ impl Shared {
         self.reopened.load(Relaxed)
     }
 
-    /// When [`Shared::try_again`] has something to do.
+    /// Returns the time at which [`Shared::try_again`] has something to do.
     pub(super) fn next_look(&self) -> Option<Nanos> {
         (self.state() != State::Up).then(|| self.next_look.load(Relaxed))
     }
 
-    /// An error frame says that the controller is bus-off. Not every way to receive tells frames of
-    /// a controller from those that a local process has sent, so the driver is asked, once for each
-    /// bus-off.
+    /// Returns whether the controller may be bus-off, after an error frame that reports it. Not
+    /// every way to receive can distinguish frames of a controller from those that a local process
+    /// has sent, so this asks the driver, once for each bus-off.
     pub(super) fn may_be_bus_off(&self) -> bool {
         self.state() != State::Up || self.line.is_bus_off(&self.interface) != Some(false)
     }
 
-    /// The interface went out of use.
+    /// Notes that the interface went out of use.
     pub(super) fn lose(&self, state: State, now: Nanos) {
         let mut slow = self.slow();
         if self.state() == state {
@@ -211,7 +211,7 @@ impl Shared {
         slow.remark(format!("{} {what}", self.interface));
     }
 
-    /// The interface is in use again, as what came from it shows.
+    /// Notes that the interface is in use again, because a frame came from it.
     pub(super) fn is_back(&self) {
         self.set_state(State::Up);
         self.line.is_back();
@@ -219,8 +219,8 @@ impl Shared {
         self.look_for_differences(&mut self.slow());
     }
 
-    /// Somebody may have set the interface up otherwise while it was down: there is no other time
-    /// for it.
+    /// Raises an alarm if the interface is set up differently now. Another program can have done
+    /// that only while the interface was down.
     fn look_for_differences(&self, slow: &mut Slow) {
         if let Some(difference) = self.line.differs() {
             self.alarm(slow, difference);
@@ -235,18 +235,18 @@ impl Shared {
         self.news.store(true, Relaxed);
     }
 
-    /// A remark that a user is to be told at once; each once.
+    /// Returns a remark that the user should get at once; each remark once.
     pub(super) fn take_alarm(&self) -> Option<String> {
         self.slow().alarms.pop_front()
     }
 
-    /// Something says that a look is worth while.
+    /// Lets the next [`Shared::try_again`] check the interface at once.
     pub(super) fn look_now(&self) {
         self.next_look.store(0, Relaxed);
     }
 
-    /// Can frames pass? Where not, looks at the interface again as often as is sensible, and
-    /// takes it up when it is back.
+    /// Returns whether frames can pass. If not, checks the interface again after a sensible pause,
+    /// and uses it again when it is back.
     pub(super) fn try_again(&self, now: Nanos) -> bool {
         if self.state() == State::Up {
             return true;
@@ -274,7 +274,7 @@ impl Shared {
     fn take_up(&self, link: &InterfaceState, slow: &mut Slow) -> State {
         if self.state() == State::Gone || link.index != slow.index || self.line.may_forget() {
             // The kernel forgets a socket's filters together with the interface (raw_notify in
-            // net/can/raw.c), and they are to be there before the first frame.
+            // net/can/raw.c), and they must be set before the first frame.
             let set = self.line.set_filters(&slow.filters);
             if let Err(why) = set.and_then(|()| self.line.attach(link.index)) {
                 self.say_unfit(link, slow, why);
@@ -297,7 +297,8 @@ impl Shared {
         }
     }
 
-    /// Says once of an interface that it has come and cannot be used. It may also just have gone.
+    /// Reports once for each interface that it has appeared and cannot be used, unless it has just
+    /// gone again.
     fn say_unfit(&self, link: &InterfaceState, slow: &mut Slow, why: Errno) {
         if slow.unfit != link.index && self.line.look().is_ok_and(|now| now.index == link.index) {
             slow.unfit = link.index;
@@ -309,7 +310,7 @@ impl Shared {
         }
     }
 
-    /// Replaces the filters, now and for every time the interface is taken up.
+    /// Replaces the filters, now and for every time that the interface is attached again.
     pub(super) fn set_filters(&self, filters: Vec<RawFilter>) -> Result<(), PortError> {
         let mut slow = self.slow();
         slow.filters = filters;
@@ -335,7 +336,7 @@ impl Shared {
         out
     }
 
-    /// An error that ends the port.
+    /// Returns an error that ends the port.
     pub(super) fn fail(&self, what: &str, errno: Errno) -> PortError {
         PortError {
             port: self.port.clone(),
@@ -345,7 +346,7 @@ impl Shared {
     }
 
     fn slow(&self) -> MutexGuard<'_, Slow> {
-        // Nothing in it can be half changed.
+        // A panic cannot leave the data half changed.
         self.slow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,102 +1,105 @@
-//! What a way to move frames is: a file each in `receive` and `transmit`. Which way the kernel is
-//! asked by is all they know; filters, states of the interface, queues and counters are the
-//! halves'.
+//! The traits of the ways to move frames, each of which has a file in `receive` or `transmit`. A
+//! way only knows which system calls to use; filters, states of the interface, queues and counters
+//! belong to the halves.
 
 use frame::Nanos;
 use linux::Errno;
 use std::os::fd::RawFd;
 
-/// A datagram that came in, in place.
+/// A received datagram, in the buffer of the way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arrival<'a> {
     /// One of the kernel's frame structures.
     pub(super) bytes: &'a [u8],
-    /// When the kernel saw it, Unix time, ns.
+    /// The kernel's stamp, Unix time, ns.
     pub(super) software: Option<Nanos>,
     /// The controller's stamp, ns, with an epoch of its own.
     pub(super) hardware: Option<Nanos>,
-    /// Frames that the socket had lost when this one came, modulo 2^32.
+    /// Number of frames that the socket had lost when this one came, modulo 2^32.
     pub(super) lost: Option<u32>,
-    /// Sent on this machine.
+    /// True if it was sent on this machine.
     pub(super) local: bool,
 }
 
-/// What one call brought.
+/// The result of one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Brought {
-    /// Datagrams that were handed over.
+    /// Number of datagrams that were handed over.
     pub(super) count: usize,
-    /// There may be more at once.
+    /// True if there may be more at once.
     pub(super) more: bool,
 }
 
 /// A way to receive.
 pub(super) trait ReceiveWay: Send {
-    /// Ready for reading when there is something to receive.
+    /// Returns a descriptor that is readable when there is something to receive.
     fn fd(&self) -> RawFd;
 
     /// Hands over at most `want` datagrams without waiting.
     ///
     /// # Errors
-    /// What the kernel says: EAGAIN where nothing is there, ENETDOWN once when the interface went
-    /// down, ENODEV where it is gone.
+    /// The kernel's error: EAGAIN if nothing is there, ENETDOWN once when the interface went down,
+    /// ENODEV if it is gone.
     fn receive(&mut self, want: usize, take: &mut dyn FnMut(Arrival<'_>))
     -> Result<Brought, Errno>;
 
-    /// Frames that were lost since the socket was opened, modulo 2^32; `None` where the kernel does
-    /// not say. What is said beside a frame ([`Arrival::lost`]) is of the time when that frame
-    /// came.
+    /// Returns the number of frames that were lost since the socket was opened, modulo 2^32; `None`
+    /// if the kernel does not report it. The number that comes with a frame ([`Arrival::lost`]) is
+    /// of the time when that frame came.
     fn lost(&self) -> Option<u32> {
         None
     }
 
-    /// [`ReceiveWay::fd`] says nothing before the next call, which is therefore to come at once.
+    /// Returns whether the next call must come at once, because [`ReceiveWay::fd`] does not become
+    /// readable before it.
     fn is_due(&self) -> bool {
         false
     }
 
-    /// It is to be asked again and again, and never waited for.
+    /// Returns whether the worker must call it again and again, and never wait for it.
     fn is_busy(&self) -> bool {
         false
     }
 }
 
-/// A way to transmit: slots in a circle, of which the oldest that are held lie side by side.
+/// A way to transmit: a circular buffer of slots, in which the held frames are adjacent.
 pub(super) trait TransmitWay: Send {
-    /// Ready for writing when there is room after EAGAIN.
+    /// Returns a descriptor that is writable when there is room after EAGAIN.
     fn fd(&self) -> RawFd;
 
-    /// Slots in the circle, at least as many as the port holds frames.
+    /// Returns the number of slots, which is at least the number of frames that the port can hold.
     fn slots(&self) -> usize;
 
-    /// A slot's bytes and the length of its datagram, to be written; `None` where the kernel still
-    /// has it.
+    /// Returns a slot's bytes and the length of its datagram, for writing; `None` if the kernel
+    /// still uses the slot.
     fn slot(&mut self, i: usize) -> Option<(&mut [u8], &mut usize)>;
 
-    /// Are local listeners to see frames sent from now on?
+    /// Sets whether local listeners see frames sent from now on.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     fn set_loopback(&mut self, on: bool) -> Result<(), Errno>;
 
-    /// Sends `count` datagrams from slot `first` on without waiting; how many left, at least 1.
-    /// They leave in order. The others are still there, and are given again at the next call.
+    /// Sends `count` datagrams from slot `first` on without waiting; returns how many left, at
+    /// least 1. They leave in order. The others are still there, and are given again at the next
+    /// call.
     ///
     /// # Errors
-    /// What the kernel says where none left: EAGAIN (wait for [`TransmitWay::fd`]), ENOBUFS (the
-    /// interface has no room), ENETDOWN, ENODEV, or what it has against the first one.
+    /// The kernel's error if none left: EAGAIN (wait for [`TransmitWay::fd`]), ENOBUFS (the
+    /// interface has no room), ENETDOWN, ENODEV, or the reason why it refuses the first one.
     fn send(&mut self, first: usize, count: usize) -> Result<usize, Errno>;
 
-    /// Does the kernel know nothing of a frame in a slot before [`TransmitWay::send`] sends it?
+    /// Returns whether the kernel has no access to a frame in a slot before [`TransmitWay::send`]
+    /// sends it.
     fn slots_are_ours(&self) -> bool {
         false
     }
 
-    /// These will not be sent: what is held cannot leave any more.
+    /// Drops `count` held frames from slot `first` on, which cannot be sent any more.
     fn forget(&mut self, _first: usize, _count: usize) {}
 
-    /// The first of these cannot be sent and is left out; by how many slots the others begin later
-    /// now.
+    /// Leaves out the first of these frames, which cannot be sent. Returns by how many slots the
+    /// start of the others has moved.
     fn leave_out(&mut self, _first: usize, _count: usize) -> usize {
         1
     }

@@ -1,4 +1,4 @@
-//! Why a port cannot be opened, in words that say what to do.
+//! The reasons why a port cannot be opened, as messages with the remedy.
 
 use crate::PortError;
 use linux::Errno;
@@ -6,23 +6,23 @@ use linux::can::{Obstacle, OpenError};
 use linux::link::SetupError;
 use linux::uring::Unavailable;
 
-/// What is in the way of a port.
+/// The problem that prevents a port from being opened.
 pub(super) enum Problem {
-    /// Of its raw CAN socket.
+    /// An error of its raw CAN socket.
     Raw(OpenError),
-    /// Of setting its interface up.
+    /// An error in setting up its interface.
     Setup(SetupError),
-    /// Of a ring on an interface.
+    /// An error of a ring on an interface.
     Ring(Errno, String),
-    /// Busy polling is not allowed or not known.
+    /// Busy polling is not permitted or not supported.
     BusyPoll(Errno, String),
     /// Sent frames cannot be marked.
     Mark(Errno, String),
     /// A transmitting ring on an interface that drops what it sends.
     SentToNobody(String),
-    /// A receiving ring that would receive what the port sends.
+    /// A receiving ring that would receive the frames that the port sends.
     OwnFrames(String),
-    /// No io_uring: for this key, with another word to use.
+    /// No io_uring: the key that requests it, and the alternative value for the key.
     NoUring(Unavailable, &'static str, &'static str),
 }
 
@@ -35,7 +35,7 @@ impl Problem {
         Self::NoUring(error, "transmit", "sendmmsg")
     }
 
-    /// The error of this port.
+    /// Returns the error of this port.
     pub(super) fn of(self, port: &str) -> PortError {
         let what = self.words();
         let source = match self {
@@ -103,7 +103,7 @@ impl Problem {
     }
 }
 
-/// What is in the way; where it is the kernel, what else a port can be.
+/// Returns a description of the problem; if the kernel has no CAN, with alternatives for the port.
 pub(super) fn words(error: &OpenError) -> String {
     match error.obstacle {
         Obstacle::NoCan => "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where \

@@ -1,5 +1,5 @@
 //! A machine as a virtual function of a controller: its frames go to the bus by the controller's
-//! arbitration, and are acknowledged when they were there.
+//! arbitration, and are acknowledged after they were on the bus.
 
 use crate::controllers::Function;
 use ::virtio::{Device, Link, Ticket};
@@ -7,16 +7,16 @@ use frame::{Frame, Nanos};
 use std::sync::Arc;
 use vcontroller::{Controller, Outcome, Received, Rights, State};
 
-/// Frames that one turn takes from a machine: one that is refused all it sends, and sends without
-/// end, is to hold up nobody.
+/// Maximum number of frames that one turn takes from a machine: a machine that sends without end,
+/// even if all its frames are refused, must not hold up the other ports.
 const AT_ONCE: usize = 64;
 
-/// What a turn has brought.
+/// The results of a turn.
 #[derive(Default)]
 pub(super) struct Turn {
-    /// The machine has more frames than one turn takes.
+    /// True if the machine has more frames than one turn takes.
     pub(super) more: bool,
-    /// Frames of the machine whose end of frame has come, and when, ns of the bus.
+    /// Frames of the machine that were sent on the bus, each with its end of frame in bus time, ns.
     pub(super) sent: Vec<(Frame, Nanos)>,
 }
 
@@ -24,18 +24,19 @@ pub(super) struct Turn {
 pub(super) struct Shared {
     function: Function,
     rights: Rights,
-    /// The rights are set, and the controller has begun.
+    /// True if the rights have been set.
     begun: bool,
-    /// The device's events say when the interface has something.
+    /// True if the device's events include those of the interface.
     watched: bool,
-    /// When the last turn was.
+    /// Time of the last turn.
     turned: Nanos,
     started: bool,
-    /// Frames under way, by the number that the controller gives back.
+    /// Frames under way, by the number that the controller returns with their completion.
     under_way: Vec<Option<(Ticket, Frame)>>,
-    /// For which the machine had no buffer yet.
+    /// A received frame for which the machine had no buffer yet.
     held: Option<Received>,
-    /// Frames that the machine cannot get, such as FD where it did not agree on it.
+    /// Number of frames that the machine could not get, such as FD frames if it did not negotiate
+    /// FD.
     pub(super) not_carried: u64,
 }
 
@@ -54,11 +55,12 @@ impl Shared {
         }
     }
 
-    /// Moves the bus to where the clock is, and everything between the machine and its function.
+    /// Moves the bus to the time of the clock, and moves frames and completions between the machine
+    /// and its function.
     pub(super) fn turn(&mut self, device: &mut Device, clock: Nanos, turn: &mut Turn) {
         let place = Arc::clone(&self.function.place);
         let Some(place) = place.get() else { return };
-        // Before the interface is watched, nobody says what is there.
+        // Before the interface is watched, there are no events of it: assume all of them.
         let came = if self.watched {
             device.others()
         } else {
@@ -102,7 +104,7 @@ impl Shared {
         self.deliver(device, controller);
     }
 
-    /// The machine has stopped or gone.
+    /// Resets the function, because the machine has stopped or disconnected.
     fn stop(&mut self, device: &mut Device, controller: &mut Controller) {
         let _ = controller.reset(self.function.vf);
         for (ticket, _) in self.under_way.drain(..).flatten() {
@@ -126,11 +128,12 @@ impl Shared {
         }
     }
 
-    /// Asks the controller to send what the machine has; true where there may be more of it.
+    /// Asks the controller to send the machine's frames; returns true if there may be more of them.
     fn request(&mut self, device: &mut Device, controller: &mut Controller) -> bool {
         let vf = self.function.vf;
         for _ in 0..AT_ONCE {
-            // What it has no room for waits with the machine, until frames of it have ended.
+            // Frames that the controller has no room for wait in the machine, until others of the
+            // machine have ended.
             if !controller.room(vf).is_ok_and(|room| room > 0) {
                 return false;
             }
@@ -168,17 +171,17 @@ impl Shared {
         }
     }
 
-    /// Is there a frame for which the machine had no buffer?
+    /// Returns whether there is a frame for which the machine had no buffer.
     pub(super) const fn holds(&self) -> bool {
         self.held.is_some()
     }
 
-    /// When the next turn is to be, in the time of the clock.
+    /// Returns the latest time of the next turn, in the time of the clock.
     pub(super) fn deadline(&self) -> Option<Nanos> {
         self.function.place.get()?.deadline(self.turned)
     }
 
-    /// What became of the machine's frames at the controller, in a sentence.
+    /// Returns a sentence with the counters of the machine's frames at the controller.
     pub(super) fn remark(&self) -> Option<String> {
         let place = self.function.place.get()?;
         let (c, late) = place.counters(self.function.vf)?;

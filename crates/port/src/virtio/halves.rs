@@ -13,22 +13,22 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How often a flush looks for buffers: a machine that adds them as fast as they are used holds up
-/// nobody.
+/// Maximum number of times that a flush looks for buffers: a machine that adds them as fast as they
+/// are used must not hold up the other ports.
 const TRIES: usize = 4;
-/// Remarks that are kept for a user.
+/// Maximum number of remarks that are kept for the user.
 const REMARKS: usize = 16;
 
-/// What both halves have in common.
+/// The state that both halves share.
 struct Inner {
     device: Device,
-    /// Frames for which the machine has no buffer yet.
+    /// Frames that wait because the machine has no buffer for them yet.
     held: VecDeque<Frame>,
     link: Link,
     /// The machine's part of a controller.
     function: Option<SharedFunction>,
     remarks: Vec<String>,
-    /// What a user should be told at once; the oldest first.
+    /// Messages that the user should get at once; the oldest first.
     alarms: VecDeque<String>,
     taken: u64,
     sent: u64,
@@ -37,7 +37,8 @@ struct Inner {
 }
 
 impl Inner {
-    /// Gives the machine what waits; how many frames have left, in whichever way.
+    /// Gives the waiting frames to the machine. Returns the number of frames given, and the number
+    /// of frames that have left the queue, given or lost.
     fn give(&mut self) -> (usize, usize) {
         let before = self.held.len();
         if self.device.link() != Link::Up {
@@ -47,7 +48,7 @@ impl Inner {
         }
         let mut given = 0;
         while let Some(frame) = self.held.front() {
-            // A machine that was reset may have agreed on less.
+            // A machine that was reset may have negotiated fewer features.
             if self.device.carries(&frame.view()) {
                 if !self.device.give(&frame.view()) {
                     self.stalled += 1;
@@ -72,7 +73,7 @@ impl Shared {
     }
 }
 
-/// The halves of a port; up to `queue` frames wait for the machine.
+/// Returns the halves of a port; up to `queue` frames wait for the machine.
 pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFunction>) -> Halves {
     let events = Arc::clone(device.events());
     let shared = Arc::new(Shared(Mutex::new(Inner {
@@ -270,7 +271,7 @@ impl Transmit for VirtioTransmit {
         let mut sent = 0;
         for _ in 0..TRIES {
             sent += inner.give().0;
-            // Buffers that came while the driver was asked to say so.
+            // Continue only if buffers came while the driver was asked to notify of them.
             if !inner.device.tell_given() || inner.held.is_empty() {
                 break;
             }
@@ -300,14 +301,14 @@ impl Transmit for VirtioTransmit {
     fn room(&self) -> usize {
         let inner = self.shared.lock();
         if inner.device.link() != Link::Up {
-            // It refuses them for another reason.
+            // The half refuses frames for another reason.
             return usize::MAX;
         }
         self.queue - inner.held.len()
     }
 }
 
-/// The receiving half waits for the machine, and says when held frames have left.
+/// The receiving half waits for the machine, and reports when held frames have left.
 impl PollTransmit for VirtioTransmit {
     fn wait(&self) -> Wait {
         Wait::default()

@@ -15,13 +15,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use vcontroller::{Budget, IdRule, Rights, Unit};
 
-/// Virtual machines, by the virtio CAN device.
+/// The kind of virtual machines, by the virtio CAN device.
 #[derive(Clone, Copy, Debug)]
 pub struct Virtio;
 
 const KEYWORD: &str = "virtio";
 
-/// Frames that wait for a machine's buffers, where the file says nothing.
+/// Default number of frames that can wait for a machine's buffers.
 const QUEUE: u32 = 256;
 
 const MISNOMERS: &[Misnomer] = &[
@@ -129,40 +129,40 @@ impl PortKind for Virtio {
     }
 }
 
-/// A virtual machine.
+/// The settings of a virtual machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VirtioSettings {
-    /// Where its monitor connects; a relative path starts at the working directory.
+    /// Socket to which its monitor connects; a relative path starts at the working directory.
     pub socket: PathBuf,
-    /// The monitor listens there instead, and the port connects.
+    /// Whether the monitor listens there instead, and the port connects.
     pub connect: bool,
-    /// The controller that it shares with others, and what it may do there.
+    /// The controller that it shares with other machines, and its rights there.
     pub shares: Option<Shares>,
-    /// What is offered.
+    /// The options of the device that the machine is offered.
     pub options: Options,
-    /// Frames that wait for the machine's buffers.
+    /// Number of frames that can wait for the machine's buffers.
     pub queue: u32,
 }
 
-/// A machine's part of a controller.
+/// The settings of a machine that shares a controller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shares {
     /// The controller: `[controllers.NAME]`.
     pub controller: String,
-    /// Identifiers.
+    /// Identifiers that the machine receives and may send.
     pub rights: RightsText,
-    /// How much of the bus the machine may take.
+    /// Share of the bus that the machine may use.
     pub budget: Option<Budget>,
-    /// How much later it may hear that a frame was sent, ns ([`Options::coalesce`]).
+    /// Maximum delay of the notification that a frame was sent, ns ([`Options::coalesce`]).
     pub coalesce: Nanos,
 }
 
-/// The usual one, ns: about 40 of the longest classic frames at 1 Mbit/s.
+/// Default of `coalesce`, ns: about 40 of the longest classic frames at 1 Mbit/s.
 pub(super) const COALESCE: Nanos = 5_000_000;
 
-/// A frame at once, after a pause.
+/// Default burst, frames: one frame at once after a pause.
 const ONE_FRAME: u32 = 1;
-/// About the longest FD frame, bits.
+/// Default burst, bits: about the longest FD frame.
 const LONGEST_FRAME: u32 = 700;
 
 impl Shares {
@@ -254,7 +254,7 @@ impl Shares {
     }
 }
 
-/// The events of all machines of a gateway are in one set.
+/// The event set that all machines of a gateway have in common.
 #[derive(Default)]
 struct Common(Option<Arc<EventSet>>);
 
@@ -331,7 +331,7 @@ impl Settings for VirtioSettings {
     fn passes(&self, kind: Kind) -> Passage {
         match kind {
             Kind::Classic => Passage::Yes,
-            // The machine may take the offer or not.
+            // The machine may accept the offer or not.
             Kind::Fd if self.options.fd => Passage::Open,
             Kind::Fd | Kind::Xl => Passage::No,
         }

@@ -1,4 +1,4 @@
-//! `recvmmsg`: many datagrams a call, into buffers that are allocated once, with the kernel's
+//! `recvmmsg`: many datagrams per call, into buffers that are allocated once, with the kernel's
 //! stamps.
 
 use super::super::way::{Arrival, Brought, ReceiveWay};
@@ -8,17 +8,17 @@ use linux::mmsg::{Control, Inbox};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 
-/// Datagrams of one call.
+/// Maximum number of datagrams in one call.
 const BATCH: usize = 64;
 
-/// `S`: a datagram socket.
+/// The way to receive by `recvmmsg`. `S`: a datagram socket.
 pub(in super::super) struct ByRecvmmsg<S> {
     socket: S,
     inbox: Inbox,
 }
 
 impl<S> ByRecvmmsg<S> {
-    /// `size`: the largest datagram to expect.
+    /// Makes the way. `size`: the largest datagram to expect.
     pub(in super::super) fn new(socket: S, size: usize) -> Self {
         Self {
             socket,
@@ -61,7 +61,7 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRecvmmsg<S> {
     }
 }
 
-/// A socket that may know how many frames it lost.
+/// A socket that may report how many frames it lost.
 pub(in super::super) trait Lost {
     fn lost(&self) -> Option<u32>;
 }

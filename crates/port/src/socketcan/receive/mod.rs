@@ -18,28 +18,29 @@ use linux::can::layout::decode;
 use linux::can::{controller_trouble, error_class};
 use std::sync::Arc;
 
-/// How often a port is looked at that is never waited for, and from which no route takes frames,
-/// ns: a look may be a system call, and would come before each frame of the other ports. It finds
-/// out what became of the interface, which the watch over all interfaces tells, too.
+/// Interval at which the worker calls a port for which it never waits, and from which no route
+/// takes frames, ns: a call may make a system call, and would come before each frame of the other
+/// ports. The call detects changes of the interface, which the watch over all interfaces reports,
+/// too.
 const UNASKED: Nanos = 1_000_000;
 
-/// The receiving half, by whichever way.
+/// The receiving half, with any way to receive.
 pub(super) struct RawReceive<W> {
     shared: Arc<Shared>,
     way: W,
     inspector: Inspector,
-    /// Some route takes frames from here.
+    /// True if some route takes frames from this port.
     wanted: bool,
-    /// When it is looked at again where none does.
+    /// Time of the next call of the way if none does.
     next: Nanos,
 }
 
-/// What is done with each datagram that came in.
+/// The processing of each received datagram.
 struct Inspector {
-    /// Hand error frames on.
+    /// Whether error frames are handed over.
     error_frames: bool,
     hardware_stamps: bool,
-    /// The kernel's drop counter as it was last seen.
+    /// The last known value of the kernel's drop counter.
     dropped: u32,
     counters: RxCounters,
 }
@@ -60,7 +61,7 @@ impl<W: ReceiveWay> RawReceive<W> {
         }
     }
 
-    /// Is a look left out now?
+    /// Returns whether to skip the call of the way now.
     #[inline]
     fn rests(&mut self, now: Nanos) -> bool {
         if self.wanted || !self.is_busy() {
@@ -75,7 +76,7 @@ impl<W: ReceiveWay> RawReceive<W> {
 }
 
 impl Inspector {
-    /// Hands over one datagram, if it is a frame that is wanted.
+    /// Hands over one datagram, if it is a wanted frame. Returns whether it was handed over.
     #[inline]
     fn hand_over(
         &mut self,
@@ -93,7 +94,8 @@ impl Inspector {
             return false;
         };
         if frame.id().is_err() {
-            // A controller's error frame comes from no process; any process can send one like it.
+            // The controller's own error frames are not local; but any process can send a frame
+            // that looks like one.
             if !arrival.local {
                 heed(shared, frame, now);
                 self.counters.overrun += u64::from(is_overflow(frame));
@@ -123,14 +125,14 @@ impl Inspector {
 }
 
 /// Returns whether an error frame reports that the controller's receive FIFO overflowed. It does
-/// not tell how many frames were lost, at least one.
+/// not report how many frames were lost; it was at least one.
 fn is_overflow(frame: FrameRef<'_>) -> bool {
     let trouble = frame.data().get(1).copied().unwrap_or(0);
     frame.id().raw() & error_class::CONTROLLER != 0
         && trouble & controller_trouble::RX_OVERFLOW != 0
 }
 
-/// What an error frame says about the interface's use (`uapi/linux/can/error.h`).
+/// Updates the state of the interface from an error frame (`uapi/linux/can/error.h`).
 fn heed(shared: &Shared, frame: FrameRef<'_>, now: Nanos) {
     let id = frame.id();
     if id.raw() & error_class::BUS_OFF != 0 && shared.may_be_bus_off() {
@@ -183,7 +185,7 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
                     more = false;
                     break;
                 }
-                // Said once by the kernel; the socket stays bound.
+                // The kernel reports it once; the socket stays bound.
                 Err(Errno::NETDOWN) => {
                     self.shared.lose(State::Down, now);
                     more = true;
@@ -219,8 +221,8 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
     }
 
     fn counters(&self) -> RxCounters {
-        // Those that were lost after the last frame that came, too: they must not pass for frames
-        // that were not asked for.
+        // Include frames that were lost after the last received frame: they must not count as
+        // frames that the port did not request.
         let lost = self.way.lost();
         let since = lost.map_or(0, |lost| lost.wrapping_sub(self.inspector.dropped));
         RxCounters {

@@ -1,28 +1,29 @@
-//! `read`: one datagram a call. Frames have the gateway's own stamps, and what the socket lost is
-//! asked for when somebody looks at the counters.
+//! `read`: one datagram per call. Frames have the gateway's own stamps, and the number of frames
+//! that the socket lost is read only when the counters are read.
 //!
-//! Where the worker waits in between, a frame is a batch: that is the simplest gateway. Where it
-//! looks again and again and is behind, what is there is a batch, as in the paper's `readnb-mmap`
-//! (syscalls-2014 §3.2: it sends when read(2) finds no more).
+//! If the worker waits in between, a frame is a batch: that is the simplest gateway. If it polls
+//! continuously and is behind, all frames that are there are a batch, as in the paper's
+//! `readnb-mmap` (syscalls-2014 §3.2: it sends when read(2) finds no more).
 
 use super::super::way::{Arrival, Brought, ReceiveWay};
 use super::mmsg::Lost;
 use linux::Errno;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
-/// `S`: a datagram socket that does not wait.
+/// The way to receive by `read`. `S`: a non-blocking datagram socket.
 pub(in super::super) struct ByRead<S> {
     socket: S,
     buffer: Box<[u8]>,
     busy: bool,
-    /// The last look found nothing, so that a frame that comes now is alone.
+    /// True if the last call found nothing, so that a frame that comes now is alone.
     waited: bool,
-    /// The last call said that there may be more.
+    /// True if the last call returned that there may be more.
     went_on: bool,
 }
 
 impl<S> ByRead<S> {
-    /// `size`: the largest datagram to expect. `busy`: never to be waited for.
+    /// Makes the way. `size`: the largest datagram to expect. `busy`: the worker never waits for
+    /// it.
     pub(in super::super) fn new(socket: S, size: usize, busy: bool) -> Self {
         Self {
             socket,
@@ -47,17 +48,17 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRead<S> {
         let went_on = std::mem::take(&mut self.went_on);
         let len = match linux::socket::read(&self.socket, &mut self.buffer) {
             Err(Errno::AGAIN) => {
-                // Behind a batch, it only ends the batch: the next frame may come while that
+                // After a batch, this only ends the batch: the next frame may come while the batch
                 // leaves.
                 self.waited = !went_on;
                 return Err(Errno::AGAIN);
             }
             read => read?,
         };
-        // A call that finds nothing costs more than it brings: a frame that was waited for leaves
-        // first, then the worker looks whether there are more. A frame that was there at the first
-        // look shows that frames come faster than they leave one by one: then all that are there
-        // are one batch, so that they can leave by one call.
+        // A call that finds nothing costs more than it gains: a frame that the worker waited for
+        // leaves first, then the worker checks whether there are more. A frame that was there at
+        // the first call shows that frames come faster than they leave one by one: then all frames
+        // that are there are one batch, so that they can leave by one call.
         self.went_on = self.busy && !std::mem::take(&mut self.waited);
         take(Arrival {
             bytes: self.buffer.get(..len).unwrap_or_default(),
@@ -111,7 +112,8 @@ mod tests {
         (ByRead::new(End(Arc::new(here)), 16, busy), there)
     }
 
-    /// As a half does: until it is said that there is no more. Frames, and calls.
+    /// Calls the way as a half does, until it returns that there is no more. Returns the numbers of
+    /// frames and of calls.
     fn step(way: &mut ByRead<End>) -> (usize, usize) {
         let (mut frames, mut calls) = (0, 0);
         loop {
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!(step(&mut way), (1, 1));
     }
 
-    /// The paper's `read-write` (syscalls-2014 §3.2).
+    /// Checks the paper's `read-write` (syscalls-2014 §3.2).
     #[test]
     fn one_by_one_where_the_worker_waits() {
         let (mut way, bus) = pair(false);

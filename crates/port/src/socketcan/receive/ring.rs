@@ -1,5 +1,5 @@
-//! A ring of memory that the kernel writes frames to. No system call brings a frame; the kernel is
-//! asked where the ring is empty although it woke the worker, which means an error.
+//! A ring of memory that the kernel writes frames to. No system call is needed for a frame; the
+//! way asks the kernel for an error if the ring is empty although the kernel woke the worker.
 
 use super::super::way::{Arrival, Brought, ReceiveWay};
 use linux::Errno;
@@ -9,24 +9,24 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Frames that are handed over before the frames made of them leave.
+/// Maximum number of frames that are handed over before the frames made from them leave.
 const BATCH: usize = 64;
-/// A worker that never waits finds the ring empty again and again. It asks for an error once in so
-/// many times, which is about every millisecond.
+/// Number of calls with an empty ring after which a busy way asks the kernel for an error. A worker
+/// that never waits finds the ring empty again and again; this is about every millisecond.
 const LOOKS: u32 = 2048;
 
 pub(in super::super) struct ByRing {
     socket: Arc<Socket>,
     ring: RxRing,
     busy: bool,
-    /// How often the ring was empty since an error was asked for.
+    /// Number of calls with an empty ring since the last frame or the last query for an error.
     empty: u32,
-    /// Frames for which the ring had no room, as far as the kernel was asked.
+    /// Number of frames for which the ring had no room, up to the last query.
     lost: AtomicU32,
 }
 
 impl ByRing {
-    /// `busy`: never to be waited for.
+    /// Makes the way. `busy`: the worker never waits for it.
     pub(in super::super) fn new(socket: Arc<Socket>, ring: RxRing, busy: bool) -> Self {
         Self {
             socket,
@@ -37,7 +37,7 @@ impl ByRing {
         }
     }
 
-    /// Nothing is there: is there an error?
+    /// Asks the kernel for an error, because the ring is empty; returns EAGAIN if there is none.
     #[cold]
     fn error(&mut self) -> Result<Brought, Errno> {
         self.empty = 0;
@@ -46,7 +46,7 @@ impl ByRing {
     }
 }
 
-/// Asks the kernel for what was lost since it was asked last; in all.
+/// Asks the kernel for the frames that were lost since the last query; returns the total.
 fn lost(socket: &Socket, lost: &AtomicU32) -> Option<u32> {
     let dropped = socket.take_statistics().ok()?.dropped;
     Some(lost.fetch_add(dropped, Relaxed).wrapping_add(dropped))
@@ -80,7 +80,7 @@ impl ReceiveWay for ByRing {
                 } else {
                     None
                 },
-                // The kernel does not say it to packet sockets.
+                // The kernel does not report it to packet sockets.
                 local: false,
             });
         });

@@ -1,5 +1,5 @@
 //! `io_uring`: the kernel puts each datagram into a buffer that was provided before, with its
-//! stamps. The worker wakes up with the datagram already there, and makes no call to fetch it.
+//! stamps. When the worker wakes up, the datagram is already there: no call is needed to fetch it.
 
 use super::super::way::{Arrival, Brought, ReceiveWay};
 use super::mmsg::Lost;
@@ -8,17 +8,17 @@ use linux::mmsg::Control;
 use linux::uring::{Inbox, Unavailable};
 use std::os::fd::{AsFd, RawFd};
 
-/// Datagrams that fit into the buffers. More wait in the socket.
+/// Number of buffers, each for one datagram. Further datagrams wait in the socket.
 const BUFFERS: usize = 64;
 
-/// `S`: a datagram socket.
+/// The way to receive by io_uring. `S`: a datagram socket.
 pub(in super::super) struct ByUring<S> {
     socket: S,
     inbox: Inbox,
 }
 
 impl<S: AsFd> ByUring<S> {
-    /// `size`: the largest datagram to expect.
+    /// Makes the way. `size`: the largest datagram to expect.
     ///
     /// # Errors
     /// [`Unavailable`], where this kernel has no io_uring.
@@ -44,7 +44,7 @@ impl<S: AsFd + Lost + Send> ReceiveWay for ByUring<S> {
     ) -> Result<Brought, Errno> {
         let count = self.inbox.receive(want)?;
         for i in 0..count {
-            // A datagram that cannot be read is none: it is counted as malformed.
+            // A datagram that cannot be parsed has no bytes: it is counted as malformed.
             let (bytes, control) = self.inbox.get(i).unwrap_or_default();
             let control = Control::parse(control);
             take(Arrival {

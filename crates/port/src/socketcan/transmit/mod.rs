@@ -14,50 +14,50 @@ use linux::Errno;
 use linux::can::layout::{FD_SIZE, XL_MTU, encode};
 use std::sync::Arc;
 
-/// When to try again after ENOBUFS, ns: about the time of two frames at 500 kbit/s. The
-/// interface's queue is full then, but poll(2) says writable all the same, because it looks at
+/// Time until the next attempt after ENOBUFS, ns: about the time of two frames at 500 kbit/s. The
+/// interface's queue is full then, but poll(2) reports writable all the same, because it checks
 /// the socket's buffer only.
 const RETRY: Nanos = 500_000;
 
-/// Why frames are held.
+/// The reason why frames are held.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Held {
-    /// Nobody tried to send them yet.
+    /// The half has not tried to send them yet.
     Unsent,
-    /// The socket's buffer is full; poll says when it is not.
+    /// The socket's buffer is full; poll(2) reports when it is not.
     Socket,
-    /// The interface's queue is full; poll does not know.
+    /// The interface's queue is full, which poll(2) does not notice; the time of the next attempt.
     Queue(Nanos),
 }
 
-/// Which sent frames local listeners see.
+/// The rule for which sent frames local listeners see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Echo {
-    /// Those that are to be seen; all where the driver does not echo, because only the CAN
-    /// protocol's loopback gets them to anybody on a vcan.
+    /// Those of routes with `echo`; all if the driver does not echo, because on a vcan they reach
+    /// other sockets only by the CAN protocol's loopback.
     AsAsked,
-    /// All where the driver echoes, else none: packet sockets cannot choose
+    /// All if the driver echoes, else none: packet sockets cannot choose
     /// (`can_skb_headroom_valid` in drivers/net/can/dev/skb.c).
     ByDriver,
-    /// None: the port would receive them itself.
+    /// None, because the port would receive them itself.
     Never,
 }
 
-/// Frames wait in a circle of slots, in the kernel's own layout.
+/// The transmitting half. Frames wait in a circular buffer of slots, in the kernel's own layout.
 pub(super) struct RawTransmit<W> {
     shared: Arc<Shared>,
     way: W,
-    /// Frames that are held at most.
+    /// Maximum number of frames that are held.
     queue: usize,
     rule: Echo,
-    /// For each slot: local listeners are to see the frame.
+    /// For each slot: whether local listeners should see the frame.
     echo: Box<[bool]>,
     first: usize,
     count: usize,
-    /// What the socket is set to.
+    /// The present setting of the socket, if it is known.
     loopback: Option<bool>,
     held: Held,
-    /// It was said that there is no echo.
+    /// True if the remark was made that there is no echo.
     said: bool,
     fd: bool,
     xl: bool,
@@ -65,7 +65,7 @@ pub(super) struct RawTransmit<W> {
 }
 
 impl<W: TransmitWay> RawTransmit<W> {
-    /// `queue`: frames that are held at most.
+    /// Makes the half. `queue`: maximum number of frames that are held.
     pub(super) fn new(shared: Arc<Shared>, way: W, queue: usize, (fd, xl): (bool, bool)) -> Self {
         let slots = way.slots().max(1);
         Self {
@@ -90,7 +90,7 @@ impl<W: TransmitWay> RawTransmit<W> {
         self
     }
 
-    /// Can local listeners be shown a frame?
+    /// Returns whether a frame can be shown to local listeners.
     fn can_echo(&self) -> bool {
         match self.rule {
             Echo::AsAsked => true,
@@ -102,14 +102,14 @@ impl<W: TransmitWay> RawTransmit<W> {
     fn carries(&self, frame: &FrameRef<'_>) -> bool {
         let (id, mtu) = (frame.id(), self.shared.mtu());
         match frame.kind() {
-            // An error frame says how a controller is; it never goes on the bus.
+            // An error frame reports a controller's state; it never goes on the bus.
             Kind::Classic => !id.is_err(),
             Kind::Fd => self.fd && mtu >= FD_SIZE && !id.is_err() && !id.is_rtr(),
             Kind::Xl => self.xl && mtu >= XL_MTU,
         }
     }
 
-    /// Can the frame be sent, and be seen locally if it is to be?
+    /// Returns whether the frame can be sent, and be shown to local listeners if it must be.
     fn can_carry(&mut self, outgoing: &Outgoing<'_>) -> bool {
         if !self.carries(&outgoing.frame) {
             return false;
@@ -132,7 +132,7 @@ impl<W: TransmitWay> RawTransmit<W> {
         }
     }
 
-    /// What is held cannot leave any more.
+    /// Drops all held frames, because they cannot leave any more.
     fn drop_all(&mut self) {
         self.counters.lost += self.count as u64;
         self.way.forget(self.first, self.count);
@@ -140,19 +140,20 @@ impl<W: TransmitWay> RawTransmit<W> {
         self.held = Held::Unsent;
     }
 
-    /// The oldest frames have left or are lost.
+    /// Removes the `n` oldest frames, which have left or are lost.
     fn leave(&mut self, n: usize) {
         let n = n.min(self.count);
         self.count -= n;
         self.first = (self.first + n) % self.echo.len();
     }
 
-    /// The oldest frames that lie side by side and are to be seen locally, or not, alike.
+    /// Returns the number of the oldest frames in adjacent slots with the same loopback setting,
+    /// and that setting.
     fn run(&self) -> (usize, bool) {
         let end = self.echo.len().min(self.first + self.count);
         let run = self.echo.get(self.first..end).unwrap_or_default();
-        // Without echo in the driver, and on a vcan, frames get to other sockets by the kernel's
-        // loopback only.
+        // Without echo in the driver, and on a vcan, frames reach other sockets only by the
+        // kernel's loopback.
         let always = self.shared.needs_loopback() && self.rule == Echo::AsAsked;
         let first = always || run.first().copied().unwrap_or(false);
         let same = run.iter().take_while(|echo| (always || **echo) == first);
@@ -172,8 +173,9 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
             return Err(Refused::Unsupported);
         }
         if self.count >= self.queue && self.held == Held::Unsent {
-            // A batch can be larger than the ring: the ring is for frames that the interface has
-            // no room for, and nobody has asked it yet. What goes wrong shows in the counters.
+            // A batch can be larger than the queue: the queue is for frames that the interface has
+            // no room for, and the half has not tried to send these yet. Errors show in the
+            // counters.
             let _ = self.flush(now);
         }
         if !self.shared.try_again(now) {

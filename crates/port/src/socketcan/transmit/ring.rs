@@ -1,5 +1,5 @@
-//! A ring of memory from which the kernel sends: the frames of a batch by one call, handed to the
-//! interface's queue or its driver without the CAN protocol in between.
+//! A ring of memory from which the kernel sends: one call sends the frames of a batch. The kernel
+//! hands them to the interface's queue or its driver without the CAN protocol in between.
 
 use super::super::line::Outlet;
 use super::super::way::TransmitWay;
@@ -9,9 +9,9 @@ use linux::packet::{Protocol, TxRing};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
-/// Slots beyond those of frames that the port holds: the kernel keeps a slot until the driver has
-/// the frame. More than a socket's send buffer has room for with the default of 212992 bytes (some
-/// 280 frames).
+/// Number of slots beyond those of frames that the port holds: the kernel keeps a slot until the
+/// driver has the frame. This is more than the capacity of a socket's send buffer with the default
+/// of 212992 bytes (some 280 frames).
 pub(in super::super) const IN_THE_KERNEL: usize = 512;
 
 pub(in super::super) struct FromRing {
@@ -46,7 +46,8 @@ impl TransmitWay for FromRing {
         self.ring.slot(i)
     }
 
-    /// Drivers echo what a packet socket sends where they echo at all; nothing changes that.
+    /// Does nothing: drivers that echo at all also echo the frames of a packet socket, and no
+    /// setting changes that.
     fn set_loopback(&mut self, _on: bool) -> Result<(), Errno> {
         Ok(())
     }

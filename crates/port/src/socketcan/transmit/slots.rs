@@ -1,4 +1,4 @@
-//! `write` and `sendmmsg`: from slots that are allocated once, one or many datagrams a call.
+//! `write` and `sendmmsg`: from slots that are allocated once, one or many datagrams per call.
 
 use super::super::way::TransmitWay;
 use linux::Errno;
@@ -7,7 +7,7 @@ use linux::mmsg::Outbox;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 
-/// `S`: a datagram socket that does not wait.
+/// The way to transmit by `write` or `sendmmsg`. `S`: a non-blocking datagram socket.
 pub(in super::super) struct FromSlots<S> {
     socket: S,
     outbox: Outbox,
@@ -15,7 +15,8 @@ pub(in super::super) struct FromSlots<S> {
 }
 
 impl<S> FromSlots<S> {
-    /// By `sendmmsg`, or by `write` where `one_by_one`. `size`: the largest datagram to send.
+    /// Makes the way, which uses `write` if `one_by_one`, else `sendmmsg`. `size`: the largest
+    /// datagram to send.
     pub(in super::super) fn new(socket: S, queue: usize, size: usize, one_by_one: bool) -> Self {
         Self {
             socket,
@@ -55,7 +56,7 @@ impl<S: AsFd + AsRawFd + Loopback + Send> TransmitWay for FromSlots<S> {
     }
 }
 
-/// A socket that can let local listeners see what is sent on it, or not.
+/// A socket that can show the frames sent on it to local listeners, or not.
 pub(in super::super) trait Loopback {
     fn set_loopback(&self, on: bool) -> Result<(), Errno>;
 }

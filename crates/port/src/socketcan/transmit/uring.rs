@@ -1,4 +1,4 @@
-//! `io_uring`: a chain of requests a call, each of which begins when the one before it was sent.
+//! `io_uring`: a chain of requests per call, each of which begins when the previous one was sent.
 
 use super::super::way::TransmitWay;
 use super::slots::Loopback;
@@ -6,14 +6,14 @@ use linux::Errno;
 use linux::uring::{Outbox, Unavailable};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
-/// `S`: a datagram socket.
+/// The way to transmit by io_uring. `S`: a datagram socket.
 pub(in super::super) struct ByUring<S> {
     socket: S,
     outbox: Outbox,
 }
 
 impl<S: AsFd> ByUring<S> {
-    /// `size`: the largest datagram to send.
+    /// Makes the way. `size`: the largest datagram to send.
     ///
     /// # Errors
     /// [`Unavailable`], where this kernel has no io_uring.
@@ -24,7 +24,8 @@ impl<S: AsFd> ByUring<S> {
 }
 
 impl<S: AsFd + AsRawFd + Loopback + Send> TransmitWay for ByUring<S> {
-    /// The socket's: requests do not wait for room, so that the ring is never waited for.
+    /// Returns the socket's descriptor: requests do not wait for room, so that the worker never
+    /// waits for the ring.
     fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
