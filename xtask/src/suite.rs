@@ -62,8 +62,7 @@ struct Stage {
     /// A description of the step, in one line.
     what: &'static str,
     /// About how long it takes in a run of its class from a clean clone, on two idle cores, in
-    /// seconds. What the steps before it have built is there. `setup`, `format` and `structure` were
-    /// measured; the others are estimated from runs on a busy machine: half their processor time.
+    /// seconds, with the builds of the steps before it.
     seconds: u32,
 }
 

@@ -7,7 +7,8 @@
 //! of frame, whatever the phases of the messages to one another.
 //!
 //! ```
-//! use analysis::{Arrival, BusSpec, Compiled, LengthRule, Lengths, Message, NodeSpec, Order, Shape};
+//! use analysis::{Arrival, BusSpec, Compiled, LengthRule, Lengths};
+//! use analysis::{Message, NodeSpec, Order, Shape};
 //! use frame::{CanId, Frame};
 //!
 //! let frame = |number| Frame::classic(CanId::sff(number).unwrap(), &[0xAA; 8]).unwrap();

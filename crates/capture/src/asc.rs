@@ -63,10 +63,14 @@ impl Asc {
         // Writes into memory do not fail; this applies to all writes in this module.
         let _ = write!(
             out,
-            "date {date}\nbase hex  timestamps absolute\ninternal events logged\n\
-             // written by cangate {}\nBegin Triggerblock {date}\n   0.000000 Start of measurement\n",
+            "date {date}\nbase hex  timestamps absolute\ninternal events logged\n"
+        );
+        let _ = write!(
+            out,
+            "// written by cangate {}\nBegin Triggerblock {date}\n",
             env!("CARGO_PKG_VERSION")
         );
+        let _ = writeln!(out, "   0.000000 Start of measurement");
     }
 
     /// Returns the channel of an interface; writes a comment with its name if it is new.

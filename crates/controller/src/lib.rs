@@ -9,7 +9,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`timing`] | bit timing from clock, bit rate and sample point |
-//! | [`mapped`] | the mapped controller of the bit-timed bus `kmod/bitcan`: three buffers, a FIFO of four frames |
+//! | [`mapped`] | the mapped controller of `kmod/bitcan`: three buffers, a FIFO of four frames |
 //! | [`sja1000`] | NXP SJA1000 in PeliCAN mode: one transmit buffer, a receive FIFO of 64 bytes |
 //! | [`ctucanfd`] | CTU CAN FD IP core: classic and FD, up to eight transmit buffers, time stamps |
 //! | `driven` | with the feature `driven`: a port of the engine around such a driver |

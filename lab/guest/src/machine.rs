@@ -16,10 +16,10 @@ pub const GATEWAY_NAMESPACE: &str = "gw";
 ///
 /// | bench | tester's side | gateway's side (namespace `gw`) |
 /// |---|---|---|
-/// | kvaser | can0 (sends), can1 (reference), can2 (receives); can0, can1 and gw0 share a bus, can2 and gw1 the other | gw0, gw1 |
+/// | kvaser | can0 (sends), can1 (reference), can2 (receives); can0, can1, gw0 share a bus | gw0, gw1 |
 /// | ctucan | as kvaser, with CTU CAN FD controllers, two of them on a card | gw0, gw1 |
 /// | timed | `/dev/bitcan-tester`, on buses 0 and 1 | gw0 on bus 0, gw1 on bus 1 |
-/// | vm | the other node: gw1, on the gateway's bus; card1 | gw0, both on bus 0; card0, on a bus with card1; what inner machines are made of ([`crate::inner`]) |
+/// | vm | the other node: gw1, on the gateway's bus; card1 | gw0 on bus 0; card0, on card1's bus |
 /// | vcan | vcan0 and vcan1, no namespace | |
 /// | none | | |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
-//! Dependencies between crates: those in a crate's `Cargo.toml` are those in ARCHITECTURE.md's table,
-//! and in its picture of layers each leads to a lower layer. Dependencies of tests alone
+//! Dependencies between crates: those in a crate's `Cargo.toml` are those in ARCHITECTURE.md's
+//! table, and in its picture of layers each leads to a lower layer. Dependencies of tests alone
 //! (dev-dependencies) are not restricted.
 
 use super::judge;
@@ -107,8 +107,8 @@ fn actual(packages: &[Package]) -> Dependencies {
         .collect()
 }
 
-/// Rows of the table whose first cell is `` `crates/NAME` `` or `` `lab/NAME` ``; the last cell names
-/// the crates that it depends on, each in backquotes, or is "none" or "all".
+/// Rows of the table whose first cell is `` `crates/NAME` `` or `` `lab/NAME` ``; the last cell
+/// names the crates that it depends on, each in backquotes, or is "none" or "all".
 fn documented(text: &str) -> Result<Dependencies> {
     let mut dependencies = Dependencies::new();
     let bare = format!("| `{BARE}`");
