@@ -310,7 +310,7 @@ impl Simulator {
                 if let Some(kind) = received(&station, i, seen, disturbance) {
                     self.detect(n, at, kind);
                 } else if seen.role.is_none() {
-                    // The sender gave up without a trace, and the frame's time is over.
+                    // The sender stopped without a visible flag, and the frame's time is over.
                     self.states[n] = State::Done;
                 }
             }
