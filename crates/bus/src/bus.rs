@@ -44,7 +44,7 @@ pub struct Bus {
     nodes: Vec<Node>,
     /// For each node the arbitration field that it has to send, [`NO_KEY`] for none.
     heads: Vec<u64>,
-    /// Nodes that have something to send.
+    /// Number of nodes that have something to send.
     pending: usize,
     /// For each node the number of frames it has received. Stored outside the nodes, like `heads`,
     /// because it changes for all nodes with every frame.
@@ -68,15 +68,15 @@ pub struct Bus {
     /// Receivers that lost it to an error.
     deaf: Vec<usize>,
     simulator: Simulator,
-    /// Starts of frame so far.
+    /// Number of starts of frame so far.
     starts: u64,
     /// True if any node tries each frame only once.
     one_shots: bool,
-    /// Nodes on the bus that acknowledge.
+    /// Number of nodes on the bus that acknowledge.
     ackers: usize,
-    /// Nodes on the bus that do not support FD.
+    /// Number of nodes on the bus that do not support FD.
     classic: usize,
-    /// Nodes that are bus-off.
+    /// Number of nodes that are bus-off.
     off: usize,
     stats: BusStats,
 }
@@ -316,7 +316,7 @@ impl Bus {
         self.pending = self.pending + usize::from(key != NO_KEY) - usize::from(had);
     }
 
-    /// Books the time from now to `t`, in which nothing begins or ends.
+    /// Adds the time from now to `t`, in which nothing begins or ends, to the statistics.
     fn advance(&mut self, t: Nanos) {
         let span = t - self.now;
         match self.phase {

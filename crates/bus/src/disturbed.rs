@@ -10,9 +10,9 @@ use crate::{
 use alloc::vec::Vec;
 use frame::Nanos;
 
-/// Dominant or recessive bits of an error flag (ISO 11898-1, error frame).
+/// Number of dominant or recessive bits of an error flag (ISO 11898-1, error frame).
 const FLAG: u8 = 6;
-/// Recessive bits of an error delimiter (ISO 11898-1, error frame).
+/// Number of recessive bits of an error delimiter (ISO 11898-1, error frame).
 const DELIMITER: u8 = 8;
 /// Number of equal bits in a row that is a stuff error.
 const STUFF_ERROR: u32 = 6;
@@ -26,11 +26,11 @@ pub(crate) struct Station {
     pub(crate) node: usize,
     /// Index of the frame that it sends.
     pub(crate) sends: Option<usize>,
-    /// Error-passive: its flags are recessive.
+    /// Whether it is error-passive: its flags are recessive.
     pub(crate) passive: bool,
-    /// Sends neither acknowledge nor flags.
+    /// Whether it sends neither acknowledge nor flags.
     pub(crate) listen_only: bool,
-    /// Understands FD.
+    /// Whether it supports FD.
     pub(crate) fd: bool,
 }
 
@@ -61,11 +61,11 @@ pub(crate) struct Step {
 pub(crate) enum What {
     /// A sender's attempt has failed: the error that ended it, and the node that detected that.
     Failed(ErrorKind, usize),
-    /// Rule 3 of fault confinement.
+    /// Rule 3 of fault confinement applies.
     TransmitError,
-    /// Rule 1.
+    /// Rule 1 applies.
     ReceiveError,
-    /// Rule 2.
+    /// Rule 2 applies.
     ReceiveErrorFirst,
     /// A receiver lost this frame, even if the frame succeeds.
     Deaf,
@@ -115,7 +115,7 @@ pub(crate) struct Simulator {
 #[derive(Clone, Copy)]
 struct Seen {
     recessive: bool,
-    /// Equal bits in a row, this one included.
+    /// Number of equal bits in a row, this one included.
     run: u32,
     role: Option<Role>,
     last_of_frame: bool,
@@ -310,7 +310,7 @@ impl Simulator {
                 if let Some(kind) = received(&station, i, seen, disturbance) {
                     self.detect(n, at, kind);
                 } else if seen.role.is_none() {
-                    // The sender gave up without a trace, and the frame's time is over.
+                    // The sender stopped without a visible flag, and the frame's time is over.
                     self.states[n] = State::Done;
                 }
             }

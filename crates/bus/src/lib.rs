@@ -67,12 +67,12 @@
 //!   that are identical in every bit are one frame on the wire, and both senders have sent it.
 //!
 //! # Nodes
-//! A node has `mailboxes` transmit buffers and a queue in front of them. The best buffer competes
-//! (of equal arbitration fields the oldest); the queue moves up in order of arrival whenever a
-//! buffer becomes free. **The node takes no frame back from a buffer**: once all buffers hold
-//! frames of low priority, a frame of high priority waits in the queue behind them, as with real
-//! controllers under Linux. That is priority inversion, and the reason why response times on real
-//! nodes can exceed the analysis that assumes a sorted queue.
+//! A node has `mailboxes` transmit buffers and a queue in front of them. The buffer with the
+//! highest priority competes (of equal arbitration fields the oldest); the queue moves up in order
+//! of arrival whenever a buffer becomes free. **The node takes no frame back from a buffer**: once
+//! all buffers hold frames of low priority, a frame of high priority waits in the queue behind
+//! them, as with real controllers under Linux. That is priority inversion, and the reason why
+//! response times on real nodes can exceed the analysis that assumes a sorted queue.
 //!
 //! A node repeats a failed attempt until it succeeds (*recovery management*); a `one_shot` node
 //! drops the frame instead. Losing arbitration is not a failure, but a `one_shot` node drops the

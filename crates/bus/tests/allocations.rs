@@ -1,5 +1,5 @@
 //! Once its buffers have grown, a bus at full load allocates nothing: not for frames, not for
-//! frames handed in beforehand, not for errors. (One test only: the count is the process's.)
+//! frames handed in beforehand, not for errors. (One test only: the count is of the whole process.)
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,8 @@ use std::alloc::System;
 #[global_allocator]
 static GLOBAL: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Keeps four nodes saturated, one of them by frames for later; frames sent and errors.
+/// Keeps four nodes saturated, one of them by frames for later; returns the numbers of frames sent
+/// and of errors.
 fn flood(bus: &mut Bus, frames: u64) -> (u64, u64) {
     let (mut sent, mut errors, mut counter) = (0, 0, 0_u64);
     while sent < frames {

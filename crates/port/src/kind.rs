@@ -125,8 +125,8 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         Passage::Open
     }
 
-    /// Returns whether its input comes to an end on its own, as a file's does. `cangate run
-    /// --until-end` waits for such ports.
+    /// Returns whether its input comes to an end on its own, as a file's does.
+    /// `cangate run --until-end` waits for such ports.
     fn input_ends(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
-//! In the steady state a frame's way through a port allocates nothing.
+//! In the steady state the passage of a frame through a port allocates nothing.
 //!
-//! Alone in its file, because the count is of the whole process.
+//! This test is alone in its file, because the count is of the whole process.
 #![allow(clippy::unwrap_used)]
 
 use bus::{BusConfig, NodeConfig};
@@ -14,7 +14,7 @@ use std::io::{Seek, Write};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
-/// Allocations during `work`, after it ran once to warm up.
+/// Returns the number of allocations during `work`, after it ran once to warm up.
 fn allocations(mut work: impl FnMut()) -> u64 {
     work();
     let region = Region::new(ALLOCATOR);
@@ -56,7 +56,7 @@ fn over_buses() -> u64 {
 fn from_log_to_log() -> u64 {
     let mut file = tempfile::tempfile().unwrap();
     for i in 0..2000 {
-        // Some bad lines too: those beyond the first few cost nothing either.
+        // Some bad lines, too: those beyond the first few allocate nothing either.
         if i % 10 == 0 {
             writeln!(file, "({i}.000000) can0 12").unwrap();
         }

@@ -1,4 +1,4 @@
-//! Machines that share a controller on an embedded bus. Time is passed in.
+//! Machines that share a controller on an embedded bus. The tests pass the time in.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -29,7 +29,7 @@ fn on_bus(all: Vec<(RightsText, Option<Budget>)>) -> Lab {
     Lab::new(&ControllerSettings::Bus(bus), all)
 }
 
-/// Start to end of frame; the intermission is not in it.
+/// Returns the time from the start to the end of a frame, without the intermission.
 fn duration(text: &str) -> Nanos {
     let frame: Frame = text.parse().unwrap();
     Nanos::from(wire::length(frame.view()).unwrap().bits() - 3) * BIT
@@ -46,7 +46,7 @@ fn a_frame_is_acknowledged_at_its_end_on_the_bus_and_the_others_hear_it() {
     assert_eq!(lab.until(end), [("123#0102".to_owned(), end)]);
     assert_eq!(lab.results(0), [0]);
     assert_eq!((lab.heard(0), lab.heard(1)), (vec![], vec![0x123]));
-    // The host's own node hears it, too.
+    // The host's own node receives it, too.
     assert_eq!(lab.host.0.counters().overrun, 0);
 }
 
@@ -57,13 +57,13 @@ fn the_frame_with_the_highest_priority_of_all_machines_goes_first() {
         lab.send(0, &format!("{id:03X}#"));
     }
     lab.work();
-    // While the first is on the wire.
+    // The first is on the wire now.
     lab.now = 10 * BIT;
     lab.send(1, "100#");
     let came = lab.until(5 * MS);
     let order: Vec<&str> = came.iter().map(|(text, _)| text.as_str()).collect();
     assert_eq!(order, ["301#", "100#", "302#", "303#"]);
-    // Nothing but the intermission is between them.
+    // Only the intermission is between them.
     for two in came.windows(2) {
         assert_eq!(two[1].1 - two[0].1, duration(&two[1].0) + 3 * BIT);
     }
@@ -137,7 +137,7 @@ fn a_machine_that_goes_takes_its_frames_with_it_and_nobody_elses() {
     for _ in 0..5 {
         lab.send(1, "020#");
     }
-    // In the middle of the first.
+    // The time is in the middle of the first frame now.
     lab.until(20 * BIT);
     lab.sides[0].monitor = None;
     wait("it is noticed", || {
@@ -146,7 +146,7 @@ fn a_machine_that_goes_takes_its_frames_with_it_and_nobody_elses() {
     });
     let came = lab.until(10 * MS);
     let count = |text: &str| came.iter().filter(|(t, _)| t == text).count();
-    // The one on the wire stays there, and nobody asks for its end.
+    // The one on the wire stays there, and no machine gets its completion.
     assert_eq!((count("010#"), count("020#")), (0, 5));
     assert_eq!(lab.results(1), [0; 5]);
     assert_eq!(lab.heard(1), [0x010]);
@@ -171,12 +171,12 @@ fn bus_off_is_the_controllers_and_all_machines_are_told() {
         assert_eq!(link, LinkState::BusOff, "machine {side}");
         assert_eq!(lab.results(side), [1], "what waited has failed");
     }
-    // Sent while it is off: it fails, too.
+    // A frame that is sent while the controller is bus-off fails, too.
     lab.send(0, "101#");
     lab.work();
     assert_eq!(lab.results(0), [1]);
-    // The controller comes back by itself after 100 ms, and by the rules of the bus: 128 runs of 11
-    // bits.
+    // The controller comes back on its own after 100 ms, and by the rules of the bus: 128 runs of
+    // 11 bits.
     let came = lab.until(200 * MS);
     assert_eq!(came, []);
     lab.send(0, "102#");

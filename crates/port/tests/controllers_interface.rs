@@ -1,7 +1,7 @@
 //! Machines that share a controller on a Linux CAN interface.
 //!
-//! Needs a kernel with AF_CAN and vxcan, and leave to make interfaces. Without them each test says
-//! why it is skipped.
+//! Needs a kernel with AF_CAN and vxcan, and permission to make interfaces. Without them each test
+//! prints why it is skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,7 +16,7 @@ use port::socketcan::SocketCanSettings;
 use sharing::machine::wait;
 use sharing::{Lab, everything};
 
-/// Two machines on the one end of a pair, and a socket on the other end.
+/// Returns two machines on one end of a pair, and a socket on the other end.
 fn two(pair: &Pair) -> (Lab, FrameSocket) {
     let settings = ControllerSettings::Interface(SocketCanSettings::new(&pair.near));
     let options = FrameOptions {
@@ -29,7 +29,7 @@ fn two(pair: &Pair) -> (Lab, FrameSocket) {
     (Lab::new(&settings, vec![everything(), everything()]), peer)
 }
 
-/// Works until it is so.
+/// Works until the condition holds.
 fn work_until(lab: &mut Lab, what: &str, mut is_so: impl FnMut(&mut Lab) -> bool) {
     wait(what, || {
         lab.now = now();
@@ -62,7 +62,7 @@ fn machines_send_by_priority_and_hear_the_interface_and_one_another() {
         results.extend(lab.results(0));
         all.len() == 4 && results.len() == 3
     });
-    // Whichever machine is asked first begins; from then on the lowest of all goes first.
+    // The machine whose turn comes first begins; from then on the lowest ID of all goes first.
     assert_eq!(all, ["301#AA", "100#", "302#AA", "303#AA"]);
     assert_eq!(results, [0, 0, 0]);
     assert_eq!(lab.results(1), [0]);

@@ -31,7 +31,7 @@ fn gate(world: &World, bus: usize) -> (BusReceive, BusTransmit) {
         .unwrap()
 }
 
-/// Takes everything that came in: ID, end of frame, tag.
+/// Takes all frames that came in: ID, end of frame, tag.
 fn take(rx: &mut BusReceive, now: Nanos) -> Vec<(u32, Nanos, u64)> {
     let mut out = Vec::new();
     rx.receive(now, usize::MAX, &mut |r| {
@@ -42,10 +42,10 @@ fn take(rx: &mut BusReceive, now: Nanos) -> Vec<(u32, Nanos, u64)> {
     out
 }
 
-/// What was sent on the buses: bus, ID, start, end, tag.
+/// The frames that were sent on the buses: bus, ID, start, end, tag.
 type Sent = Vec<(usize, u32, Nanos, Nanos, u64)>;
 
-/// Runs a gateway that forwards all that comes from `rx` to `tx`, to the end of all traffic.
+/// Runs a gateway that forwards all frames from `rx` to `tx`, to the end of all traffic.
 fn forward(world: &World, rx: &mut BusReceive, tx: &mut BusTransmit) -> Sent {
     let mut sent = Vec::new();
     while let Some(t) = world.next() {
@@ -107,7 +107,7 @@ fn an_answer_takes_part_in_the_arbitration_of_its_moment() {
         twin.run_until(1_000_000, &mut |_, _| {});
         take(&mut rx, 0)[0].1
     };
-    // A rival of lower priority is ready on the other bus in the very moment.
+    // A frame of lower priority is ready on the other bus in the same moment.
     world.send(rival, end, &frame(0x200, &[]), 2).unwrap();
     let order: Vec<u32> = forward(&world, &mut rx, &mut tx)
         .iter()
@@ -328,8 +328,8 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// taken = sent + lost + held after every step, each part is what the bus itself says, and
-    /// in the end nothing is held.
+    /// Checks that taken = sent + lost + held after every step, that each part agrees with the
+    /// bus's own events, and that nothing is held in the end.
     #[test]
     fn every_frame_taken_has_one_fate(
         ops in prop::collection::vec(op(), 1..120),
@@ -382,7 +382,7 @@ proptest! {
             }).unwrap();
             prop_assert_eq!(counters.held, inside + unflushed);
         }
-        // To the end: the node comes back as often as it has to.
+        // Run to the end: the node comes back as often as it has to.
         for _ in 0..10_000 {
             if tx.counters().held == 0 {
                 break;

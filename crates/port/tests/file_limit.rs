@@ -1,6 +1,6 @@
-//! A write that ends in the middle of a line leaves no half line behind.
+//! A write that ends in the middle of a line leaves no incomplete line behind.
 //!
-//! Alone in its file, because the limit holds for the whole process.
+//! This test is alone in its file, because the limit applies to the whole process.
 #![allow(unsafe_code, clippy::unwrap_used)]
 
 use frame::{CanId, Frame};
@@ -42,7 +42,7 @@ fn the_begun_line_is_taken_off() {
     assert!(LogReader::new(&text[..], "out.log").all(|line| line.is_ok()));
     assert_eq!((sink.counters().sent, sink.counters().lost), (10, 90));
 
-    // It is tried again by itself, later each time that it is in vain.
+    // The sink tries again on its own, later each time that it fails.
     let again = |sink: &mut LogSink, at| {
         assert_eq!(sink.retry_at(), Some(at));
         let early = sink.transmit(at - 1, Outgoing::new(frame.view(), 0));

@@ -1,4 +1,4 @@
-//! The files that a log is written to: what was there, what becomes of it, and when.
+//! The files that a log is written to: the treatment of existing content, and its time.
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame};
@@ -21,7 +21,7 @@ fn open(opener: &mut Opener, path: &Path, settings: LogSettings) -> Box<dyn Poll
     tx
 }
 
-/// A sink of a start that has succeeded.
+/// Returns a sink of a start that has succeeded.
 fn started(path: &Path, settings: LogSettings) -> Box<dyn PollTransmit> {
     let mut opener = Opener::new(0, 0);
     let tx = open(&mut opener, path, settings);
@@ -29,7 +29,7 @@ fn started(path: &Path, settings: LogSettings) -> Box<dyn PollTransmit> {
     tx
 }
 
-/// Numbers as payload.
+/// Sends frames with these numbers as payload.
 fn send(tx: &mut dyn PollTransmit, now: u64, numbers: std::ops::Range<u32>) {
     for number in numbers {
         let frame = Frame::classic(CanId::from_raw(0x123), &number.to_be_bytes()).unwrap();
@@ -38,14 +38,14 @@ fn send(tx: &mut dyn PollTransmit, now: u64, numbers: std::ops::Range<u32>) {
 }
 
 fn numbers(bytes: &[u8]) -> Vec<u32> {
-    // A file without a frame yet is a log, too: its format is named.
+    // A file without a frame yet is a log, too, so the format is given.
     let reader = LogReader::new(bytes, "a log").of(Some(Format::Log));
     let frames = reader.map(|entry| entry.unwrap().frame);
     let number = |data: &[u8]| u32::from_be_bytes(data.try_into().unwrap());
     frames.map(|frame| number(frame.view().data())).collect()
 }
 
-/// The files of a log, the oldest first.
+/// Returns the files of a log, the oldest first.
 fn files(path: &Path) -> Vec<PathBuf> {
     let prefix = format!("{}.", path.file_name().unwrap().to_str().unwrap());
     let entries = fs::read_dir(path.parent().unwrap()).unwrap();
@@ -86,7 +86,7 @@ fn a_start_that_fails_leaves_everything_as_it_was() {
             let sink = open(&mut opener, path, settings.clone());
             opener.give_up();
             drop(sink);
-            // The same, where the whole run ends.
+            // The same, if the whole run ends.
             let mut opener = Opener::new(0, 0);
             let sink = open(&mut opener, path, settings);
             drop(opener);
@@ -145,7 +145,7 @@ fn a_divided_log_keeps_what_an_earlier_run_wrote() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("out.log");
     fs::write(&path, OLD).unwrap();
-    // Of somebody else: neither counted nor touched.
+    // Files of other programs: neither counted nor touched.
     fs::write(dir.path().join("out.log.gz"), "x").unwrap();
     fs::write(dir.path().join("out.log.7"), "x").unwrap();
     fs::write(dir.path().join("out.log.000041"), OLD).unwrap();
@@ -197,7 +197,7 @@ fn a_file_that_cannot_be_exchanged_is_used_on_and_that_is_said() {
     let mut sink = started(&path, settings);
     send(&mut *sink, 0, 0..1);
     sink.flush(0).unwrap();
-    // The folder goes, the open file stays.
+    // The folder is removed, the open file stays.
     let kept = dir.path().join("kept.log");
     fs::hard_link(&path, &kept).unwrap();
     fs::remove_dir_all(&folder).unwrap();
@@ -210,7 +210,7 @@ fn a_file_that_cannot_be_exchanged_is_used_on_and_that_is_said() {
     );
     let remarks = sink.remarks().join("\n");
     assert!(remarks.contains("out.log: 1 times"), "{remarks}");
-    // It is tried again some time later.
+    // The sink tries again some time later.
     fs::create_dir(&folder).unwrap();
     send(&mut *sink, 0, 1000..1001);
     sink.flush(11_000_000_000).unwrap();
@@ -220,8 +220,8 @@ fn a_file_that_cannot_be_exchanged_is_used_on_and_that_is_said() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 100 } else { 1000 }))]
 
-    /// All files, one behind the other, are the frames that were sent: whole, in order, once. No
-    /// file is larger than it may be, and none has lines of a longer time than it may have.
+    /// Checks that all files, one after the other, have the frames that were sent: whole, in
+    /// order, once. No file exceeds the maximum size, nor the maximum time of its lines.
     #[test]
     fn a_divided_log_is_the_undivided_one(
         size in prop::option::of(1_u64..400),
@@ -264,7 +264,7 @@ proptest! {
         }
         let before = earlier.then_some(u32::MAX);
         let expected: Vec<u32> = before.into_iter().chain(0..sent).collect();
-        // An old file alone is still the present one where nothing was sent.
+        // If nothing was sent, a single old file is still the present one.
         prop_assert_eq!(numbers(&all), expected);
     }
 }

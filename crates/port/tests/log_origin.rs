@@ -1,4 +1,4 @@
-//! Several ports replay logs of one clock: what was first in the recording comes first.
+//! Several ports replay logs of one clock: the frames come in the order of the recording.
 #![allow(clippy::unwrap_used)]
 
 use port::log::LogSettings;
@@ -23,8 +23,8 @@ fn open(opener: &mut Opener, name: &str, settings: &LogSettings) -> Box<dyn Poll
     settings.open(name, opener).unwrap().0
 }
 
-/// Frames of all ports with the millisecond at which each comes, in their order. The ports are
-/// asked once in each millisecond, from `start` on.
+/// Returns the frames of all ports with the millisecond at which each comes, in their order. The
+/// ports are polled once in each millisecond, from `start` on.
 fn replay(ports: &mut [Box<dyn PollReceive>], start: u64, until: u64) -> Vec<(u64, String)> {
     let mut out = Vec::new();
     for ms in start..=until {
@@ -47,7 +47,7 @@ fn one_recording_of_two_buses_keeps_its_order() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("drive.log");
     std::fs::write(&path, DRIVE).unwrap();
-    // Also by another name for the same file.
+    // The same by another name for the same file.
     let link = dir.path().join("link.log");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     for order in [["can0", "can1"], ["can1", "can0"]] {
@@ -63,7 +63,7 @@ fn one_recording_of_two_buses_keeps_its_order() {
     }
 }
 
-/// Steps back are the file's: each port sees those of the other one's frames, too.
+/// Steps back belong to the file: each port also follows those in the other port's frames.
 #[test]
 fn clocks_that_were_not_set_do_not_part_the_ports() {
     let dir = tempfile::tempdir().unwrap();
@@ -129,7 +129,7 @@ fn two_recordings_of_the_same_time_keep_their_distance() {
     assert!(said.is_empty(), "{said:?}");
 }
 
-/// A port that is alone counts from the first frame that it takes, as ever.
+/// A port that is alone counts from the first frame that it takes.
 #[test]
 fn a_log_that_is_replayed_alone_begins_at_once() {
     let dir = tempfile::tempdir().unwrap();

@@ -22,7 +22,7 @@ fn adds_up(counters: TxCounters) -> bool {
     counters.taken == counters.sent + counters.lost + counters.held
 }
 
-/// The operating system's error behind a port's.
+/// Returns the operating system's error behind a port's error.
 fn cause(error: PortError) -> std::io::ErrorKind {
     let source = error.source.unwrap();
     source.downcast::<std::io::Error>().unwrap().kind()
@@ -34,7 +34,7 @@ fn piped() -> (LogSink, PipeReader) {
     (LogSink::from_file("out", "a pipe", file, CONFIG()), reader)
 }
 
-/// As logrotate does it, and as a careless `rm` does.
+/// The log is moved as logrotate does, and removed as a careless `rm` does.
 #[test]
 fn a_log_that_is_moved_away_or_removed_goes_on_in_a_new_file() {
     const SECOND: u64 = 1_000_000_000;
@@ -55,17 +55,17 @@ fn a_log_that_is_moved_away_or_removed_goes_on_in_a_new_file() {
     let lines = |path: &std::path::Path| std::fs::read_to_string(path).unwrap().lines().count();
     assert_eq!(send(SECOND), "");
     std::fs::rename(&path, &old).unwrap();
-    // It is looked once a second.
+    // The sink checks once a second.
     assert_eq!(send(SECOND + 1), "");
     assert_eq!(lines(&old), 2);
     assert!(send(2 * SECOND).contains("removed or moved away"));
     assert_eq!((lines(&old), lines(&path)), (2, 1));
     std::fs::remove_file(&path).unwrap();
-    // What another program has put there is written behind.
+    // The log is appended to a file that another program has put there.
     std::fs::write(&path, "one line\n").unwrap();
     assert!(send(3 * SECOND).contains("2 times"));
     assert_eq!((lines(&old), lines(&path)), (2, 2));
-    // Where no new file can be made, the frames go into the old one.
+    // If no new file can be made, the frames go into the old one.
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
     assert!(send(4 * SECOND).contains("no new one can be made"));
@@ -189,7 +189,8 @@ fn a_slow_reader_holds_frames_up_and_loses_none() {
         }
     }
     assert!(stalled, "the pipe was never full: this test shows nothing");
-    // Read what is there until all is out. A pipe that is empty would block, so flush first.
+    // Read the bytes that are there until all are out. A pipe that is empty would block, so flush
+    // first.
     while sink.flush(0).unwrap().held > 0 {
         let mut piece = vec![0; 40_000];
         let n = reader.read(&mut piece).unwrap();

@@ -1,4 +1,4 @@
-//! Replaying candump logs: nothing good is lost, nothing bad does harm.
+//! Replays candump logs: no good line is lost, no bad line does harm.
 #![allow(clippy::unwrap_used)]
 
 use frame::FrameBuf;
@@ -13,7 +13,7 @@ use std::io::{PipeWriter, Write};
 use std::os::fd::OwnedFd;
 
 const FAST: SourceConfig = SourceConfig {
-    // Also where no line is a frame.
+    // Given, because there may be no line with a frame.
     format: Some(Format::Log),
     interface: None,
     replay: Replay::Fast,
@@ -39,7 +39,7 @@ fn piped(config: SourceConfig) -> (LogSource, PipeWriter) {
     (source, writer)
 }
 
-/// One call; the frames as text with their stamps.
+/// Makes one call; returns the frames as text with their stamps.
 fn take(source: &mut LogSource, now: u64, budget: usize) -> (Vec<String>, RxReport) {
     let mut out = Vec::new();
     let report = source
@@ -51,7 +51,7 @@ fn take(source: &mut LogSource, now: u64, budget: usize) -> (Vec<String>, RxRepo
     (out, report)
 }
 
-/// Calls until nothing more comes.
+/// Calls the source until no more frames come.
 fn drain(source: &mut LogSource, budget: usize) -> Vec<String> {
     let mut out = Vec::new();
     for _ in 0..1_000_000 {
@@ -210,7 +210,7 @@ fn what_cannot_be_opened_is_named() {
     assert!(error.to_string().contains("is a directory"), "{error}");
 }
 
-/// A file that is no log is no source; a pipe says it when the bytes come.
+/// A file that is not a log is refused as a source; a pipe fails when the bytes come.
 #[test]
 fn what_is_no_log_is_refused() {
     let any = SourceConfig {
@@ -230,7 +230,7 @@ fn what_is_no_log_is_refused() {
     assert!(take(&mut source, 0, 10).1.finished);
 }
 
-/// Other formats come through the same port.
+/// Other formats are replayed by the same port.
 #[test]
 fn another_format_is_replayed() {
     let any = SourceConfig {
@@ -242,7 +242,7 @@ fn another_format_is_replayed() {
     assert_eq!(drain(&mut source, 10), ["123#1122@500000000:2"]);
 }
 
-/// Lines good and bad, without their ends.
+/// Generates good and bad lines, without their ends.
 fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let good = (
         0u64..1 << 33,
@@ -274,7 +274,7 @@ fn lines() -> impl Strategy<Value = Vec<Vec<u8>>> {
     )
 }
 
-/// What each line means by itself: frames with their line numbers, and how many are bad.
+/// Reads each line separately: returns frames with their line numbers, and the number of bad lines.
 fn one_by_one(lines: &[Vec<u8>]) -> (Vec<String>, u64) {
     let mut buf = FrameBuf::new();
     let (mut frames, mut bad) = (Vec::new(), 0);
@@ -297,7 +297,8 @@ fn one_by_one(lines: &[Vec<u8>]) -> (Vec<String>, u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Among any garbage every good line is replayed, in its order, and every bad one counted.
+    /// Checks that, among any invalid lines, every good line is replayed, in its order, and every
+    /// bad one is counted.
     #[test]
     fn no_good_line_is_lost(
         lines in lines(), crlf in any::<bool>(), closed in any::<bool>(), budget in 1usize..20,
@@ -322,7 +323,7 @@ proptest! {
         prop_assert_eq!(reader.bad().count(), bad);
     }
 
-    /// However a pipe cuts the bytes into pieces.
+    /// Checks the same for any division of the bytes into pieces by a pipe.
     #[test]
     fn no_good_line_is_lost_in_a_pipe(lines in lines(), step in 1usize..3000) {
         let bytes = lines.join(&b'\n');

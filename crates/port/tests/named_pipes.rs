@@ -1,4 +1,4 @@
-//! Named pipes block nobody: they are opened without a partner, and outlive one.
+//! Named pipes do not block the gateway: they are opened without a peer, and outlive one.
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame, FrameBuf, Header, Kind, XlFields};
@@ -54,7 +54,7 @@ fn frames_wait_for_a_reader_and_for_the_next_one() {
     let again = sink.deadline().unwrap();
     assert!(again > 0 && again < SECOND, "tried again at {again}");
 
-    // A reader of ours opens without waiting, too: it is there before the writer.
+    // The test's reader opens without waiting, too: it is there before the writer.
     let read = |reader: &mut File| {
         let mut bytes = [0; 4096];
         let n = reader.read(&mut bytes).unwrap();
@@ -80,15 +80,16 @@ fn frames_wait_for_a_reader_and_for_the_next_one() {
     assert_eq!((counters.taken, counters.sent, counters.lost), (3, 3, 0));
 }
 
-/// A program that opens the pipe to read does not wait for a frame: two gateways that are joined so
-/// would wait for each other for ever. And it sees no end before there is one.
+/// A program that opens the pipe for reading does not wait for a frame: two gateways that are
+/// connected in this way would wait for each other for ever. Nor does it read an end of file before
+/// there is one.
 #[test]
 fn a_reader_need_not_wait_for_a_frame() {
     let dir = tempfile::tempdir().unwrap();
     let path = pipe(dir.path());
     let mut sink = sink(&path);
     for turn in 0..3_u64 {
-        // This opening waits until there is a writer, as programs usually do.
+        // This call of open waits until there is a writer, as in most programs.
         let (opened, is_open) = std::sync::mpsc::channel();
         let place = path.clone();
         let reader = std::thread::spawn(move || {

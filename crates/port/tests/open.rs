@@ -1,4 +1,4 @@
-//! From a configuration's words to halves.
+//! Opens the halves of ports from the text of a configuration.
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame};
@@ -116,7 +116,7 @@ fn a_log_that_is_opened_again_is_continued_and_a_new_run_begins_it_anew() {
     let path = dir.path().join("out.log");
     std::fs::write(&path, "of an earlier run\n").unwrap();
     let write = |opener: &mut Opener, ids: [u32; 2]| {
-        // As at a reload: the new one is open before the old one has written its last.
+        // As at a reload: the new one is open before the old one has written its last lines.
         let (_, mut old) = log(None, Some(path.clone())).open(opener).unwrap();
         opener.start().unwrap();
         let (_, mut new) = log(None, Some(path.clone())).open(opener).unwrap();
@@ -154,7 +154,7 @@ fn an_interface_that_is_not_there_is_named() {
     let error = spec.open(&mut Opener::new(0, 0)).err().unwrap();
     let text = error.to_string();
     assert!(text.starts_with("engine: "), "{text}");
-    // Without AF_CAN the kernel is what is missing, else the interface.
+    // Without AF_CAN the kernel lacks CAN, else the interface is missing.
     let modprobe = text.contains("modprobe can");
     assert!(
         modprobe || text.contains("no interface nosuchcan0"),

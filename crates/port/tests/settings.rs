@@ -1,4 +1,4 @@
-//! What `gateway.toml` says about a port, for every kind.
+//! The settings of a port in `gateway.toml`, for every kind.
 #![allow(clippy::unwrap_used)]
 
 use config::{Diagnostics, Document, Source};
@@ -234,7 +234,7 @@ fn faults_make_another_port_and_keep_it_out_of_the_kernel() {
     assert!(words.contains("50 % dropped"), "{words}");
 }
 
-/// What is said of a kind comes from the list of kinds.
+/// Messages about a kind come from the list of kinds.
 #[test]
 fn an_empty_list_knows_no_kind() {
     let source = Source::new("t", "[p]\nkind = 'bus'");

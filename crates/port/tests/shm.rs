@@ -1,5 +1,5 @@
-//! Ports of kind `shm`, two of them at one server: whatever order things happen in, every frame has
-//! one fate.
+//! Ports of kind `shm`, two of them at one server: every frame has one fate, in any order of
+//! events.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -26,7 +26,7 @@ fn open(path: &Path) -> Halves {
     settings(path).open("p", &mut Opener::new(0, 0)).unwrap()
 }
 
-/// What has come, by its number.
+/// Returns the numbers of the frames that have come.
 fn receive(halves: &mut Halves, now: Nanos, budget: usize) -> Vec<u32> {
     let mut got = Vec::new();
     let take = &mut |received: port::Received<'_>| got.push(received.frame.id().number());
@@ -40,7 +40,7 @@ fn transmit(halves: &mut Halves, number: u32) -> Result<(), Refused> {
     halves.1.transmit(0, outgoing).map(drop)
 }
 
-/// Is there something to do, as far as the kernel knows?
+/// Returns whether the kernel reports that there is something to do.
 fn is_rung(halves: &Halves) -> bool {
     let mut poll = Poll::default();
     poll.add_fd(halves.0.wait().fd.unwrap(), true, false);
@@ -94,7 +94,7 @@ fn frames_pass_and_nobody_waits_in_vain() {
     }
     let c = one.1.counters();
     assert_eq!((c.taken, c.sent, c.lost, c.held), (15, 15, 0, 0));
-    // What was there when the budget ended is not forgotten.
+    // Frames that were there when the budget ended are not forgotten.
     for n in 0..5 {
         transmit(&mut one, n).unwrap();
     }
@@ -140,7 +140,7 @@ fn sides_come_and_go() {
     join(&mut server, &mut [&mut one, &mut two], 0);
     transmit(&mut one, 7).unwrap();
     one.1.flush(0).unwrap();
-    // An orderly end is heard of at once.
+    // An orderly end is noticed at once.
     drop(two);
     assert!(is_rung(&one));
     receive(&mut one, 0, 1);
@@ -152,7 +152,7 @@ fn sides_come_and_go() {
     join(&mut server, &mut [&mut one, &mut two], BEAT / 4);
     assert!(one.0.is_up() && two.0.is_up());
     assert_eq!(one.0.counters().reopened, 1);
-    // The server ends: frames go on. Both return to the next server.
+    // The server ends: frames still pass. Both return to the next server.
     drop(server);
     receive(&mut one, BEAT / 4, 1);
     receive(&mut two, BEAT / 4, 1);
@@ -201,7 +201,7 @@ enum Step {
     Send(bool, u8),
     Flush(bool),
     Receive(bool, u8),
-    /// Ends and comes again.
+    /// A side ends and comes again.
     Again(bool),
     Serve,
     Pause,
@@ -279,7 +279,8 @@ proptest! {
             sent += side.1.counters().sent;
             prop_assert_eq!(side.1.counters().held, 0);
         }
-        // What a side had read just before it ended, the other one counts, too; never more.
+        // At most the frames that were received: the other side also counts the frames that a side
+        // had read just before it ended, but never more.
         prop_assert!(sent <= got, "{} counted as sent, {} received", sent, got);
     }
 }

@@ -1,8 +1,8 @@
-//! In the steady state a frame's way from one Linux interface to another allocates nothing, by
-//! every way to receive and every way to transmit.
+//! In the steady state the passage of a frame from one Linux interface to another allocates
+//! nothing, by every way to receive and every way to transmit.
 //!
-//! Alone in its file, because the count is of the whole process. Needs what `socketcan_ways.rs`
-//! needs.
+//! This test is alone in its file, because the count is of the whole process. It has the
+//! requirements of `socketcan_ways.rs`.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -21,7 +21,7 @@ fn allocations(stats: &Stats) -> usize {
     stats.allocations + stats.reallocations
 }
 
-/// Sends the frames in and forwards them, until all are at the end; how many got there.
+/// Sends the frames in and forwards them, until all are at the end; returns how many arrived.
 fn pass(
     sender: &mut Halves,
     (near, far): (&mut Halves, &mut Halves),
@@ -43,7 +43,8 @@ fn pass(
             })
             .unwrap();
         far.1.flush(t).unwrap();
-        // Both halves, as a worker has them: nothing comes here, and that costs nothing either.
+        // Both halves, as a worker calls them: no frames come here, and that allocates nothing
+        // either.
         let nothing = far.0.receive(t, 64, &mut |_| {});
         nothing.unwrap();
         let count = &mut |_: port::Received<'_>| arrived += 1;
@@ -54,7 +55,7 @@ fn pass(
 
 #[test]
 fn none_for_a_frame_by_any_way() {
-    // What is sent on `cgza1` comes in on `cgza0`, and what is sent on `cgzb0` on `cgzb1`.
+    // Frames sent on `cgza1` come in on `cgza0`, and frames sent on `cgzb0` on `cgzb1`.
     let _in = or_skip!(Pair::new("cgza", FD_MTU));
     let _out = or_skip!(Pair::new("cgzb", FD_MTU));
     let region = Region::new(ALLOCATOR);
@@ -91,7 +92,7 @@ fn none_for_a_frame_by_any_way() {
                     "{name}-{way}"
                 );
             };
-            // What is allocated once.
+            // Warm-up: some memory is allocated once.
             for _ in 0..3 {
                 round();
             }
@@ -104,7 +105,7 @@ fn none_for_a_frame_by_any_way() {
             tried += 1;
         }
     }
-    // A kernel before 6.0 has no io_uring of this kind; everything else is everywhere.
+    // A kernel before 6.0 has no io_uring of this kind; all other ways exist everywhere.
     let old = refused.iter().all(|pair| pair.contains("io_uring"));
     assert!(old, "cannot be opened: {refused:?}");
     assert_eq!(tried + refused.len(), 28);

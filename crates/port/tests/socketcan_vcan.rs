@@ -1,7 +1,7 @@
-//! Raw sockets on real virtual interfaces: what no stand-in can show.
+//! Raw sockets on real virtual interfaces: behaviour that no fake can show.
 //!
-//! Needs a kernel with AF_CAN, vcan, and leave to make interfaces (`CAP_NET_ADMIN`, `ip` on the
-//! path). Without them each test says why it is skipped.
+//! Needs a kernel with AF_CAN, vcan, and permission to make interfaces (`CAP_NET_ADMIN`, `ip` on
+//! the path). Without them each test prints why it is skipped.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -50,7 +50,7 @@ fn take(halves: &mut Halves, count: usize) -> Vec<String> {
     got
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 fn until(mut holds: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(5) {
@@ -120,7 +120,7 @@ fn the_kernel_leaves_out_what_is_of_no_use() {
     let mut count = 0;
     b.0.receive(now(), 64, &mut |_| count += 1).unwrap();
     assert_eq!(count, 0);
-    // More than the kernel takes: wider, but none of use is missing.
+    // More filters than the kernel takes: they are wider, but no frame of use is missing.
     let many: Vec<_> = (0..700).map(exact).collect();
     b.0.set_interest(&only(Ids::Filters(many))).unwrap();
     let frames: Vec<_> = (0..700).step_by(100).map(|id| classic(id, &[])).collect();
@@ -149,7 +149,7 @@ fn down_and_up_again() {
         a.1.flush(now()).unwrap();
         result
     };
-    // The first is still taken if nobody looked at the receiving half before; it counts as lost.
+    // The first is still taken if the receiving half was not called before; it counts as lost.
     let _ = offer(&mut a);
     assert_eq!(offer(&mut a), Err(Refused::Down));
     vcan.up();
@@ -207,7 +207,7 @@ fn an_overrun_is_counted() {
         send(&mut a, &frames);
     }
     let mut got = take(&mut b, 2000).len() as u64;
-    // The kernel tells how many it dropped with the next frame.
+    // The kernel reports with the next frame how many it dropped.
     send(&mut a, &[classic(1, &[])]);
     got += take(&mut b, 1).len() as u64;
     let lost = b.0.counters().overrun;
@@ -240,7 +240,7 @@ fn what_is_no_can_interface_is_named() {
     assert!(error.contains("no interface nosuchcan0"), "{error}");
 }
 
-/// Read and write bring the same frames, one by one, and count what the socket lost.
+/// Read and write pass the same frames, one by one, and count the frames that the socket lost.
 #[test]
 fn frames_one_by_one() {
     let vcan = or_skip!(Vcan::new("cgone"));

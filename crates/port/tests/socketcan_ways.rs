@@ -1,8 +1,8 @@
 //! Every way to receive with every way to transmit, on real virtual interfaces: the same frames,
 //! the same counts.
 //!
-//! Needs a kernel with AF_CAN, vcan and vxcan, and leave to make interfaces (`CAP_NET_ADMIN`, `ip`
-//! on the path). Without them each test says why it is skipped.
+//! Needs a kernel with AF_CAN, vcan and vxcan, and permission to make interfaces (`CAP_NET_ADMIN`,
+//! `ip` on the path). Without them each test prints why it is skipped.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -15,7 +15,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// A port on the one end, by these ways.
+/// Opens a port on one end, with these ways.
 fn port(pair: &Pair, (receive, transmit): (ReceiveBy, TransmitBy)) -> Halves {
     let config = SocketCanConfig {
         receive,
@@ -25,12 +25,12 @@ fn port(pair: &Pair, (receive, transmit): (ReceiveBy, TransmitBy)) -> Halves {
     open("near", &config).unwrap()
 }
 
-/// What the other end of the wire is.
+/// Opens a port on the other end of the pair.
 fn peer(pair: &Pair) -> Halves {
     open("far", &SocketCanConfig::new(&pair.far)).unwrap()
 }
 
-/// All pairs of ways that can be opened.
+/// Returns all pairs of ways that can be opened.
 fn pairs() -> impl Iterator<Item = (ReceiveBy, TransmitBy)> {
     let receive = ReceiveBy::ALL.into_iter().map(|(_, by)| by);
     let receive = receive.filter(|by| *by != ReceiveBy::IoUring);
@@ -45,7 +45,7 @@ fn classic(id: u32, data: &[u8]) -> Frame {
     Frame::classic(CanId::from_raw(id), data).unwrap()
 }
 
-/// One of each kind that any interface carries.
+/// Returns a frame of each kind that any interface carries.
 fn frames() -> Vec<Frame> {
     vec![
         classic(0x123, &[1, 2, 3]),
@@ -84,7 +84,7 @@ fn take(halves: &mut Halves, count: usize) -> Vec<String> {
     got
 }
 
-/// Whatever there is now.
+/// Returns all frames that there are now.
 fn rest(halves: &mut Halves) -> Vec<String> {
     let mut got = Vec::new();
     for _ in 0..100 {
@@ -128,7 +128,7 @@ fn frames_of_every_kind_come_and_go_by_every_pair() {
     }
 }
 
-/// As with raw sockets: what other programs send on the interface is received.
+/// As with raw sockets, frames that other programs send on the interface are received.
 #[test]
 fn frames_of_other_programs_on_the_interface_are_received() {
     let pair = or_skip!(Pair::new("cgwl", FD_MTU));
@@ -159,7 +159,7 @@ fn the_kernel_leaves_out_what_is_of_no_use_by_every_way() {
             (Ids::Nothing, &[]),
             (
                 Ids::Filters(vec![inverted]),
-                // Of the EFF frame, too, the bits of the mask count only.
+                // For the EFF frame, too, only the bits of the mask count.
                 &["001#", "003#", "004#"],
             ),
             (Ids::Filters(many(500)), &["001#", "002#", "003#", "004#"]),
@@ -178,7 +178,7 @@ fn the_kernel_leaves_out_what_is_of_no_use_by_every_way() {
             let ids = [1, 2, 3, 4, 0x8000_0002];
             let frames: Vec<Frame> = ids.map(|id| classic(id, &[])).into();
             send(&mut far, &frames);
-            // vxcan delivers in a softirq, which may be another thread's for a moment.
+            // vxcan delivers in a softirq, which may run in another thread for a moment.
             let got = take(&mut near, expected.len());
             std::thread::sleep(Duration::from_millis(2));
             let got = [got, rest(&mut near)].concat();
@@ -205,7 +205,7 @@ fn what_finds_no_room_is_counted_by_every_way() {
         let mut got = rest(&mut near).len();
         got += take(&mut near, 500 - got - lost_before as usize).len();
         assert_eq!(got as u64 + near.0.counters().overrun, 500, "{by:?}");
-        // Once counted is counted.
+        // Frames that were counted are not counted again.
         send(&mut far, &[classic(1, &[])]);
         got += take(&mut near, 1).len();
         assert_eq!(got as u64 + near.0.counters().overrun, 501, "{by:?}");
@@ -220,7 +220,7 @@ fn an_interface_goes_down_and_comes_back_by_every_pair() {
         ip(&format!("link set {} down", pair.near)).unwrap();
         assert!(
             until(|| {
-                // A busy ring asks for an error now and then only.
+                // A busy ring asks for an error only now and then.
                 rest(&mut near);
                 let _ = near
                     .1
@@ -311,10 +311,10 @@ fn an_interface_is_unplugged_and_plugged_in_again_by_every_pair() {
 /// A vxcan without a queue takes everything; with a slow one the rest is held, and leaves in order.
 ///
 /// The queue lets next to nothing pass until the port is full, so that the test does not depend on
-/// how fast this machine sends. The kernel hands a frame of vxcan over on the processor that it is
-/// on, each of which has a queue of its own: a thread that goes to another one, or a timer that
-/// stays behind on the first, would mix up frames that the port has sent in order. So all of it is
-/// on one processor.
+/// how fast this machine sends. The kernel delivers a frame of vxcan on the processor on which it
+/// runs, and each processor has a queue of its own: a thread that moves to another processor, or a
+/// timer that stays on the first, would reorder frames that the port has sent in order. So
+/// everything runs on one processor.
 #[test]
 fn what_the_interface_has_no_room_for_is_held_and_leaves_in_order() {
     let allowed = sched_getaffinity(None).unwrap();
@@ -326,7 +326,7 @@ fn what_the_interface_has_no_room_for_is_held_and_leaves_in_order() {
     );
     sched_setaffinity(None, &one).unwrap();
     let pair = or_skip!(Pair::new("cgwq", FD_MTU));
-    // Where the kernel does not load it by itself; tc says what is missing.
+    // In case the kernel does not load it on its own; tc reports what is missing.
     let _ = Command::new("modprobe").arg("sch_tbf").status();
     if let Err(why) =
         ip(&format!("link set {} txqueuelen 10", pair.near)).and_then(|()| pass(&pair, "1kbit"))
@@ -366,7 +366,7 @@ fn what_the_interface_has_no_room_for_is_held_and_leaves_in_order() {
     }
 }
 
-/// How fast frames leave the near end's queue, which has room for a hundred of them.
+/// Sets the rate at which frames leave the near end's queue, which has room for a hundred of them.
 fn pass(pair: &Pair, rate: &str) -> Result<(), String> {
     tc(&format!(
         "qdisc replace dev {} root tbf rate {rate} burst 160 limit 1600",
@@ -397,7 +397,7 @@ fn frames_that_became_too_long_are_left_out() {
                 .transmit(now(), Outgoing::new(frame.view(), 0))
                 .unwrap();
         }
-        // The port does not know: it was up all the time.
+        // The port does not notice it: for the port, the interface was up all the time.
         ip(&format!("link set {} down", pair.near)).unwrap();
         ip(&format!("link set {} mtu 16", pair.near)).unwrap();
         ip(&format!("link set {} up", pair.near)).unwrap();

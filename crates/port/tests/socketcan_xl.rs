@@ -1,8 +1,8 @@
 //! XL frames by every way to receive and to transmit, on real virtual interfaces.
 //!
-//! Needs a kernel with CAN XL (6.1 and later) besides what `socketcan_ways.rs` needs. Since 6.9,
-//! raw sockets have to be told to pass virtual networks' numbers on, so the step `guests` runs it
-//! on a newer one.
+//! Needs a kernel with CAN XL (6.1 and later), in addition to the requirements of
+//! `socketcan_ways.rs`. Since 6.9, raw sockets pass virtual networks' numbers on only with an
+//! option, so the step `guests` runs it on a newer one.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -21,9 +21,9 @@ fn frames() -> Vec<FrameBuf> {
         "007FF#81:07:12345678#1122334455667788".to_owned(),
         format!("00000#80:FF:FFFFFFFF#{some}"),
         format!("00456#80:01:00000001#{long}"),
-        // With a virtual network's number, which raw sockets pass on as they are told to.
+        // With a virtual network's number, which raw sockets pass on according to their options.
         "45123#80:00:00000000#02".to_owned(),
-        // Others still pass beside them.
+        // Other frames still pass, too.
         "123#DEAD".to_owned(),
         "12345678##1AABB".to_owned(),
     ];

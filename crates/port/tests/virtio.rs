@@ -1,5 +1,5 @@
-//! Ports of kind `virtio`, with machines in this process: whatever order things happen in, every
-//! frame has one fate.
+//! Ports of kind `virtio`, with machines in this process: every frame has one fate, in any order
+//! of events.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -143,7 +143,7 @@ proptest! {
                     monitor = connect(&mut *rx, &machine, &path);
                 }
             }
-            // What came back to the machine.
+            // Buffers that came back to the machine.
             while let Some((head, bytes)) = machine.borrow_mut().back(TX) {
                 free.push(head);
                 if bytes == [0] { acknowledged += 1 } else { failed += 1 }
@@ -159,7 +159,7 @@ proptest! {
             prop_assert_eq!(counters.sent, u64::from(got));
             prop_assert!(counters.held <= u64::from(QUEUE));
         }
-        // All that the machine sent came or failed, once everything is taken.
+        // All frames that the machine sent came or failed, once everything is taken.
         rx.receive(0, 100, &mut |_| came += 1).unwrap();
         while let Some((_, bytes)) = machine.borrow_mut().back(TX) {
             if bytes == [0] { acknowledged += 1 } else { failed += 1 }

@@ -14,7 +14,7 @@ fn frame(id: u32, data: &[u8]) -> Frame {
     Frame::classic(CanId::sff(id).unwrap(), data).unwrap()
 }
 
-/// A bus with one gateway node that sends and one that receives.
+/// Returns a bus with one gateway node that sends and one that receives.
 fn pair() -> (World, BusTransmit, BusReceive) {
     let world = World::new();
     let bus = world.bus("a", BusConfig::classic(500_000)).unwrap();

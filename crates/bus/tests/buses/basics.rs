@@ -1,4 +1,4 @@
-//! What a bus does when nothing goes wrong.
+//! A bus without errors.
 use bus::{Bus, BusConfig, Event, NodeConfig, SendError};
 use cangate_bus as bus;
 use frame::{CanId, Frame};
@@ -13,7 +13,7 @@ fn three() -> (Bus, [bus::NodeId; 3]) {
     (bus, ids)
 }
 
-/// (start, end, node, tag) of every frame until nothing is left to do.
+/// Returns (start, end, node, tag) of every frame until nothing is left to do.
 fn drain(bus: &mut Bus) -> Vec<(u64, u64, u16, u64)> {
     let mut log = Vec::new();
     while let Some(t) = bus.next() {
@@ -83,12 +83,12 @@ fn the_best_mailbox_of_a_node_competes_and_the_queue_waits() {
     assert_eq!(bus.send(a, 0, &sff(1, &[]), 9), Err(SendError::Full));
     bus.send(b, 0, &sff(0x150, &[]), 10).unwrap();
     let order: Vec<u64> = drain(&mut bus).iter().map(|f| f.3).collect();
-    // 0x150 of b goes before 0x100 of a, which waits behind 0x200 in the queue.
+    // 0x150 of b is sent before 0x100 of a, which waits behind 0x200 in the queue.
     assert_eq!(order, [10, 1, 2, 3, 0]);
 }
 
-/// A DLC cannot say 9 to 11 bytes and so on: the wire has zeros up to the next length, and it lasts
-/// as long as `cangate timing` says.
+/// No DLC encodes 9 to 11 bytes and so on: the wire has zeros up to the next length, and the frame
+/// has the duration that `cangate timing` prints.
 #[test]
 fn an_fd_frame_has_a_length_that_a_dlc_can_say() {
     let mut bus = Bus::new(BusConfig::fd(500_000, 2_000_000)).unwrap();

@@ -1,6 +1,6 @@
 //! The kernel module's C core (kmod/bitcan/core) against this crate: the same random schedules,
 //! and every event, time and counter the same. Compiles kmod/bitcan/host/replay.c with the
-//! system's C compiler; where there is none, the tests say so and are skipped.
+//! system's C compiler; if there is none, the tests print that and are skipped.
 
 use cangate_bus::{Bus, BusConfig, ErrorKind, Event, Fault, NodeConfig, NodeId, SendError, When};
 use frame::{CanId, Frame, Kind, Nanos, flags, wire};
@@ -18,7 +18,7 @@ use std::{
     thread,
 };
 
-/// The compiled program, or why there is none.
+/// Returns the compiled program, or the reason why there is none.
 fn replay() -> Result<&'static Path, &'static str> {
     static BUILT: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let built = BUILT.get_or_init(|| {
@@ -47,7 +47,7 @@ fn replay() -> Result<&'static Path, &'static str> {
     built.as_deref().map_err(String::as_str)
 }
 
-/// Runs the C program; `None` where it cannot be built.
+/// Runs the C program; returns `None` if it cannot be built.
 fn play(input: String) -> Option<String> {
     let program = match replay() {
         Ok(program) => program,
@@ -89,7 +89,7 @@ impl Dice {
         of[self.below(of.len() as u64) as usize]
     }
 
-    /// Few identifiers, so that many are equal or differ only in format.
+    /// Returns one of few identifiers, so that many are equal or differ only in format.
     fn id(&mut self) -> CanId {
         let base = self.pick(&[0_u32, 1, 0x123, 0x555, 0x7FE, 0x7FF]);
         if self.one_in(3) {
@@ -167,7 +167,7 @@ impl Action {
 struct Schedule {
     config: BusConfig,
     nodes: Vec<NodeConfig>,
-    /// Nodes whose frames wait in the transmit buffer for their time.
+    /// For each node: whether its frames wait in the transmit buffer for their time.
     lists: Vec<bool>,
     faults: Vec<(When, Fault)>,
     actions: Vec<Action>,
@@ -227,7 +227,7 @@ impl Schedule {
             };
             let frame = dice.frame_with(id, fd);
             actions.push(Action::Send(NodeId(node as u16), at, frame, tag));
-            // The very same from a second node: one frame on the wire, if both win.
+            // The very same frame from a second node: one frame on the wire, if both win.
             let twin = (node + 1) % nodes.len();
             let able = nodes[twin].fd || frame.kind() == Kind::Classic;
             if dice.one_in(6) && able && !lists[node] && !lists[twin] && !nodes[twin].listen_only {
@@ -240,7 +240,7 @@ impl Schedule {
                 actions.push(Action::Restart(node, at));
             }
         }
-        // Ordinary traffic while nodes are on their way back from bus-off.
+        // Ordinary traffic while nodes recover from bus-off.
         for tag in 0..if faulty { 60 } else { 0 } {
             at += dice.below(200) * bit;
             let node = dice.below(count) as usize;
@@ -253,7 +253,7 @@ impl Schedule {
         if faulty {
             // Runs of faults, so that nodes go bus-off.
             let mut start = 1;
-            // Faults of the bus all come to pass; one of a node can stay planned for ever.
+            // Faults of the bus all happen; a fault of a node can stay planned for ever.
             let of_bus = dice.one_in(2);
             for _ in 0..dice.below(50) {
                 start += 1 + if dice.one_in(3) { dice.below(5) } else { 0 };
@@ -270,7 +270,7 @@ impl Schedule {
                     ErrorKind::Crc,
                     ErrorKind::Ack,
                 ]);
-                // Bits at random are drawn differently: every fault has its place.
+                // The two models draw random bits differently, so every fault has a given place.
                 let mut fault = Fault::new(kind).at_bit(dice.below(160) as u16);
                 if dice.one_in(3) {
                     fault.victim = Some(NodeId(dice.below(count) as u16));
@@ -290,7 +290,7 @@ impl Schedule {
         }
     }
 
-    /// As replay.c reads it.
+    /// Returns the schedule as text in the format that replay.c reads.
     fn text(&self) -> String {
         let mut out = String::new();
         let data = self.config.data.unwrap_or(0);
@@ -337,7 +337,7 @@ impl Schedule {
         out
     }
 
-    /// What this crate makes of it, in the words of replay.c.
+    /// Returns the events of this crate's model, in the format of replay.c.
     fn play(&self) -> String {
         let mut out = String::new();
         let mut bus = Bus::new(self.config.clone()).unwrap();
@@ -372,7 +372,7 @@ impl Schedule {
         bus.run_until(self.until, |e| event(&mut out, e, count));
         for n in 0..count {
             let state = bus.node_state(NodeId(n)).unwrap();
-            // What was refused at time 0 is counted by the caller.
+            // Frames that were refused at time 0 are counted by the caller.
             let refused = out
                 .lines()
                 .filter(|l| l.starts_with(&format!("D 0 {n} ")) && l.ends_with("QueueFull"))
@@ -446,7 +446,7 @@ fn event(out: &mut String, event: &Event<'_>, count: u16) {
     }
 }
 
-/// Everything that happens on `count` random buses, from both models.
+/// Compares all events of both models on random buses with these seeds; returns them.
 fn compare(seeds: std::ops::Range<u64>) -> Option<String> {
     let schedules: Vec<Schedule> = seeds.clone().map(Schedule::random).collect();
     let input: String = schedules.iter().map(Schedule::text).collect();
@@ -474,7 +474,7 @@ fn random_buses_do_the_same_in_the_kernel_module() {
     let Some(output) = compare(0..200) else {
         return;
     };
-    // The comparison means something only where these things happen.
+    // The comparison is meaningful only if these events happen.
     let count = |what: &str| output.lines().filter(|l| l.contains(what)).count();
     for what in ["Bit ", "Stuff ", "Form ", "Crc ", "Ack "] {
         assert!(count(what) > 5, "{what}: {}", count(what));
@@ -507,7 +507,7 @@ fn lengths_are_the_same_in_the_kernel_module() {
         let length = wire::length(frame.view()).unwrap();
         let nominal = length.nominal_bits() - wire::INTERMISSION_BITS;
         let data = length.data_phase_bits();
-        // By table and bit by bit.
+        // Both computed by table and bit by bit.
         let expected = format!("L {nominal} {data} {nominal} {data}");
         assert_eq!(line, expected, "{}", words(frame));
     }

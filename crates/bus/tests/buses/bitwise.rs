@@ -1,5 +1,5 @@
 //! The bus against a slow reference: every node drives one bit at a time, the bus is their
-//! wired-AND, and nodes know nothing but what they read from it. Classic frames, no faults.
+//! wired-AND, and nodes know only the bits that they read from it. Classic frames, no faults.
 
 use crate::common;
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 /// A bit at 500 kbit/s, ns.
 const BIT: u64 = 2_000;
 
-/// SOF to the last data bit of a classic frame, without stuff bits; `1` is recessive.
+/// Returns SOF to the last data bit of a classic frame, without stuff bits; `1` is recessive.
 fn classic_head(frame: &Frame) -> String {
     assert_eq!(frame.kind(), Kind::Classic);
     let id = frame.id();
@@ -30,7 +30,8 @@ fn classic_head(frame: &Frame) -> String {
     bits
 }
 
-/// The whole classic frame on the wire, SOF to end of frame; the acknowledge slot is recessive.
+/// Returns the whole classic frame on the wire, SOF to end of frame; the acknowledge slot is
+/// recessive.
 fn classic_bits(frame: &Frame) -> Vec<bool> {
     let mut head = classic_head(frame);
     // Long division of the message by x^15 + x^14 + x^10 + x^8 + x^7 + x^4 + x^3 + 1.
@@ -59,7 +60,7 @@ fn classic_bits(frame: &Frame) -> Vec<bool> {
     wire.chars().map(|c| c == '1').collect()
 }
 
-/// A frame to be sent: when it is ready, in bits.
+/// A frame to send, with the time at which it is ready, in bits.
 #[derive(Clone, Debug)]
 struct Job {
     node: usize,
@@ -70,17 +71,17 @@ struct Job {
 /// A frame that was sent: first bit, bit after the last, node, job.
 type Sent = (u64, u64, usize, usize);
 
-/// What a node is doing.
+/// The activity of a node.
 enum Doing {
-    /// Since so many recessive bits.
+    /// Waiting; the number of recessive bits so far.
     Watching(u32),
-    /// Which job, which bit of it.
+    /// Sending: the job, its bits, and the position in them.
     Sending(usize, Vec<bool>, usize),
-    /// What it has read since the start of frame.
+    /// Receiving: the bits that it has read since the start of frame.
     Reading(Vec<bool>),
 }
 
-/// Where a frame stands after these bits.
+/// The position in a frame after these bits.
 #[derive(PartialEq)]
 enum Position {
     Inside,
@@ -88,7 +89,7 @@ enum Position {
     Over,
 }
 
-/// Takes out stuff bits and reads the header, from the start, every time.
+/// Removes stuff bits and reads the header, from the start, every time.
 fn position(bits: &[bool]) -> Position {
     let (mut plain, mut run, mut last, mut used) = (Vec::new(), 0, None, 0);
     let mut stuff_next = false;
@@ -173,7 +174,7 @@ fn reference(jobs: &[Job], nodes: usize, mailboxes: usize) -> Vec<Sent> {
                 Doing::Watching(_) if !level => Doing::Reading(vec![false]),
                 Doing::Watching(quiet) => Doing::Watching(*quiet + 1),
                 Doing::Sending(_, bits, at) if bits[*at] && !level && *at + 9 < bits.len() => {
-                    // Lost: what was sent so far is what was read.
+                    // Arbitration lost: the bits sent so far are the bits read.
                     let mut read = bits[..*at].to_vec();
                     read.push(false);
                     Doing::Reading(read)
@@ -240,8 +241,9 @@ proptest! {
         mailboxes in 1..4_usize,
         jobs in prop::collection::vec((0..8_usize, 0..600_u64, classic_frames()), 1..12),
     ) {
-        // One arbitration field belongs to one node: two nodes that share one is an error by
-        // itself, and has its own tests. There is always a receiver: the last node only listens.
+        // One arbitration field belongs to one node: two nodes that share one are an error of
+        // their own, which has its own tests. There is always a receiver: the last node only
+        // listens.
         let mut owner = std::collections::BTreeMap::new();
         let jobs: Vec<Job> = jobs
             .into_iter()

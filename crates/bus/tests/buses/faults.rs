@@ -1,4 +1,4 @@
-//! What a bus does when something goes wrong: bit-exact times and counters, worked out by hand.
+//! A bus with faults: bit-exact times and counters, computed by hand.
 //!
 //! 500 kbit/s, a bit is 2 µs. `123#` is 45 bits long without intermission, with 1 stuff bit.
 use bus::{
@@ -23,7 +23,7 @@ fn with(nodes: usize, change: impl Fn(usize, &mut NodeConfig)) -> Bus {
     bus
 }
 
-/// All events until `t`, as short text.
+/// Returns all events until `t`, as short text.
 fn log(bus: &mut Bus, t: u64) -> Vec<String> {
     let mut log = Vec::new();
     bus.run_until(t, |e| {
@@ -113,7 +113,7 @@ fn counters_right_after_a_bit_error() {
     assert_eq!(counters(&bus), [(8, 0), (0, 1)]);
 }
 
-/// A form error that all see in the same bit: one flag of six bits, no echo.
+/// A form error that all nodes see in the same bit: one flag of six bits, no echo.
 #[test]
 fn a_form_error_that_all_see_has_no_echo() {
     let mut bus = with(3, |_, _| ());
@@ -145,7 +145,7 @@ fn a_local_checksum_error_is_charged_to_the_one_who_flagged_first() {
     assert_eq!(counters(&bus), [(8, 0), (0, 1), (0, 9)]);
 }
 
-/// A stuff error of one receiver: it flags, the sender runs into the flag.
+/// A stuff error of one receiver: it flags, the sender detects the flag.
 #[test]
 fn a_local_stuff_error() {
     let mut bus = with(3, |_, _| ());
@@ -154,8 +154,8 @@ fn a_local_stuff_error() {
         .for_receiver(NodeId(1));
     bus.inject(When::Start(1), fault);
     bus.send(N0, 0, &sff(0x123, &[0xFF; 8]), 1).unwrap();
-    // Bits 20 to 24 are recessive data, so the sender runs into the flag in its first bit.
-    // Receiver 2 has not seen one like it before and echoes once all six have passed.
+    // Bits 20 to 24 are recessive data, so the sender detects the flag in its first bit.
+    // Receiver 2 has seen no dominant bit directly before it and echoes after all six bits.
     let end = (21 + 6 + 6 + 8) * BIT;
     assert_eq!(
         log(&mut bus, end + BIT),
@@ -166,7 +166,7 @@ fn a_local_stuff_error() {
     assert_eq!(counters(&bus)[2], (0, 1));
 }
 
-/// Nobody acknowledges: flag from the acknowledge delimiter on. TEC rises by 8 each time until
+/// No node acknowledges: flag from the acknowledge delimiter on. TEC rises by 8 each time until
 /// the node is error-passive and then no more: a lone node never goes bus-off.
 #[test]
 fn a_lone_node_ends_error_passive() {
@@ -262,7 +262,7 @@ fn recovery_under_full_load_takes_128_frames() {
         let t = bus.next().unwrap();
         bus.run_until(t, |_| ());
     }
-    // Past the last error's delimiter and intermission.
+    // After the last error's delimiter and intermission.
     let t = bus.now() + 30 * BIT;
     bus.run_until(t, |_| ());
     let mut frames = 0;
@@ -296,7 +296,8 @@ fn one_shot_tries_once() {
 #[test]
 fn one_shot_gives_up_where_it_loses_the_arbitration() {
     let mut bus = with(3, |i, n| n.one_shot = i < 2);
-    // Both wait while another frame is on the wire; of two one-shot nodes the better one wins.
+    // Both wait while another frame is on the wire; of two one-shot nodes the one with the
+    // higher-priority frame wins.
     bus.send(NodeId(2), 0, &sff(0x001, &[]), 1).unwrap();
     let now = bus.now() + 20 * BIT;
     let mut early = log(&mut bus, now);
@@ -311,7 +312,7 @@ fn one_shot_gives_up_where_it_loses_the_arbitration() {
     assert_eq!(ends.iter().filter(|l| l.contains("dropped")).count(), 1);
 }
 
-/// A classic node stumbles over FDF: bit 14 of an SFF frame without stuff bits before it.
+/// A classic node has a form error at FDF: bit 14 of an SFF frame without stuff bits before it.
 #[test]
 fn classic_nodes_destroy_fd_frames() {
     let mut bus = with(3, |i, n| n.fd = i != 2);
@@ -327,7 +328,7 @@ fn classic_nodes_destroy_fd_frames() {
     assert!(sent[0].ends_with("to [1]"), "{sent:?}");
 }
 
-/// A classic listener flags nothing, and understands nothing.
+/// A classic listen-only node sends no flag, and receives no FD frame.
 #[test]
 fn classic_listeners_miss_fd_frames() {
     let mut bus = with(3, |i, n| (n.fd, n.listen_only) = (i != 2, i == 2));
@@ -375,7 +376,7 @@ fn one_identifier_from_two_nodes() {
     assert!(sent[1].contains("0 sent 1"));
 }
 
-/// Two nodes, the same frame: nobody notices.
+/// Two nodes, the same frame: no node notices.
 #[test]
 fn the_same_frame_from_two_nodes_is_one_on_the_wire() {
     let mut bus = with(3, |_, _| ());
@@ -400,7 +401,7 @@ fn the_same_frame_from_two_nodes_is_one_on_the_wire() {
     assert!(log(&mut bus, 100_000)[0].contains("Ack"));
 }
 
-/// A better frame that comes into a free mailbox while another of the node is on the wire.
+/// A higher-priority frame comes into a free mailbox while another of the node is on the wire.
 #[test]
 fn what_is_on_the_wire_stays_on_the_wire() {
     let mut bus = with(2, |_, _| ());
@@ -436,7 +437,7 @@ fn faults_are_moved_to_where_they_can_happen() {
     assert_eq!(failed_at(ErrorKind::Ack, 3), Some(36));
 }
 
-/// `per_bit` is a rate per bit, wherever it falls.
+/// `per_bit` is a rate per bit, at any position.
 #[test]
 fn bit_error_rates_are_what_was_asked_for() {
     let mut bus = Bus::new(BusConfig {
@@ -465,7 +466,7 @@ fn bit_error_rates_are_what_was_asked_for() {
     assert!((232..335).contains(&stats.errors), "{stats:?}");
 }
 
-/// A receiver of one's own choice that is not there changes nothing.
+/// A fault for a given receiver that does not exist changes nothing.
 #[test]
 fn a_fault_for_nobody_has_no_effect() {
     let mut bus = with(2, |_, _| ());
@@ -478,7 +479,7 @@ fn a_fault_for_nobody_has_no_effect() {
     );
 }
 
-/// An error-passive node that has just sent lets others go first, of whatever priority.
+/// An error-passive node that has just sent lets others go first, with any priority.
 #[test]
 fn suspend_transmission_lets_others_go_first() {
     let mut bus = with(3, |_, _| ());

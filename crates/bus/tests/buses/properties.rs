@@ -1,4 +1,4 @@
-//! What holds of every bus, whatever is done to it: random nodes, frames, times and faults.
+//! Properties of every bus, with random nodes, frames, times and faults.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use frame::{CanId, Frame, Nanos, flags};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A bus, its nodes and what they send, all handed in at time 0.
+/// A bus, its nodes and their frames, all handed in at time 0.
 #[derive(Clone, Debug)]
 struct Scene {
     config: BusConfig,
@@ -103,7 +103,7 @@ fn scenes(faults: impl Strategy<Value = Faults>) -> impl Strategy<Value = Scene>
         )
 }
 
-/// The bus with everything handed in; which frames it took.
+/// Returns the bus with all frames handed in, and the frames that it took.
 fn set_up(scene: &Scene) -> (Bus, BTreeMap<u64, (u16, Nanos, Frame)>) {
     let mut bus = Bus::new(scene.config.clone()).unwrap();
     for node in &scene.nodes {
@@ -127,7 +127,7 @@ fn history(bus: &mut Bus, steps: impl IntoIterator<Item = Nanos>) -> Vec<String>
     all
 }
 
-/// One start of frame: when, when it was over, who, and whether it was an error.
+/// One attempt: its start of frame, its end, its node, and the tag of its frame.
 struct Attempt {
     start: Nanos,
     end: Nanos,
@@ -139,9 +139,9 @@ struct Attempt {
 #[derive(Default)]
 struct Watch {
     attempts: Vec<Attempt>,
-    /// When each frame ended, and which way.
+    /// Time at which each frame was sent or dropped, by its tag.
     ended: BTreeMap<u64, Nanos>,
-    /// Changes of state: when, node, state.
+    /// Changes of state: time, node, state.
     states: Vec<(Nanos, u16, ErrorState)>,
     last: Nanos,
     frame_time: Nanos,
@@ -199,7 +199,7 @@ impl Watch {
         }
     }
 
-    /// A node's state just before a time.
+    /// Returns a node's state at a time.
     fn state_at(&self, node: u16, t: Nanos) -> ErrorState {
         let mut before = self.states.iter().filter(|s| s.1 == node && s.0 <= t);
         before.next_back().map_or(ErrorState::Active, |s| s.2)
@@ -212,12 +212,13 @@ fn watch(bus: &mut Bus, until: Nanos) -> Watch {
     watch
 }
 
-/// So many bits, rounded down, ns.
+/// Returns the duration of `n` bits, rounded down, ns.
 fn bits(scene: &Scene, n: u64) -> Nanos {
     n * 1_000_000_000 / u64::from(scene.config.nominal)
 }
 
-/// Frames of a node that compete at `t`: the oldest that are there, as many as mailboxes.
+/// Returns the frames of a node that compete at `t`: the oldest that are ready, as many as it has
+/// mailboxes.
 fn competing<'a>(
     scene: &Scene,
     taken: &'a BTreeMap<u64, (u16, Nanos, Frame)>,
@@ -228,7 +229,7 @@ fn competing<'a>(
     let mut there: Vec<(Nanos, u64, &Frame)> = taken
         .iter()
         .filter(|(tag, (n, ready, _))| {
-            // What a one-shot node gives up at `t` has competed until then.
+            // A frame that a one-shot node drops at `t` has competed until then.
             *n == node && *ready <= t && watch.ended.get(tag).is_none_or(|&end| end >= t)
         })
         .map(|(tag, (_, ready, frame))| (*ready, *tag, frame))
@@ -280,7 +281,7 @@ proptest! {
         }
     }
 
-    /// Without faults and with distinct identifiers a frame starts the moment it can.
+    /// Checks that, without faults and with distinct identifiers, a frame starts the moment it can.
     #[test]
     fn the_bus_is_never_idle_while_something_waits(mut scene in scenes(Just(Faults::default()))) {
         scene.nodes.push(NodeConfig::default());
@@ -315,7 +316,7 @@ proptest! {
             before = stats;
         }
         prop_assert_eq!(bus.now(), scene.until);
-        // What is under way is in the statistics, but not yet among the events; and an error is
+        // A frame under way is in the statistics, but not yet among the events; and an error is
         // reported before its interval ends.
         let (stats, longest) = (bus.stats(), bits(&scene, 900));
         prop_assert!(stats.frame_time >= watch.frame_time);
@@ -356,7 +357,7 @@ proptest! {
         let (mut whole, _) = set_up(&scene);
         let (mut split, _) = set_up(&scene);
         steps.retain(|&t| t < scene.until);
-        // Steps that fall exactly on what happens are the interesting ones.
+        // Steps exactly at the time of events are the interesting ones.
         let mut times = Vec::new();
         whole.run_until(scene.until, |e| times.push(e.at()));
         let third = bits(&scene, 3);
@@ -369,7 +370,8 @@ proptest! {
         prop_assert_eq!(split.stats(), whole.stats());
     }
 
-    /// `next` is a time at which the bus is further than before, and leaves nothing out.
+    /// Checks that `next` is a time at which the bus is further than before, and leaves nothing
+    /// out.
     #[test]
     fn running_from_next_to_next_changes_nothing(scene in scenes(faults())) {
         let (mut whole, _) = set_up(&scene);
@@ -383,8 +385,8 @@ proptest! {
         prop_assert_eq!(all, history(&mut whole, [scene.until]));
     }
 
-    /// The receivers that events name are the frames that nodes have received, and the sender is
-    /// never among them.
+    /// Checks that the receivers in the events agree with the nodes' counts of received frames, and
+    /// that the sender is never among them.
     #[test]
     fn frames_received_are_those_of_the_events(scene in scenes(faults())) {
         let (mut bus, _) = set_up(&scene);
@@ -402,7 +404,8 @@ proptest! {
         }
     }
 
-    /// Counters and states agree, and a lone node never goes bus-off by missing acknowledges.
+    /// Checks that counters and states agree, and that a lone node never goes bus-off by missing
+    /// acknowledges.
     #[test]
     fn states_follow_counters(scene in scenes(faults())) {
         let (mut bus, _) = set_up(&scene);
@@ -425,7 +428,7 @@ proptest! {
     }
 }
 
-/// A run of seeds must not all look alike: the seed matters.
+/// Different seeds must give different results.
 #[test]
 fn another_seed_gives_other_faults() {
     let run = |seed| {

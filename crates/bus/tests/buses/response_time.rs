@@ -33,13 +33,13 @@ const SET: [(u64, u64); 17] = [
     (1, 1000),
 ];
 
-/// Longest transmission of a data frame with an SFF identifier, intermission included
-/// (equation 1 of the paper): 34 bits of header and CRC take part in stuffing, 13 do not.
+/// Returns the longest transmission time of a data frame with an SFF identifier, intermission
+/// included (equation 1 of the paper): 34 bits of header and CRC take part in stuffing, 13 do not.
 fn longest(bytes: u64) -> Nanos {
     (34 + 8 * bytes + 13 + (34 + 8 * bytes - 1) / 4) * BIT
 }
 
-/// Bound on the time from a frame being ready to the end of its transmission.
+/// Returns the bound on the time from a frame being ready to the end of its transmission.
 fn bound(index: usize) -> Nanos {
     let own = longest(SET[index].0);
     let lower = SET[index + 1..].iter().map(|f| longest(f.0)).max();
@@ -60,7 +60,7 @@ fn bound(index: usize) -> Nanos {
     }
 }
 
-/// The longest response time of each frame in two seconds, one node for each frame.
+/// Returns the longest response time of each frame in two seconds, with one node for each frame.
 fn simulated(offsets: &[Nanos], mut byte: impl FnMut() -> u8) -> Vec<Nanos> {
     let mut bus = Bus::new(BusConfig::classic(125_000)).unwrap();
     for (i, &(bytes, period)) in SET.iter().enumerate() {

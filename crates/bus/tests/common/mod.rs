@@ -1,9 +1,9 @@
-//! Shared by the tests: random frames, and arbitration the slow and obvious way.
+//! Code that the tests share: random frames, and arbitration in the slow and obvious way.
 
 use frame::Frame;
 use proptest::prelude::*;
 
-/// What decides arbitration: identifier, RTR, IDE as they stand on the wire.
+/// Returns the bits that decide arbitration: identifier, RTR, IDE as on the wire.
 pub(crate) fn arbitration_field(frame: &Frame) -> String {
     let id = frame.id();
     let rtr = if frame.header().is_rtr() { "1" } else { "0" };
@@ -15,7 +15,7 @@ pub(crate) fn arbitration_field(frame: &Frame) -> String {
     }
 }
 
-/// Identifiers close to one another, so that formats and RTR decide often.
+/// Generates identifiers close to one another, so that formats and RTR decide often.
 pub(crate) fn close_ids() -> impl Strategy<Value = frame::CanId> {
     let number = prop_oneof![0..4_u32, 0x7FC..0x800_u32];
     (number, 0..4_u32, any::<bool>()).prop_map(|(base, low, eff)| {
@@ -27,7 +27,7 @@ pub(crate) fn close_ids() -> impl Strategy<Value = frame::CanId> {
     })
 }
 
-/// Classic frames, data and remote.
+/// Generates classic frames, data and remote.
 pub(crate) fn classic_frames() -> impl Strategy<Value = Frame> {
     let byte = prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     let data = prop::collection::vec(byte, 0..=8);

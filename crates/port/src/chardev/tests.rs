@@ -1,5 +1,5 @@
-//! The halves over a driver in memory, which does what a test says: every frame has one fate, in
-//! whatever order things happen.
+//! The halves over a driver in memory, which the tests control: every frame has one fate, in any
+//! order of events.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use super::line::Line;
@@ -35,7 +35,7 @@ struct Driver {
 struct Inner {
     there: bool,
     taken: u32,
-    /// Slots of frames that it has.
+    /// Slots of frames that the driver has.
     pending: VecDeque<u32>,
     on_bus: Vec<Frame>,
     rings: usize,
@@ -77,7 +77,7 @@ impl Driver {
         );
     }
 
-    /// A frame from the bus.
+    /// Delivers a frame from the bus.
     fn deliver(&self, frame: &Frame) -> bool {
         let head = second(self.word(at::RX_HEAD));
         if head.wrapping_sub(first(self.word(at::RX_TAIL))) >= SLOTS {
@@ -97,7 +97,7 @@ impl Driver {
         true
     }
 
-    /// The end of one of its frames.
+    /// Ends the transmission of one of its frames.
     fn finish(&self, state: u32) {
         let mut inner = self.inner.lock().unwrap();
         let Some(slot) = inner.pending.pop_front() else {
@@ -182,7 +182,7 @@ impl Line for Handle {
     }
 }
 
-/// A port, and the driver under it; the next one is what it finds when it opens the device again.
+/// A port, and the driver under it; the port finds the next driver when it opens the device again.
 struct Bench {
     driver: Arc<Driver>,
     next: Arc<Mutex<Option<Arc<Driver>>>>,
@@ -306,7 +306,7 @@ fn what_finds_no_room_is_counted_and_the_rest_comes() {
     assert_eq!(b.rx.counters().overrun, 11);
     assert_eq!(b.receive(0).len(), 64);
     assert_eq!(b.rx.counters().overrun, 11);
-    // A head that cannot be costs nothing but the frames behind it.
+    // An impossible head costs only the frames behind it.
     b.driver.put(at::RX_HEAD, both(1, 7777));
     assert!(b.receive(0).is_empty());
     assert_eq!(b.rx.counters().malformed, 1);
@@ -445,8 +445,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens, in any order: what was taken is sent, lost or held, and what the driver
-    /// put into the queue comes out of it once, in order.
+    /// Checks for events in any order: each frame that was taken is sent, lost or held, and each
+    /// frame that the driver put into the queue comes out of it once, in order.
     #[test]
     fn every_frame_has_one_fate(steps in prop::collection::vec(step(), 1..400)) {
         let mut b = bench();
@@ -472,7 +472,7 @@ proptest! {
                     b.driver.state(state);
                 },
                 Step::Unplug => {
-                    // What waits there is read before the device is opened anew.
+                    // The waiting frames are read before the device is opened anew.
                     got.extend(b.receive(now));
                     b.driver.unplug();
                     got.extend(b.receive(now));

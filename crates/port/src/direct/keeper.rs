@@ -29,7 +29,7 @@ const READY: &str = "ready";
 /// A card that this process has taken, and the keeper that will hand it back.
 pub(super) struct Keeper {
     child: Child,
-    /// Closed by [`Drop`].
+    /// The keeper's standard input, closed by [`Drop`].
     input: Option<ChildStdin>,
     _lock: linux::pci::ConfigSpace,
 }

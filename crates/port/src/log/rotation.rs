@@ -27,7 +27,7 @@ pub struct Rotate {
 #[derive(Debug)]
 pub(super) struct Rotation {
     rotate: Rotate,
-    /// Bytes in the present file.
+    /// Number of bytes in the present file.
     bytes: u64,
     /// Time at which this run wrote the first line into it.
     begun: Option<Nanos>,

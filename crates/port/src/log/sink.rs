@@ -58,10 +58,10 @@ pub struct LogSink {
 }
 
 impl LogSink {
-    /// Creates a file, or empties it where it exists; `-` is standard output.
+    /// Creates a file, or empties it if it exists; `-` is standard output.
     ///
     /// # Errors
-    /// [`PortError`] where it cannot be created.
+    /// [`PortError`] if it cannot be created.
     pub fn create(port: &str, path: &Path, config: SinkConfig) -> Result<Self, PortError> {
         let (output, emptied) = target::open(path, target::How::default())
             .map_err(|source| target::failed(port, "create", path, source))?;

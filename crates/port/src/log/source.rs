@@ -65,7 +65,7 @@ impl LogSource {
     /// Opens a file, or takes standard input for `-`. A named pipe need not have a writer yet.
     ///
     /// # Errors
-    /// [`PortError`] where it cannot be opened, or the speed is out of range.
+    /// [`PortError`] if it cannot be opened, or the speed is out of range.
     pub fn open(port: &str, path: &Path, config: SourceConfig) -> Result<Self, PortError> {
         let stdin = path == Path::new("-");
         let name = if stdin {
@@ -104,7 +104,7 @@ impl LogSource {
     /// Replays an open file; `name` is for messages.
     ///
     /// # Errors
-    /// [`PortError`] where the speed is out of range or it is a directory.
+    /// [`PortError`] if the speed is out of range or it is a directory.
     pub fn from_file(
         port: &str,
         name: &str,

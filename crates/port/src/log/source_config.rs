@@ -22,7 +22,7 @@ pub struct SourceConfig {
     pub interface: Option<InterfaceName>,
     /// Speed of the replay.
     pub replay: Replay,
-    /// Stop at the first bad line instead of leaving it out.
+    /// Whether to stop at the first bad line instead of leaving it out.
     pub strict: bool,
     /// Treatment of due frames while a destination has no room.
     pub on_full: OnFull,

@@ -21,7 +21,7 @@ struct Inner {
     /// Counters of memory that is no longer in use.
     before: Counters,
     stalled: u64,
-    /// Frames that had left at the last report.
+    /// Number of frames that had left at the last report.
     reported: u64,
     /// Number of the times that memory was taken into use.
     lives: u32,

@@ -16,7 +16,7 @@ use linux::{kernel, packet};
 pub enum Optimise {
     /// Least delay: a frame leaves as soon as possible after it came.
     Latency,
-    /// As many frames a second as possible without a loss.
+    /// As many frames per second as possible without a loss.
     Throughput,
     /// As little processor time per frame as possible, if frames come one by one.
     Cpu,

@@ -129,7 +129,7 @@ impl Shared {
     }
 
     /// Stores a state, which the receiving half will report. An interface that goes out of use or
-    /// comes back has no longer its old error counters.
+    /// comes back no longer has its old error counters.
     fn set_state(&self, state: State) {
         if self.state.swap(state as u8, Relaxed) != state as u8 {
             self.errors.store(Errors::Active as u8, Relaxed);

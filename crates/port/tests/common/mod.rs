@@ -1,5 +1,5 @@
-//! Virtual CAN interfaces for tests. They need a kernel with AF_CAN, vcan and vxcan, and leave to
-//! make interfaces (`CAP_NET_ADMIN`, `ip` on the path); what is missing is an error that says so.
+//! Virtual CAN interfaces for tests. They need a kernel with AF_CAN, vcan and vxcan, and permission
+//! to make interfaces (`CAP_NET_ADMIN`, `ip` on the path); an error names what is missing.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -16,13 +16,13 @@ pub const FD_MTU: u32 = 72;
 /// `CANXL_MAX_MTU`: XL frames, too.
 pub const XL_MTU: u32 = 2060;
 
-/// ns since the epoch.
+/// Returns the time in ns since the epoch.
 pub fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap().as_nanos() as u64
 }
 
-/// Runs `ip` with these words.
+/// Runs `ip` with these arguments.
 pub fn ip(arguments: &str) -> Result<(), String> {
     let output = Command::new("ip")
         .args(arguments.split(' '))
@@ -43,7 +43,7 @@ fn has_sockets() -> Result<(), String> {
     Ok(())
 }
 
-/// An interface; gone when the test is over.
+/// An interface; removed when the test is over.
 pub struct Vcan(pub String);
 
 impl Vcan {
@@ -70,11 +70,12 @@ impl Drop for Vcan {
     }
 }
 
-/// Two interfaces, of which each gets what is sent on the other; gone when the test is over.
+/// Two interfaces, each of which receives the frames sent on the other; removed when the test is
+/// over.
 pub struct Pair {
-    /// The one end.
+    /// Name of one end.
     pub near: String,
-    /// The other.
+    /// Name of the other end.
     pub far: String,
     mtu: u32,
 }
@@ -93,7 +94,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Makes both ends once more, after somebody has taken them away.
+    /// Makes both ends once more, after they were removed.
     pub fn plug(&self) -> Result<(), String> {
         let Self { near, far, mtu } = self;
         ip(&format!("link add {near} type vxcan peer name {far}"))?;
@@ -102,7 +103,7 @@ impl Pair {
                 .map_err(|why| format!("this kernel has no frames of this size: {why}"))?;
             ip(&format!("link set {name} up"))?;
         }
-        // The kernel looks at carriers at most once a second, and drops silently what is sent
+        // The kernel checks carriers at most once a second, and silently drops frames that are sent
         // before.
         let is_up = |name: &String| {
             let state = std::fs::read_to_string(format!("/sys/class/net/{name}/operstate"));
@@ -114,7 +115,7 @@ impl Pair {
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        // A kernel that makes them gives them carriers: no reason to skip a test.
+        // A kernel that makes them gives them carriers: this is not a reason to skip a test.
         panic!("{near} and {far} have no carrier after 5 s");
     }
 }
@@ -125,7 +126,7 @@ impl Drop for Pair {
     }
 }
 
-/// What an expression gives, or the end of the test, which says why.
+/// Evaluates to the value of an expression, or ends the test and prints why.
 macro_rules! or_skip {
     ($made:expr) => {
         match $made {

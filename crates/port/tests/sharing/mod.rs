@@ -50,7 +50,7 @@ fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) ->
 }
 
 impl Lab {
-    /// A machine for each of these.
+    /// Makes a machine for each of these.
     pub fn new(controller: &ControllerSettings, all: Vec<(RightsText, Option<Budget>)>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut opener = Opener::new(0, 0);
@@ -120,7 +120,8 @@ impl Lab {
         side.machine.borrow_mut().send(TX, head, &bytes);
     }
 
-    /// Everybody works now; what came in at the ports, with the end of frame.
+    /// Lets all machines and ports work now; returns the frames that came in at the ports, with the
+    /// end of frame.
     pub fn work(&mut self) -> Vec<(String, Nanos)> {
         let mut came = Vec::new();
         for side in &mut self.sides {
@@ -134,7 +135,7 @@ impl Lab {
         came
     }
 
-    /// Works until this time, whenever a port wants to.
+    /// Works until this time, whenever a port is due.
     pub fn until(&mut self, end: Nanos) -> Vec<(String, Nanos)> {
         let mut came = self.work();
         loop {
@@ -151,7 +152,7 @@ impl Lab {
         came
     }
 
-    /// Results that the machine has got for what it sent.
+    /// Returns the results that the machine has got for the frames that it sent.
     pub fn results(&mut self, side: usize) -> Vec<u8> {
         let side = &mut self.sides[side];
         let mut all = Vec::new();
@@ -162,7 +163,7 @@ impl Lab {
         all
     }
 
-    /// Identifiers that the machine has received.
+    /// Returns the identifiers that the machine has received.
     pub fn heard(&mut self, side: usize) -> Vec<u32> {
         let mut machine = self.sides[side].machine.borrow_mut();
         let mut all = Vec::new();
@@ -174,7 +175,7 @@ impl Lab {
     }
 }
 
-/// No limits.
+/// Returns rights without limits.
 pub fn everything() -> (RightsText, Option<Budget>) {
     (RightsText::default(), None)
 }

@@ -21,7 +21,7 @@ impl<S: AsFd> ByUring<S> {
     /// Makes the way. `size`: the largest datagram to expect.
     ///
     /// # Errors
-    /// [`Unavailable`], where this kernel has no io_uring.
+    /// [`Unavailable`], if this kernel has no io_uring.
     pub(in super::super) fn new(socket: S, size: usize) -> Result<Self, Unavailable> {
         let inbox = Inbox::open(&socket, BUFFERS, size)?;
         Ok(Self { socket, inbox })

@@ -1,4 +1,4 @@
-//! The halves over a pair of sockets, and an interface that does what the test says.
+//! The halves over a pair of sockets, and a fake interface that the test controls.
 
 use super::super::config::{ReceiveBy, TransmitBy};
 use super::super::line::Line;
@@ -27,26 +27,26 @@ pub(super) const UP: InterfaceState = InterfaceState {
     echo: true,
 };
 
-/// Another socket, and an interface of paper.
+/// Another socket, and a fake interface.
 pub(super) struct Fake {
     pub(super) socket: UnixDatagram,
     pub(super) link: Mutex<Result<InterfaceState, Errno>>,
-    /// What the next calls fail with.
+    /// Errors of the next calls.
     pub(super) receive_errors: Mutex<VecDeque<Errno>>,
     pub(super) send_errors: Mutex<VecDeque<Option<Errno>>>,
-    /// What was asked of it.
+    /// Record of the calls on it.
     pub(super) calls: Mutex<Vec<String>>,
-    /// What the kernel says that it lost.
+    /// Number of frames that the kernel reports as lost.
     pub(super) lost: Mutex<Option<u32>>,
-    /// Why it cannot be attached to.
+    /// Error of attaching to it, if any.
     pub(super) unfit: Mutex<Option<Errno>>,
-    /// It is a vcan.
+    /// Whether it is a vcan.
     pub(super) vcan: Mutex<bool>,
-    /// How it is set up otherwise.
+    /// Difference from the port's settings, if any.
     pub(super) differs: Mutex<Option<String>>,
-    /// What the driver says of its controller: bus-off or not, where it says it.
+    /// Whether the driver reports its controller as bus-off; `None` if it does not report it.
     pub(super) bus_off: Mutex<Option<bool>>,
-    /// What comes was sent by a process of this machine.
+    /// Whether received frames were sent by a process of this machine.
     pub(super) local: Mutex<bool>,
 }
 
@@ -56,7 +56,7 @@ impl Fake {
     }
 }
 
-/// What the halves have of it.
+/// The end that the halves have.
 #[derive(Clone)]
 pub(super) struct End(pub(super) Arc<Fake>);
 
@@ -113,7 +113,7 @@ impl Loopback for End {
     }
 }
 
-/// A way whose calls fail where the test says so.
+/// A way whose calls fail with errors that the test sets.
 pub(super) struct Failing<W> {
     pub(super) way: W,
     pub(super) fake: Arc<Fake>,
@@ -182,7 +182,7 @@ pub(super) struct Bench {
     pub(super) fake: Arc<Fake>,
     pub(super) rx: Box<dyn PollReceive>,
     pub(super) tx: Box<dyn PollTransmit>,
-    /// The other end: what the bus would be.
+    /// The other end, in place of the bus.
     pub(super) bus: UnixDatagram,
 }
 
@@ -200,7 +200,7 @@ pub(super) fn bench_of(
     link: Result<InterfaceState, Errno>,
 ) -> Bench {
     let (socket, bus) = UnixDatagram::pair().unwrap();
-    // As every CAN socket of the port.
+    // Like every CAN socket of the port.
     socket.set_nonblocking(true).unwrap();
     bus.set_nonblocking(true).unwrap();
     let fake = Arc::new(Fake {
@@ -257,7 +257,7 @@ pub(super) fn classic(id: u32) -> Frame {
 }
 
 impl Bench {
-    /// A frame comes from the bus.
+    /// Delivers a frame from the bus.
     pub(super) fn come(&self, frame: &Frame) {
         let mut bytes = [0; FD_SIZE];
         let n = encode(frame.view(), &mut bytes).unwrap();
@@ -275,7 +275,7 @@ impl Bench {
         self.tx.transmit(now, Outgoing::new(classic(id).view(), 0))
     }
 
-    /// What went out to the bus.
+    /// Returns the frames that went out to the bus.
     pub(super) fn sent(&self) -> Vec<String> {
         let mut bytes = [0; XL_SIZE];
         let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! Whatever fails in whatever order: every frame has one fate.
+//! Every frame has one fate, with any failures in any order.
 
 use super::bench::{Bench, UP, bench_with, classic};
 use crate::Outgoing;
@@ -32,7 +32,7 @@ pub(super) fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Each frame that was taken is sent once, in order, or counted as lost, or held.
+/// Checks that each frame that was taken is sent once, in order, or counted as lost, or held.
 pub(super) fn each_has_one_fate(mut bench: Bench, ops: Vec<Op>) -> Result<(), TestCaseError> {
     let (mut now, mut taken, mut out) = (0, 0u32, Vec::new());
     for op in ops {

@@ -21,7 +21,7 @@ pub(super) fn fd() -> Frame {
     Frame::fd(CanId::eff(5).unwrap(), flags::BRS, &[7; 24]).unwrap()
 }
 
-/// A frame of each kind goes out; gives what was seen on the bus.
+/// Sends a frame of each kind; returns the frames that were seen on the bus.
 pub(super) fn one_of_each_goes(bench: &mut Bench) -> [String; 3] {
     let fd = fd();
     let mut xl = FrameBuf::new();
@@ -48,7 +48,7 @@ fn every_kind_by(by: (ReceiveBy, TransmitBy)) {
     bench.come(&fd());
     let mut got = bench.take(0);
     if by.0 == ReceiveBy::Read {
-        // One a call; whoever polls again gets the next.
+        // One per call; the next poll returns the next one.
         assert_eq!(got.len(), 1);
         got.extend(bench.take(0));
     }
@@ -56,7 +56,7 @@ fn every_kind_by(by: (ReceiveBy, TransmitBy)) {
     assert_eq!(bench.take(0).len(), 0, "nothing there is no error");
 }
 
-/// What is held, refused and lost is the same whatever moves the frames.
+/// Checks that the same frames are held, refused and lost with another way to move them.
 #[test]
 fn one_by_one_a_full_queue_loses_nothing() {
     let mut bench = bench_by((ReceiveBy::Read, TransmitBy::Write), 4, UP);
@@ -149,7 +149,7 @@ fn a_full_ring_refuses() {
     let errors = &bench.line().send_errors;
     errors.lock().unwrap().push_back(Some(Errno::NOBUFS));
     assert_eq!(bench.offer(0, 3), Err(Refused::Full));
-    // The interface has just said that it has no room: it is not asked for every frame.
+    // The interface has just reported that it has no room: it is not tried for every frame.
     assert_eq!(bench.offer(0, 3), Err(Refused::Full));
     assert_eq!(bench.tx.counters().stalled, 1);
     bench.tx.flush(1_000_000).unwrap();
@@ -175,7 +175,8 @@ fn a_batch_larger_than_the_ring_leaves_as_it_comes() {
     assert_eq!(bench.tx.counters().lost, 2);
 }
 
-/// After the last frame of a flood none comes beside which the kernel could say it.
+/// After the last frame of a flood, there is no further frame with which the kernel could report
+/// the loss.
 #[test]
 fn what_was_lost_after_the_last_frame_is_counted_too() {
     let bench = bench();

@@ -1,5 +1,5 @@
 //! The halves over a pair of Unix datagram sockets instead of a raw CAN socket: the same system
-//! calls and buffers, and an interface that does what the test says.
+//! calls and buffers, and a fake interface that the test controls.
 
 mod bench;
 mod fates;

@@ -75,8 +75,8 @@ fn absent_at_the_start() {
     assert_eq!(bench.take(later).len(), 1);
 }
 
-/// A vcan that was loaded with `echo=1` says that its driver echoes, and yet drops what is not
-/// looped back.
+/// A vcan that was loaded with `echo=1` reports that its driver echoes, and yet drops frames that
+/// are not looped back.
 #[test]
 fn a_vcan_gets_what_is_sent_by_loopback() {
     for vcan in [false, true] {
@@ -108,7 +108,7 @@ fn an_interface_that_comes_and_cannot_be_used_is_told_once() {
     assert_eq!(bench.rx.link(), LinkState::Gone);
 }
 
-/// Whichever half finds it up again.
+/// Holds for either half that finds the interface up again.
 #[test]
 fn a_foreign_bit_rate_is_told_when_the_interface_is_back() {
     for by_frame in [false, true] {
@@ -165,7 +165,7 @@ fn unplugged_and_plugged_in_again() {
     bench.tx.flush(0).unwrap();
     assert_eq!(bench.tx.counters().lost, 1);
     assert!(bench.rx.wait().fd.is_none(), "nothing to poll");
-    // New filters meanwhile are kept for later.
+    // New filters that are set meanwhile are kept for later.
     let filter = RawFilter { id: 1, mask: 0x7FF };
     let interest = Interest {
         ids: Ids::Filters(vec![filter; 1]),
@@ -184,7 +184,7 @@ fn unplugged_and_plugged_in_again() {
     now += longest;
     bench.come(&classic(1));
     assert_eq!(bench.take(now).len(), 1);
-    // Filters first: no frame is to slip by between the two.
+    // Filters first: no frame must pass between the two.
     assert_eq!(bench.calls(), ["1 filters", "attach 9"]);
     assert_eq!(bench.rx.counters().reopened, 1);
     assert!(bench.offer(now, 1).is_ok());
@@ -235,7 +235,7 @@ fn error_frames_of_local_processes_are_not_the_controllers() {
     bench.take(0);
     assert_eq!(bench.rx.link(), LinkState::Up);
     assert!(bench.offer(0, 1).is_ok());
-    // Where it is not known who sent it, the driver knows better.
+    // If the sender of the frame is unknown, the driver's state decides.
     *bench.fake.local.lock().unwrap() = false;
     *bench.fake.bus_off.lock().unwrap() = Some(false);
     bench.come(&error(error_class::BUS_OFF));
@@ -262,14 +262,14 @@ fn an_overflow_of_the_controller_is_an_overrun() {
         bench.take(0);
         assert_eq!(bench.rx.counters().overrun, overruns, "{trouble:#04x}");
     }
-    // A program on this machine can send one like it, and loses nothing by it.
+    // A program on this machine can send such a frame, and no frame is lost then.
     *bench.fake.local.lock().unwrap() = true;
     bench.come(&error(0x01));
     bench.take(0);
     assert_eq!(bench.rx.counters().overrun, 2);
 }
 
-/// Each change is told once, whatever comes in between.
+/// Each change is reported once, with any other frames in between.
 #[test]
 fn the_error_state_is_told_when_it_changes() {
     let mut bench = bench();
@@ -321,7 +321,7 @@ fn what_is_missing_is_said() {
     );
 }
 
-/// It would be asked before each frame of the ports from which routes do take some.
+/// The worker would call it before each frame of the ports from which routes do take frames.
 #[test]
 fn a_port_that_no_route_takes_frames_from_is_seldom_looked_at() {
     let mut bench = bench_by((ReceiveBy::ReadNonblock, TransmitBy::Write), 8, UP);

@@ -1,4 +1,4 @@
-//! The same halves by io_uring, where this machine has it.
+//! The same halves by io_uring, if this machine has it.
 
 use super::super::receive::uring::ByUring as ReceiveByUring;
 use super::super::shared::Shared;
@@ -13,7 +13,7 @@ use linux::can::layout::XL_SIZE;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// A bench by io_uring; `None`, and words about it, where there is none.
+/// Returns a bench by io_uring; prints a message and returns `None` if there is no io_uring.
 fn uring(queue: usize, link: InterfaceState) -> Option<Bench> {
     let mut bench = bench_with(queue, link);
     let end = End(Arc::clone(&bench.fake));
@@ -55,7 +55,7 @@ fn frames_of_every_kind_come_and_go_by_io_uring() {
     assert!(bench.take(0).is_empty(), "nothing there is no error");
 }
 
-/// More frames than there are buffers: the others wait in the socket, and are asked for at once.
+/// With more frames than buffers, the others wait in the socket, and are requested at once.
 #[test]
 fn frames_that_find_no_buffer_wait_in_the_socket() {
     let Some(mut bench) = uring(8, UP) else {
@@ -97,7 +97,7 @@ fn down_and_up_again_by_io_uring() {
 }
 
 proptest! {
-    /// As by system calls, with chains of requests that end anywhere.
+    /// Checks the same as with system calls, with chains of requests that end anywhere.
     #[test]
     fn every_frame_taken_by_io_uring_has_one_fate(
         ops in prop::collection::vec(op(), 1..60), queue in 1usize..9,

@@ -16,7 +16,7 @@ impl<S: AsFd> ByUring<S> {
     /// Makes the way. `size`: the largest datagram to send.
     ///
     /// # Errors
-    /// [`Unavailable`], where this kernel has no io_uring.
+    /// [`Unavailable`], if this kernel has no io_uring.
     pub(in super::super) fn new(socket: S, queue: usize, size: usize) -> Result<Self, Unavailable> {
         let outbox = Outbox::open(&socket, queue, size)?;
         Ok(Self { socket, outbox })
