@@ -19,7 +19,7 @@
 //! | [`chardev`] | `chardev` | CAN controllers as character devices, by the driver `kmod/canchar` |
 //! | [`virtio`] | `virtio` | virtual machines, by the virtio CAN device over vhost-user |
 //! | [`shm`] | `shm` | memory that is shared with another machine or process |
-//! | [`controllers`] | `virtio`; keyword `controller` | a controller on an embedded bus that machines share |
+//! | [`controllers`] | `virtio`; keyword `controller` | a controller that machines share |
 //!
 //! A kind is a [`PortKind`]: its keyword, and the parser of its [`Settings`] in `gateway.toml`.
 //! The settings open the port, and answer the gateway's questions before that. The list of kinds,

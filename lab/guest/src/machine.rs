@@ -16,7 +16,7 @@ pub const GATEWAY_NAMESPACE: &str = "gw";
 ///
 /// | bench | tester's side | gateway's side (namespace `gw`) |
 /// |---|---|---|
-/// | kvaser | can0 (sends), can1 (reference), can2 (receives); can0, can1, gw0 share a bus | gw0, gw1 |
+/// | kvaser | can0 (sends), can1 (reference, same bus), can2 (receives) | gw0, gw1 |
 /// | ctucan | as kvaser, with CTU CAN FD controllers, two of them on a card | gw0, gw1 |
 /// | timed | `/dev/bitcan-tester`, on buses 0 and 1 | gw0 on bus 0, gw1 on bus 1 |
 /// | vm | the other node: gw1, on the gateway's bus; card1 | gw0 on bus 0; card0, on card1's bus |

@@ -4,7 +4,7 @@
 //! # One frame
 //! ```text
 //! 123#DEADBEEF            classic, SFF            123#DE.AD.BE.EF    the same, dots are allowed
-//! 12345678#               classic, EFF, no data   20000080#00…       error frame (8 digits, 2…, 3…)
+//! 12345678#               classic, EFF, no data   20000080#00…       error frame (2…, 3…)
 //! 123#R  123#R5           remote, asks for 0, 5   123#11…88_F        raw DLC F on 8 bytes
 //! 123##1AABB              FD, flags digit 1 = BRS  123#R8_E          remote with raw DLC E
 //! 45123#81:00:12345678#AA XL: VCID 45, priority 123, flags, SDT, AF, 1 to 2048 bytes
