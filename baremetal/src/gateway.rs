@@ -1,25 +1,25 @@
 //! The gateway: ports from a plan, the engine between them, and its events and counters.
 
-use crate::plan::{Drive, Plan, PortPlan};
+use crate::plan::{DriveMode, ImagePlan, PortPlan};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use controller::driven::{Backend, Receiver, Rules, Shared, Transmitter};
+use controller::driven::{ControllerBackend, DrivenReceiver, DrivenRules, DrivenPort, DrivenTransmitter};
 use controller::timing::usual_sample_point;
-use controller::{Limits, Mode, Timing};
-use engine::{Engine, Event, NamedPort, Step};
+use controller::{TimingLimits, StartMode, BitTiming};
+use engine::{Engine, HalfEvent, NamedPort, StepResult};
 use frame::Nanos;
-use route::Table;
+use route::RoutingTable;
 
 /// The parts of the gateway that depend on the machine.
-pub trait Machine {
+pub trait TargetMachine {
     /// Returns the controller of port number `number`, not started.
     ///
     /// # Errors
     /// The reason why there is no such controller, in a sentence.
-    fn controller(&mut self, number: u8, port: &PortPlan) -> Result<Box<dyn Backend>, String>;
+    fn controller(&mut self, number: u8, port: &PortPlan) -> Result<Box<dyn ControllerBackend>, String>;
 }
 
 /// The reason why a gateway cannot be opened.
@@ -40,9 +40,9 @@ pub enum OpenError {
 
 /// A gateway that runs.
 pub struct Gateway {
-    engine: Engine<Receiver, Transmitter>,
-    watched: Vec<Arc<Shared>>,
-    drives: Vec<Drive>,
+    engine: Engine<DrivenReceiver, DrivenTransmitter>,
+    watched: Vec<Arc<DrivenPort>>,
+    drives: Vec<DriveMode>,
 }
 
 impl Gateway {
@@ -50,8 +50,8 @@ impl Gateway {
     ///
     /// # Errors
     /// [`OpenError`]: the port that cannot be opened, and the reason.
-    pub fn open(plan: &Plan, machine: &mut dyn Machine) -> Result<Self, OpenError> {
-        let table = Table::compile(&plan.routes, plan.ports.len()).map_err(|errors| {
+    pub fn open(plan: &ImagePlan, machine: &mut dyn TargetMachine) -> Result<Self, OpenError> {
+        let table = RoutingTable::compile(&plan.routes, plan.ports.len()).map_err(|errors| {
             let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
             OpenError::Routes(errors.join("; "))
         })?;
@@ -65,8 +65,8 @@ impl Gateway {
             watched.push(Arc::clone(&shared));
             ports.push(NamedPort {
                 name: port.name.clone(),
-                rx: Receiver::new(Arc::clone(&shared)),
-                tx: Transmitter::new(shared),
+                rx: DrivenReceiver::new(Arc::clone(&shared)),
+                tx: DrivenTransmitter::new(shared),
             });
         }
         let engine = Engine::new(ports, Arc::new(table), &plan.routes)
@@ -81,7 +81,7 @@ impl Gateway {
 
     /// Moves frames.
     #[inline]
-    pub fn step(&mut self, now: Nanos) -> Step {
+    pub fn step(&mut self, now: Nanos) -> StepResult {
         self.engine.step(now)
     }
 
@@ -101,7 +101,7 @@ impl Gateway {
     /// Returns whether the processor may sleep until a controller interrupts.
     #[must_use]
     pub fn sleeps(&self) -> bool {
-        self.drives.iter().all(|&drive| drive == Drive::Interrupt)
+        self.drives.iter().all(|&drive| drive == DriveMode::Interrupt)
     }
 
     /// Returns the events of ports since the last call, in sentences.
@@ -109,10 +109,10 @@ impl Gateway {
         let mut all = Vec::new();
         self.engine.events(|event| {
             all.extend(match event {
-                Event::Failed { port, why } => {
+                HalfEvent::Failed { port, why } => {
                     Some(format!("port {port} is out of service: {why}"))
                 }
-                Event::Link { port, now, .. } => Some(format!("port {port} is {now}")),
+                HalfEvent::Link { port, now, .. } => Some(format!("port {port} is {now}")),
                 _ => None,
             });
         });
@@ -127,16 +127,16 @@ impl Gateway {
     }
 }
 
-fn timing(clock: u32, limits: &Limits, rate: u32, point: Option<u32>) -> Result<Timing, String> {
+fn timing(clock: u32, limits: &TimingLimits, rate: u32, point: Option<u32>) -> Result<BitTiming, String> {
     let point = point.unwrap_or(usual_sample_point(rate));
-    Timing::compute(clock, limits, rate, point).map_err(|error| error.to_string())
+    BitTiming::compute(clock, limits, rate, point).map_err(|error| error.to_string())
 }
 
 /// Starts the controller of a port, and returns the port around it.
 ///
 /// # Errors
 /// The reason why it cannot be started, in a sentence.
-pub fn open(number: u8, port: &PortPlan, machine: &mut dyn Machine) -> Result<Arc<Shared>, String> {
+pub fn open(number: u8, port: &PortPlan, machine: &mut dyn TargetMachine) -> Result<Arc<DrivenPort>, String> {
     let mut backend = machine.controller(number, port)?;
     let properties = backend.controller().properties().clone();
     let clock = properties.clock;
@@ -150,7 +150,7 @@ pub fn open(number: u8, port: &PortPlan, machine: &mut dyn Machine) -> Result<Ar
         }
         (Some(rate), Some(limits)) => Some(timing(clock, limits, rate, port.data_sample_point)?),
     };
-    let mode = Mode {
+    let mode = StartMode {
         nominal: timing(clock, &properties.nominal, port.bitrate, port.sample_point)?,
         data,
         listen_only: port.listen_only,
@@ -162,14 +162,14 @@ pub fn open(number: u8, port: &PortPlan, machine: &mut dyn Machine) -> Result<Ar
         .controller()
         .start(&mode)
         .map_err(|error| error.to_string())?;
-    let interrupts = port.drive == Drive::Interrupt;
+    let interrupts = port.drive == DriveMode::Interrupt;
     if interrupts {
         backend.controller().interrupts(true);
         backend.arm().map_err(|error| error.to_string())?;
     }
-    let shared = Arc::new(Shared::new(
+    let shared = Arc::new(DrivenPort::new(
         &port.name,
-        Rules {
+        DrivenRules {
             queue: port.queue as usize,
             listen_only: port.listen_only,
             fd: data.is_some(),

@@ -1,13 +1,13 @@
 //! The gateway without an operating system: the parts that do not depend on the machine.
 //!
-//! * [`Plan`] is the content of an image: ports and routes of a `gateway.toml`, made and checked by
+//! * [`ImagePlan`] is the content of an image: ports and routes of a `gateway.toml`, made and checked by
 //!   `cangate image`. The image compiles it again, and does not rely on these checks.
 //! * [`Gateway`] combines `engine`, `route` and `controller::driven` unchanged: it is opened from a
 //!   plan, stepped with the time, and returns the same JSON as `cangate stats --json`.
 //! * [`mod@bench`] is the timed bench inside an image: buses in bit time (the `bus` crate),
 //!   controllers on them with the registers of `kmod/bitcan`'s mapped ones, and a tester.
 //! * The parts that depend on the machine (addresses of controllers, waiting for an interrupt,
-//!   time) are behind [`Machine`]. The program of this crate implements them for PCs; on other
+//!   time) are behind [`TargetMachine`]. The program of this crate implements them for PCs; on other
 //!   targets it is an ordinary program that reports this.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -20,5 +20,5 @@ pub mod bench;
 mod gateway;
 mod plan;
 
-pub use gateway::{Gateway, Machine, OpenError, open};
-pub use plan::{Drive, Place, Plan, PlanError, PortPlan, SLOT, Slot};
+pub use gateway::{Gateway, TargetMachine, OpenError, open};
+pub use plan::{DriveMode, ControllerPlace, ImagePlan, PlanError, PortPlan, SLOT, PlanSlot};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A gateway, in the form for an image.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct ImagePlan {
     /// The ports, in the order of the file: port `n` of the routes is `ports[n]`.
     pub ports: Vec<PortPlan>,
     /// The routes.
@@ -23,7 +23,7 @@ pub struct PortPlan {
     /// Its name.
     pub name: String,
     /// The location of its controller.
-    pub place: Place,
+    pub place: ControllerPlace,
     /// The bit rate, bit/s.
     pub bitrate: u32,
     /// The sample point, in thousandths of a bit; `None` for the usual one of the bit rate.
@@ -33,7 +33,7 @@ pub struct PortPlan {
     /// The sample point of the data phase, in thousandths of a bit.
     pub data_sample_point: Option<u32>,
     /// The way its controller is monitored.
-    pub drive: Drive,
+    pub drive: DriveMode,
     /// Whether it sends nothing.
     pub listen_only: bool,
     /// Whether each frame is tried only once.
@@ -54,7 +54,7 @@ const QUEUE: u32 = 128;
 impl PortPlan {
     /// Creates a port with the defaults of `kind = "direct"`: classic frames, polled.
     #[must_use]
-    pub fn new(name: impl Into<String>, place: Place, bitrate: u32) -> Self {
+    pub fn new(name: impl Into<String>, place: ControllerPlace, bitrate: u32) -> Self {
         Self {
             name: name.into(),
             place,
@@ -62,7 +62,7 @@ impl PortPlan {
             sample_point: None,
             data_bitrate: None,
             data_sample_point: None,
-            drive: Drive::Poll,
+            drive: DriveMode::Poll,
             listen_only: false,
             one_shot: false,
             bus_errors: false,
@@ -74,7 +74,7 @@ impl PortPlan {
 
 /// The location of a controller.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Place {
+pub enum ControllerPlace {
     /// On a PCI card.
     Card {
         /// Its address, such as `0000:00:04.0`.
@@ -91,7 +91,7 @@ pub enum Place {
 
 /// The way a controller is monitored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum Drive {
+pub enum DriveMode {
     /// The gateway polls it continuously, without a pause.
     #[default]
     Poll,
@@ -126,14 +126,14 @@ const MARK: [u8; 16] = *b"cangate gateway\n";
 
 /// The place in an image's file where its plan is written.
 #[repr(C, align(4096))]
-pub struct Slot {
+pub struct PlanSlot {
     mark: [u8; 16],
     /// The length of the plan in bytes, lowest byte first; 0 if there is none.
     length: [u8; 8],
     bytes: [u8; SLOT],
 }
 
-impl Slot {
+impl PlanSlot {
     /// Returns a slot without a plan.
     #[must_use]
     pub const fn empty() -> Self {
@@ -149,7 +149,7 @@ impl Slot {
     ///
     /// # Errors
     /// [`PlanError`]: there is no plan, or it cannot be read.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
+    pub fn plan(&self) -> Result<ImagePlan, PlanError> {
         let size = u64::from_le_bytes(self.length) as usize;
         if size == 0 {
             return Err(PlanError::Empty);
@@ -157,14 +157,14 @@ impl Slot {
         let room = SLOT;
         let bytes = self.bytes.get(..size);
         let bytes = bytes.ok_or(PlanError::Long { size, room })?;
-        Plan::read(bytes)
+        ImagePlan::read(bytes)
     }
 
     /// Writes a plan into an image's file. Returns false if the file is not an image.
     ///
     /// # Errors
     /// [`PlanError::Long`].
-    pub fn write(image: &mut [u8], plan: &Plan) -> Result<bool, PlanError> {
+    pub fn write(image: &mut [u8], plan: &ImagePlan) -> Result<bool, PlanError> {
         let text = plan.write()?;
         let (size, room) = (text.len(), SLOT);
         if size > room {
@@ -194,7 +194,7 @@ impl Slot {
     }
 }
 
-impl Plan {
+impl ImagePlan {
     fn read(bytes: &[u8]) -> Result<Self, PlanError> {
         serde_json::from_slice(bytes).map_err(PlanError::Unreadable)
     }
@@ -210,7 +210,7 @@ mod tests {
     use alloc::vec;
     use route::{Crc8, Crc8Profile, PortId, Route};
 
-    fn plan() -> Plan {
+    fn plan() -> ImagePlan {
         let mut route = Route::new("there", vec![PortId(0)], vec![PortId(1)]);
         route.actions.push(
             Crc8 {
@@ -224,7 +224,7 @@ mod tests {
             }
             .into(),
         );
-        Plan {
+        ImagePlan {
             ports: vec![],
             routes: Routes {
                 routes: vec![route],
@@ -258,18 +258,18 @@ mod tests {
         let mut file = file();
         let first = plan();
         assert!(Slot::write(&mut file, &first).unwrap());
-        let mut slot = alloc::boxed::Box::new(Slot::empty());
+        let mut slot = alloc::boxed::Box::new(PlanSlot::empty());
         assert!(matches!(slot.plan(), Err(PlanError::Empty)));
-        let load = |slot: &mut Slot, file: &[u8]| {
+        let load = |slot: &mut PlanSlot, file: &[u8]| {
             slot.length.copy_from_slice(&file[4112..4120]);
             slot.bytes.copy_from_slice(&file[4120..4120 + SLOT]);
         };
         load(&mut slot, &file);
         assert_eq!(slot.plan().unwrap(), first);
         // A shorter plan leaves no bytes of the longer one.
-        assert!(Slot::write(&mut file, &Plan::default()).unwrap());
+        assert!(Slot::write(&mut file, &ImagePlan::default()).unwrap());
         load(&mut slot, &file);
-        assert_eq!(slot.plan().unwrap(), Plan::default());
+        assert_eq!(slot.plan().unwrap(), ImagePlan::default());
         assert_eq!(file.last(), Some(&7));
         slot.length = [0xFF; 8];
         assert!(matches!(slot.plan(), Err(PlanError::Long { .. })));
@@ -283,7 +283,7 @@ mod tests {
         let mut many = plan();
         let route = many.routes.routes[0].clone();
         many.routes.routes = vec![route; 2000];
-        let long = Slot::write(&mut file(), &many);
+        let long = PlanSlot::write(&mut file(), &many);
         assert!(matches!(long, Err(PlanError::Long { .. })), "{long:?}");
         let mut cut = file();
         cut.truncate(9000);

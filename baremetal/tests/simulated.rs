@@ -2,9 +2,9 @@
 //! the buses.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use baremetal::bench::{Disturbed, Pattern, Simulated, Stamp, StampKind, Task, TaskFrame};
-use baremetal::{Drive, Place, Plan, PortPlan};
-use engine::Snapshot;
+use baremetal::bench::{DisturbedFrames, SendPattern, SimulatedBench, BenchStamp, StampKind, BenchTask, TaskFrame};
+use baremetal::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
+use engine::CounterSnapshot;
 use frame::{CanId, Frame};
 use proptest::prelude::*;
 use route::{PortId, Route, Routes};
@@ -12,14 +12,14 @@ use route::{PortId, Route, Routes};
 const MS: u64 = 1_000_000;
 const LONG: u64 = 1_000_000 * MS;
 
-fn plan(drive: Drive, queue: u32) -> Plan {
+fn plan(drive: DriveMode, queue: u32) -> ImagePlan {
     let port = |name: &str, bus| PortPlan {
         drive,
         restart: Some(5 * MS),
         queue,
-        ..PortPlan::new(name, Place::Bench { bus }, 500_000)
+        ..PortPlan::new(name, ControllerPlace::Bench { bus }, 500_000)
     };
-    Plan {
+    ImagePlan {
         ports: vec![port("a", 0), port("b", 1)],
         routes: Routes {
             routes: vec![Route::new("there", vec![PortId(0)], vec![PortId(1)])],
@@ -28,8 +28,8 @@ fn plan(drive: Drive, queue: u32) -> Plan {
     }
 }
 
-fn task(pattern: Pattern, frames: Vec<TaskFrame>) -> Task {
-    Task {
+fn task(pattern: SendPattern, frames: Vec<TaskFrame>) -> BenchTask {
+    BenchTask {
         ideal: false,
         pattern,
         timeout: 100 * MS,
@@ -53,8 +53,8 @@ fn frames(pauses: &[u64]) -> Vec<TaskFrame> {
         .collect()
 }
 
-fn run(plan: &Plan, task: &Task) -> (Snapshot, Vec<Stamp>) {
-    let mut bench = Simulated::new(task).unwrap();
+fn run(plan: &ImagePlan, task: &BenchTask) -> (CounterSnapshot, Vec<BenchStamp>) {
+    let mut bench = SimulatedBench::new(task).unwrap();
     let gateway = bench.run(plan, LONG).unwrap();
     let (stamps, lost) = bench.look(|world| {
         assert!(world.is_done());
@@ -65,17 +65,17 @@ fn run(plan: &Plan, task: &Task) -> (Snapshot, Vec<Stamp>) {
     (serde_json::from_str(&gateway.stats()).unwrap(), stamps)
 }
 
-fn count(stamps: &[Stamp], bus: u8, ours: bool, kind: StampKind) -> u64 {
-    let is = |s: &&Stamp| s.bus == bus && (s.node != 0) == ours && s.kind == kind;
+fn count(stamps: &[BenchStamp], bus: u8, ours: bool, kind: StampKind) -> u64 {
+    let is = |s: &&BenchStamp| s.bus == bus && (s.node != 0) == ours && s.kind == kind;
     stamps.iter().filter(is).count() as u64
 }
 
 #[test]
 fn one_at_a_time_each_comes_out_once() {
-    for drive in [Drive::Poll, Drive::Interrupt] {
+    for drive in [DriveMode::Poll, DriveMode::Interrupt] {
         let (counters, stamps) = run(
             &plan(drive, 8),
-            &task(Pattern::OneAtATime, frames(&[0; 50])),
+            &task(SendPattern::OneAtATime, frames(&[0; 50])),
         );
         assert_eq!(count(&stamps, 0, false, StampKind::Frame), 50);
         assert_eq!(count(&stamps, 1, true, StampKind::Frame), 50);
@@ -89,9 +89,9 @@ fn one_at_a_time_each_comes_out_once() {
 
 #[test]
 fn an_ideal_gateway_passes_each_frame_once() {
-    let mut ideal = task(Pattern::OneAtATime, frames(&[0; 20]));
+    let mut ideal = task(SendPattern::OneAtATime, frames(&[0; 20]));
     ideal.ideal = true;
-    let (counters, stamps) = run(&plan(Drive::Poll, 8), &ideal);
+    let (counters, stamps) = run(&plan(DriveMode::Poll, 8), &ideal);
     assert_eq!(count(&stamps, 1, true, StampKind::Frame), 20);
     assert_eq!(counters.received(), 0);
 }

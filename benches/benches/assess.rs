@@ -1,8 +1,8 @@
 //! Bounds for 1000 messages on 8 buses, lengths and all; also with gateways between them.
 
 use analysis::{
-    Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
-    Shape,
+    Arrival, BusSpec, CompiledBus, GatewayHop, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder, MessagePlace,
+    FrameShape,
 };
 use criterion::{Criterion, criterion_group, criterion_main};
 use frame::{CanId, Frame, Header, Kind, Nanos};
@@ -15,16 +15,16 @@ const NODES: u32 = 12;
 const PERIODS: [Nanos; 6] = [20, 50, 100, 200, 500, 1000];
 
 /// A bus at 500 kbit/s, loaded by 61 %.
-fn bus(number: u32, order: Order, known: bool, offsets: bool) -> BusSpec {
+fn bus(number: u32, order: SendOrder, known: bool, offsets: bool) -> BusSpec {
     let message = |n: u32| {
         let id = CanId::from_raw(n * 16 + number);
         let len = (n % 9) as usize;
         let header = Header::new(Kind::Classic, id, len).expect("8 bytes fit");
         let frame = Frame::classic(id, &[n as u8; 8][..len]).expect("8 bytes fit");
         let shape = if known {
-            Shape::exact(&frame)
+            FrameShape::exact(&frame)
         } else {
-            Shape::any(header)
+            FrameShape::any(header)
         };
         let period = PERIODS[(n * 7 + number) as usize % PERIODS.len()] * 1_000_000;
         Message {
@@ -53,23 +53,23 @@ fn bus(number: u32, order: Order, known: bool, offsets: bool) -> BusSpec {
 }
 
 fn assess(criterion: &mut Criterion) {
-    let one = Order::Mailboxes(NonZeroU8::MIN);
-    let three = Order::Mailboxes(NonZeroU8::MIN.saturating_add(2));
+    let one = SendOrder::Mailboxes(NonZeroU8::MIN);
+    let three = SendOrder::Mailboxes(NonZeroU8::MIN.saturating_add(2));
     for (name, order, known, offsets) in [
-        ("priority, payloads known", Order::Priority, true, false),
-        ("priority, any payload", Order::Priority, false, false),
+        ("priority, payloads known", SendOrder::Priority, true, false),
+        ("priority, any payload", SendOrder::Priority, false, false),
         ("one mailbox, any payload", one, false, false),
         ("three mailboxes, any payload", three, false, false),
-        ("priority, offsets", Order::Priority, true, true),
+        ("priority, offsets", SendOrder::Priority, true, true),
         ("one mailbox, offsets", one, true, true),
         ("three mailboxes, offsets", three, true, true),
     ] {
         let buses: Vec<BusSpec> = (0..BUSES).map(|n| bus(n, order, known, offsets)).collect();
         criterion.bench_function(name, |b| {
             b.iter(|| {
-                let mut lengths = Lengths::new();
+                let mut lengths = LengthSearch::new();
                 for bus in &buses {
-                    let compiled = Compiled::new(bus, &mut lengths).expect("a model");
+                    let compiled = CompiledBus::new(bus, &mut lengths).expect("a model");
                     let found = compiled.assess(&compiled.arrivals());
                     assert!(found.messages.iter().all(|m| m.bound.is_ok()));
                     black_box(found);
@@ -81,7 +81,7 @@ fn assess(criterion: &mut Criterion) {
 
 /// The same buses, and each passes on every tenth message to the next one, by a gateway that takes
 /// up to 100 µs.
-fn network(order: Order) -> Network {
+fn network(order: SendOrder) -> Network {
     let mut network = Network {
         buses: (0..BUSES).map(|n| bus(n, order, false, false)).collect(),
         hops: Vec::new(),
@@ -101,9 +101,9 @@ fn network(order: Order) -> Network {
                 node: spec.nodes.len() - 1,
                 ..passed
             });
-            network.hops.push(Hop {
-                from: Place { bus: from, message },
-                to: Place {
+            network.hops.push(GatewayHop {
+                from: MessagePlace { bus: from, message },
+                to: MessagePlace {
                     bus: to,
                     message: spec.messages.len() - 1,
                 },
@@ -117,16 +117,16 @@ fn network(order: Order) -> Network {
 
 fn gateways(criterion: &mut Criterion) {
     for (name, order) in [
-        ("gateways, priority, any payload", Order::Priority),
+        ("gateways, priority, any payload", SendOrder::Priority),
         (
             "gateways, three mailboxes, any payload",
-            Order::Mailboxes(NonZeroU8::MIN.saturating_add(2)),
+            SendOrder::Mailboxes(NonZeroU8::MIN.saturating_add(2)),
         ),
     ] {
         let network = network(order);
         criterion.bench_function(name, |b| {
             b.iter(|| {
-                let found = network.assess(&mut Lengths::new()).expect("a model");
+                let found = network.assess(&mut LengthSearch::new()).expect("a model");
                 assert!(found.circle.is_empty());
                 black_box(found)
             });

@@ -3,11 +3,11 @@
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use engine::{
-    Accepted, Counts, Engine, FlushReport, NamedPort, Outgoing, PortError, Receive, Received,
-    Refused, RxCounters, RxReport, Stamp, Transmit, TxCounters,
+    Accepted, EngineCounts, Engine, FlushReport, NamedPort, OutgoingFrame, PortError, Receive, ReceivedFrame,
+    TransmitRefusal, RxCounters, RxReport, ReceiveStamp, Transmit, TxCounters,
 };
 use frame::{CanId, Frame, Nanos};
-use route::{IdFilter, IdSet, Match, Mode, PortId, Route, Routes, Table};
+use route::{IdFilter, IdSet, FrameMatch, RouteMode, PortId, Route, Routes, RoutingTable};
 use std::hint::black_box;
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ impl Receive for Source {
         &mut self,
         _: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         for _ in 0..budget {
-            take(Received {
+            take(ReceivedFrame {
                 frame: self.frames[self.at].view(),
-                stamp: Stamp::default(),
+                stamp: ReceiveStamp::default(),
                 hops: 0,
                 token: 0,
             });
@@ -60,7 +60,7 @@ impl Receive for Silent {
         &mut self,
         _: Nanos,
         _: usize,
-        _: &mut dyn FnMut(Received<'_>),
+        _: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         Ok(RxReport::default())
     }
@@ -75,7 +75,7 @@ impl Receive for Silent {
 }
 
 impl Transmit for Drain {
-    fn transmit(&mut self, _: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         black_box(outgoing.frame.data());
         self.0.taken += 1;
         self.0.sent += 1;
@@ -98,7 +98,7 @@ impl Transmit for Drain {
 /// One route for each of `n` EFF IDs.
 fn routes(n: u32) -> Routes {
     let route = |id: u32| Route {
-        matching: Match {
+        matching: FrameMatch {
             ids: vec![IdFilter {
                 set: IdSet::Range {
                     eff: true,
@@ -107,12 +107,12 @@ fn routes(n: u32) -> Routes {
                 },
                 inverted: false,
             }],
-            ..Match::default()
+            ..FrameMatch::default()
         },
         ..Route::new(format!("route {id}"), vec![PortId(0)], vec![PortId(1)])
     };
     Routes {
-        mode: Mode::All,
+        mode: RouteMode::All,
         max_hops: 1,
         routes: (0..n).map(route).collect(),
     }
@@ -123,7 +123,7 @@ fn engine(n: u32) -> Engine {
     let frame = |id: u32| Frame::classic(CanId::eff(id * 7).unwrap(), &[0x11; 8]).unwrap();
     // IDs in a fixed, mixed order; every one of them has its route.
     let frames = (0..n).map(|i| frame((i * 1_031) % n)).collect();
-    let table = Arc::new(Table::compile(&routes, 2).unwrap());
+    let table = Arc::new(RoutingTable::compile(&routes, 2).unwrap());
     let ports: Vec<NamedPort> = vec![
         NamedPort {
             name: "in".into(),
@@ -158,7 +158,7 @@ fn benches(c: &mut Criterion) {
     // What a reader of the counters costs the worker, and what writing them as JSON costs the
     // control thread.
     let engine = engine(2_048);
-    let mut counts = Counts::default();
+    let mut counts = EngineCounts::default();
     engine.count(&mut counts);
     c.bench_function("count/2048 routes", |b| {
         b.iter(|| engine.count(black_box(&mut counts)));

@@ -1,7 +1,7 @@
 //! Frames a second on a bus at full load: every node always has something to send, every
 //! payload differs from the last, every length is computed.
 
-use bus::{Bus, BusConfig, ErrorKind, Event, Faults, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, ErrorKind, NodeEvent, BusFaults, NodeConfig, NodeId};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame, flags};
 
@@ -39,7 +39,7 @@ fn flood(mut bus: Bus, fd: bool) -> u64 {
         };
         let mut sender = None;
         bus.run_until(t, |event| {
-            if let Event::Frame { node, .. } = event {
+            if let NodeEvent::Frame { node, .. } = event {
                 sender = Some(*node);
             }
         });
@@ -52,7 +52,7 @@ fn flood(mut bus: Bus, fd: bool) -> u64 {
     sent
 }
 
-fn saturated(nodes: u16, faults: Faults) -> Bus {
+fn saturated(nodes: u16, faults: BusFaults) -> Bus {
     let config = BusConfig {
         faults,
         ..BusConfig::fd(500_000, 2_000_000)
@@ -71,16 +71,16 @@ fn benches(c: &mut Criterion) {
     group.sample_size(20);
     for nodes in [2, 10, 100] {
         group.bench_with_input(BenchmarkId::new("classic", nodes), &nodes, |b, &n| {
-            b.iter(|| flood(saturated(n, Faults::default()), false));
+            b.iter(|| flood(saturated(n, BusFaults::default()), false));
         });
     }
     group.bench_function("fd/10", |b| {
-        b.iter(|| flood(saturated(10, Faults::default()), true));
+        b.iter(|| flood(saturated(10, BusFaults::default()), true));
     });
-    let faults = Faults {
+    let faults = BusFaults {
         per_frame: 0.001,
         kinds: vec![ErrorKind::Bit],
-        ..Faults::default()
+        ..BusFaults::default()
     };
     group.bench_function("classic, one frame in 1000 disturbed/10", |b| {
         b.iter(|| flood(saturated(10, faults.clone()), false));

@@ -4,9 +4,9 @@
 use bus::{BusConfig, NodeConfig};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame};
-use port::embedded::{BusIndex, World};
-use port::log::{InterfaceName, LogReader, LogSink, LogSource, Replay, SinkConfig, SourceConfig};
-use port::{Outgoing, Receive, Transmit};
+use port::embedded::{BusIndex, BusWorld};
+use port::log::{InterfaceName, LogReader, LogSink, LogSource, ReplaySpeed, SinkConfig, SourceConfig};
+use port::{OutgoingFrame, Receive, Transmit};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn over_buses(c: &mut Criterion) {
     let mut group = c.benchmark_group("embedded");
     group.throughput(Throughput::Elements(FRAMES));
     group.bench_function("bus to bus", |b| {
-        let world = World::new();
+        let world = BusWorld::new();
         let node = |name: &str| NodeConfig {
             queue: 2 * FRAMES as usize,
             ..NodeConfig::new(name)
@@ -43,7 +43,7 @@ fn over_buses(c: &mut Criterion) {
             while let Some(t) = world.next() {
                 world.run_until(t, &mut |_, _| {});
                 rx.receive(t, 64, &mut |r| {
-                    tx.transmit(t, Outgoing::new(r.frame, r.token)).unwrap();
+                    tx.transmit(t, OutgoingFrame::new(r.frame, r.token)).unwrap();
                 })
                 .unwrap();
                 tx.flush(t).unwrap();
@@ -77,7 +77,7 @@ fn logs(c: &mut Criterion) {
     });
     group.bench_function("source to sink", |b| {
         let config = SourceConfig {
-            replay: Replay::Fast,
+            replay: ReplaySpeed::Fast,
             ..SourceConfig::default()
         };
         let sink = SinkConfig {
@@ -89,7 +89,7 @@ fn logs(c: &mut Criterion) {
             let mut tx = LogSink::create("out", Path::new("/dev/null"), sink).unwrap();
             loop {
                 let report = rx.receive(0, 64, &mut |r| {
-                    tx.transmit(0, Outgoing::new(r.frame, r.token)).unwrap();
+                    tx.transmit(0, OutgoingFrame::new(r.frame, r.token)).unwrap();
                 });
                 tx.flush(0).unwrap();
                 if report.unwrap().finished {

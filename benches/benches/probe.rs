@@ -2,9 +2,9 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use frame::{CanId, Frame};
-use probe::matching::{Matcher, Rule, Sent, Settings};
-use probe::traffic::{Schedule, Traffic, sae_class_c};
-use probe::{Description, Incoming, LatencyProfile, Outgoing, Record, Results, Status, results};
+use probe::matching::{FrameMatcher, KeyRule, SentFrame, MatcherSettings};
+use probe::traffic::{SetSchedule, TrafficSource, sae_class_c};
+use probe::{RunDescription, IncomingFrame, LatencyProfile, SentCopy, FrameRecord, RunResults, Status, results};
 use std::hint::black_box;
 
 fn matching(c: &mut Criterion) {
@@ -12,12 +12,12 @@ fn matching(c: &mut Criterion) {
     group.throughput(Throughput::Elements(1));
     let id = CanId::from_raw(0x123);
     for (name, rule) in [
-        ("number", Rule::Number { offset: 0 }),
-        ("id_and_payload", Rule::IdAndPayload),
+        ("number", KeyRule::Number { offset: 0 }),
+        ("id_and_payload", KeyRule::IdAndPayload),
     ] {
         // A frame goes in, the one 16 places before comes out.
         group.bench_function(name, |b| {
-            let mut matcher = Matcher::new(Settings::default());
+            let mut matcher = FrameMatcher::new(MatcherSettings::default());
             let frame = |n: u64| {
                 let [.., hi, lo] = n.to_be_bytes();
                 Frame::classic(id, &[hi, lo, 3, 4, 5, 6, 7, 8]).ok()
@@ -32,7 +32,7 @@ fn matching(c: &mut Criterion) {
                 if let Some(key) = key(n) {
                     matcher.sent(
                         key,
-                        Sent {
+                        SentFrame {
                             tag: n,
                             at,
                             stream: 0,
@@ -54,8 +54,8 @@ fn traffic(c: &mut Criterion) {
     let mut group = c.benchmark_group("traffic");
     group.throughput(Throughput::Elements(1));
     group.bench_function("sae_class_c", |b| {
-        let mut schedule = Schedule::new(&sae_class_c(), 1, u64::MAX).ok();
-        b.iter(|| black_box(schedule.as_mut().and_then(Traffic::next)));
+        let mut schedule = SetSchedule::new(&sae_class_c(), 1, u64::MAX).ok();
+        b.iter(|| black_box(schedule.as_mut().and_then(TrafficSource::next)));
     });
     group.finish();
 }
@@ -63,17 +63,17 @@ fn traffic(c: &mut Criterion) {
 fn kept(c: &mut Criterion) {
     const FRAMES: u64 = 100_000;
     let id = CanId::from_raw(0x123);
-    let record = |n: u64| Record {
+    let record = |n: u64| FrameRecord {
         tag: n,
         route: Some(0),
-        incoming: Some(Incoming {
+        incoming: Some(IncomingFrame {
             port: 0,
             id,
             kind: Some(frame::Kind::Classic),
             len: 8,
             end: n * 300_000,
         }),
-        outgoing: Some(Outgoing {
+        outgoing: Some(SentCopy {
             port: 1,
             id,
             kind: Some(frame::Kind::Classic),
@@ -85,12 +85,12 @@ fn kept(c: &mut Criterion) {
         processing: Some(100 + n % 31),
         accesses: None,
     };
-    let run = Results {
-        description: Description::default(),
+    let run = RunResults {
+        description: RunDescription::default(),
         routes: vec!["r".into()],
         ports: vec!["a".into(), "b".into()],
         records: (0..FRAMES).map(record).collect(),
-        ..Results::default()
+        ..RunResults::default()
     };
     let mut group = c.benchmark_group("results");
     group

@@ -34,7 +34,7 @@ fn bench(c: &mut Criterion) {
         group.bench_function(format!("write a line, {name}"), |b| {
             b.iter(|| {
                 out.clear();
-                let line = text::Line {
+                let line = text::LogLine {
                     stamp: entry.stamp,
                     interface: entry.interface,
                     frame: buf.view(),

@@ -4,11 +4,11 @@ use frame::{CanId, Frame};
 
 /// A reader of numbers; after the end it returns zeros.
 #[derive(Clone, Debug)]
-pub struct Bytes<'a> {
+pub struct ByteSource<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteSource<'a> {
     /// Creates a reader from the first byte on.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {

@@ -1,7 +1,7 @@
 //! Reading of a log at once and in pieces: both must give the same result.
 
 use frame::FrameBuf;
-use logs::{Format, Scanner, Step};
+use logs::{FileFormat, LogScanner, ScanStep};
 use std::io::Read;
 
 /// A reader that returns at most this many bytes at a time.
@@ -17,29 +17,29 @@ impl Read for Pieces<'_> {
 }
 
 /// Returns every frame and every error, as text.
-fn all(input: &[u8], format: Option<Format>, step: usize) -> Vec<String> {
+fn all(input: &[u8], format: Option<FileFormat>, step: usize) -> Vec<String> {
     let mut pieces = Pieces(input, step);
-    let mut scanner = Scanner::new(format);
+    let mut scanner = LogScanner::new(format);
     let (mut frame, mut last, mut out) = (FrameBuf::new(), false, Vec::new());
     loop {
         match scanner.step(&mut frame, last) {
-            Step::Frame(logged) => {
+            ScanStep::Frame(logged) => {
                 // A frame that was read can be written: its length and its kind agree.
                 assert!(frame.header().len() <= frame.header().kind().max_len());
                 assert!(!logged.interface.as_str().is_empty());
                 out.push(format!("{logged:?} {}", frame.view()));
             }
-            Step::Bad(bad) => out.push(bad.to_string()),
-            Step::Other => {}
+            ScanStep::Bad(bad) => out.push(bad.to_string()),
+            ScanStep::Other => {}
             // The scanner is not restricted to one interface.
-            Step::Elsewhere(_) => unreachable!(),
-            Step::Starved if last => break,
-            Step::Starved => last = scanner.fill(&mut pieces).is_ok_and(|n| n == 0),
-            Step::Unknown(looks) => {
+            ScanStep::Elsewhere(_) => unreachable!(),
+            ScanStep::Starved if last => break,
+            ScanStep::Starved => last = scanner.fill(&mut pieces).is_ok_and(|n| n == 0),
+            ScanStep::Unknown(looks) => {
                 out.push(looks.to_string());
                 break;
             }
-            Step::Lost(bad) => {
+            ScanStep::Lost(bad) => {
                 out.push(format!("lost: {bad}"));
                 break;
             }
@@ -49,7 +49,7 @@ fn all(input: &[u8], format: Option<Format>, step: usize) -> Vec<String> {
 }
 
 /// Reads the input in this format, or the one that its beginning indicates.
-pub fn both_ways(input: &[u8], format: Option<Format>) {
+pub fn both_ways(input: &[u8], format: Option<FileFormat>) {
     let step = 1 + input.len() % 97;
     assert_eq!(all(input, format, usize::MAX), all(input, format, step));
 }

@@ -4,7 +4,7 @@
 use crate::command::{command, on_path, show};
 use crate::libtest;
 use crate::package::{self, Architecture};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::setup::has_target;
 use crate::workspace::{TestBinary, Workspace};
 use anyhow::{Context, Result, bail};
@@ -86,8 +86,8 @@ const SPARED: [&str; 8] = [
 const PROGRAM: &str = "CANGATE_PROGRAM";
 
 /// Runs all of these checks; those that lack a tool are skipped, and counted.
-pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Result<Tally> {
-    let mut tally = Tally::default();
+pub(crate) fn run(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Result<TestTally> {
+    let mut tally = TestTally::default();
     tally.add(check(workspace, long)?);
     tally.add(pure_tests(workspace, binaries, long)?);
     tally.add(package::run(workspace, Architecture::Arm64)?);
@@ -116,14 +116,14 @@ pub(crate) fn missing(target: &str) -> Option<String> {
 
 /// Checks that the gateway compiles for other targets. It is not linked, so that no C library for
 /// them is needed.
-fn check(workspace: &Workspace, long: bool) -> Result<Tally> {
-    let mut tally = Tally::default();
+fn check(workspace: &Workspace, long: bool) -> Result<TestTally> {
+    let mut tally = TestTally::default();
     let mut check = workspace.cargo("check");
     check.args(["-p", "cangate"]);
     let mut targets = 0;
     for target in checked(long) {
         if let Some(why) = missing(target) {
-            tally.add(Tally::skipped(format!("{target} because {why}")));
+            tally.add(TestTally::skipped(format!("{target} because {why}")));
         } else {
             // With a single run for all targets, the processors of this machine stay busy while one
             // target waits for a crate.
@@ -134,21 +134,21 @@ fn check(workspace: &Workspace, long: bool) -> Result<Tally> {
     if targets > 0 {
         let good = show(&mut check)?;
         for _ in 0..targets {
-            tally.add(Tally::check(good));
+            tally.add(TestTally::check(good));
         }
     }
     Ok(tally)
 }
 
 /// Runs the tests of packages without an operating system, as programs for 64-bit ARM.
-fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Result<Tally> {
+fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Result<TestTally> {
     if !on_path(RUNNER) {
-        return Ok(Tally::skipped(format!(
+        return Ok(TestTally::skipped(format!(
             "the tests for 64-bit ARM because {RUNNER} is missing"
         )));
     }
     if let Some(why) = missing(TARGET) {
-        return Ok(Tally::skipped(format!(
+        return Ok(TestTally::skipped(format!(
             "the tests for 64-bit ARM because {why}"
         )));
     }
@@ -181,7 +181,7 @@ fn pure_tests(workspace: &Workspace, binaries: &[TestBinary], long: bool) -> Res
 
 /// Runs the tests of the command line, which are programs of this machine, on a program for 64-bit
 /// ARM.
-fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> {
+fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<TestTally> {
     let program = program(workspace);
     let why = if on_path(RUNNER) {
         // Without the target, there is no program.
@@ -190,7 +190,7 @@ fn command_line(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally>
         Some(format!("{RUNNER} is missing"))
     };
     if let Some(why) = why {
-        return Ok(Tally::skipped(format!(
+        return Ok(TestTally::skipped(format!(
             "the command line for 64-bit ARM because {why}"
         )));
     }

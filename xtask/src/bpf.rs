@@ -2,7 +2,7 @@
 //! step rebuilds it and compares the bytes with the committed ones.
 
 use crate::command::on_path;
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -15,17 +15,17 @@ pub(crate) const COMPILER: &str = "clang-14";
 pub(crate) const STRIP: &str = "llvm-strip-14";
 
 /// Builds the object; with `update` it replaces the committed one, else both must be equal.
-pub(crate) fn run(workspace: &Workspace, update: bool) -> Result<Tally> {
+pub(crate) fn run(workspace: &Workspace, update: bool) -> Result<TestTally> {
     for program in [COMPILER, STRIP] {
         if !on_path(program) {
-            return Ok(Tally::skipped(format!(
+            return Ok(TestTally::skipped(format!(
                 "bpf because {program} is missing (Debian 12: apt-get install clang-14 llvm-14)"
             )));
         }
     }
     let said = output(Command::new(COMPILER).arg("--version"))?;
     if !String::from_utf8_lossy(&said).contains(VERSION) {
-        return Ok(Tally::skipped(format!(
+        return Ok(TestTally::skipped(format!(
             "bpf because {COMPILER} is not version {VERSION}"
         )));
     }
@@ -51,7 +51,7 @@ pub(crate) fn run(workspace: &Workspace, update: bool) -> Result<Tally> {
     if update {
         fs::write(&committed, &new)?;
         println!("{} has {} bytes", committed.display(), new.len());
-        return Ok(Tally::passed());
+        return Ok(TestTally::passed());
     }
     let old = fs::read(&committed).context("crates/offload/bpf/gateway.bpf.o cannot be read")?;
     if old != new {
@@ -60,7 +60,7 @@ pub(crate) fn run(workspace: &Workspace, update: bool) -> Result<Tally> {
              --update`"
         );
     }
-    Ok(Tally::passed())
+    Ok(TestTally::passed())
 }
 
 fn output(command: &mut Command) -> Result<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! Checks that are one run of a tool, and those of the documents.
 
 use crate::command::{line, on_path, show};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::{Workspace, users_of_dependencies};
 use anyhow::{Context, Result};
 use std::fs;
@@ -20,19 +20,19 @@ const PORT: &str = "cangate-port";
 const PROGRAM: &str = "cangate";
 
 /// Runs `cargo fmt --check`.
-pub(crate) fn format(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn format(workspace: &Workspace) -> Result<TestTally> {
     if !on_path("cargo-fmt") {
-        return Ok(Tally::skipped("format because rustfmt is missing"));
+        return Ok(TestTally::skipped("format because rustfmt is missing"));
     }
     let mut format = crate::command::command(crate::workspace::cargo(), &workspace.root);
-    let mut tally = Tally::check(show(format.args(["fmt", "--all", "--check"]))?);
+    let mut tally = TestTally::check(show(format.args(["fmt", "--all", "--check"]))?);
     // `cargo fmt` does not find files that a macro declares.
     let mut format = crate::command::command("rustfmt", &workspace.root);
     format.args(["--check", "--edition", "2024"]);
     for folder in DECLARED_BY_MACRO {
         format.args(sources(&workspace.root.join(folder))?);
     }
-    tally.add(Tally::check(show(&mut format)?));
+    tally.add(TestTally::check(show(&mut format)?));
     Ok(tally)
 }
 
@@ -54,22 +54,22 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Runs clippy on all targets, with warnings as errors; then on the programs that a user builds,
 /// without the features that other packages of the workspace enable.
-pub(crate) fn clippy(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn clippy(workspace: &Workspace) -> Result<TestTally> {
     if !on_path("cargo-clippy") {
-        return Ok(Tally::skipped("clippy because it is missing"));
+        return Ok(TestTally::skipped("clippy because it is missing"));
     }
     let mut clippy = workspace.cargo("clippy");
     clippy.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
-    let mut tally = Tally::check(show(&mut clippy)?);
+    let mut tally = TestTally::check(show(&mut clippy)?);
     // Alone, each program has the features of both (`cargo xtask structure`).
     let mut programs = workspace.cargo("clippy");
     programs.args(["-p", "cangate", "-p", "cangate-lab", "--", "-D", "warnings"]);
-    tally.add(Tally::check(show(&mut programs)?));
+    tally.add(TestTally::check(show(&mut programs)?));
     Ok(tally)
 }
 
 /// Checks that each kind of port builds without the others, and the gateway without any.
-pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<TestTally> {
     let port = workspace
         .packages
         .iter()
@@ -77,22 +77,22 @@ pub(crate) fn kinds_of_port(workspace: &Workspace) -> Result<Tally> {
     let features = &port
         .with_context(|| format!("there is no {PORT}"))?
         .features;
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     for feature in features {
         let mut check = workspace.cargo("check");
         check.args(["-p", PORT, "--lib", "--no-default-features", "--features"]);
         check.arg(feature);
-        tally.add(Tally::check(show(&mut check)?));
+        tally.add(TestTally::check(show(&mut check)?));
     }
     let mut check = workspace.cargo("check");
     check.args(["-p", "cangate-gateway", "--lib"]);
-    tally.add(Tally::check(show(&mut check)?));
+    tally.add(TestTally::check(show(&mut check)?));
     Ok(tally)
 }
 
 /// Checks that the gateway builds without any of its features, and with each of them alone, without
 /// warnings.
-pub(crate) fn features(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn features(workspace: &Workspace) -> Result<TestTally> {
     let program = workspace
         .packages
         .iter()
@@ -100,26 +100,26 @@ pub(crate) fn features(workspace: &Workspace) -> Result<Tally> {
     let features = &program
         .with_context(|| format!("there is no {PROGRAM}"))?
         .features;
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     for feature in std::iter::once("").chain(features.iter().map(String::as_str)) {
         let mut clippy = workspace.cargo("clippy");
         clippy.args(["-p", PROGRAM, "--no-default-features", "--features"]);
         clippy.args([feature, "--", "-D", "warnings"]);
-        tally.add(Tally::check(show(&mut clippy)?));
+        tally.add(TestTally::check(show(&mut clippy)?));
     }
     Ok(tally)
 }
 
 /// Builds the API's documentation; warnings are errors.
-pub(crate) fn doc(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn doc(workspace: &Workspace) -> Result<TestTally> {
     let mut doc = workspace.cargo("doc");
     doc.args(["--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings");
-    Ok(Tally::check(show(&mut doc)?))
+    Ok(TestTally::check(show(&mut doc)?))
 }
 
 /// Runs each part of every benchmark once. Nothing is measured.
-pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn benches(workspace: &Workspace) -> Result<TestTally> {
     let mut test = workspace.cargo("test");
     // Unoptimized, and with the whole workspace: the step `build` has already built all crates that
     // the benchmarks use.
@@ -134,7 +134,7 @@ pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
         names += 1;
     }
     if names == 0 {
-        return Ok(Tally::default());
+        return Ok(TestTally::default());
     }
     let log = workspace.log("benches");
     let good = crate::command::read_lines(&mut test, &log, |line| {
@@ -142,7 +142,7 @@ pub(crate) fn benches(workspace: &Workspace) -> Result<Tally> {
             println!("{line}");
         }
     })?;
-    let mut tally = Tally::check(good);
+    let mut tally = TestTally::check(good);
     if good {
         tally.passed = names;
     }
@@ -176,33 +176,33 @@ pub(crate) fn bench(workspace: &Workspace, name: Option<&str>, rest: &[String]) 
 }
 
 /// Checks that README names its two commands, and that the first works as described.
-pub(crate) fn readme(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn readme(workspace: &Workspace) -> Result<TestTally> {
     let readme =
         fs::read_to_string(workspace.root.join("README.md")).context("there is no README.md")?;
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     for command in README_COMMANDS {
         let named = readme.lines().any(|line| line.trim().starts_with(command));
         if !named {
             println!("README.md does not give the command `{command}`");
         }
-        tally.add(Tally::check(named));
+        tally.add(TestTally::check(named));
     }
     let mut demo = workspace.cargo("run");
     demo.args(["--release", "--", "demo"]);
     println!("README's first command, with a lock file: {}", line(&demo));
-    tally.add(Tally::check(show(&mut demo)?));
+    tally.add(TestTally::check(show(&mut demo)?));
     Ok(tally)
 }
 
 /// Checks that each third-party package that a Cargo.toml names has its reason in
 /// docs/dependencies.md, and that no reason is left there for a package that is gone.
-pub(crate) fn dependencies(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn dependencies(workspace: &Workspace) -> Result<TestTally> {
     let path = workspace.root.join("docs/dependencies.md");
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let reasons = reasons(&text);
     let users = users_of_dependencies(&workspace.packages);
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     for (dependency, names) in &users {
         let known = reasons.contains(&dependency.as_str());
         if !known {
@@ -212,12 +212,12 @@ pub(crate) fn dependencies(workspace: &Workspace) -> Result<Tally> {
                 names.join(", ")
             );
         }
-        tally.add(Tally::check(known));
+        tally.add(TestTally::check(known));
     }
     for reason in reasons {
         if !users.contains_key(reason) {
             println!("docs/dependencies.md has an entry for {reason}, which nobody uses");
-            tally.add(Tally::failed());
+            tally.add(TestTally::failed());
         }
     }
     Ok(tally)
@@ -231,8 +231,8 @@ fn reasons(text: &str) -> Vec<&str> {
 }
 
 /// Checks that relative links of all Markdown files lead to files and headings that exist.
-pub(crate) fn links(workspace: &Workspace) -> Result<Tally> {
-    let mut tally = Tally::default();
+pub(crate) fn links(workspace: &Workspace) -> Result<TestTally> {
+    let mut tally = TestTally::default();
     let mut files = Vec::new();
     markdown(&workspace.root, &workspace.target, &mut files)?;
     for file in files {
@@ -243,7 +243,7 @@ pub(crate) fn links(workspace: &Workspace) -> Result<Tally> {
                 let shown = file.strip_prefix(&workspace.root).unwrap_or(&file);
                 println!("{}: link to {link}: {problem}", shown.display());
             }
-            tally.add(Tally::check(problem.is_none()));
+            tally.add(TestTally::check(problem.is_none()));
         }
     }
     Ok(tally)

@@ -2,7 +2,7 @@
 //! depend on has changed since.
 
 use crate::command::{command, output};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use std::fs;
@@ -20,7 +20,7 @@ const BEGIN: &str = "Figures of commit `";
 
 /// The origin of figures.
 #[derive(Debug, PartialEq, Eq)]
-struct Origin<'t> {
+struct FigureOrigin<'t> {
     /// The line number, from 1.
     line: usize,
     commit: &'t str,
@@ -29,15 +29,15 @@ struct Origin<'t> {
 
 /// Checks that each document names the version of its figures. Stale figures are a warning, not a
 /// failure: measuring them again takes hours, and most changes do not affect them.
-pub(crate) fn origins(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn origins(workspace: &Workspace) -> Result<TestTally> {
     let git = |arguments: &[&str]| -> Option<String> {
         let said = output(command("git", &workspace.root).args(arguments)).ok()?;
         let text = String::from_utf8_lossy(&said.stdout).trim().to_owned();
         said.status.success().then_some(text)
     };
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     if git(&["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false") {
-        return Ok(Tally::skipped(
+        return Ok(TestTally::skipped(
             "the versions of figures because there is no git history here",
         ));
     }
@@ -48,8 +48,8 @@ pub(crate) fn origins(workspace: &Workspace) -> Result<Tally> {
         if all.is_empty() {
             println!("{document} does not say which version made its figures: a line `{BEGIN}…`");
         }
-        tally.add(Tally::check(!all.is_empty()));
-        for Origin {
+        tally.add(TestTally::check(!all.is_empty()));
+        for FigureOrigin {
             line,
             commit,
             paths,
@@ -80,20 +80,20 @@ pub(crate) fn origins(workspace: &Workspace) -> Result<Tally> {
                 Some(_) => {}
             }
             let good = missing.is_empty() && !paths.is_empty();
-            tally.add(Tally::check(good));
+            tally.add(TestTally::check(good));
         }
     }
     Ok(tally)
 }
 
-fn parse(text: &str) -> Vec<Origin<'_>> {
+fn parse(text: &str) -> Vec<FigureOrigin<'_>> {
     let mut all = Vec::new();
     for (text, line) in text.lines().zip(1..) {
         let Some((_, rest)) = text.split_once(BEGIN) else {
             continue;
         };
         let mut quoted = rest.split('`');
-        all.push(Origin {
+        all.push(FigureOrigin {
             line,
             commit: quoted.next().unwrap_or_default(),
             paths: quoted.skip(1).step_by(2).collect(),
@@ -112,7 +112,7 @@ mod tests {
             "# x\n\nFigures of commit `12ab34c`, which depend on `crates/a`, `crates/b`. More.\n";
         assert_eq!(
             parse(text),
-            [Origin {
+            [FigureOrigin {
                 line: 3,
                 commit: "12ab34c",
                 paths: vec!["crates/a", "crates/b"],

@@ -5,14 +5,14 @@
 //! needs a nightly toolchain and cargo-fuzz.
 
 use crate::command::{command, on_path, output, read_lines, show};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 use std::process::Command;
 
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct FuzzOptions {
     /// Only this target
     target: Option<String>,
     /// Seconds for each target
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     debug: bool,
 }
 
-impl Options {
+impl FuzzOptions {
     /// Returns the options for a few seconds per target, as a part of `test`.
     pub(crate) fn smoke() -> Self {
         Self {
@@ -62,7 +62,7 @@ pub(crate) fn targets(workspace: &Workspace) -> Result<Vec<String>> {
 }
 
 /// Runs targets.
-pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
+pub(crate) fn run(workspace: &Workspace, options: &FuzzOptions) -> Result<TestTally> {
     let known = targets(workspace)?;
     if let Some(target) = &options.target
         && !known.contains(target)
@@ -72,7 +72,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     if options.coverage {
         return coverage(workspace, options, &known);
     }
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     let mut smoke = runner(workspace, options.debug)?;
     smoke.arg("--seconds").arg(options.seconds.to_string());
     smoke.arg("--seed").arg(options.seed.to_string());
@@ -84,11 +84,11 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<Tally> {
     let good = read_lines(&mut smoke, &workspace.log("fuzz"), |line| {
         println!("{line}");
         if line.starts_with("fuzz ") {
-            tally.add(Tally::check(line.contains(" ... ok")));
+            tally.add(TestTally::check(line.contains(" ... ok")));
         }
     })?;
     if !good && tally.failed == 0 {
-        tally.add(Tally::failed());
+        tally.add(TestTally::failed());
     }
     Ok(tally)
 }
@@ -113,7 +113,7 @@ fn runner(workspace: &Workspace, debug: bool) -> Result<Command> {
 }
 
 /// Runs targets with libFuzzer, guided by coverage.
-fn coverage(workspace: &Workspace, options: &Options, known: &[String]) -> Result<Tally> {
+fn coverage(workspace: &Workspace, options: &FuzzOptions, known: &[String]) -> Result<TestTally> {
     let because = if !on_path("rustup") || !has_nightly(workspace)? {
         Some("there is no nightly toolchain; to have it: rustup toolchain install nightly")
     } else if !on_path("cargo-fuzz") {
@@ -122,11 +122,11 @@ fn coverage(workspace: &Workspace, options: &Options, known: &[String]) -> Resul
         None
     };
     if let Some(because) = because {
-        return Ok(Tally::skipped(format!(
+        return Ok(TestTally::skipped(format!(
             "fuzzing led by coverage because {because}"
         )));
     }
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     for target in known {
         if options.target.as_ref().is_some_and(|only| only != target) {
             continue;
@@ -145,7 +145,7 @@ fn coverage(workspace: &Workspace, options: &Options, known: &[String]) -> Resul
             .arg(format!("-max_total_time={}", options.seconds))
             .arg(format!("-seed={}", options.seed.max(1)))
             .args(["-timeout=10", "-rss_limit_mb=2048"]);
-        tally.add(Tally::check(show(&mut fuzz)?));
+        tally.add(TestTally::check(show(&mut fuzz)?));
     }
     Ok(tally)
 }

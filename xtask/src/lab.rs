@@ -2,7 +2,7 @@
 
 use crate::command::{on_path, show};
 use crate::libtest;
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
@@ -92,12 +92,12 @@ fn missing() -> Option<String> {
 }
 
 /// Runs `cangate lab setup`, which fetches everything that the following steps boot.
-pub(crate) fn setup(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn setup(workspace: &Workspace) -> Result<TestTally> {
     if let Some(why) = missing() {
-        return Ok(Tally::skipped(format!("lab because {why}")));
+        return Ok(TestTally::skipped(format!("lab because {why}")));
     }
     let mut setup = cangate_lab(workspace)?;
-    Ok(Tally::check(show(setup.arg("setup"))?))
+    Ok(TestTally::check(show(setup.arg("setup"))?))
 }
 
 /// Runs test programs in guests that have virtual CAN interfaces, as many at a time as there are
@@ -106,15 +106,15 @@ pub(crate) fn guests(
     workspace: &Workspace,
     programs: &BTreeMap<String, Vec<String>>,
     long: bool,
-) -> Result<Tally> {
-    let mut tally = Tally::default();
+) -> Result<TestTally> {
+    let mut tally = TestTally::default();
     if programs.is_empty() {
         println!("no test waits for a kernel with CAN");
         return Ok(tally);
     }
     if let Some(why) = missing() {
         for test in programs.values().flatten() {
-            tally.add(Tally::skipped(format!("{test}, and no guest: {why}")));
+            tally.add(TestTally::skipped(format!("{test}, and no guest: {why}")));
         }
         return Ok(tally);
     }
@@ -130,8 +130,8 @@ pub(crate) fn guests(
     cangate_lab(workspace)?;
     let runs = Mutex::new(runs.enumerate());
     let next = || runs.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let some = || -> Result<Tally> {
-        let mut tally = Tally::default();
+    let some = || -> Result<TestTally> {
+        let mut tally = TestTally::default();
         while let Some((number, run)) = next() {
             tally.add(run.run(workspace, number)?);
         }
@@ -161,7 +161,7 @@ struct GuestRun<'a> {
 }
 
 impl GuestRun<'_> {
-    fn run(&self, workspace: &Workspace, number: usize) -> Result<Tally> {
+    fn run(&self, workspace: &Workspace, number: usize) -> Result<TestTally> {
         let Self {
             program,
             tests,
@@ -194,7 +194,7 @@ impl GuestRun<'_> {
         let ran = tally.passed + tally.failed + tally.skipped.len() as u64;
         if ran < tests.len() as u64 {
             println!("{name}: {} tests were to run, {ran} did", tests.len());
-            tally.add(Tally::failed());
+            tally.add(TestTally::failed());
         }
         Ok(tally)
     }
@@ -202,7 +202,7 @@ impl GuestRun<'_> {
 
 /// The claims that are tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Claims {
+pub(crate) enum ClaimSet {
     /// Claims whose guests have no inner machines and that do not search for a rate; all results
     /// are made anew.
     Short,
@@ -211,9 +211,9 @@ pub(crate) enum Claims {
 }
 
 /// Runs `cangate lab reproduce --quick`: every claim gets a verdict, and the page is written.
-pub(crate) fn reproduce(workspace: &Workspace, claims: Claims) -> Result<Tally> {
+pub(crate) fn reproduce(workspace: &Workspace, claims: ClaimSet) -> Result<TestTally> {
     if let Some(why) = missing() {
-        return Ok(Tally::skipped(format!("the claims because {why}")));
+        return Ok(TestTally::skipped(format!("the claims because {why}")));
     }
     let out = workspace.target.join("xtask").join("reproduction");
     let mut reproduce = cangate_lab(workspace)?;
@@ -222,13 +222,13 @@ pub(crate) fn reproduce(workspace: &Workspace, claims: Claims) -> Result<Tally> 
     // idle.
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     reproduce.arg("--jobs").arg((processors + 1).to_string());
-    if claims == Claims::Short {
+    if claims == ClaimSet::Short {
         if out.exists() {
             std::fs::remove_dir_all(&out)?;
         }
         reproduce.args(["--without-machines", "--without-searches"]);
     }
-    Ok(Tally::check(show(&mut reproduce)?))
+    Ok(TestTally::check(show(&mut reproduce)?))
 }
 
 #[cfg(test)]

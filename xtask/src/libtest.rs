@@ -3,10 +3,10 @@
 //!
 //! A test that cannot run on this machine prints `SKIPPED because …` and returns. libtest counts it
 //! as passed; here it counts as skipped. If its reason names `AF_CAN` as missing, it can still run
-//! in a guest of the lab ([`Run::guests`]).
+//! in a guest of the lab ([`TestRun::guests`]).
 
 use crate::command::read_lines;
-use crate::report::Tally;
+use crate::report::TestTally;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -23,9 +23,9 @@ const GUEST_HAS: &str = "AF_CAN";
 
 /// The result of a run of test programs.
 #[derive(Default)]
-pub(crate) struct Run {
+pub(crate) struct TestRun {
     /// The counts.
-    pub(crate) tally: Tally,
+    pub(crate) tally: TestTally,
     /// Tests that skipped themselves here and can run in a guest, each with the reason, by the
     /// program's path as cargo prints it. They are also in the tally's skipped ones.
     pub(crate) guests: BTreeMap<String, Vec<String>>,
@@ -33,7 +33,7 @@ pub(crate) struct Run {
     pub(crate) heavy: u64,
 }
 
-impl Run {
+impl TestRun {
     /// Adds another run's result.
     pub(crate) fn add(&mut self, other: Self) {
         self.tally.add(other.tally);
@@ -46,12 +46,12 @@ impl Run {
 
 /// Runs `cargo test … -- --show-output`, or a test program, shows the important lines of its
 /// output, keeps all of it in `log`, and counts.
-pub(crate) fn run(command: &mut Command, log: &Path) -> Result<Run> {
+pub(crate) fn run(command: &mut Command, log: &Path) -> Result<TestRun> {
     shown("", command, log)
 }
 
 /// As [`run`], with a name before each line, because other programs run at the same time.
-pub(crate) fn run_as(name: &str, command: &mut Command, log: &Path) -> Result<Run> {
+pub(crate) fn run_as(name: &str, command: &mut Command, log: &Path) -> Result<TestRun> {
     shown(&format!("{name}: "), command, log)
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn run_as(name: &str, command: &mut Command, log: &Path) -> Result<Ru
 pub(crate) fn run_all<'a>(
     programs: impl ExactSizeIterator<Item = (&'a Path, Command)> + Send,
     log: impl Fn(usize) -> PathBuf + Sync,
-) -> Result<Run> {
+) -> Result<TestRun> {
     let programs = Mutex::new(programs.enumerate());
     let next = || {
         programs
@@ -69,12 +69,12 @@ pub(crate) fn run_all<'a>(
             .unwrap_or_else(PoisonError::into_inner)
             .next()
     };
-    let some = || -> Result<Run> {
-        let mut all = Run::default();
+    let some = || -> Result<TestRun> {
+        let mut all = TestRun::default();
         while let Some((number, (program, mut command))) = next() {
-            let mut reader = Reader {
+            let mut reader = OutputReader {
                 program: program.display().to_string(),
-                ..Reader::default()
+                ..OutputReader::default()
             };
             let mut shown = String::new();
             let log = log(number);
@@ -94,7 +94,7 @@ pub(crate) fn run_all<'a>(
     thread::scope(|scope| {
         let workers = thread::available_parallelism().map_or(1, NonZero::get);
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
-        let mut all = Run::default();
+        let mut all = TestRun::default();
         for worker in workers {
             match worker.join() {
                 Ok(its) => all.add(its?),
@@ -105,8 +105,8 @@ pub(crate) fn run_all<'a>(
     })
 }
 
-fn shown(before: &str, command: &mut Command, log: &Path) -> Result<Run> {
-    let mut reader = Reader::default();
+fn shown(before: &str, command: &mut Command, log: &Path) -> Result<TestRun> {
+    let mut reader = OutputReader::default();
     let good = read_lines(command, log, |line| {
         if reader.line(line) {
             println!("{before}{line}");
@@ -124,25 +124,25 @@ fn shown(before: &str, command: &mut Command, log: &Path) -> Result<Run> {
 
 /// A parser that follows the output line by line.
 #[derive(Default)]
-struct Reader {
+struct OutputReader {
     passed: u64,
     failed: u64,
     ignored: u64,
     skipped: Vec<String>,
-    part: Part,
+    part: OutputPart,
     /// The test whose output is being shown.
     test: String,
     /// Whether it was counted as skipped already.
     counted: bool,
     /// The program that is running, as cargo prints its path.
     program: String,
-    /// See [`Run::guests`].
+    /// See [`TestRun::guests`].
     guests: BTreeMap<String, Vec<String>>,
 }
 
 /// The part of a test program's output that a line belongs to.
 #[derive(Default, PartialEq, Eq, Clone, Copy)]
-enum Part {
+enum OutputPart {
     #[default]
     Other,
     /// Output of tests that passed.
@@ -154,14 +154,14 @@ enum Part {
 /// The name for a test whose name is unknown.
 pub(crate) const NAMELESS: &str = "a test";
 
-impl Reader {
+impl OutputReader {
     /// Processes a line; returns true if it should be shown to the user at once.
     fn line(&mut self, line: &str) -> bool {
         if let Some(result) = line.strip_prefix("test result: ") {
             self.passed += count(result, "passed");
             self.failed += count(result, "failed");
             self.ignored += count(result, "ignored");
-            self.part = Part::Other;
+            self.part = OutputPart::Other;
             self.test.clear();
             return true;
         }
@@ -172,8 +172,8 @@ impl Reader {
             path.unwrap_or_default().clone_into(&mut self.program);
         }
         match line {
-            "successes:" => self.part = Part::Successes,
-            "failures:" => self.part = Part::Failures,
+            "successes:" => self.part = OutputPart::Successes,
+            "failures:" => self.part = OutputPart::Failures,
             _ => {}
         }
         if let Some(name) = line
@@ -186,14 +186,14 @@ impl Reader {
             self.counted = false;
         }
         // A failed test that reports a skip still counts as failed.
-        if self.part != Part::Failures
+        if self.part != OutputPart::Failures
             && let Some(at) = line.find(MARK)
         {
             self.skip(&line[at + "SKIPPED ".len()..]);
             return true;
         }
         let passed = line.starts_with("test ") && line.ends_with("... ok");
-        !passed && self.part != Part::Successes
+        !passed && self.part != OutputPart::Successes
     }
 
     fn skip(&mut self, because: &str) {
@@ -216,8 +216,8 @@ impl Reader {
     }
 
     /// Returns the result at the end of the run.
-    fn finish(mut self, success: bool) -> Run {
-        Run {
+    fn finish(mut self, success: bool) -> TestRun {
+        TestRun {
             guests: std::mem::take(&mut self.guests),
             heavy: self.ignored,
             tally: self.tally(success),
@@ -226,13 +226,13 @@ impl Reader {
 
     /// Returns the counts. A run that failed without a failed test (it did not build) counts as
     /// one.
-    fn tally(self, success: bool) -> Tally {
+    fn tally(self, success: bool) -> TestTally {
         let failed = if success {
             self.failed
         } else {
             self.failed.max(1)
         };
-        Tally {
+        TestTally {
             passed: self.passed.saturating_sub(self.skipped.len() as u64),
             failed,
             skipped: self.skipped,
@@ -290,7 +290,7 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 3 filtered out; 
 
     #[test]
     fn counts_and_skips() {
-        let mut reader = Reader::default();
+        let mut reader = OutputReader::default();
         let shown: Vec<&str> = OUTPUT.lines().filter(|line| reader.line(line)).collect();
         assert!(shown.contains(&"test c ... FAILED"));
         assert!(shown.contains(&"panicked"));
@@ -299,7 +299,7 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 3 filtered out; 
         assert_eq!(reader.ignored, 1);
         assert_eq!(
             reader.tally(false),
-            Tally {
+            TestTally {
                 passed: 1,
                 failed: 1,
                 skipped: vec!["a because there is no CAN here".to_owned()],
@@ -309,7 +309,7 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 3 filtered out; 
 
     #[test]
     fn a_guest_gets_what_needs_af_can_and_nothing_else() {
-        let mut reader = Reader::default();
+        let mut reader = OutputReader::default();
         for line in [
             "     Running tests/a.rs (target/debug/deps/a-1)",
             "---- x stdout ----",
@@ -330,7 +330,7 @@ test result: FAILED. 2 passed; 1 failed; 1 ignored; 0 measured; 3 filtered out; 
 
     #[test]
     fn what_did_not_build_has_failed() {
-        let mut reader = Reader::default();
+        let mut reader = OutputReader::default();
         reader.line("error: could not compile `x` (lib) due to 1 previous error");
         assert_eq!(reader.tally(false).failed, 1);
     }

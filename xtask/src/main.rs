@@ -24,7 +24,7 @@ mod workspace;
 
 use clap::{Parser, Subcommand};
 use package::Architecture;
-use report::Report;
+use report::StepReport;
 use std::process::ExitCode;
 use workspace::Workspace;
 
@@ -33,18 +33,18 @@ use workspace::Workspace;
 #[command(bin_name = "cargo xtask", disable_help_subcommand = false)]
 struct Arguments {
     #[command(subcommand)]
-    command: Task,
+    command: XtaskCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum XtaskCommand {
     /// Test what can be tested on this machine within minutes; with --all, what CI tests
     ///
     /// Installs missing tools, and lists them first. With --all --long, runs everything. `--list`
     /// shows what each step does and how long it takes.
-    Test(suite::Options),
+    Test(suite::SuiteOptions),
     /// `test --all`: what CI runs
-    Ci(suite::Options),
+    Ci(suite::SuiteOptions),
     /// Formatting, and clippy with warnings as errors
     Lint,
     /// The API's documentation, with warnings as errors
@@ -59,7 +59,7 @@ enum Task {
     /// width of comments
     Structure,
     /// Search for inputs that break a promise
-    Fuzz(fuzz::Options),
+    Fuzz(fuzz::FuzzOptions),
     /// Measure: all benchmarks, or those of one name
     Bench {
         /// Name of a benchmark target, such as `decide`
@@ -100,45 +100,45 @@ fn main() -> ExitCode {
 }
 
 /// Runs a task; returns `false` if it failed and the failure was already reported.
-fn run(task: Task) -> anyhow::Result<bool> {
+fn run(task: XtaskCommand) -> anyhow::Result<bool> {
     // CI's command is an alias of a command with an option.
     let task = match task {
-        Task::Ci(options) => Task::Test(options.everything()),
+        XtaskCommand::Ci(options) => XtaskCommand::Test(options.everything()),
         other => other,
     };
-    if let Task::Test(options) = &task
+    if let XtaskCommand::Test(options) = &task
         && options.is_list()
     {
         print!("{}", options.steps()?);
         return Ok(true);
     }
     let workspace = Workspace::find()?;
-    let mut report = Report::new();
+    let mut report = StepReport::new();
     match task {
-        Task::Test(options) | Task::Ci(options) => {
+        XtaskCommand::Test(options) | XtaskCommand::Ci(options) => {
             suite::run(&workspace, &options, &mut report)?;
         }
-        Task::Lint => {
+        XtaskCommand::Lint => {
             report.step("format", || checks::format(&workspace));
             report.step("clippy", || checks::clippy(&workspace));
         }
-        Task::Doc => report.step("doc", || checks::doc(&workspace)),
-        Task::Bpf { update } => report.step("bpf", || bpf::run(&workspace, update)),
-        Task::Structure => report.step("structure", || structure::check(&workspace)),
-        Task::Fuzz(options) => report.step("fuzz", || fuzz::run(&workspace, &options)),
-        Task::Bench { name, rest } => {
+        XtaskCommand::Doc => report.step("doc", || checks::doc(&workspace)),
+        XtaskCommand::Bpf { update } => report.step("bpf", || bpf::run(&workspace, update)),
+        XtaskCommand::Structure => report.step("structure", || structure::check(&workspace)),
+        XtaskCommand::Fuzz(options) => report.step("fuzz", || fuzz::run(&workspace, &options)),
+        XtaskCommand::Bench { name, rest } => {
             return checks::bench(&workspace, name.as_deref(), &rest);
         }
-        Task::Package { arch } => report.step("package", || {
+        XtaskCommand::Package { arch } => report.step("package", || {
             package::run(&workspace, arch.unwrap_or(Architecture::host()))
         }),
-        Task::Size => report.step("size", || size::run(&workspace)),
-        Task::Pictures => report.step("pictures", || pictures::make(&workspace)),
-        Task::Promises => report.step("promises", || {
+        XtaskCommand::Size => report.step("size", || size::run(&workspace)),
+        XtaskCommand::Pictures => report.step("pictures", || pictures::make(&workspace)),
+        XtaskCommand::Promises => report.step("promises", || {
             let binaries = workspace.test_binaries()?;
             promises::check(&workspace, &binaries)
         }),
-        Task::Setup => report.step("setup", || {
+        XtaskCommand::Setup => report.step("setup", || {
             setup::run(&workspace.root, setup::may_install(), true)
         }),
     }

@@ -22,7 +22,7 @@ const FOOT: &str = ".SH SEE ALSO\n.BR cangate (1),\n.BR cangate-check (1),\n.BR 
 
 /// Converts a reference in Markdown to a man page.
 fn roff(text: &str) -> String {
-    let mut page = Page::default();
+    let mut page = ManualPage::default();
     let options = Options::ENABLE_TABLES;
     for event in Parser::new_ext(text, options) {
         page.add(event);
@@ -31,7 +31,7 @@ fn roff(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Page {
+struct ManualPage {
     out: String,
     /// Whether the text is in a block of code, where it is kept unchanged.
     code: bool,
@@ -44,7 +44,7 @@ struct Page {
     columns: usize,
 }
 
-impl Page {
+impl ManualPage {
     fn add(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),

@@ -13,7 +13,7 @@
 use crate::arm64;
 use crate::command::{command, on_path, output, show};
 use crate::manual;
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -70,7 +70,7 @@ const NOT_DEBIAN_S: &str = "initial-upload-closes-no-bugs,statically-linked-bina
                             debian-changelog-file-missing";
 
 /// Builds the packages for a processor, or reports the missing tools.
-pub(crate) fn run(workspace: &Workspace, architecture: Architecture) -> Result<Tally> {
+pub(crate) fn run(workspace: &Workspace, architecture: Architecture) -> Result<TestTally> {
     match architecture {
         Architecture::Amd64 => {
             let gateway = amd64(workspace, GATEWAY, STATIC)?;
@@ -88,20 +88,20 @@ fn one(
     workspace: &Workspace,
     architecture: Architecture,
     name: &str,
-    programs: Result<Programs, String>,
-) -> Result<Tally> {
+    programs: Result<PackagePrograms, String>,
+) -> Result<TestTally> {
     let programs = match programs {
         Ok(programs) => programs,
         Err(why) => {
-            return Ok(Tally::skipped(format!(
+            return Ok(TestTally::skipped(format!(
                 "the package {name}{} because {why}",
                 architecture.ending()
             )));
         }
     };
-    let mut tally = Tally::passed();
+    let mut tally = TestTally::passed();
     if !on_path(CARGO_DEB) {
-        tally.add(Tally::skipped(format!(
+        tally.add(TestTally::skipped(format!(
             "the package {name} because {CARGO_DEB} is missing: `cargo install {CARGO_DEB} --locked`"
         )));
         return Ok(tally);
@@ -114,7 +114,7 @@ fn one(
 }
 
 /// The programs that a package is made with.
-struct Programs {
+struct PackagePrograms {
     /// A program that runs on this machine: it writes the man pages and the completions.
     here: PathBuf,
     /// Whether the package contains this same program, which tests then find in the package's
@@ -124,7 +124,7 @@ struct Programs {
 
 /// Returns a statically linked program for PCs, which is also in the place of an ordinary build's
 /// program until the next build; or the reason why there is none.
-fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<Programs, String>> {
+fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<PackagePrograms, String>> {
     if !cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
         return Ok(Err(
             "it is made on x86-64 with glibc only: elsewhere, `cargo install --path crates/cangate` \
@@ -136,7 +136,7 @@ fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<Prog
     if !show(build.args(options.split_whitespace()))? {
         bail!("{name} does not build, linked statically");
     }
-    Ok(Ok(Programs {
+    Ok(Ok(PackagePrograms {
         here: workspace.target.join("release").join(name),
         packaged: true,
     }))
@@ -144,7 +144,7 @@ fn amd64(workspace: &Workspace, name: &str, options: &str) -> Result<Result<Prog
 
 /// Returns the program for 64-bit ARM, and this machine's, which has the same command line; or the
 /// reason why there is none.
-fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
+fn arm64(workspace: &Workspace) -> Result<Result<PackagePrograms, String>> {
     if let Some(why) = arm64::missing(arm64::TARGET) {
         return Ok(Err(why));
     }
@@ -153,7 +153,7 @@ fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
     if !show(build.args(["--release", "-p", "cangate"]))? {
         bail!("cangate does not build");
     }
-    Ok(Ok(Programs {
+    Ok(Ok(PackagePrograms {
         here: workspace.target.join("release/cangate"),
         packaged: false,
     }))
@@ -162,7 +162,7 @@ fn arm64(workspace: &Workspace) -> Result<Result<Programs, String>> {
 /// Writes man pages and completions, by the program itself, which is the only definition of its
 /// command line, and copies the program to where tests find it. A package for another processor is
 /// kept.
-fn generate(workspace: &Workspace, name: &str, programs: &Programs) -> Result<()> {
+fn generate(workspace: &Workspace, name: &str, programs: &PackagePrograms) -> Result<()> {
     // The assets in the program's Cargo.toml name this folder, wherever cargo builds.
     let folder = workspace.root.join("target/package");
     let parts = folder.join(format!("{name}-files"));
@@ -235,12 +235,12 @@ fn package(workspace: &Workspace, name: &str, architecture: Architecture) -> Res
 }
 
 /// Runs Debian's own checker.
-fn lintian(package: &Path) -> Result<Tally> {
+fn lintian(package: &Path) -> Result<TestTally> {
     if !on_path("lintian") {
         println!(
             "lintian is not here: the package is not checked by it (`apt-get install lintian`)"
         );
-        return Ok(Tally::default());
+        return Ok(TestTally::default());
     }
     let mut lintian = command("lintian", Path::new("/"));
     lintian.args([
@@ -250,7 +250,7 @@ fn lintian(package: &Path) -> Result<Tally> {
         "--suppress-tags",
         NOT_DEBIAN_S,
     ]);
-    Ok(Tally::check(show(lintian.arg(package))?))
+    Ok(TestTally::check(show(lintian.arg(package))?))
 }
 
 #[cfg(test)]

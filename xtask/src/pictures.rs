@@ -1,7 +1,7 @@
 //! The pictures of the documents: the tests that compare them write them here.
 
 use crate::command::{on_path, show};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use anyhow::Result;
 const WRITE: &str = "CANGATE_PICTURES";
 
 /// Draws all of `docs/pictures` again.
-pub(crate) fn make(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn make(workspace: &Workspace) -> Result<TestTally> {
     let names = [
         "chromium",
         "chromium-browser",
@@ -30,9 +30,9 @@ pub(crate) fn make(workspace: &Workspace) -> Result<Tally> {
         "picture",
     ]);
     test.env(WRITE, "write");
-    let mut tally = Tally::check(show(&mut test)?);
+    let mut tally = TestTally::check(show(&mut test)?);
     if !browser {
-        tally.add(Tally::skipped(
+        tally.add(TestTally::skipped(
             "the pictures of pages because there is no Chromium",
         ));
     }

@@ -1,6 +1,6 @@
 //! docs/promises.md: each promise names the tests that check it, and those tests exist.
 
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::{TestBinary, Workspace};
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ struct Promise {
 }
 
 /// Checks the document against the tests that were built.
-pub(crate) fn check(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Tally> {
+pub(crate) fn check(workspace: &Workspace, binaries: &[TestBinary]) -> Result<TestTally> {
     let path = workspace.root.join("docs/promises.md");
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -28,18 +28,18 @@ pub(crate) fn check(workspace: &Workspace, binaries: &[TestBinary]) -> Result<Ta
     for binary in binaries {
         tests.extend(binary.tests()?);
     }
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     let promises = promises(&text);
     if promises.is_empty() {
         println!("docs/promises.md makes no promise");
-        return Ok(Tally::failed());
+        return Ok(TestTally::failed());
     }
     for (index, promise) in promises.iter().enumerate() {
         let wrong = mistakes(promise, index, &tests);
         for mistake in &wrong {
             println!("{}: {mistake}", promise.title);
         }
-        tally.add(Tally::check(wrong.is_empty()));
+        tally.add(TestTally::check(wrong.is_empty()));
     }
     println!("{} promises looked at", promises.len());
     Ok(tally)

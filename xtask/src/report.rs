@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// The result of a step, counted in tests. A check that is not a test counts as one.
 #[derive(Default, Debug, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct TestTally {
     /// Tests that passed.
     pub(crate) passed: u64,
     /// Tests that failed.
@@ -14,7 +14,7 @@ pub(crate) struct Tally {
     pub(crate) skipped: Vec<String>,
 }
 
-impl Tally {
+impl TestTally {
     /// Returns one check that passed.
     pub(crate) fn passed() -> Self {
         Self {
@@ -62,21 +62,21 @@ impl Tally {
 }
 
 /// One finished step.
-struct Step {
+struct FinishedStep {
     name: String,
     time: Duration,
-    tally: Tally,
+    tally: TestTally,
 }
 
 /// All steps of a run.
-pub(crate) struct Report {
+pub(crate) struct StepReport {
     started: Instant,
-    steps: Vec<Step>,
+    steps: Vec<FinishedStep>,
     /// Remarks that are printed before the closing line.
     remarks: Vec<String>,
 }
 
-impl Report {
+impl StepReport {
     pub(crate) fn new() -> Self {
         Self {
             started: Instant::now(),
@@ -91,7 +91,7 @@ impl Report {
     }
 
     /// Runs a step under its heading. An error is printed and counts as one failed test.
-    pub(crate) fn step(&mut self, name: &str, work: impl FnOnce() -> Result<Tally>) {
+    pub(crate) fn step(&mut self, name: &str, work: impl FnOnce() -> Result<TestTally>) {
         println!(
             "\n==== {name}  ({} since the start)",
             seconds(self.started.elapsed())
@@ -99,14 +99,14 @@ impl Report {
         let started = Instant::now();
         let tally = work().unwrap_or_else(|error| {
             println!("{name} failed: {error:#}");
-            Tally::failed()
+            TestTally::failed()
         });
         let time = started.elapsed();
         for because in &tally.skipped {
             println!("SKIPPED {because}");
         }
         println!("---- {name}: {} in {}", words(&tally), seconds(time));
-        self.steps.push(Step {
+        self.steps.push(FinishedStep {
             name: name.to_owned(),
             time,
             tally,
@@ -115,13 +115,13 @@ impl Report {
 
     /// Prints the table and the closing line; returns true if nothing failed.
     pub(crate) fn close(self) -> bool {
-        let mut sum = Tally::default();
+        let mut sum = TestTally::default();
         println!("\n==== summary");
         println!(
             "{:<12} {:>9} {:>8} {:>8} {:>8}",
             "step", "time", "passed", "failed", "skipped"
         );
-        for Step { name, time, tally } in self.steps {
+        for FinishedStep { name, time, tally } in self.steps {
             println!(
                 "{name:<12} {:>9} {:>8} {:>8} {:>8}",
                 seconds(time),
@@ -148,7 +148,7 @@ impl Report {
 }
 
 /// Formats the closing line, which other programs read too: `N passed, N failed, N skipped`.
-fn words(tally: &Tally) -> String {
+fn words(tally: &TestTally) -> String {
     format!(
         "{} passed, {} failed, {} skipped",
         tally.passed,
@@ -167,25 +167,25 @@ mod tests {
 
     #[test]
     fn a_failed_test_or_an_error_fails_the_run() {
-        let mut good = Report::new();
-        good.step("a", || Ok(Tally::passed()));
-        good.step("b", || Ok(Tally::skipped("b because of nothing")));
+        let mut good = StepReport::new();
+        good.step("a", || Ok(TestTally::passed()));
+        good.step("b", || Ok(TestTally::skipped("b because of nothing")));
         assert!(good.close());
 
-        let mut failed = Report::new();
-        failed.step("a", || Ok(Tally::passed()));
-        failed.step("b", || Ok(Tally::failed()));
+        let mut failed = StepReport::new();
+        failed.step("a", || Ok(TestTally::passed()));
+        failed.step("b", || Ok(TestTally::failed()));
         assert!(!failed.close());
 
-        let mut error = Report::new();
+        let mut error = StepReport::new();
         error.step("a", || anyhow::bail!("no such thing"));
         assert!(!error.close());
     }
 
     #[test]
     fn the_closing_line_is_plain() {
-        let mut tally = Tally::passed();
-        tally.add(Tally::skipped("x because y"));
+        let mut tally = TestTally::passed();
+        tally.add(TestTally::skipped("x because y"));
         assert_eq!(words(&tally), "1 passed, 0 failed, 1 skipped");
     }
 }

@@ -3,7 +3,7 @@
 use crate::arm64;
 use crate::command::{command, on_path, output, show, within};
 use crate::package::CARGO_DEB;
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::cargo;
 use anyhow::Result;
 use std::path::Path;
@@ -17,44 +17,44 @@ pub(crate) const NO_STD_TARGET: &str = "thumbv7em-none-eabi";
 pub(crate) const BARE_TARGET: &str = "x86_64-unknown-none";
 
 /// Programs from the distribution.
-const PROGRAMS: [Program; 7] = [
-    Program {
+const PROGRAMS: [SystemProgram; 7] = [
+    SystemProgram {
         names: &["chromium", "chromium-browser", "google-chrome"],
         package: "chromium",
         why: "the report's page is opened in it without a window",
         quick: true,
     },
-    Program {
+    SystemProgram {
         names: &["log2asc"],
         package: "can-utils",
         why: "what we write as text is read by its programs",
         quick: true,
     },
-    Program {
+    SystemProgram {
         names: &["tshark"],
         package: "tshark",
         why: "what we write as pcapng is read by Wireshark",
         quick: false,
     },
-    Program {
+    SystemProgram {
         names: &["promtool"],
         package: "prometheus",
         why: "the gateway's metrics are checked and scraped by it",
         quick: false,
     },
-    Program {
+    SystemProgram {
         names: &[arm64::RUNNER],
         package: "qemu-user-static",
         why: "tests of the gateway for 64-bit ARM run in it",
         quick: false,
     },
-    Program {
+    SystemProgram {
         names: &[crate::bpf::COMPILER],
         package: "clang-14",
         why: "it makes the committed BPF object again, byte for byte, and a file of C of the tests for 64-bit ARM",
         quick: false,
     },
-    Program {
+    SystemProgram {
         names: &[crate::bpf::STRIP],
         package: "llvm-14",
         why: "it takes this machine's paths out of the BPF object",
@@ -63,7 +63,7 @@ const PROGRAMS: [Program; 7] = [
 ];
 
 /// A program from the distribution.
-struct Program {
+struct SystemProgram {
     /// Its possible names, any of which is sufficient.
     names: &'static [&'static str],
     /// The Debian package that contains it.
@@ -74,7 +74,7 @@ struct Program {
     quick: bool,
 }
 
-impl Program {
+impl SystemProgram {
     fn is_there(&self) -> bool {
         self.names.iter().any(|name| on_path(name))
     }
@@ -101,8 +101,8 @@ pub(crate) fn may_install() -> bool {
 
 /// Lists the missing tools, then installs them, or prints how to. A tool that stays missing is a
 /// skip. `all`: also the tools that only a full run needs.
-pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
-    let mut tally = Tally::default();
+pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<TestTally> {
+    let mut tally = TestTally::default();
     let programs = || PROGRAMS.iter().filter(|program| all || program.quick);
     println!("needs: rustfmt and clippy (rustup);");
     if all {
@@ -113,7 +113,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
         let targets = arm64::TARGETS.join(", ");
         println!("       the targets {targets} (rustup): the gateway is checked for each");
     }
-    for Program { package, why, .. } in programs() {
+    for SystemProgram { package, why, .. } in programs() {
         println!("       {package} (apt): {why}");
     }
     if !install {
@@ -153,7 +153,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
     for program in programs() {
         if program.is_there() {
             println!("{}: there", program.package);
-            tally.add(Tally::passed());
+            tally.add(TestTally::passed());
         } else {
             // Each separately: a package that this distribution does not have does not affect the
             // others.
@@ -168,7 +168,7 @@ pub(crate) fn run(root: &Path, install: bool, all: bool) -> Result<Tally> {
 }
 
 /// Installs taplo into a folder of its own.
-fn get_taplo(root: &Path, install: bool) -> Result<Tally> {
+fn get_taplo(root: &Path, install: bool) -> Result<TestTally> {
     let folder = root.join(TAPLO_FOLDER);
     let program = folder.join("node_modules/.bin/taplo");
     // Its exit status is 1 even if it prints its version.
@@ -178,7 +178,7 @@ fn get_taplo(root: &Path, install: bool) -> Result<Tally> {
     };
     if works(&program) || works(Path::new("taplo")) {
         println!("taplo: there");
-        return Ok(Tally::passed());
+        return Ok(TestTally::passed());
     }
     let line = format!("npm install --prefix {TAPLO_FOLDER} {TAPLO}");
     let because = if !install {
@@ -192,18 +192,18 @@ fn get_taplo(root: &Path, install: bool) -> Result<Tally> {
         npm.args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"]);
         npm.arg(&folder).arg(TAPLO);
         if within(Duration::from_secs(120), &mut npm)? && works(&program) {
-            return Ok(Tally::passed());
+            return Ok(TestTally::passed());
         }
         "npm could not install it"
     };
     println!("taplo: missing. To have it: {line}");
-    Ok(Tally::skipped(format!(
+    Ok(TestTally::skipped(format!(
         "taplo because it is missing and {because}; to have it: {line}"
     )))
 }
 
 /// Makes a folder with a Python environment of its own, and installs python-can in it.
-fn get_python_can(root: &Path, install: bool) -> Result<Tally> {
+fn get_python_can(root: &Path, install: bool) -> Result<TestTally> {
     let folder = root.join(PYTHON_CAN_FOLDER);
     let python = folder.join("bin/python3");
     let imports = |python: &Path| {
@@ -212,14 +212,14 @@ fn get_python_can(root: &Path, install: bool) -> Result<Tally> {
     };
     if imports(&python) || imports(Path::new("python3")) {
         println!("python-can: there");
-        return Ok(Tally::passed());
+        return Ok(TestTally::passed());
     }
     let line = format!(
         "python3 -m venv {PYTHON_CAN_FOLDER} && {PYTHON_CAN_FOLDER}/bin/pip install {PYTHON_CAN}"
     );
     let skipped = |because: &str| {
         println!("python-can: missing. To have it: {line}");
-        Ok(Tally::skipped(format!(
+        Ok(TestTally::skipped(format!(
             "python-can because it is missing and {because}; to have it: {line}"
         )))
     };
@@ -249,7 +249,7 @@ fn get_python_can(root: &Path, install: bool) -> Result<Tally> {
         PYTHON_CAN,
     ]);
     if within(limit, &mut pip)? && imports(&python) {
-        Ok(Tally::passed())
+        Ok(TestTally::passed())
     } else {
         skipped("pip could not install it")
     }
@@ -281,21 +281,21 @@ fn need(
     what: &str,
     install: bool,
     get: impl FnOnce() -> Result<bool>,
-) -> Result<Tally> {
+) -> Result<TestTally> {
     if there {
         println!("{what}: there");
-        return Ok(Tally::passed());
+        return Ok(TestTally::passed());
     }
     if !install {
-        return Ok(Tally::skipped(format!(
+        return Ok(TestTally::skipped(format!(
             "{what} because it is missing and installing is not allowed"
         )));
     }
     println!("{what}: missing, will be installed");
     Ok(if get()? {
-        Tally::passed()
+        TestTally::passed()
     } else {
-        Tally::skipped(format!("{what} because it could not be installed"))
+        TestTally::skipped(format!("{what} because it could not be installed"))
     })
 }
 
@@ -313,7 +313,7 @@ fn rustup(arguments: &[&str]) -> Result<bool> {
     )
 }
 
-fn apt(package: &str, install: bool) -> Result<Tally> {
+fn apt(package: &str, install: bool) -> Result<TestTally> {
     let line = format!("apt-get install -y --no-install-recommends {package}");
     let because = if !install {
         "installing is not allowed"
@@ -324,12 +324,12 @@ fn apt(package: &str, install: bool) -> Result<Tally> {
     } else {
         println!("{package}: missing, will be installed");
         if install_package(package)? {
-            return Ok(Tally::passed());
+            return Ok(TestTally::passed());
         }
         "apt-get failed"
     };
     println!("{package}: missing. To have it: {line}");
-    Ok(Tally::skipped(format!(
+    Ok(TestTally::skipped(format!(
         "{package} because it is missing and {because}; to have it: {line}"
     )))
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask size`: packages, sizes and memory of the gateway, with all features and with few.
 
 use crate::command::{command, line, output, show};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const PROFILE: &str = "dist";
 
 /// A build of the gateway, and its limits.
-struct Variant {
+struct BuildVariant {
     name: &'static str,
     /// cargo's arguments, in addition to `-p cangate`.
     features: &'static [&'static str],
@@ -25,14 +25,14 @@ struct Variant {
 }
 
 /// Limits from issue 27: what a gateway on a small device may need.
-const VARIANTS: [Variant; 2] = [
-    Variant {
+const VARIANTS: [BuildVariant; 2] = [
+    BuildVariant {
         name: "all features",
         features: &[],
         packages: 165,
         bytes: 11_000_000,
     },
-    Variant {
+    BuildVariant {
         name: "socketcan,bus,log",
         features: &["--no-default-features", "--features", "socketcan,bus,log"],
         packages: 80,
@@ -52,17 +52,17 @@ const GATEWAY: &str = "[gateway]\nrealtime = false\ncontrol = \"control.sock\"\n
                        [[routes]]\nfrom = \"a\"\nto = \"b\"\n";
 
 /// Prints a table, and fails if a limit is exceeded.
-pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
-    let mut tally = Tally::default();
+pub(crate) fn run(workspace: &Workspace) -> Result<TestTally> {
+    let mut tally = TestTally::default();
     let mut rows = Vec::new();
     for variant in &VARIANTS {
         let packages = packages(workspace, variant)?;
         let program = build(workspace, variant)?;
         let bytes = fs::metadata(&program)?.len();
         let memory = memory(workspace, &program)?;
-        tally.add(Tally::check(packages <= variant.packages));
-        tally.add(Tally::check(bytes <= variant.bytes));
-        tally.add(Tally::check(memory.resident <= MOST_MEMORY));
+        tally.add(TestTally::check(packages <= variant.packages));
+        tally.add(TestTally::check(bytes <= variant.bytes));
+        tally.add(TestTally::check(memory.resident <= MOST_MEMORY));
         rows.push(format!(
             "| {} | {packages} (at most {}) | {bytes} (at most {}) | {} (at most {MOST_MEMORY}) | {} |",
             variant.name, variant.packages, variant.bytes, memory.resident, memory.locked,
@@ -77,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally> {
 }
 
 /// Returns the number of packages of a build.
-fn packages(workspace: &Workspace, variant: &Variant) -> Result<usize> {
+fn packages(workspace: &Workspace, variant: &BuildVariant) -> Result<usize> {
     let mut tree = workspace.cargo("tree");
     tree.args(["-p", "cangate", "-e", "normal", "--prefix", "none"]);
     let output = output(tree.args(variant.features))?;
@@ -95,7 +95,7 @@ fn packages(workspace: &Workspace, variant: &Variant) -> Result<usize> {
 
 /// Returns the program, linked statically and stripped, in a target folder of its own, because the
 /// features differ.
-fn build(workspace: &Workspace, variant: &Variant) -> Result<PathBuf> {
+fn build(workspace: &Workspace, variant: &BuildVariant) -> Result<PathBuf> {
     let target = workspace.target.join("size").join(variant.name);
     let mut build = workspace.cargo("rustc");
     build.args(["--profile", PROFILE, "-p", "cangate", "--bin", "cangate"]);
@@ -111,15 +111,15 @@ fn build(workspace: &Workspace, variant: &Variant) -> Result<PathBuf> {
 }
 
 /// Memory of a process, KiB.
-struct Memory {
+struct ProcessMemory {
     resident: u64,
     locked: u64,
 }
 
 /// A running gateway that is ended even if reading fails.
-struct Running(Child);
+struct RunningProcess(Child);
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         // It may have ended on its own.
         let _ = self.0.kill();
@@ -129,7 +129,7 @@ impl Drop for Running {
 
 /// Returns the memory of an idle gateway with two ports of the embedded bus, with the default
 /// `lock_memory`.
-fn memory(workspace: &Workspace, program: &Path) -> Result<Memory> {
+fn memory(workspace: &Workspace, program: &Path) -> Result<ProcessMemory> {
     let folder = workspace.logs.join("size");
     fs::create_dir_all(&folder)?;
     let socket = folder.join("control.sock");
@@ -139,7 +139,7 @@ fn memory(workspace: &Workspace, program: &Path) -> Result<Memory> {
     run.args(["run", "-q", "gateway.toml"])
         .stdout(Stdio::null());
     println!("$ {}", line(&run));
-    let running = Running(run.spawn().context("the gateway does not start")?);
+    let running = RunningProcess(run.spawn().context("the gateway does not start")?);
     let began = Instant::now();
     while !socket.exists() {
         if began.elapsed() > START_TIMEOUT {
@@ -154,7 +154,7 @@ fn memory(workspace: &Workspace, program: &Path) -> Result<Memory> {
         line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
             .with_context(|| format!("/proc/PID/status has no {key}"))
     };
-    Ok(Memory {
+    Ok(ProcessMemory {
         resident: value("VmRSS:")?,
         locked: value("VmLck:")?,
     })

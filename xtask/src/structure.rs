@@ -9,14 +9,14 @@ mod licences;
 mod tracked;
 mod unsafety;
 
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Runs all of these checks.
-pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn check(workspace: &Workspace) -> Result<TestTally> {
     let mut tally = dependencies::check(workspace)?;
     tally.add(features::check(workspace)?);
     tally.add(unsafety::check(workspace)?);
@@ -27,11 +27,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Tally> {
 }
 
 /// Returns one check for each item that was examined: the problems are printed and count as failed.
-fn judge(looked_at: usize, problems: &[String]) -> Tally {
+fn judge(looked_at: usize, problems: &[String]) -> TestTally {
     for problem in problems {
         println!("{problem}");
     }
-    Tally {
+    TestTally {
         passed: looked_at.saturating_sub(problems.len()) as u64,
         failed: problems.len() as u64,
         skipped: Vec::new(),

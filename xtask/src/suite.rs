@@ -2,7 +2,7 @@
 
 use crate::command::command;
 use crate::libtest;
-use crate::report::{Report, Tally};
+use crate::report::{StepReport, TestTally};
 use crate::workspace::{TestBinary, Workspace};
 use crate::{
     arm64, bpf, checks, figures, fuzz, lab, package, promises, setup, structure, without_os,
@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct SuiteOptions {
     /// Also what CI runs: clippy, heavy tests, guests, claims, fuzzing
     #[arg(long)]
     all: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 
 /// The runs that a step is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum StepClass {
     /// All runs.
     Quick,
     /// Runs with `--all`.
@@ -44,7 +44,7 @@ enum Class {
     Long,
 }
 
-impl Class {
+impl StepClass {
     /// Returns the word for the class in lists: the least option that includes it.
     const fn word(self) -> &'static str {
         match self {
@@ -56,9 +56,9 @@ impl Class {
 }
 
 /// A step.
-struct Stage {
+struct SuiteStep {
     name: &'static str,
-    class: Class,
+    class: StepClass,
     /// A description of the step, in one line.
     what: &'static str,
     /// About how long it takes in a run of its class from a clean clone, on two idle cores, in
@@ -66,20 +66,20 @@ struct Stage {
     seconds: u32,
 }
 
-const fn quick(name: &'static str, seconds: u32, what: &'static str) -> Stage {
-    stage(name, Class::Quick, seconds, what)
+const fn quick(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
+    stage(name, StepClass::Quick, seconds, what)
 }
 
-const fn all(name: &'static str, seconds: u32, what: &'static str) -> Stage {
-    stage(name, Class::All, seconds, what)
+const fn all(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
+    stage(name, StepClass::All, seconds, what)
 }
 
-const fn long(name: &'static str, seconds: u32, what: &'static str) -> Stage {
-    stage(name, Class::Long, seconds, what)
+const fn long(name: &'static str, seconds: u32, what: &'static str) -> SuiteStep {
+    stage(name, StepClass::Long, seconds, what)
 }
 
-const fn stage(name: &'static str, class: Class, seconds: u32, what: &'static str) -> Stage {
-    Stage {
+const fn stage(name: &'static str, class: StepClass, seconds: u32, what: &'static str) -> SuiteStep {
+    SuiteStep {
         name,
         class,
         what,
@@ -88,7 +88,7 @@ const fn stage(name: &'static str, class: Class, seconds: u32, what: &'static st
 }
 
 /// The steps in their order. docs/contributing.md has the same table, and a test compares them.
-const STEPS: [Stage; 24] = [
+const STEPS: [SuiteStep; 24] = [
     quick("setup", 1, "installs missing tools, or says how"),
     quick("format", 5, "checks the formatting"),
     quick("structure", 1, "as `cargo xtask structure`"),
@@ -183,21 +183,21 @@ fn names() -> clap::builder::PossibleValuesParser {
     STEPS.map(|step| step.name).into()
 }
 
-impl Options {
+impl SuiteOptions {
     /// Returns the options of CI.
     pub(crate) fn everything(mut self) -> Self {
         self.all = true;
         self
     }
 
-    fn wants(&self, step: &Stage) -> bool {
+    fn wants(&self, step: &SuiteStep) -> bool {
         let named = |steps: &[String]| steps.iter().any(|name| name == step.name);
         let chosen = match step.class {
-            Class::Long if self.long => true,
+            StepClass::Long if self.long => true,
             _ if !self.only.is_empty() => named(&self.only),
-            Class::Quick => true,
-            Class::All => self.all,
-            Class::Long => false,
+            StepClass::Quick => true,
+            StepClass::All => self.all,
+            StepClass::Long => false,
         };
         chosen && !named(&self.skip)
     }
@@ -260,16 +260,16 @@ fn minutes(seconds: u32) -> String {
 
 /// Results of earlier steps that later ones need.
 #[derive(Default)]
-struct Built {
+struct SuiteState {
     /// Built once, for `heavy` and `promises`.
     binaries: Option<Vec<TestBinary>>,
     /// Test programs with tests that need a kernel with CAN, and these tests.
     guests: BTreeMap<String, Vec<String>>,
     /// The tests and steps that a quick run left out.
-    left: Left,
+    left: LeftTests,
 }
 
-impl Built {
+impl SuiteState {
     fn binaries(&mut self, workspace: &Workspace) -> Result<&[TestBinary]> {
         if self.binaries.is_none() {
             self.binaries = Some(workspace.test_binaries()?);
@@ -279,8 +279,8 @@ impl Built {
 
     /// Tests that need a kernel with CAN are left to the step `guests`, if it is wanted, and in a
     /// quick run to a full one.
-    fn hand_over(&mut self, run: libtest::Run, options: &Options) -> Tally {
-        let libtest::Run {
+    fn hand_over(&mut self, run: libtest::TestRun, options: &SuiteOptions) -> TestTally {
+        let libtest::TestRun {
             mut tally,
             guests,
             heavy,
@@ -303,27 +303,27 @@ impl Built {
 
 /// The tests and steps that a run left out.
 #[derive(Default)]
-struct Left {
+struct LeftTests {
     guests: u64,
     heavy: u64,
     long: u64,
 }
 
-impl Left {
+impl LeftTests {
     /// Returns a sentence for each kind of run that includes more.
-    fn words(&self, options: &Options) -> Vec<String> {
-        let left = |class: Class| -> Vec<&Stage> {
+    fn words(&self, options: &SuiteOptions) -> Vec<String> {
+        let left = |class: StepClass| -> Vec<&SuiteStep> {
             let steps = STEPS.iter().filter(|step| step.class == class);
             steps.filter(|step| !options.wants(step)).collect()
         };
-        let names = |steps: &[&Stage]| {
+        let names = |steps: &[&SuiteStep]| {
             let names: Vec<&str> = steps.iter().map(|step| step.name).collect();
             names.join(", ")
         };
-        let time = |steps: &[&Stage]| minutes(steps.iter().map(|step| step.seconds).sum());
+        let time = |steps: &[&SuiteStep]| minutes(steps.iter().map(|step| step.seconds).sum());
         let mut words = Vec::new();
         if options.is_quick() {
-            let steps = left(Class::All);
+            let steps = left(StepClass::All);
             words.push(format!(
                 "left for `cargo xtask test --all`: {} tests in guests, {} heavy tests, and the \
                  steps {}; about {} more",
@@ -333,7 +333,7 @@ impl Left {
                 time(&steps)
             ));
         }
-        let steps = left(Class::Long);
+        let steps = left(StepClass::Long);
         if (options.all || options.is_quick()) && !steps.is_empty() {
             let tests = if self.long > 0 {
                 format!("{} tests in ", self.long)
@@ -351,9 +351,9 @@ impl Left {
 }
 
 /// Runs the steps that are wanted; if one fails, the others still run.
-pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report) -> Result<()> {
+pub(crate) fn run(workspace: &Workspace, options: &SuiteOptions, report: &mut StepReport) -> Result<()> {
     options.check()?;
-    let built = RefCell::new(Built::default());
+    let built = RefCell::new(SuiteState::default());
     for step in STEPS.iter().filter(|step| options.wants(step)) {
         report.step(step.name, || match step.name {
             "setup" => setup::run(&workspace.root, setup::may_install(), !options.is_quick()),
@@ -363,7 +363,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             "build" => {
                 let mut built = built.borrow_mut();
                 println!("{} test programs", built.binaries(workspace)?.len());
-                Ok(Tally::passed())
+                Ok(TestTally::passed())
             }
             "ports" => checks::kinds_of_port(workspace),
             "lab" => lab::setup(workspace),
@@ -380,19 +380,19 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
             ),
             "heavy" => {
                 let mut built = built.borrow_mut();
-                let run = ignored_tests(workspace, built.binaries(workspace)?, Ignored::Heavy)?;
-                built.left.long = count(built.binaries(workspace)?, Ignored::Long)?;
+                let run = ignored_tests(workspace, built.binaries(workspace)?, IgnoredTests::Heavy)?;
+                built.left.long = count(built.binaries(workspace)?, IgnoredTests::Long)?;
                 Ok(built.hand_over(run, options))
             }
             "long" => {
                 let mut built = built.borrow_mut();
-                let run = ignored_tests(workspace, built.binaries(workspace)?, Ignored::Long)?;
+                let run = ignored_tests(workspace, built.binaries(workspace)?, IgnoredTests::Long)?;
                 Ok(built.hand_over(run, options))
             }
             "guests" => lab::guests(workspace, &built.borrow().guests, options.long),
-            "reproduce" => lab::reproduce(workspace, lab::Claims::Short),
+            "reproduce" => lab::reproduce(workspace, lab::ClaimSet::Short),
             "features" => checks::features(workspace),
-            "claims" => lab::reproduce(workspace, lab::Claims::All),
+            "claims" => lab::reproduce(workspace, lab::ClaimSet::All),
             "benches" => checks::benches(workspace),
             "readme" => checks::readme(workspace),
             "no_std" => without_os::no_std(workspace),
@@ -401,7 +401,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
                 tally.add(doc_tests(workspace)?);
                 Ok(tally)
             }
-            "fuzz" => fuzz::run(workspace, &fuzz::Options::smoke()),
+            "fuzz" => fuzz::run(workspace, &fuzz::FuzzOptions::smoke()),
             "bpf" => bpf::run(workspace, false),
             "promises" => promises::check(workspace, built.borrow_mut().binaries(workspace)?),
             _ => {
@@ -421,7 +421,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, report: &mut Report)
 /// Runs all tests that are quick enough without optimization. Ignored tests belong to other steps,
 /// and so do the examples in the API's documentation, for which rustdoc reads each library once
 /// more.
-fn debug_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest::Run> {
+fn debug_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest::TestRun> {
     let programs = binaries.iter().map(|binary| {
         let mut test = command(&binary.program, &binary.folder);
         test.arg("--show-output");
@@ -431,7 +431,7 @@ fn debug_tests(workspace: &Workspace, binaries: &[TestBinary]) -> Result<libtest
 }
 
 /// Runs the examples in the API's documentation.
-fn doc_tests(workspace: &Workspace) -> Result<Tally> {
+fn doc_tests(workspace: &Workspace) -> Result<TestTally> {
     let mut test = workspace.cargo("test");
     test.args(["--workspace", "--doc", "--no-fail-fast"]);
     test.args(["--", "--show-output"]);
@@ -440,7 +440,7 @@ fn doc_tests(workspace: &Workspace) -> Result<Tally> {
 
 /// A selection of the tests that are marked `#[ignore]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ignored {
+enum IgnoredTests {
     /// All except those of [`LONG`].
     Heavy,
     /// Those of [`LONG`].
@@ -450,7 +450,7 @@ enum Ignored {
 /// The part of a name that marks tests in a module `long`, for libtest's filters.
 const LONG: &str = "long::";
 
-impl Ignored {
+impl IgnoredTests {
     /// Returns whether a test of this name belongs to the selection.
     fn has(self, test: &str) -> bool {
         test.contains(LONG) == (self == Self::Long)
@@ -474,7 +474,7 @@ impl Ignored {
 }
 
 /// Returns the number of these tests.
-fn count(binaries: &[TestBinary], which: Ignored) -> Result<u64> {
+fn count(binaries: &[TestBinary], which: IgnoredTests) -> Result<u64> {
     let mut all = 0;
     for binary in binaries {
         let ignored = binary.ignored()?;
@@ -495,8 +495,8 @@ const BOOT_GUESTS: [&str; 2] = ["cangate-lab", "cangate-guest"];
 fn ignored_tests(
     workspace: &Workspace,
     binaries: &[TestBinary],
-    which: Ignored,
-) -> Result<libtest::Run> {
+    which: IgnoredTests,
+) -> Result<libtest::TestRun> {
     let mut optimized = Vec::new();
     let mut guests = Vec::new();
     for binary in binaries {
@@ -505,7 +505,7 @@ fn ignored_tests(
             if boots { &mut guests } else { &mut optimized }.push(binary);
         }
     }
-    let mut run = libtest::Run::default();
+    let mut run = libtest::TestRun::default();
     if !optimized.is_empty() {
         run.add(optimized_tests(workspace, &optimized, which)?);
     }
@@ -528,8 +528,8 @@ fn ignored_tests(
 fn optimized_tests(
     workspace: &Workspace,
     binaries: &[&TestBinary],
-    which: Ignored,
-) -> Result<libtest::Run> {
+    which: IgnoredTests,
+) -> Result<libtest::TestRun> {
     let packages: BTreeSet<_> = binaries.iter().map(|binary| &binary.package).collect();
     let selectors: BTreeSet<_> = binaries.iter().map(|binary| &binary.selector).collect();
     let mut test = workspace.cargo("test");
@@ -547,7 +547,7 @@ fn optimized_tests(
 
 /// Runs those tests of a program that boot guests: the step `build` has built the test program; the
 /// programs of cangate are optimized.
-fn guest_tests(workspace: &Workspace, binary: &TestBinary, which: Ignored) -> Result<libtest::Run> {
+fn guest_tests(workspace: &Workspace, binary: &TestBinary, which: IgnoredTests) -> Result<libtest::TestRun> {
     let programs = lab::programs(workspace)?;
     let mut test = command(&binary.program, &binary.folder);
     test.env("CANGATE_PROGRAMS", programs);
@@ -561,9 +561,9 @@ fn guest_tests(workspace: &Workspace, binary: &TestBinary, which: Ignored) -> Re
 mod tests {
     use super::*;
 
-    fn options(all: bool, only: &[&str], skip: &[&str]) -> Options {
+    fn options(all: bool, only: &[&str], skip: &[&str]) -> SuiteOptions {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Options {
+        SuiteOptions {
             all,
             long: false,
             only: owned(only),
@@ -572,7 +572,7 @@ mod tests {
         }
     }
 
-    fn with_long(mut options: Options) -> Options {
+    fn with_long(mut options: SuiteOptions) -> SuiteOptions {
         options.long = true;
         options
     }
@@ -584,7 +584,7 @@ mod tests {
         for left in ["guests", "clippy", "ports", "long", "format"] {
             assert!(!quick.wants_named(left), "{left}");
         }
-        let left = Left {
+        let left = LeftTests {
             guests: 3,
             heavy: 2,
             long: 0,
@@ -601,14 +601,14 @@ mod tests {
         let whole = options(false, &[], &[]).everything();
         let steps = |class| STEPS.iter().filter(move |step| step.class == class);
         assert!(
-            steps(Class::Quick)
-                .chain(steps(Class::All))
+            steps(StepClass::Quick)
+                .chain(steps(StepClass::All))
                 .all(|step| whole.wants(step))
         );
-        assert!(!steps(Class::Long).any(|step| whole.wants(step)));
-        let left = Left {
+        assert!(!steps(StepClass::Long).any(|step| whole.wants(step)));
+        let left = LeftTests {
             long: 7,
-            ..Left::default()
+            ..LeftTests::default()
         };
         let words = left.words(&whole);
         assert_eq!(words.len(), 1, "{words:?}");
@@ -626,7 +626,7 @@ mod tests {
     fn steps_that_are_named_run_also_where_they_take_long() {
         let named = options(false, &["guests"], &[]);
         assert!(named.wants_named("guests") && !named.wants_named("test"));
-        assert!(!named.is_quick() && Left::default().words(&named).is_empty());
+        assert!(!named.is_quick() && LeftTests::default().words(&named).is_empty());
         assert!(options(false, &["long"], &[]).wants_named("long"));
         let more = with_long(named);
         assert!(more.check().is_ok());
@@ -639,13 +639,13 @@ mod tests {
     #[test]
     fn each_ignored_test_is_either_heavy_or_long() {
         for test in ["exec::boots", "long::machines::x", "lab::long::y", "long"] {
-            assert_ne!(Ignored::Heavy.has(test), Ignored::Long.has(test), "{test}");
+            assert_ne!(IgnoredTests::Heavy.has(test), IgnoredTests::Long.has(test), "{test}");
             // As in libtest: `--skip` excludes names that contain the word, a filter selects them.
             let long = test.contains(LONG);
-            assert_eq!(Ignored::Long.has(test), long);
+            assert_eq!(IgnoredTests::Long.has(test), long);
         }
-        assert_eq!(Ignored::Heavy.filter(), ["--skip", LONG]);
-        assert_eq!(Ignored::Long.filter(), [LONG]);
+        assert_eq!(IgnoredTests::Heavy.filter(), ["--skip", LONG]);
+        assert_eq!(IgnoredTests::Long.filter(), [LONG]);
     }
 
     #[test]

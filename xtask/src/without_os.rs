@@ -1,7 +1,7 @@
 //! The core without an operating system: it builds there, and the engine runs there.
 
 use crate::command::{command, line, output, show};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::setup::{BARE_TARGET, NO_STD_TARGET, has_target};
 use crate::workspace::Workspace;
 use anyhow::Result;
@@ -11,14 +11,14 @@ const PROGRAM: &str = "engine-without-os";
 
 /// Builds the core for a processor without an operating system's library, and runs the engine's
 /// scenarios as a program without one.
-pub(crate) fn no_std(workspace: &Workspace) -> Result<Tally> {
+pub(crate) fn no_std(workspace: &Workspace) -> Result<TestTally> {
     let mut tally = builds(workspace)?;
     tally.add(images(workspace)?);
     tally.add(runs(workspace)?);
     Ok(tally)
 }
 
-fn builds(workspace: &Workspace) -> Result<Tally> {
+fn builds(workspace: &Workspace) -> Result<TestTally> {
     if !has_target(NO_STD_TARGET) {
         return Ok(missing(NO_STD_TARGET));
     }
@@ -35,13 +35,13 @@ fn builds(workspace: &Workspace) -> Result<Tally> {
         build.args(["-p", room]);
     }
     build.args(["--lib", "--no-default-features", "--target", NO_STD_TARGET]);
-    Ok(Tally::check(show(&mut build)?))
+    Ok(TestTally::check(show(&mut build)?))
 }
 
 /// Checks that the images of `baremetal` compile; `cangate image` builds them, and tests in the lab
 /// run them.
-fn images(workspace: &Workspace) -> Result<Tally> {
-    let mut tally = Tally::default();
+fn images(workspace: &Workspace) -> Result<TestTally> {
+    let mut tally = TestTally::default();
     for target in [BARE_TARGET, NO_STD_TARGET] {
         if !has_target(target) {
             tally.add(missing(target));
@@ -50,15 +50,15 @@ fn images(workspace: &Workspace) -> Result<Tally> {
         let mut look = workspace.cargo("clippy");
         look.args(["-p", "cangate-baremetal", "--bin", "cangate-image"]);
         look.args(["--target", target, "--", "-D", "warnings"]);
-        tally.add(Tally::check(show(&mut look)?));
+        tally.add(TestTally::check(show(&mut look)?));
     }
     Ok(tally)
 }
 
 /// Runs the program. Linux starts it, but only its outermost lines depend on Linux.
-fn runs(workspace: &Workspace) -> Result<Tally> {
+fn runs(workspace: &Workspace) -> Result<TestTally> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Ok(Tally::skipped(format!(
+        return Ok(TestTally::skipped(format!(
             "{PROGRAM} because only Linux on x86-64 can run it"
         )));
     }
@@ -83,7 +83,7 @@ fn runs(workspace: &Workspace) -> Result<Tally> {
         "code-model=small",
     ]);
     if !show(&mut build)? {
-        return Ok(Tally::failed());
+        return Ok(TestTally::failed());
     }
     let program = workspace
         .target
@@ -94,12 +94,12 @@ fn runs(workspace: &Workspace) -> Result<Tally> {
     println!("$ {}", line(&program));
     let result = output(&mut program)?;
     let said = String::from_utf8_lossy(&result.stdout);
-    let mut tally = Tally::check(result.status.success());
+    let mut tally = TestTally::check(result.status.success());
     match passed(&said) {
         Some(scenarios) if result.status.success() => tally.passed = scenarios,
         _ => {
             print!("{said}");
-            tally = Tally::failed();
+            tally = TestTally::failed();
         }
     }
     Ok(tally)
@@ -112,8 +112,8 @@ fn passed(said: &str) -> Option<u64> {
     (rest == "scenarios passed without an operating system").then_some(number)
 }
 
-fn missing(target: &str) -> Tally {
-    Tally::skipped(format!(
+fn missing(target: &str) -> TestTally {
+    TestTally::skipped(format!(
         "no_std because the target {target} is missing; to have it: rustup target add {target}"
     ))
 }

@@ -2,9 +2,9 @@
 //!
 //! It is the second activity of the image's one processor, and does the work that `kmod/bitcan`
 //! does in a kernel: the machine's timer interrupts at the time of the next event on a bus,
-//! [`World::run`] executes the event and writes it into the registers of the controllers
-//! ([`Page`]), and the gateway reads it there. The gateway's own writes take effect when it rings
-//! the doorbell ([`World::ring`]).
+//! [`BenchWorld::run`] executes the event and writes it into the registers of the controllers
+//! ([`RegisterPage`]), and the gateway reads it there. The gateway's own writes take effect when it rings
+//! the doorbell ([`BenchWorld::ring`]).
 //!
 //! **Bus time stands still while the bench computes** (the machine ensures this): a frame's latency
 //! consists of the gateway's work, and the entry to and return from the interrupt.
@@ -20,8 +20,8 @@ mod tester;
 mod world;
 
 pub use on_cards::OnCards;
-pub use page::Page;
-pub use seat::{Access, controller};
-pub use simulated::Simulated;
-pub use task::{Disturbed, Pattern, Stamp, StampKind, Task, TaskFrame};
-pub use world::{NoSeat, World};
+pub use page::RegisterPage;
+pub use seat::{BenchAccess, controller};
+pub use simulated::SimulatedBench;
+pub use task::{DisturbedFrames, SendPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
+pub use world::{NoSeat, BenchWorld};

@@ -4,11 +4,11 @@
 //! The buses of its cards (QEMU's) take no time, so that its stamps record the frames that came,
 //! their order, and when this tester saw them; they measure no bus times.
 
-use super::task::{Pattern, Stamp, StampKind, Task, TaskFrame};
+use super::task::{SendPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use controller::driven::{Receiver, Shared, Transmitter};
-use engine::{Outgoing, PortError, Receive as _, Refused, Transmit as _};
+use controller::driven::{DrivenReceiver, DrivenPort, DrivenTransmitter};
+use engine::{OutgoingFrame, PortError, Receive as _, TransmitRefusal, Transmit as _};
 use frame::{Frame, Nanos};
 
 /// The most frames that are taken at a time.
@@ -16,9 +16,9 @@ const BUDGET: usize = 64;
 
 /// The tester.
 pub struct OnCards {
-    sides: [Side; 2],
+    sides: [CardSide; 2],
     frames: Vec<(Nanos, Frame)>,
-    pattern: Pattern,
+    pattern: SendPattern,
     timeout: Nanos,
     started: Nanos,
     next: usize,
@@ -26,28 +26,28 @@ pub struct OnCards {
     last: Nanos,
     /// In the pattern one at a time: whether a frame was sent and has not come.
     waits: bool,
-    stamps: Vec<Stamp>,
+    stamps: Vec<BenchStamp>,
 }
 
-struct Side {
-    receiver: Receiver,
-    transmitter: Transmitter,
+struct CardSide {
+    receiver: DrivenReceiver,
+    transmitter: DrivenTransmitter,
 }
 
 impl OnCards {
     /// Creates a tester on these ports: the incoming bus, and the outgoing one; returns `None` if
     /// the task contains something that is not a valid frame.
     #[must_use]
-    pub fn new(task: &Task, ports: [Arc<Shared>; 2], now: Nanos) -> Option<Self> {
+    pub fn new(task: &BenchTask, ports: [Arc<DrivenPort>; 2], now: Nanos) -> Option<Self> {
         let frames = task
             .frames
             .iter()
             .map(|f| f.frame().map(|frame| (f.0, frame)));
         Some(Self {
             frames: frames.collect::<Option<Vec<_>>>()?,
-            sides: ports.map(|port| Side {
-                receiver: Receiver::new(Arc::clone(&port)),
-                transmitter: Transmitter::new(port),
+            sides: ports.map(|port| CardSide {
+                receiver: DrivenReceiver::new(Arc::clone(&port)),
+                transmitter: DrivenTransmitter::new(port),
             }),
             pattern: task.pattern,
             timeout: task.timeout,
@@ -82,22 +82,22 @@ impl OnCards {
         let Some(&(at, frame)) = self.frames.get(self.next) else {
             return Ok(now < self.last.saturating_add(self.timeout));
         };
-        if self.pattern == Pattern::Schedule && now < self.started.saturating_add(at) {
+        if self.pattern == SendPattern::Schedule && now < self.started.saturating_add(at) {
             return Ok(true);
         }
         let [side, _] = &mut self.sides;
         match side
             .transmitter
-            .transmit(now, Outgoing::new(frame.view(), 0))
+            .transmit(now, OutgoingFrame::new(frame.view(), 0))
         {
             Ok(_) => {
                 self.stamps.push(stamp(now, 0, 0, &frame));
                 self.next += 1;
                 self.last = now;
-                self.waits = self.pattern == Pattern::OneAtATime;
+                self.waits = self.pattern == SendPattern::OneAtATime;
             }
             // The frame is tried again later.
-            Err(Refused::Full | Refused::Down) => {}
+            Err(TransmitRefusal::Full | TransmitRefusal::Down) => {}
             // The frame can never be sent: it is missing among the frames that are sent.
             Err(_) => self.next += 1,
         }
@@ -106,13 +106,13 @@ impl OnCards {
 
     /// Returns the stamps.
     #[must_use]
-    pub fn stamps(&self) -> &[Stamp] {
+    pub fn stamps(&self) -> &[BenchStamp] {
         &self.stamps
     }
 }
 
-fn stamp(now: Nanos, bus: u8, node: u8, frame: &Frame) -> Stamp {
-    Stamp {
+fn stamp(now: Nanos, bus: u8, node: u8, frame: &Frame) -> BenchStamp {
+    BenchStamp {
         end: now,
         duration: 0,
         bus,

@@ -10,14 +10,14 @@ const WORDS: usize = (at::RX + at::RX_SIZE * FIFO as usize) / 8;
 
 /// The registers of one controller, shared by the bench and the gateway's driver. There is one
 /// processor, so each sees the other's writes.
-pub struct Page([AtomicU64; WORDS]);
+pub struct RegisterPage([AtomicU64; WORDS]);
 
 /// Returns two registers of 32 bits as a word, the first one lowest.
 const fn both(one: u32, two: u32) -> u64 {
     (two as u64) << 32 | one as u64
 }
 
-impl Page {
+impl RegisterPage {
     /// Returns a page that is never freed: controllers exist as long as the image runs.
     #[must_use]
     pub fn forever() -> &'static Self {

@@ -1,51 +1,51 @@
 //! A controller of the bench, as the gateway uses it.
 
-use super::page::Page;
-use super::world::World;
+use super::page::RegisterPage;
+use super::world::BenchWorld;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use controller::Controller;
-use controller::driven::{Backend, Lost, Watch};
-use controller::mapped::{Device, Join, Mapped, Trap};
+use controller::driven::{ControllerBackend, Lost, ControllerWatch};
+use controller::mapped::{MappedDevice, BusJoin, MappedController, DeviceTrap};
 use frame::Nanos;
 
 /// Access to the bench, which another activity advances meanwhile.
-pub trait Access: Clone + Send + Sync + 'static {
+pub trait BenchAccess: Clone + Send + Sync + 'static {
     /// Runs `work` on the bench, at this bus time, while nothing else happens there; returns `None`
     /// if the bench no longer exists.
-    fn with<T>(&self, work: impl FnOnce(&mut World, Nanos) -> T) -> Option<T>;
+    fn with<T>(&self, work: impl FnOnce(&mut BenchWorld, Nanos) -> T) -> Option<T>;
 }
 
 /// A controller on a bus of the bench.
 ///
 /// # Errors
 /// A sentence: there is no bench, or no such bus.
-pub fn controller<A: Access>(
+pub fn controller<A: BenchAccess>(
     access: &A,
     bus: u8,
     interrupts: bool,
-) -> Result<Box<dyn Backend>, String> {
+) -> Result<Box<dyn ControllerBackend>, String> {
     let seat = access.with(|world, _| world.seat(bus));
     let (seat, page) = seat
         .ok_or("there is no bench in this machine: its controllers are for `cangate lab`")?
         .map_err(|_| "the bench has no such bus".to_string())?;
     let access = access.clone();
     Ok(Box::new(OnBench {
-        controller: Mapped::new(Registers { access, seat, page }),
+        controller: MappedController::new(SeatRegisters { access, seat, page }),
         page,
         interrupts,
     }))
 }
 
-struct Registers<A> {
+struct SeatRegisters<A> {
     access: A,
     seat: usize,
-    page: &'static Page,
+    page: &'static RegisterPage,
 }
 
-const NOBODY: Trap = Trap::Other("the bench is over");
+const NOBODY: DeviceTrap = DeviceTrap::Other("the bench is over");
 
-impl<A: Access> Device for Registers<A> {
+impl<A: BenchAccess> MappedDevice for SeatRegisters<A> {
     #[inline]
     fn get(&self, at: usize) -> u64 {
         self.page.get(at)
@@ -60,14 +60,14 @@ impl<A: Access> Device for Registers<A> {
     fn fence(&mut self) {}
 
     #[inline]
-    fn ring(&mut self, buffers: u32) -> Result<(), Trap> {
+    fn ring(&mut self, buffers: u32) -> Result<(), DeviceTrap> {
         let rung = self
             .access
             .with(|world, now| world.ring(self.seat, buffers, now));
         rung.unwrap_or(Err(NOBODY))
     }
 
-    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap> {
+    fn join(&mut self, join: &BusJoin<'_>) -> Result<(), DeviceTrap> {
         let joined = self.access.with(|world, now| {
             world.run(now);
             world.join(self.seat, join)
@@ -82,7 +82,7 @@ impl<A: Access> Device for Registers<A> {
     /// A gateway does not abort frames either.
     fn abort(&mut self, _: u32) {}
 
-    fn recover(&mut self) -> Result<(), Trap> {
+    fn recover(&mut self) -> Result<(), DeviceTrap> {
         let recovers = self.access.with(|world, now| {
             world.run(now);
             world.recover(self.seat)
@@ -92,12 +92,12 @@ impl<A: Access> Device for Registers<A> {
 }
 
 struct OnBench<A> {
-    controller: Mapped<Registers<A>>,
-    page: &'static Page,
+    controller: MappedController<SeatRegisters<A>>,
+    page: &'static RegisterPage,
     interrupts: bool,
 }
 
-impl<A: Access> Backend for OnBench<A> {
+impl<A: BenchAccess> ControllerBackend for OnBench<A> {
     fn controller(&mut self) -> &mut dyn Controller {
         &mut self.controller
     }
@@ -116,15 +116,15 @@ impl<A: Access> Backend for OnBench<A> {
         Ok(())
     }
 
-    fn watch(&self) -> Option<Box<dyn Watch>> {
-        Some(Box::new(Eye(self.page)))
+    fn watch(&self) -> Option<Box<dyn ControllerWatch>> {
+        Some(Box::new(StatusView(self.page)))
     }
 }
 
 /// A watch that compares the registers, which include what the driver has seen.
-struct Eye(&'static Page);
+struct StatusView(&'static RegisterPage);
 
-impl Watch for Eye {
+impl ControllerWatch for StatusView {
     #[inline]
     fn is_quiet(&self) -> bool {
         !self.0.has_news()

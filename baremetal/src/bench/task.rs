@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 /// A measurement, which the image gets as a file of its own (a module of PVH).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Task {
+pub struct BenchTask {
     /// Whether frames pass from the incoming to the outgoing controller within the bench, without a
     /// gateway: this measures the overhead of the bench itself.
     pub ideal: bool,
     /// The order and times of the frames.
-    pub pattern: Pattern,
+    pub pattern: SendPattern,
     /// Time after which a frame is given up, and for which the tester listens after the last one,
     /// ns.
     pub timeout: Nanos,
@@ -28,14 +28,14 @@ pub struct Task {
     /// Further stamps are counted as lost.
     pub stamps: Option<u32>,
     /// The disturbance of the outgoing bus of the bench.
-    pub disturbed: Option<Disturbed>,
+    pub disturbed: Option<DisturbedFrames>,
     /// The frames, in order.
     pub frames: Vec<TaskFrame>,
 }
 
 /// Starts of frame on the outgoing bus whose frame is destroyed by an inverted bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Disturbed {
+pub struct DisturbedFrames {
     /// The first one, counted from 1, including repeated attempts.
     pub first: u64,
     /// The number of them; 32 in a row make the gateway's controller bus-off (fault confinement,
@@ -45,7 +45,7 @@ pub struct Disturbed {
 
 /// The order and times of frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Pattern {
+pub enum SendPattern {
     /// Each frame is sent when one with the previous frame's number (first two payload bytes) has
     /// come out.
     OneAtATime,
@@ -61,7 +61,7 @@ pub struct TaskFrame(pub Nanos, pub u32, pub Option<u8>, pub String);
 /// Something that happened on a bus.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stamp {
+pub struct BenchStamp {
     /// End of frame, or time of the event; ns of bus time.
     pub end: Nanos,
     /// Time from start of frame to its end, ns.

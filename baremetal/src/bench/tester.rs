@@ -1,6 +1,6 @@
 //! The tester: the choice of the next frame, the stamps, and the end.
 
-use super::task::{Pattern, Stamp, StampKind, Task, TaskFrame};
+use super::task::{SendPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
 use alloc::vec::Vec;
 use frame::{Frame, Nanos};
 
@@ -10,7 +10,7 @@ const STAMPS_BESIDES: usize = 1 << 10;
 
 /// A stamp in the form in which it is recorded; it is converted to text after the run.
 #[derive(Clone, Copy)]
-pub(super) struct Taken {
+pub(super) struct RawStamp {
     pub(super) end: Nanos,
     pub(super) duration: Nanos,
     pub(super) bus: u8,
@@ -19,8 +19,8 @@ pub(super) struct Taken {
     pub(super) frame: Option<Frame>,
 }
 
-pub(super) struct Tester {
-    pattern: Pattern,
+pub(super) struct BenchTester {
+    pattern: SendPattern,
     timeout: Nanos,
     frames: Vec<(Nanos, Frame)>,
     /// The index of the next one.
@@ -33,7 +33,7 @@ pub(super) struct Tester {
     /// Time at which the last one ended.
     last_end: Nanos,
     done: bool,
-    stamps: Vec<Taken>,
+    stamps: Vec<RawStamp>,
     lost: u64,
 }
 
@@ -44,8 +44,8 @@ fn number(frame: &Frame) -> Option<u16> {
         .map(|bytes| u16::from_be_bytes(*bytes))
 }
 
-impl Tester {
-    pub(super) fn new(task: &Task) -> Option<Self> {
+impl BenchTester {
+    pub(super) fn new(task: &BenchTask) -> Option<Self> {
         let frames = task
             .frames
             .iter()
@@ -89,8 +89,8 @@ impl Tester {
             return None;
         }
         match self.pattern {
-            Pattern::OneAtATime => self.awaited.map(|(_, until)| until).or(Some(started)),
-            Pattern::Schedule => match self.frames.get(self.next) {
+            SendPattern::OneAtATime => self.awaited.map(|(_, until)| until).or(Some(started)),
+            SendPattern::Schedule => match self.frames.get(self.next) {
                 Some((at, _)) => Some(started + at),
                 None if self.unsent == 0 => Some(self.last_end + self.timeout),
                 None => None,
@@ -105,7 +105,7 @@ impl Tester {
             return None;
         }
         match self.pattern {
-            Pattern::OneAtATime => {
+            SendPattern::OneAtATime => {
                 if self.awaited.is_some_and(|(_, until)| now < until) {
                     return None;
                 }
@@ -118,7 +118,7 @@ impl Tester {
                 self.awaited = Some((number(&frame).unwrap_or(0), now + self.timeout));
                 Some(frame)
             }
-            Pattern::Schedule => {
+            SendPattern::Schedule => {
                 match self.frames.get(self.next) {
                     Some(&(at, frame)) if started + at <= now => {
                         self.next += 1;
@@ -149,7 +149,7 @@ impl Tester {
         }
     }
 
-    pub(super) fn stamp(&mut self, taken: Taken) {
+    pub(super) fn stamp(&mut self, taken: RawStamp) {
         if self.started.is_none() {
             return;
         }
@@ -164,8 +164,8 @@ impl Tester {
         self.lost
     }
 
-    pub(super) fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
-        self.stamps.iter().map(|taken| Stamp {
+    pub(super) fn stamps(&self) -> impl Iterator<Item = BenchStamp> + '_ {
+        self.stamps.iter().map(|taken| BenchStamp {
             end: taken.end,
             duration: taken.duration,
             bus: taken.bus,

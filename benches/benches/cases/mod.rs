@@ -14,16 +14,16 @@ pub struct Count {
     pub bytes: u64,
 }
 
-impl Sink for Count {
+impl DecisionSink for Count {
     fn taken(&mut self, _: RouteId) {
         self.taken += 1;
     }
 
-    fn stopped(&mut self, _: RouteId, _: Stop) {
+    fn stopped(&mut self, _: RouteId, _: StopReason) {
         self.stopped += 1;
     }
 
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         self.forwarded += 1;
         self.bytes +=
             u64::from(copy.to.0) + copy.frame.data().iter().map(|b| u64::from(*b)).sum::<u64>();
@@ -32,9 +32,9 @@ impl Sink for Count {
 
 pub fn route(id: IdFilter, actions: Vec<Action>) -> Route {
     Route {
-        matching: Match {
+        matching: FrameMatch {
             ids: vec![id],
-            ..Match::default()
+            ..FrameMatch::default()
         },
         actions,
         ..Route::new("", vec![PortId(0)], vec![PortId(1)])
@@ -136,7 +136,7 @@ pub fn modification_and_checksum() -> Vec<Action> {
 pub type Case = (
     &'static str,
     Make,
-    Mode,
+    RouteMode,
     fn() -> Vec<Action>,
     &'static [u32],
 );
@@ -145,59 +145,59 @@ pub const CASES: [Case; 8] = [
     (
         "eff exact",
         exact_eff,
-        Mode::All,
+        RouteMode::All,
         Vec::new,
         &[1, 64, 2048, 100_000],
     ),
     (
         "eff exact, first",
         exact_eff,
-        Mode::First,
+        RouteMode::First,
         Vec::new,
         &[1, 64, 2048, 100_000],
     ),
     (
         "eff exact, set id",
         exact_eff,
-        Mode::All,
+        RouteMode::All,
         one_modification,
         &[1, 64, 2048, 100_000],
     ),
     (
         "eff exact, or data + crc8",
         exact_eff,
-        Mode::All,
+        RouteMode::All,
         modification_and_checksum,
         &[1, 2048],
     ),
     (
         "1 mask",
         one_mask,
-        Mode::All,
+        RouteMode::All,
         Vec::new,
         &[1, 64, 2048, 100_000],
     ),
     (
         "8 masks",
         eight_masks,
-        Mode::All,
+        RouteMode::All,
         Vec::new,
         &[1, 8, 64, 2048, 100_000],
     ),
     (
         "8 masks, first",
         eight_masks,
-        Mode::First,
+        RouteMode::First,
         Vec::new,
         &[8, 2048, 100_000],
     ),
-    ("sff exact", exact_sff, Mode::All, Vec::new, &[1, 64, 2048]),
+    ("sff exact", exact_sff, RouteMode::All, Vec::new, &[1, 64, 2048]),
 ];
 
 /// One table and the frames to try on it.
 pub struct Bench {
-    pub table: Table,
-    pub memory: Memory,
+    pub table: RoutingTable,
+    pub memory: TableMemory,
     pub sink: Count,
     /// A frame that a route in the middle takes.
     pub fixed: Frame,
@@ -206,7 +206,7 @@ pub struct Bench {
     pub random: Vec<Frame>,
 }
 
-pub const ARRIVAL: Arrival = Arrival {
+pub const ARRIVAL: FrameArrival = FrameArrival {
     from: PortId(0),
     now: 0,
     hops: 0,
@@ -220,7 +220,7 @@ impl Bench {
             max_hops: 1,
             routes: (0..count).map(|n| route(make(n).0, actions())).collect(),
         };
-        let table = Table::compile(&routes, 2).unwrap();
+        let table = RoutingTable::compile(&routes, 2).unwrap();
         let memory = table.memory();
         let frame =
             |n: u32| Frame::classic(CanId::from_raw(make(n).1), &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();

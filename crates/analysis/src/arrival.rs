@@ -1,6 +1,6 @@
 //! The times at which a message is released.
 
-use crate::curve::{Curve, MOST_DISTANCES, divided};
+use crate::curve::{ArrivalCurve, MOST_DISTANCES, divided};
 use frame::Nanos;
 
 /// The releases of a message: given either by a period, or by a list of least distances.
@@ -15,16 +15,16 @@ use frame::Nanos;
 /// [`mod@crate::curve`]. Each releases a frame at once; gateways and queues add a jitter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    due: Due,
+    due: EventTimes,
     jitter: Nanos,
     distance: Nanos,
 }
 
 /// The due times of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Due {
+enum EventTimes {
     Period(Nanos),
-    Curve(Curve),
+    Curve(ArrivalCurve),
 }
 
 /// The reason why releases are not possible as they are given.
@@ -72,7 +72,7 @@ impl Arrival {
             return Err(ArrivalError::Distance);
         }
         Ok(Self {
-            due: Due::Period(period),
+            due: EventTimes::Period(period),
             jitter,
             distance,
         })
@@ -84,9 +84,9 @@ impl Arrival {
     /// # Errors
     /// [`ArrivalError`]
     pub const fn curve(distances: &[Nanos]) -> Result<Self, ArrivalError> {
-        match Curve::new(distances) {
+        match ArrivalCurve::new(distances) {
             Ok(curve) => Ok(Self {
-                due: Due::Curve(curve),
+                due: EventTimes::Curve(curve),
                 jitter: 0,
                 distance: 0,
             }),
@@ -99,8 +99,8 @@ impl Arrival {
     #[must_use]
     pub const fn period(&self) -> Nanos {
         match &self.due {
-            Due::Period(period) => *period,
-            Due::Curve(curve) => {
+            EventTimes::Period(period) => *period,
+            EventTimes::Curve(curve) => {
                 let mean = curve.part_span() / curve.part();
                 if mean == 0 { 1 } else { mean }
             }
@@ -111,8 +111,8 @@ impl Arrival {
     #[must_use]
     pub fn distances(&self) -> Option<&[Nanos]> {
         match &self.due {
-            Due::Period(_) => None,
-            Due::Curve(curve) => Some(curve.list()),
+            EventTimes::Period(_) => None,
+            EventTimes::Curve(curve) => Some(curve.list()),
         }
     }
 
@@ -156,8 +156,8 @@ impl Arrival {
     #[must_use]
     pub fn faster(self, thousandths: u64) -> Self {
         let due = match self.due {
-            Due::Period(period) => Due::Period(divided(period, thousandths).max(1)),
-            Due::Curve(curve) => Due::Curve(curve.faster(thousandths)),
+            EventTimes::Period(period) => EventTimes::Period(divided(period, thousandths).max(1)),
+            EventTimes::Curve(curve) => EventTimes::Curve(curve.faster(thousandths)),
         };
         Self { due, ..self }.with_jitter(self.jitter, self.distance)
     }
@@ -168,8 +168,8 @@ impl Arrival {
     #[must_use]
     pub const fn long_run(&self) -> (u64, Nanos) {
         match &self.due {
-            Due::Period(period) => (1, *period),
-            Due::Curve(curve) => (curve.part(), curve.part_span()),
+            EventTimes::Period(period) => (1, *period),
+            EventTimes::Curve(curve) => (curve.part(), curve.part_span()),
         }
     }
 
@@ -184,8 +184,8 @@ impl Arrival {
     #[must_use]
     pub fn due(&self, n: u64) -> Nanos {
         match &self.due {
-            Due::Period(period) => n.saturating_mul(*period),
-            Due::Curve(curve) => curve.span(n),
+            EventTimes::Period(period) => n.saturating_mul(*period),
+            EventTimes::Curve(curve) => curve.span(n),
         }
     }
 
@@ -198,8 +198,8 @@ impl Arrival {
     pub fn most_within(&self, span: Nanos) -> u64 {
         let due = span.saturating_add(self.jitter);
         let due = match &self.due {
-            Due::Period(period) => due / period + 1,
-            Due::Curve(curve) => curve.most(due).saturating_add(1),
+            EventTimes::Period(period) => due / period + 1,
+            EventTimes::Curve(curve) => curve.most(due).saturating_add(1),
         };
         if self.distance == 0 {
             return due;

@@ -1,11 +1,11 @@
 //! Bounds for all messages of a bus.
 
-use crate::compiled::{Compiled, Sent};
-use crate::model::Order;
-use crate::offset::{Against, Looked, Offsets};
-use crate::queue::{self, Member};
-use crate::window::{NoBound, Stream};
-use crate::{Arrival, Bits, Bound};
+use crate::compiled::{CompiledBus, SentMessage};
+use crate::model::SendOrder;
+use crate::offset::{RivalFrames, BusyPeriod, OffsetUse};
+use crate::queue::{self, QueueMember};
+use crate::window::{NoBound, RivalStream};
+use crate::{Arrival, FrameBits, LatencyBound};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -25,28 +25,28 @@ pub struct Assessment {
 #[derive(Clone, PartialEq, Debug)]
 pub struct MessageBound {
     /// Its greatest length, without the intermission.
-    pub bits: Bits,
+    pub bits: FrameBits,
     /// The same length as a time, ns.
     pub frame: Nanos,
     /// The bound, or the reason why there is none.
-    pub bound: Result<Bound, NoBound>,
+    pub bound: Result<LatencyBound, NoBound>,
 }
 
 /// The results for a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeBound {
     /// The service for which it was bounded.
-    pub service: Service,
+    pub service: QueueService,
     /// The greatest number of frames that wait in it or are on the bus from it at one time; `None`
     /// without a bound.
     pub backlog: Option<u64>,
     /// The use that was made of its messages' offsets; `None` if none has one.
-    pub offsets: Option<Offsets>,
+    pub offsets: Option<OffsetUse>,
 }
 
 /// The order in which the frames of a node are served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Service {
+pub enum QueueService {
     /// In order of priority, as specified for the node.
     Priority,
     /// In order of priority, because its transmit buffers hold all frames that can wait in it.
@@ -55,20 +55,20 @@ pub enum Service {
     Queue,
 }
 
-/// Maximum number of rounds of the search. After these, the bounds of [`Compiled::together`]
+/// Maximum number of rounds of the search. After these, the bounds of [`CompiledBus::together`]
 /// replace those that are still growing.
 const MOST_ROUNDS: usize = 100;
 
 /// The state of the search in a round.
-struct Round {
-    inside: Inside,
-    services: Vec<Service>,
-    /// For each message, the bound of [`Compiled::together`].
-    together: Vec<Result<Bound, NoBound>>,
+struct RoundState {
+    inside: QueuedFrames,
+    services: Vec<QueueService>,
+    /// For each message, the bound of [`CompiledBus::together`].
+    together: Vec<Result<LatencyBound, NoBound>>,
 }
 
 /// The state of frames in nodes with a queue.
-struct Inside {
+struct QueuedFrames {
     /// For each message, the longest time that it waits before it competes; `None` if that has no
     /// bound.
     delays: Vec<Option<Nanos>>,
@@ -78,7 +78,7 @@ struct Inside {
 }
 
 /// A request for bounds of a node with a queue.
-struct Asked<'a> {
+struct QueueQuery<'a> {
     /// Its messages that can precede the victims.
     own: &'a [usize],
     /// Those of them for which bounds are requested.
@@ -86,7 +86,7 @@ struct Asked<'a> {
     mailboxes: u8,
 }
 
-impl Compiled {
+impl CompiledBus {
     /// Returns bounds for all messages, with these arrivals in place of their own.
     ///
     /// # The argument
@@ -114,11 +114,11 @@ impl Compiled {
     #[must_use]
     pub fn assess(&self, arrivals: &[Arrival]) -> Assessment {
         let orders = self.orders.iter().zip(&self.pauses);
-        let services: Vec<Service> = orders
-            .map(|(order, pauses)| Service::at_first(order, pauses.is_some()))
+        let services: Vec<QueueService> = orders
+            .map(|(order, pauses)| QueueService::at_first(order, pauses.is_some()))
             .collect();
-        let mut round = Round {
-            inside: Inside {
+        let mut round = RoundState {
+            inside: QueuedFrames {
                 delays: vec![Some(0); self.messages.len()],
                 frames: vec![Some(1); self.messages.len()],
             },
@@ -155,9 +155,9 @@ impl Compiled {
     fn done(
         &self,
         arrivals: &[Arrival],
-        bounds: Vec<Result<Bound, NoBound>>,
+        bounds: Vec<Result<LatencyBound, NoBound>>,
         backlogs: &[Option<u64>],
-        round: &Round,
+        round: &RoundState,
     ) -> Assessment {
         let messages = self.messages.iter().zip(bounds);
         let nodes = round.services.iter().zip(backlogs);
@@ -183,30 +183,30 @@ impl Compiled {
 
     /// Assigns a queue to nodes whose buffers do not hold all frames that can wait in them; returns
     /// false if there is no new one.
-    fn new_queues(&self, backlogs: &[Option<u64>], services: &mut [Service]) -> bool {
+    fn new_queues(&self, backlogs: &[Option<u64>], services: &mut [QueueService]) -> bool {
         let mut any = false;
         for ((order, backlog), service) in self.orders.iter().zip(backlogs).zip(services) {
-            let Order::Mailboxes(mailboxes) = order else {
+            let SendOrder::Mailboxes(mailboxes) = order else {
                 continue;
             };
             let fits = backlog.is_some_and(|most| most <= u64::from(mailboxes.get()));
-            if *service == Service::Covered && !fits {
-                *service = Service::Queue;
+            if *service == QueueService::Covered && !fits {
+                *service = QueueService::Queue;
                 any = true;
             }
         }
         any
     }
 
-    fn bounds(&self, arrivals: &[Arrival], round: &Round) -> Vec<Result<Bound, NoBound>> {
+    fn bounds(&self, arrivals: &[Arrival], round: &RoundState) -> Vec<Result<LatencyBound, NoBound>> {
         let mut bounds = vec![Err(NoBound::TooLong); self.messages.len()];
         for (i, sent) in self.messages.iter().enumerate() {
-            if round.services[sent.node] != Service::Queue {
+            if round.services[sent.node] != QueueService::Queue {
                 bounds[i] = self.by_priority(i, arrivals, round);
             }
         }
         for (node, order) in self.orders.iter().enumerate() {
-            if let (Service::Queue, Order::Mailboxes(mailboxes)) = (round.services[node], order) {
+            if let (QueueService::Queue, SendOrder::Mailboxes(mailboxes)) = (round.services[node], order) {
                 let own = self.of_node(node);
                 let inside = &round.inside.frames;
                 for (lowest, victims) in self.victims(node, mailboxes.get(), inside) {
@@ -215,9 +215,9 @@ impl Compiled {
                         own.iter().copied().filter(|&i| key(i) <= lowest).collect();
                     // Of its own node, lower-priority messages can block it, as those of other
                     // nodes can.
-                    let others = |sent: &Sent| sent.node != node || sent.key > lowest;
+                    let others = |sent: &SentMessage| sent.node != node || sent.key > lowest;
                     let against = self.against(lowest, arrivals, round, others);
-                    let asked = Asked {
+                    let asked = QueueQuery {
                         own: &own,
                         victims: &victims,
                         mailboxes: mailboxes.get(),
@@ -245,8 +245,8 @@ impl Compiled {
         &self,
         index: usize,
         arrivals: &[Arrival],
-        round: &Round,
-    ) -> Result<Bound, NoBound> {
+        round: &RoundState,
+    ) -> Result<LatencyBound, NoBound> {
         let key = self.messages[index].key;
         let against = self.against(key, arrivals, round, |_| true)?;
         self.priority_bound(index, arrivals, against)
@@ -276,14 +276,14 @@ impl Compiled {
     /// Finds bounds for messages of a node with a queue.
     fn by_queue(
         &self,
-        asked: &Asked<'_>,
+        asked: &QueueQuery<'_>,
         arrivals: &[Arrival],
-        against: Result<Against, NoBound>,
-        bounds: &mut [Result<Bound, NoBound>],
+        against: Result<RivalFrames, NoBound>,
+        bounds: &mut [Result<LatencyBound, NoBound>],
     ) {
         let own = asked.own;
         let is_victim = |place: usize| asked.victims.contains(&own[place]);
-        let mut worst: Vec<Option<Bound>> = vec![None; own.len()];
+        let mut worst: Vec<Option<LatencyBound>> = vec![None; own.len()];
         let found = against.and_then(|against| {
             self.in_each_phase(own, arrivals, against, true, |looked| {
                 let members = self.members(own, arrivals, looked);
@@ -308,11 +308,11 @@ impl Compiled {
         &self,
         own: &[usize],
         arrivals: &[Arrival],
-        looked: &Looked<'_>,
-    ) -> Vec<Member> {
-        let member = |(&i, stream): (&usize, &Stream)| {
+        looked: &BusyPeriod<'_>,
+    ) -> Vec<QueueMember> {
+        let member = |(&i, stream): (&usize, &RivalStream)| {
             let sent = self.messages[i];
-            Member {
+            QueueMember {
                 key: sent.key,
                 stream: *stream,
                 jitter: arrivals[i].jitter(),
@@ -326,14 +326,14 @@ impl Compiled {
 
     /// Returns bounds that do not depend on the other nodes' queues: the second derivation of
     /// [`mod@crate::queue`].
-    fn together(&self, arrivals: &[Arrival], services: &[Service]) -> Vec<Result<Bound, NoBound>> {
+    fn together(&self, arrivals: &[Arrival], services: &[QueueService]) -> Vec<Result<LatencyBound, NoBound>> {
         let mut bounds = vec![Err(NoBound::TooLong); self.messages.len()];
         for (node, order) in self.orders.iter().enumerate() {
             let own = self.of_node(node);
             match (services[node], order) {
-                (Service::Queue, Order::Mailboxes(mailboxes)) => {
+                (QueueService::Queue, SendOrder::Mailboxes(mailboxes)) => {
                     let against = self.all_but(&own, arrivals, services);
-                    let asked = Asked {
+                    let asked = QueueQuery {
                         own: &own,
                         victims: &own,
                         mailboxes: mailboxes.get(),
@@ -357,14 +357,14 @@ impl Compiled {
         &self,
         own: &[usize],
         arrivals: &[Arrival],
-        services: &[Service],
-    ) -> Against {
+        services: &[QueueService],
+    ) -> RivalFrames {
         let key = |i: usize| self.messages[i].key;
         let mut lowest = own.iter().map(|&i| key(i)).max().unwrap_or(0);
         // Everything above the lowest, with all messages that share a queue with it.
         let belongs = |i: usize, lowest: u64| {
             let node = self.messages[i].node;
-            let mates = services[node] == Service::Queue;
+            let mates = services[node] == QueueService::Queue;
             let mut of_node = self.messages.iter().filter(|m| m.node == node);
             key(i) <= lowest || mates && of_node.any(|m| m.key <= lowest)
         };
@@ -380,7 +380,7 @@ impl Compiled {
         let rivals = all
             .clone()
             .filter(|&i| key(i) <= lowest && !own.contains(&i));
-        Against {
+        RivalFrames {
             rivals: rivals.map(|i| (i, arrivals[i], 0)).collect(),
             lower: all.filter(|&i| key(i) > lowest).collect(),
             together: true,
@@ -393,9 +393,9 @@ impl Compiled {
         &self,
         key: u64,
         arrivals: &[Arrival],
-        round: &Round,
-        counts: impl Fn(&Sent) -> bool,
-    ) -> Result<Against, NoBound> {
+        round: &RoundState,
+        counts: impl Fn(&SentMessage) -> bool,
+    ) -> Result<RivalFrames, NoBound> {
         let all = || {
             let all = self.messages.iter().enumerate();
             all.filter(|(_, sent)| counts(sent))
@@ -404,14 +404,14 @@ impl Compiled {
         for (i, sent) in all().filter(|(_, sent)| sent.key < key) {
             let delay = round.inside.delays[i].ok_or(NoBound::Follows(i))?;
             let apart = match self.orders[sent.node] {
-                Order::Mailboxes(n) if n.get() == 1 => sent.shortest,
+                SendOrder::Mailboxes(n) if n.get() == 1 => sent.shortest,
                 _ => 0,
             };
             rivals.push((i, arrivals[i].delayed(delay, apart), delay));
         }
         let lower = all().filter(|(_, sent)| sent.key > key).map(|(i, _)| i);
         let lower = lower.collect();
-        Ok(Against {
+        Ok(RivalFrames {
             rivals,
             lower,
             together: false,
@@ -422,13 +422,13 @@ impl Compiled {
     fn learn(
         &self,
         arrivals: &[Arrival],
-        services: &[Service],
-        bounds: &[Result<Bound, NoBound>],
-        inside: &mut Inside,
+        services: &[QueueService],
+        bounds: &[Result<LatencyBound, NoBound>],
+        inside: &mut QueuedFrames,
     ) -> bool {
         let mut grown = false;
         for (i, (sent, bound)) in self.messages.iter().zip(bounds).enumerate() {
-            if services[sent.node] != Service::Queue {
+            if services[sent.node] != QueueService::Queue {
                 continue;
             }
             let bound = bound.as_ref().ok();
@@ -444,7 +444,7 @@ impl Compiled {
     fn backlogs(
         &self,
         arrivals: &[Arrival],
-        bounds: &[Result<Bound, NoBound>],
+        bounds: &[Result<LatencyBound, NoBound>],
     ) -> Vec<Option<u64>> {
         let of_node = |node: usize| {
             let own = self.of_node(node);
@@ -457,12 +457,12 @@ impl Compiled {
     }
 }
 
-impl Service {
-    fn at_first(order: &Order, pauses: bool) -> Self {
+impl QueueService {
+    fn at_first(order: &SendOrder, pauses: bool) -> Self {
         match order {
-            Order::Priority => Self::Priority,
-            Order::Mailboxes(_) if pauses => Self::Queue,
-            Order::Mailboxes(_) => Self::Covered,
+            SendOrder::Priority => Self::Priority,
+            SendOrder::Mailboxes(_) if pauses => Self::Queue,
+            SendOrder::Mailboxes(_) => Self::Covered,
         }
     }
 }

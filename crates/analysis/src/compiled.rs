@@ -1,11 +1,11 @@
 //! A bus with the lengths of its frames in nanoseconds.
 
-use crate::model::{BusSpec, ModelError, Order};
-use crate::offset::{Against, Offsets, limit};
-use crate::refill::{Added, Pauses};
-use crate::train::{Source, trains};
-use crate::window::{Errors, Stream, Window};
-use crate::{Arrival, Bits, LengthRule, Lengths, by_formula};
+use crate::model::{BusSpec, ModelError, SendOrder};
+use crate::offset::{RivalFrames, OffsetUse, limit};
+use crate::refill::{PauseDelay, NodePauses};
+use crate::train::{FrameSource, trains};
+use crate::window::{ErrorCost, RivalStream, BusyWindow};
+use crate::{Arrival, FrameBits, LengthRule, LengthSearch, by_formula};
 use alloc::vec::Vec;
 use frame::wire::{self, ERROR_DELIMITER_BITS, ERROR_FLAGS_MAX_BITS, INTERMISSION_BITS};
 use frame::{Header, Kind, Nanos};
@@ -20,11 +20,11 @@ pub(crate) const fn field(header: &Header) -> u64 {
 
 /// A message with its lengths.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentMessage {
     pub(crate) node: usize,
     /// Its arbitration field: the lower one wins.
     pub(crate) key: u64,
-    pub(crate) bits: Bits,
+    pub(crate) bits: FrameBits,
     /// Time to the end of frame, ns.
     pub(crate) frame: Nanos,
     /// Time to the end of the intermission, ns.
@@ -36,18 +36,18 @@ pub(crate) struct Sent {
     /// Its offset on its node's clock, if the analysis uses it: [`mod@crate::offset`].
     pub(crate) offset: Option<Nanos>,
     /// The previous bus, if the message comes from one.
-    pub(crate) source: Option<Source>,
+    pub(crate) source: Option<FrameSource>,
 }
 
-/// A bus that is ready to be assessed: [`Compiled::assess`].
+/// A bus that is ready to be assessed: [`CompiledBus::assess`].
 #[derive(Clone, Debug)]
-pub struct Compiled {
-    pub(crate) messages: Vec<Sent>,
-    pub(crate) orders: Vec<Order>,
+pub struct CompiledBus {
+    pub(crate) messages: Vec<SentMessage>,
+    pub(crate) orders: Vec<SendOrder>,
     /// The pauses of each node.
-    pub(crate) pauses: Vec<Option<Pauses>>,
+    pub(crate) pauses: Vec<Option<NodePauses>>,
     /// For each node, the use of its offsets.
-    pub(crate) offsets: Vec<Offsets>,
+    pub(crate) offsets: Vec<OffsetUse>,
     joins: Nanos,
     errors: Option<Nanos>,
     pub(crate) random_errors: Option<Nanos>,
@@ -57,13 +57,13 @@ pub struct Compiled {
     error_rest: Nanos,
 }
 
-impl Compiled {
+impl CompiledBus {
     /// Finds the lengths of all frames.
     ///
     /// # Errors
     /// [`ModelError`]
-    pub fn new(bus: &BusSpec, lengths: &mut Lengths) -> Result<Self, ModelError> {
-        let mut messages: Vec<Sent> = Vec::with_capacity(bus.messages.len());
+    pub fn new(bus: &BusSpec, lengths: &mut LengthSearch) -> Result<Self, ModelError> {
+        let mut messages: Vec<SentMessage> = Vec::with_capacity(bus.messages.len());
         let intermission = bus.rate.time(INTERMISSION_BITS, 0);
         for (index, message) in bus.messages.iter().enumerate() {
             let header = message.shape.header();
@@ -96,13 +96,13 @@ impl Compiled {
                 LengthRule::Greatest => lengths.greatest(&message.shape),
             };
             let frame = bits.duration(bus.rate);
-            messages.push(Sent {
+            messages.push(SentMessage {
                 node: message.node,
                 key,
                 bits,
                 frame,
                 occupied: frame + intermission,
-                shortest: Bits::least(&message.shape).duration(bus.rate),
+                shortest: FrameBits::least(&message.shape).duration(bus.rate),
                 arrival: message.arrival,
                 offset: message.offset,
                 source: None,
@@ -118,8 +118,8 @@ impl Compiled {
                 .nodes
                 .iter()
                 .map(|node| match node.order {
-                    Order::Priority => None,
-                    Order::Mailboxes(_) => Pauses::new(node.refill?, intermission),
+                    SendOrder::Priority => None,
+                    SendOrder::Mailboxes(_) => NodePauses::new(node.refill?, intermission),
                 })
                 .collect(),
             joins: bus.joins,
@@ -153,8 +153,8 @@ impl Compiled {
 
     /// Returns the window in which the traffic of `against` delays frames of `own`: the rivals with
     /// their arrivals, which include the time that they wait in queues.
-    pub(crate) fn window(&self, against: Against, own: &[usize]) -> Window {
-        let Against {
+    pub(crate) fn window(&self, against: RivalFrames, own: &[usize]) -> BusyWindow {
+        let RivalFrames {
             rivals,
             lower,
             together,
@@ -170,18 +170,18 @@ impl Compiled {
             .chain(own)
             .map(occupied)
             .max();
-        let errors = self.errors.map(|distance| Errors {
+        let errors = self.errors.map(|distance| ErrorCost {
             distance: distance.max(1),
             cost: longest.unwrap_or(0) + self.error_frame,
         });
         let source = |i: usize| self.messages.get(i).and_then(|m| m.source);
         let node = |i: usize| self.messages.get(i).map(|m| m.node);
         let paused =
-            |i: usize| node(i).map_or_else(Added::default, |node| self.added(node, blocking));
+            |i: usize| node(i).map_or_else(PauseDelay::default, |node| self.added(node, blocking));
         // The time that rivals of other nodes wait in pauses is in their jitter, except where no
         // waiting is counted.
         let each = |i: usize| if together { paused(i).each } else { 0 };
-        let of_own = own.first().map_or_else(Added::default, |&i| paused(i));
+        let of_own = own.first().map_or_else(PauseDelay::default, |&i| paused(i));
         let mut once = of_own.once;
         if together {
             let mut nodes: Vec<usize> = rivals.iter().filter_map(|&(i, _, _)| node(i)).collect();
@@ -198,13 +198,13 @@ impl Compiled {
             .map(|&(i, _, later)| (source(i), later, each(i)));
         let (of_rivals, places) = trains(come);
         let (of_own, _) = trains(own.iter().map(|&i| (source(i), 0, pause)));
-        let stream = |((i, arrival, _), train): ((usize, Arrival, Nanos), Option<usize>)| Stream {
+        let stream = |((i, arrival, _), train): ((usize, Arrival, Nanos), Option<usize>)| RivalStream {
             arrival,
             occupied: occupied(&i).saturating_add(each(i)),
             train,
             lead: 0,
         };
-        Window {
+        BusyWindow {
             blocking: blocking.saturating_add(once),
             once,
             pause,
@@ -217,12 +217,12 @@ impl Compiled {
         }
     }
 
-    /// Returns the streams of these messages for [`Window::own`], each frame with the time that a
-    /// [`Window::pause`] adds to it.
-    pub(crate) fn streams(&self, own: &[usize], arrivals: &[Arrival], pause: Nanos) -> Vec<Stream> {
+    /// Returns the streams of these messages for [`BusyWindow::own`], each frame with the time that a
+    /// [`BusyWindow::pause`] adds to it.
+    pub(crate) fn streams(&self, own: &[usize], arrivals: &[Arrival], pause: Nanos) -> Vec<RivalStream> {
         let (_, places) = trains(own.iter().map(|&i| (self.messages[i].source, 0, pause)));
         let each = own.iter().zip(places);
-        each.map(|(&i, train)| Stream {
+        each.map(|(&i, train)| RivalStream {
             arrival: arrivals[i],
             occupied: self.messages[i].occupied.saturating_add(pause),
             train,

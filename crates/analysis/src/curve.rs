@@ -49,7 +49,7 @@ const TABLE: usize = MOST_DISTANCES * MOST_DISTANCES + 1;
 
 /// The least time that releases span, given by a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Curve {
+pub(crate) struct ArrivalCurve {
     /// D(1) to D(k); the entries after `k` repeat the last one.
     spans: [Nanos; MOST_DISTANCES],
     /// The number of distances, k.
@@ -58,7 +58,7 @@ pub(crate) struct Curve {
     part: u8,
 }
 
-impl Curve {
+impl ArrivalCurve {
     /// Creates a curve of the least times that 2, 3, 4 … releases span, ns.
     pub(crate) const fn new(list: &[Nanos]) -> Result<Self, ArrivalError> {
         let len = list.len();
@@ -211,18 +211,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        assert_eq!(Curve::new(&[]), Err(ArrivalError::NoDistances));
-        assert_eq!(Curve::new(&[1; 9]), Err(ArrivalError::TooMany(9)));
-        assert_eq!(Curve::new(&[0, 0]), Err(ArrivalError::NoTime));
+        assert_eq!(ArrivalCurve::new(&[]), Err(ArrivalError::NoDistances));
+        assert_eq!(ArrivalCurve::new(&[1; 9]), Err(ArrivalError::TooMany(9)));
+        assert_eq!(ArrivalCurve::new(&[0, 0]), Err(ArrivalError::NoTime));
         let short = |releases, least| Err(ArrivalError::Short { releases, least });
-        assert_eq!(Curve::new(&[5, 8]), short(3, 10));
-        assert_eq!(Curve::new(&[0, 10, 9]), short(4, 10));
+        assert_eq!(ArrivalCurve::new(&[5, 8]), short(3, 10));
+        assert_eq!(ArrivalCurve::new(&[0, 10, 9]), short(4, 10));
     }
 
     #[test]
     fn bursts_of_three() {
         // Three at once, and again after 100: of the second burst none is earlier.
-        let curve = Curve::new(&[0, 0, 100]).unwrap();
+        let curve = ArrivalCurve::new(&[0, 0, 100]).unwrap();
         let all: Vec<Nanos> = (0..8).map(|m| curve.span(m)).collect();
         assert_eq!(all, [0, 0, 0, 100, 100, 100, 200, 200]);
         assert_eq!((curve.part(), curve.part_span()), (3, 100));
@@ -239,7 +239,7 @@ mod tests {
             spans in prop::collection::vec(0..4_000_u64, 20),
         ) {
             let list = least(&gaps, most);
-            let Ok(curve) = Curve::new(&list) else {
+            let Ok(curve) = ArrivalCurve::new(&list) else {
                 prop_assert_eq!(list.last(), Some(&0));
                 return Ok(());
             };
@@ -263,7 +263,7 @@ mod tests {
         /// The releases from which the list was taken keep the curve, whatever the window.
         #[test]
         fn measured_releases_keep_it(gaps in prop::collection::vec(0..40_u64, 12..60)) {
-            let Ok(curve) = Curve::new(&least(&gaps, MOST_DISTANCES)) else {
+            let Ok(curve) = ArrivalCurve::new(&least(&gaps, MOST_DISTANCES)) else {
                 return Ok(());
             };
             for n in 1..=gaps.len() {
@@ -275,11 +275,11 @@ mod tests {
         #[test]
         fn faster_stays_a_curve(gaps in prop::collection::vec(0..40_u64, 12..40), factor in 1..9_000_u64) {
             let list = least(&gaps, MOST_DISTANCES);
-            let Ok(curve) = Curve::new(&list) else {
+            let Ok(curve) = ArrivalCurve::new(&list) else {
                 return Ok(());
             };
             let faster = curve.faster(factor);
-            prop_assert_eq!(Curve::new(faster.list()), Ok(faster));
+            prop_assert_eq!(ArrivalCurve::new(faster.list()), Ok(faster));
             for (new, old) in faster.list().iter().zip(&list).take(list.len() - 1) {
                 prop_assert_eq!(*new, old * 1000 / factor);
             }

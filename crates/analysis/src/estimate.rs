@@ -9,7 +9,7 @@ pub const FEWEST: usize = 3;
 
 /// An estimate of a message's releases from its stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Estimate {
+pub struct ReleaseEstimate {
     /// The period, ns.
     pub period: Nanos,
     /// The width of the variation of the stamps around it, ns. It includes everything that delayed
@@ -25,7 +25,7 @@ pub struct Estimate {
     pub latest: Nanos,
 }
 
-impl Estimate {
+impl ReleaseEstimate {
     /// Returns the estimate as an arrival.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Estimate {
 /// distances, their mean, and both rounded to one, two and three digits; the one with the least
 /// jitter is chosen.
 #[must_use]
-pub fn estimate(stamps: &[Nanos]) -> Option<Estimate> {
+pub fn estimate(stamps: &[Nanos]) -> Option<ReleaseEstimate> {
     if stamps.len() < FEWEST {
         return None;
     }
@@ -63,7 +63,7 @@ pub fn estimate(stamps: &[Nanos]) -> Option<Estimate> {
     let best = fits
         .map(|period| fit(stamps, period))
         .min_by_key(|e| e.jitter)?;
-    Some(Estimate {
+    Some(ReleaseEstimate {
         distance: distance.min(best.period),
         ..best
     })
@@ -71,14 +71,14 @@ pub fn estimate(stamps: &[Nanos]) -> Option<Estimate> {
 
 /// The densest sequences of stamps.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Densest {
+pub struct DensestStamps {
     /// The least time that 2, 3, 4 … of them span, ns: a list for [`Arrival::curve`].
     pub distances: Vec<Nanos>,
     /// For each of these, the stamp of the first of the frames that span it, ns.
     pub from: Vec<Nanos>,
 }
 
-impl Densest {
+impl DensestStamps {
     /// Returns the distances as an arrival.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ impl Densest {
 /// many as stamps: a minimum over few windows depends more on the log than on the message.
 /// Distances at the end that follow from those before are left out.
 #[must_use]
-pub fn densest(stamps: &[Nanos]) -> Option<Densest> {
+pub fn densest(stamps: &[Nanos]) -> Option<DensestStamps> {
     if stamps.len() < FEWEST {
         return None;
     }
@@ -108,7 +108,7 @@ pub fn densest(stamps: &[Nanos]) -> Option<Densest> {
     };
     let most = MOST_DISTANCES.min(stamps.len() / 2);
     let all: Vec<(Nanos, Nanos)> = (1..=most).filter_map(least).collect();
-    let mut found = Densest {
+    let mut found = DensestStamps {
         distances: all.iter().map(|(span, _)| *span).collect(),
         from: all.iter().map(|(_, from)| *from).collect(),
     };
@@ -123,7 +123,7 @@ pub fn densest(stamps: &[Nanos]) -> Option<Densest> {
     Some(found)
 }
 
-fn fit(stamps: &[Nanos], period: Nanos) -> Estimate {
+fn fit(stamps: &[Nanos], period: Nanos) -> ReleaseEstimate {
     let first = stamps.first().copied().unwrap_or(0);
     let (mut event, mut missing) = (0_u64, 0);
     let (mut low, mut high, mut latest) = (0_i128, 0_i128, first);
@@ -141,7 +141,7 @@ fn fit(stamps: &[Nanos], period: Nanos) -> Estimate {
             (high, latest) = (late, stamp);
         }
     }
-    Estimate {
+    ReleaseEstimate {
         period,
         jitter: Nanos::try_from(high - low).unwrap_or(Nanos::MAX),
         distance: 0,

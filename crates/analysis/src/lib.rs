@@ -1,8 +1,8 @@
 //! Worst-case response times of CAN frames: bounds, and the releases that reach them.
 //!
 //! A [`BusSpec`] describes the traffic of a bus: messages with the known properties of their frames
-//! ([`Shape`]) and of their releases ([`Arrival`]), and nodes with the order in which they send
-//! ([`Order`]). [`Compiled`] finds the greatest length of each frame, and [`Compiled::assess`] a
+//! ([`FrameShape`]) and of their releases ([`Arrival`]), and nodes with the order in which they send
+//! ([`SendOrder`]). [`CompiledBus`] finds the greatest length of each frame, and [`CompiledBus::assess`] a
 //! bound for each message, in whole nanoseconds: no frame takes longer from its release to its end
 //! of frame, whatever the phases of the messages to one another.
 //!
@@ -53,7 +53,7 @@
 //! [`mod@curve`]: arrival curves. [`mod@window`]: the busy period, the cost of an error.
 //! [`mod@miss`]: errors at random. [`mod@train`]: frames that come from one bus. [`mod@queue`]:
 //! queues in order of arrival. [`mod@refill`]: nodes that need time to put the next frame into a
-//! buffer. [`mod@offset`]: messages that share a clock. [`Compiled::assess`]: nodes that depend on
+//! buffer. [`mod@offset`]: messages that share a clock. [`CompiledBus::assess`]: nodes that depend on
 //! one another. [`Network`]: gateways.
 
 #![no_std]
@@ -88,15 +88,15 @@ pub mod window;
 mod witness;
 
 pub use arrival::{Arrival, ArrivalError};
-pub use assess::{Assessment, MessageBound, NodeBound, Service};
-pub use compiled::Compiled;
+pub use assess::{Assessment, MessageBound, NodeBound, QueueService};
+pub use compiled::CompiledBus;
 pub use curve::MOST_DISTANCES;
-pub use length::{Bits, LengthRule, Lengths, by_formula};
-pub use model::{BusSpec, Message, ModelError, NodeSpec, Order};
-pub use network::{Hop, Network, NetworkError, NetworkFound, Place};
-pub use priority::{Bound, Parts};
-pub use refill::Refill;
-pub use search::{PlacedRelease, SearchError, Searched, search};
-pub use shape::{Shape, ShapeError};
+pub use length::{FrameBits, LengthRule, LengthSearch, by_formula};
+pub use model::{BusSpec, Message, ModelError, NodeSpec, SendOrder};
+pub use network::{GatewayHop, Network, NetworkError, NetworkFound, MessagePlace};
+pub use priority::{LatencyBound, BoundParts};
+pub use refill::BufferRefill;
+pub use search::{PlacedRelease, SearchError, WorstFound, search};
+pub use shape::{FrameShape, ShapeError};
 pub use window::NoBound;
-pub use witness::{Outcome, Release, ReplayError, critical_instant, replay};
+pub use witness::{ReleaseOutcome, FrameRelease, ReplayError, critical_instant, replay};

@@ -44,10 +44,10 @@
 //! Not included: nodes that go error-passive because errors are frequent; errors that occur in
 //! bursts.
 
-use crate::compiled::Compiled;
-use crate::model::Order;
-use crate::window::{LONGEST, Window};
-use crate::{Arrival, Service};
+use crate::compiled::CompiledBus;
+use crate::model::SendOrder;
+use crate::window::{LONGEST, BusyWindow};
+use crate::{Arrival, QueueService};
 use alloc::vec::Vec;
 use frame::Nanos;
 
@@ -60,8 +60,8 @@ const REST: f64 = 1e-3;
 pub const LEAST_PROBABILITY: f64 = 1e-30;
 
 /// A frame that must end in time.
-struct Wanted<'w> {
-    window: &'w Window,
+struct DeadlineFrame<'w> {
+    window: &'w BusyWindow,
     /// Its length, ns.
     frame: Nanos,
     /// L₀, ns.
@@ -76,7 +76,7 @@ struct Wanted<'w> {
     cost: Nanos,
 }
 
-impl Compiled {
+impl CompiledBus {
     /// For each message, returns an upper bound on the probability that a frame misses its
     /// deadline, with errors at random, one in [`crate::BusSpec::random_errors`] on average. `None`
     /// without such errors, and for messages that a gateway passes on: their releases depend on
@@ -84,14 +84,14 @@ impl Compiled {
     #[must_use]
     pub fn misses(&self, deadlines: &[Nanos]) -> Vec<Option<f64>> {
         let mean = self.random_errors;
-        let services: Vec<Service> = self
+        let services: Vec<QueueService> = self
             .orders
             .iter()
             .map(|order| match order {
-                Order::Priority => Service::Priority,
+                SendOrder::Priority => QueueService::Priority,
                 // Whether buffers hold all frames that can wait is not known for an arbitrary
                 // number of errors.
-                Order::Mailboxes(_) => Service::Queue,
+                SendOrder::Mailboxes(_) => QueueService::Queue,
             })
             .collect();
         let arrivals = self.arrivals();
@@ -114,16 +114,16 @@ impl Compiled {
         deadline: Nanos,
         mean: Nanos,
         arrivals: &[Arrival],
-        services: &[Service],
+        services: &[QueueService],
     ) -> f64 {
         let sent = self.messages[index];
-        let queue = services[sent.node] == Service::Queue;
+        let queue = services[sent.node] == QueueService::Queue;
         let own = match queue {
             true => self.of_node(sent.node),
             false => [index].into(),
         };
         let overtaken = |i: usize| match self.orders[sent.node] {
-            Order::Mailboxes(n) if n.get() > 1 => self.messages[i].key < sent.key,
+            SendOrder::Mailboxes(n) if n.get() > 1 => self.messages[i].key < sent.key,
             _ => false,
         };
         // With any phase: offsets are not used here, which is safe.
@@ -133,7 +133,7 @@ impl Compiled {
         let longest = longest
             .chain(window.rivals.iter().map(|r| r.occupied))
             .max();
-        let wanted = Wanted {
+        let wanted = DeadlineFrame {
             frame: sent.frame,
             shortest: deadline.saturating_sub(sent.arrival.jitter()),
             own: own
@@ -148,7 +148,7 @@ impl Compiled {
     }
 }
 
-impl Wanted<'_> {
+impl DeadlineFrame<'_> {
     fn missed(&self, mean: Nanos) -> f64 {
         let Some((fixed, part)) = self.line() else {
             return 1.0;
@@ -250,7 +250,7 @@ impl Wanted<'_> {
     }
 }
 
-impl Wanted<'_> {
+impl DeadlineFrame<'_> {
     /// Returns L_k of a message that only follows frames of its own: the event of frame q, which
     /// follows q of them, is at least q periods after the earliest event of the first.
     fn longest_alone(

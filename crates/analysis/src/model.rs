@@ -1,6 +1,6 @@
 //! The input of the analysis: a bus, its nodes and their messages.
 
-use crate::{Arrival, LengthRule, Refill, Shape};
+use crate::{Arrival, LengthRule, BufferRefill, FrameShape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::num::NonZeroU8;
@@ -52,16 +52,16 @@ pub struct NodeSpec {
     /// Its name.
     pub name: String,
     /// The order in which it sends its frames.
-    pub order: Order,
-    /// The time that it takes to fill a transmit buffer; for a node with [`Order::Mailboxes`].
+    pub order: SendOrder,
+    /// The time that it takes to fill a transmit buffer; for a node with [`SendOrder::Mailboxes`].
     /// `None`: within the intermission, so that it costs no time.
-    pub refill: Option<Refill>,
+    pub refill: Option<BufferRefill>,
 }
 
 impl NodeSpec {
     /// Creates a node that fills its buffers in no time.
     #[must_use]
-    pub fn new(name: &str, order: Order) -> Self {
+    pub fn new(name: &str, order: SendOrder) -> Self {
         Self {
             name: name.into(),
             order,
@@ -72,7 +72,7 @@ impl NodeSpec {
 
 /// The order in which a node sends its frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum SendOrder {
     /// By priority: each waiting frame takes part in each arbitration, as far as the node is
     /// concerned. This holds for a node with a transmit buffer for each frame, or with a sorted
     /// queue whose best frame replaces one in a buffer at once.
@@ -91,7 +91,7 @@ pub struct Message {
     /// The node that sends it: an index into [`BusSpec::nodes`].
     pub node: usize,
     /// The properties of its frames.
-    pub shape: Shape,
+    pub shape: FrameShape,
     /// The times at which they are released.
     pub arrival: Arrival,
     /// The time of its events on its node's clock, ns, from 0 to before its period: event k is at

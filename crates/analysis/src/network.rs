@@ -13,19 +13,19 @@
 //! as it varies.
 //!
 //! The bounds of one bus need those of others, in circles where routes go both ways. The search
-//! begins without any jitter and repeats until nothing grows; [`crate::Compiled::assess`] explains
+//! begins without any jitter and repeats until nothing grows; [`crate::CompiledBus::assess`] explains
 //! why the result is safe. Where jitter feeds jitter around a circle it can grow without end: then
 //! there is no bound, and [`NetworkFound::circle`] lists the buses.
 
-use crate::train::{self, Source};
-use crate::{Assessment, BusSpec, Compiled, Lengths, ModelError, NoBound, Order};
+use crate::train::{self, FrameSource};
+use crate::{Assessment, BusSpec, CompiledBus, LengthSearch, ModelError, NoBound, SendOrder};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
 
 /// A message of a bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct MessagePlace {
     /// An index into [`Network::buses`].
     pub bus: usize,
     /// An index into [`BusSpec::messages`].
@@ -34,11 +34,11 @@ pub struct Place {
 
 /// A message that a gateway passes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hop {
+pub struct GatewayHop {
     /// The message on the previous bus.
-    pub from: Place,
+    pub from: MessagePlace,
     /// The message on the next bus: of a node that represents the gateway. Its arrival is ignored.
-    pub to: Place,
+    pub to: MessagePlace,
     /// The longest time that the gateway takes, from the end of frame until its node on the next
     /// bus has the frame, ns.
     pub delay: Nanos,
@@ -52,14 +52,14 @@ pub struct Network {
     /// The buses.
     pub buses: Vec<BusSpec>,
     /// The messages that gateways pass on. A message is the target of at most one hop.
-    pub hops: Vec<Hop>,
+    pub hops: Vec<GatewayHop>,
 }
 
 /// The results for a network.
 #[derive(Clone, Debug)]
 pub struct NetworkFound {
     /// The buses, with the arrivals of the messages that were passed on.
-    pub compiled: Vec<Compiled>,
+    pub compiled: Vec<CompiledBus>,
     /// The results for each bus. The response of a message that was passed on starts at
     /// [`NetworkFound::base`].
     pub buses: Vec<Assessment>,
@@ -98,7 +98,7 @@ impl NetworkFound {
     ///
     /// # Errors
     /// [`NoBound`] if there is none, or no such message.
-    pub fn response(&self, place: Place) -> Result<Nanos, NoBound> {
+    pub fn response(&self, place: MessagePlace) -> Result<Nanos, NoBound> {
         let bus = self.buses.get(place.bus);
         let found = bus.and_then(|bus| bus.messages.get(place.message));
         let bound = found.map_or(Err(NoBound::TooLong), |found| found.bound)?;
@@ -115,10 +115,10 @@ impl Network {
     ///
     /// # Errors
     /// [`NetworkError`]
-    pub fn assess(&self, lengths: &mut Lengths) -> Result<NetworkFound, NetworkError> {
+    pub fn assess(&self, lengths: &mut LengthSearch) -> Result<NetworkFound, NetworkError> {
         let mut compiled = Vec::with_capacity(self.buses.len());
         for (bus, spec) in self.buses.iter().enumerate() {
-            let one = Compiled::new(spec, lengths);
+            let one = CompiledBus::new(spec, lengths);
             compiled.push(one.map_err(|error| NetworkError::Bus { bus, error })?);
         }
         let order = self.in_order(&compiled)?;
@@ -162,8 +162,8 @@ impl Network {
 
     /// Sets the sources of the messages that are passed on, which limit how closely their frames
     /// can follow one another.
-    fn trace(&self, compiled: &mut [Compiled]) {
-        let ratio = |hop: &Hop| {
+    fn trace(&self, compiled: &mut [CompiledBus]) {
+        let ratio = |hop: &GatewayHop| {
             let there = &compiled[hop.from.bus].messages[hop.from.message];
             let here = &compiled[hop.to.bus].messages[hop.to.message];
             let shortest = there.shortest + (there.occupied - there.frame);
@@ -184,7 +184,7 @@ impl Network {
             let copies = self.hops.iter().zip(&ratios);
             let copies =
                 copies.filter(|(other, _)| other.from == hop.from && other.to.bus == hop.to.bus);
-            let mut source = Source {
+            let mut source = FrameSource {
                 bus: hop.from.bus,
                 ratio: 0,
                 longest: 0,
@@ -206,8 +206,8 @@ impl Network {
     }
 
     /// Returns the hops, each after the one that leads to its beginning.
-    fn in_order(&self, compiled: &[Compiled]) -> Result<Vec<Hop>, NetworkError> {
-        let there = |place: Place| {
+    fn in_order(&self, compiled: &[CompiledBus]) -> Result<Vec<GatewayHop>, NetworkError> {
+        let there = |place: MessagePlace| {
             let bus = compiled.get(place.bus);
             bus.is_some_and(|bus| place.message < bus.messages.len())
         };
@@ -219,7 +219,7 @@ impl Network {
                 return Err(NetworkError::TwoWays(i));
             }
         }
-        let mut order: Vec<Hop> = Vec::with_capacity(self.hops.len());
+        let mut order: Vec<GatewayHop> = Vec::with_capacity(self.hops.len());
         let mut left: Vec<usize> = (0..self.hops.len()).collect();
         while !left.is_empty() {
             let waits = |i: &usize| {
@@ -237,12 +237,12 @@ impl Network {
     }
 }
 
-fn own(bus: &Compiled) -> Assessment {
+fn own(bus: &CompiledBus) -> Assessment {
     bus.assess(&bus.arrivals())
 }
 
 /// Sets the arrival of a message that is passed on.
-fn pass(compiled: &mut [Compiled], hop: &Hop, jitter: Nanos) {
+fn pass(compiled: &mut [CompiledBus], hop: &GatewayHop, jitter: Nanos) {
     let from = compiled[hop.from.bus].messages[hop.from.message];
     let distance = from.shortest.saturating_sub(hop.delay);
     let arrival = from.arrival.with_jitter(jitter, distance);
@@ -251,7 +251,7 @@ fn pass(compiled: &mut [Compiled], hop: &Hop, jitter: Nanos) {
 
 impl NetworkFound {
     /// Propagates jitter; returns for each bus whether one of its messages has more than before.
-    fn round(&mut self, order: &[Hop]) -> Vec<bool> {
+    fn round(&mut self, order: &[GatewayHop]) -> Vec<bool> {
         let mut grown = vec![false; self.compiled.len()];
         for hop in order {
             // A message without a bound has no jitter to propagate: `give_up` handles it.
@@ -270,7 +270,7 @@ impl NetworkFound {
     }
 
     /// Withdraws bounds that depend on messages without one.
-    fn give_up(&mut self, order: &[Hop]) {
+    fn give_up(&mut self, order: &[GatewayHop]) {
         for &bus in &self.circle {
             for message in &mut self.buses[bus].messages {
                 message.bound = Err(NoBound::Circle);
@@ -286,7 +286,7 @@ impl NetworkFound {
                 // priority, it can block only what is above it; if not, it can be in front of
                 // anything.
                 let bus = &self.compiled[hop.to.bus];
-                let plain = bus.orders.iter().all(|order| *order == Order::Priority);
+                let plain = bus.orders.iter().all(|order| *order == SendOrder::Priority);
                 let lowest = match plain {
                     true => bus.messages[hop.to.message].key,
                     false => 0,

@@ -1,11 +1,11 @@
 //! Messages that are sent in order of priority.
 
-use crate::window::{NoBound, Stream, Window};
+use crate::window::{NoBound, RivalStream, BusyWindow};
 use frame::Nanos;
 
 /// The parts of a bound, ns. The response is the sum of all but `since`, less `since`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Parts {
+pub struct BoundParts {
     /// Time from the event to the release.
     pub jitter: Nanos,
     /// A frame of lower priority that is on the bus already.
@@ -14,7 +14,7 @@ pub struct Parts {
     pub ahead: Nanos,
     /// Pauses of its own node, and frames of lower priority that begin in them
     /// ([`mod@crate::refill`]). Those behind frames that overtake it in other buffers are among
-    /// [`Parts::interference`].
+    /// [`BoundParts::interference`].
     pub pauses: Nanos,
     /// Frames of higher priority.
     pub interference: Nanos,
@@ -29,7 +29,7 @@ pub struct Parts {
 
 /// A bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bound {
+pub struct LatencyBound {
     /// Time from the event to the end of the frame, jitter included, ns: the time that a deadline
     /// limits.
     pub response: Nanos,
@@ -37,7 +37,7 @@ pub struct Bound {
     /// outside.
     pub latency: Nanos,
     /// The parts of the response.
-    pub parts: Parts,
+    pub parts: BoundParts,
     /// Number of frames of the message that come before it in the worst case.
     pub instance: u64,
     /// The same for the latency.
@@ -57,13 +57,13 @@ pub struct Bound {
 /// distances, the event of frame q is at least [`crate::Arrival::due`] (q) after that of the first;
 /// see [`mod@crate::curve`].)
 ///
-/// Where its phase to others is known ([`Stream::lead`]), none of its frames may be in the busy
+/// Where its phase to others is known ([`RivalStream::lead`]), none of its frames may be in the busy
 /// period: then there is nothing to bound.
-pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Option<Bound>, NoBound> {
+pub(crate) fn bound(window: &BusyWindow, own: RivalStream, frame: Nanos) -> Result<Option<LatencyBound>, NoBound> {
     let busy = window.busy(&[own])?;
     let frames = own.before(busy);
     let jitter = own.arrival.jitter();
-    let mut worst: Option<Bound> = None;
+    let mut worst: Option<LatencyBound> = None;
     let mut from = 0;
     for q in 0..frames {
         let ahead = q.saturating_mul(own.occupied);
@@ -74,10 +74,10 @@ pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Option
         let response = end.saturating_add(jitter).saturating_sub(since);
         let latency = end.saturating_sub(own.earliest(q));
         let waiting = latency.saturating_sub(frame);
-        let new = Bound {
+        let new = LatencyBound {
             response,
             latency,
-            parts: Parts {
+            parts: BoundParts {
                 jitter,
                 blocking: window.blocking - window.once,
                 ahead,
@@ -96,7 +96,7 @@ pub(crate) fn bound(window: &Window, own: Stream, frame: Nanos) -> Result<Option
     Ok(worst)
 }
 
-impl Bound {
+impl LatencyBound {
     /// Returns the lower value of each field, of two bounds for the same message.
     pub(crate) fn lower_of(self, other: Self) -> Self {
         let mut lower = if other.response < self.response {

@@ -66,9 +66,9 @@
 //! (for a queue, all of its node). It counts more frames, but each only as often as it is released.
 //! The lower one of both bounds holds.
 
-use crate::priority::{Bound, Parts};
-use crate::train::{ONE, Train};
-use crate::window::{NoBound, Stream, Window};
+use crate::priority::{LatencyBound, BoundParts};
+use crate::train::{ONE, FrameTrain};
+use crate::window::{NoBound, RivalStream, BusyWindow};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -78,10 +78,10 @@ const PIECES: Nanos = 4;
 
 /// A message of the node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Member {
+pub(crate) struct QueueMember {
     /// Its arbitration field.
     pub(crate) key: u64,
-    pub(crate) stream: Stream,
+    pub(crate) stream: RivalStream,
     /// The longest time from its event to its release, ns.
     pub(crate) jitter: Nanos,
     /// Whether the times of its events after *s* are known: [`mod@crate::offset`].
@@ -107,7 +107,7 @@ pub(crate) fn lowest(mut messages: Vec<(u64, Option<u64>)>, mailboxes: u8) -> u6
     messages.last().map_or(0, |(key, _)| *key)
 }
 
-impl Member {
+impl QueueMember {
     /// Returns whether a frame of it can be released at this time after *s*.
     fn released(&self, at: Nanos) -> bool {
         if !self.timed {
@@ -125,12 +125,12 @@ impl Member {
 /// their places; `None` for one of which no frame can be in this busy period. `members` are the
 /// messages that can precede them.
 pub(crate) fn bounds(
-    window: &Window,
-    members: &[Member],
+    window: &BusyWindow,
+    members: &[QueueMember],
     mailboxes: u8,
     asked: impl Fn(usize) -> bool,
-) -> Result<Vec<Option<Bound>>, NoBound> {
-    let streams: Vec<Stream> = members.iter().map(|m| m.stream).collect();
+) -> Result<Vec<Option<LatencyBound>>, NoBound> {
+    let streams: Vec<RivalStream> = members.iter().map(|m| m.stream).collect();
     let busy = window.busy(&streams)?;
     let instants = instants(&streams, busy);
     let mut all = Vec::with_capacity(members.len());
@@ -139,7 +139,7 @@ pub(crate) fn bounds(
             all.push(None);
             continue;
         }
-        let mut worst: Option<Bound> = None;
+        let mut worst: Option<LatencyBound> = None;
         // A later release starts no earlier: each search continues where the previous one ended.
         let mut from = 0;
         let ends = instants.iter().skip(1).copied().chain([busy]);
@@ -177,7 +177,7 @@ pub(crate) fn bounds(
 
 /// Returns the times at which one of the counts steps up, from 0 to before the end of the busy
 /// period.
-fn instants(streams: &[Stream], busy: Nanos) -> Vec<Nanos> {
+fn instants(streams: &[RivalStream], busy: Nanos) -> Vec<Nanos> {
     let mut all = Vec::new();
     for stream in streams {
         let count = stream.before(busy);
@@ -190,14 +190,14 @@ fn instants(streams: &[Stream], busy: Nanos) -> Vec<Nanos> {
 
 /// Returns the greatest growth of the time that trains occupy, relative to time, in parts of
 /// [`ONE`].
-fn slope(trains: &[Train]) -> u64 {
+fn slope(trains: &[FrameTrain]) -> u64 {
     let ratios = trains.iter().map(|train| train.ratio);
     ratios.fold(0, u64::saturating_add)
 }
 
 /// Returns whether a train occupies less than the counts of its messages allow, of the frames
 /// released up to this time.
-fn limited(window: &Window, members: &[Member], released: Nanos) -> bool {
+fn limited(window: &BusyWindow, members: &[QueueMember], released: Nanos) -> bool {
     window.own.iter().enumerate().any(|(place, train)| {
         let its = members.iter().filter(|m| m.stream.train == Some(place));
         let sum = its.fold(0_u64, |sum, m| {
@@ -210,16 +210,16 @@ fn limited(window: &Window, members: &[Member], released: Nanos) -> bool {
 
 /// Returns the bound for a frame that is released at this time, with its start.
 fn bound(
-    window: &Window,
-    members: &[Member],
-    own: Member,
+    window: &BusyWindow,
+    members: &[QueueMember],
+    own: QueueMember,
     mailboxes: u8,
     released: Nanos,
     from: &mut Nanos,
-) -> Result<(Bound, Nanos), NoBound> {
+) -> Result<(LatencyBound, Nanos), NoBound> {
     // Of the frames up to a time, those of `above` count up to then, the others up to the release.
     // The frame itself is not counted.
-    let above = |m: &Member| mailboxes > 1 && m.key < own.key;
+    let above = |m: &QueueMember| mailboxes > 1 && m.key < own.key;
     let before = |until: Nanos| {
         let until = until.max(released);
         let mut sums = vec![0_u64; window.own.len()];
@@ -257,10 +257,10 @@ fn bound(
     let frames = members.iter().map(|m| m.stream.within(released));
     let frames = frames.fold(0, u64::saturating_add).saturating_sub(1);
     let behind = frames.saturating_mul(window.pause).min(ahead);
-    let bound = Bound {
+    let bound = LatencyBound {
         response: latency.saturating_add(jitter),
         latency,
-        parts: Parts {
+        parts: BoundParts {
             jitter,
             blocking: window.blocking - window.once,
             ahead: ahead - behind,

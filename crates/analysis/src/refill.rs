@@ -4,7 +4,7 @@
 //! A node has transmit buffers and a queue in order of arrival. When one of its frames has ended,
 //! and others wait in the queue, software must put the next one into a buffer: an interrupt is
 //! served, and a driver is called. Until then the node may have no frame in a buffer, and takes no
-//! part in arbitration. This is a *pause*. [`Refill`] specifies the longest duration of a pause,
+//! part in arbitration. This is a *pause*. [`BufferRefill`] specifies the longest duration of a pause,
 //! and the least number of frames that the node sends from one pause to the next. Two examples:
 //!
 //! * a controller with one transmit buffer, which is filled when its frame has been sent: a pause
@@ -50,12 +50,12 @@
 //! from *s* on a frame of the set waits in each arbitration, and its node either takes part, or is
 //! in a pause.
 
-use crate::Compiled;
+use crate::CompiledBus;
 use frame::Nanos;
 
 /// The time that a node with transmit buffers takes to fill one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Refill {
+pub struct BufferRefill {
     /// The longest time from the end of a frame of the node to the next start of frame, on a bus
     /// that no other node uses, while a frame waits in its queue, ns. The intermission is included.
     pub time: Nanos,
@@ -66,7 +66,7 @@ pub struct Refill {
 
 /// The pauses of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Pauses {
+pub(crate) struct NodePauses {
     /// The longest one, after an intermission, ns.
     time: Nanos,
     /// Number of frames from one to the next.
@@ -75,16 +75,16 @@ pub(crate) struct Pauses {
 
 /// The time that the pauses of a node add.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Added {
+pub(crate) struct PauseDelay {
     /// The time added once, ns.
     pub(crate) once: Nanos,
     /// The time added with each frame of the node, ns.
     pub(crate) each: Nanos,
 }
 
-impl Pauses {
+impl NodePauses {
     /// Returns the pauses of a node; `None` for one that fills its buffers within the intermission.
-    pub(crate) fn new(refill: Refill, intermission: Nanos) -> Option<Self> {
+    pub(crate) fn new(refill: BufferRefill, intermission: Nanos) -> Option<Self> {
         let time = refill.time.saturating_sub(intermission);
         (time > 0).then_some(Self {
             time,
@@ -93,9 +93,9 @@ impl Pauses {
     }
 
     /// Returns the time that the pauses add, with the longest frame that can begin in a pause.
-    pub(crate) fn added(&self, longest: Nanos) -> Added {
+    pub(crate) fn added(&self, longest: Nanos) -> PauseDelay {
         let cost = self.time.saturating_add(longest);
-        Added {
+        PauseDelay {
             once: self.time.max(cost - cost / self.every),
             each: cost.div_ceil(self.every),
         }
@@ -109,12 +109,12 @@ impl Pauses {
     }
 }
 
-impl Compiled {
+impl CompiledBus {
     /// Returns the time that the pauses of this node add, if a frame of this length can begin in
     /// them.
-    pub(crate) fn added(&self, node: usize, longest: Nanos) -> Added {
+    pub(crate) fn added(&self, node: usize, longest: Nanos) -> PauseDelay {
         let pauses = self.pauses.get(node).copied().flatten();
-        pauses.map_or_else(Added::default, |pauses| pauses.added(longest))
+        pauses.map_or_else(PauseDelay::default, |pauses| pauses.added(longest))
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
     fn pauses_are_never_more_than_what_is_added() {
         for (time, longest) in [(5, 0), (5, 7), (7, 5), (10, 100), (1, 1)] {
             for every in [1, 2, 3, 7, 382] {
-                let pauses = Pauses { time, every };
+                let pauses = NodePauses { time, every };
                 let added = pauses.added(longest);
                 for frames in 0..2000 {
                     let cost = time + longest;
@@ -144,14 +144,14 @@ mod tests {
 
     #[test]
     fn what_fits_into_the_intermission_is_no_pause() {
-        let refill = |time, every| Refill { time, every };
-        assert_eq!(Pauses::new(refill(6_000, 1), 6_000), None);
-        let pauses = Pauses::new(refill(6_001, 0), 6_000).unwrap();
-        assert_eq!(pauses, Pauses { time: 1, every: 1 });
+        let refill = |time, every| BufferRefill { time, every };
+        assert_eq!(NodePauses::new(refill(6_000, 1), 6_000), None);
+        let pauses = NodePauses::new(refill(6_001, 0), 6_000).unwrap();
+        assert_eq!(pauses, NodePauses { time: 1, every: 1 });
         // One may be there at first, and one follows each frame.
         assert_eq!(pauses.before(1), 1);
         assert_eq!(pauses.before(5), 5);
-        let seldom = Pauses::new(refill(16_000, 382), 6_000).unwrap();
+        let seldom = NodePauses::new(refill(16_000, 382), 6_000).unwrap();
         assert_eq!(seldom.before(382), 10_000);
         assert_eq!(seldom.before(383), 20_000);
         assert_eq!(seldom.before(10_000), 270_000);

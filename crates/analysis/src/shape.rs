@@ -4,7 +4,7 @@ use frame::{Frame, Header, Kind, LengthError, dlc, flags};
 
 /// All frames that a message can send: one header, and a payload of which some bits are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
+pub struct FrameShape {
     header: Header,
     value: [u8; dlc::FD_MAX],
     known: [u8; dlc::FD_MAX],
@@ -21,7 +21,7 @@ pub enum ShapeError {
     ErrorFrame,
 }
 
-impl Shape {
+impl FrameShape {
     /// Returns the shape of this frame only.
     ///
     /// # Errors

@@ -26,10 +26,10 @@
 //! bit rate, so that ρ is 1. A frame that is released a after the beginning of the busy period then
 //! starts at most at longest + (a + Δ) less its own shortest length, and waits at most longest −
 //! shortest + Δ, however long the busy period is. So there is a bound for a bus that is full all
-//! the time, too: [`Compiled::passing`].
+//! the time, too: [`CompiledBus::passing`].
 
-use crate::Compiled;
-use crate::window::Stream;
+use crate::CompiledBus;
+use crate::window::RivalStream;
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -39,7 +39,7 @@ pub(crate) const ONE: u64 = 1 << 32;
 
 /// The origin of the frames of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
+pub(crate) struct FrameSource {
     /// The index of the bus.
     pub(crate) bus: usize,
     /// The greatest ratio of a frame's length here to its length there, in parts of [`ONE`]; for
@@ -63,7 +63,7 @@ pub(crate) fn ratio(here: Nanos, there: Nanos) -> u64 {
 
 /// Messages that come from one bus.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Train {
+pub(crate) struct FrameTrain {
     bus: usize,
     pub(crate) ratio: u64,
     longest: Nanos,
@@ -77,7 +77,7 @@ pub(crate) struct Train {
     pause: Nanos,
 }
 
-impl Train {
+impl FrameTrain {
     /// Returns the longest time that they occupy this bus, of those released in an interval, ns.
     pub(crate) fn work(&self, span: Nanos) -> Nanos {
         let time = u128::from(span.saturating_add(self.spread));
@@ -90,7 +90,7 @@ impl Train {
     }
 }
 
-impl Compiled {
+impl CompiledBus {
     /// Returns the longest time that a frame of this message waits, ns, if this bus carries nothing
     /// else and the frames come unchanged from a bus of the same bit rate, at most `delay` ns after
     /// their ends of frame there, in their order: however often they come. Where its node has
@@ -111,15 +111,15 @@ impl Compiled {
 /// message is given with the time from its release to the time at which it is considered, and the
 /// time that pauses of its node add to each of its frames ([`mod@crate::refill`]).
 pub(crate) fn trains(
-    messages: impl Iterator<Item = (Option<Source>, Nanos, Nanos)>,
-) -> (Vec<Train>, Vec<Option<usize>>) {
-    let mut all: Vec<Train> = Vec::new();
+    messages: impl Iterator<Item = (Option<FrameSource>, Nanos, Nanos)>,
+) -> (Vec<FrameTrain>, Vec<Option<usize>>) {
+    let mut all: Vec<FrameTrain> = Vec::new();
     let places = messages.map(|(source, later, pause)| {
         let source = source?;
         let spread = source.delay.saturating_add(later);
         let place = all.iter().position(|train| train.bus == source.bus);
         let place = place.unwrap_or_else(|| {
-            all.push(Train {
+            all.push(FrameTrain {
                 bus: source.bus,
                 ratio: 0,
                 longest: 0,
@@ -152,10 +152,10 @@ pub(crate) fn trains(
 /// Returns the time that streams occupy: each stream at most that of `count` of its frames, and
 /// each train no more than is possible in `span`.
 pub(crate) fn occupied<'s>(
-    streams: impl Iterator<Item = &'s Stream>,
-    trains: &[Train],
+    streams: impl Iterator<Item = &'s RivalStream>,
+    trains: &[FrameTrain],
     span: Nanos,
-    count: impl Fn(&Stream) -> u64,
+    count: impl Fn(&RivalStream) -> u64,
 ) -> Nanos {
     let mut sums: Vec<Nanos> = vec![0; trains.len()];
     let mut all: Nanos = 0;

@@ -36,8 +36,8 @@
 //! Not included: overload frames, and error-passive nodes.
 
 use crate::Arrival;
-use crate::offset::Joint;
-use crate::train::{ONE, Train, occupied};
+use crate::offset::JointMessages;
+use crate::train::{ONE, FrameTrain, occupied};
 use alloc::vec::Vec;
 use frame::Nanos;
 
@@ -66,7 +66,7 @@ pub enum NoBound {
 
 /// The frames of one message, as they compete for the bus.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stream {
+pub(crate) struct RivalStream {
     pub(crate) arrival: Arrival,
     /// The time that a frame occupies the bus, including the intermission and the time that pauses
     /// of its node add, ns.
@@ -78,7 +78,7 @@ pub(crate) struct Stream {
     pub(crate) lead: Nanos,
 }
 
-impl Stream {
+impl RivalStream {
     /// Returns the greatest number of releases from *s* to `span` ns later, both included.
     pub(crate) fn within(&self, span: Nanos) -> u64 {
         let left = span.checked_sub(self.lead);
@@ -104,7 +104,7 @@ impl Stream {
 
 /// The cost of an error, and the distance between errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Errors {
+pub(crate) struct ErrorCost {
     /// The least distance, ns.
     pub(crate) distance: Nanos,
     /// The cost of each, ns.
@@ -113,7 +113,7 @@ pub(crate) struct Errors {
 
 /// Everything that delays a frame, except the frames of its own queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub(crate) struct BusyWindow {
     /// A frame that cannot precede it, and pauses of nodes ([`mod@crate::refill`]) that are
     /// counted once, ns.
     pub(crate) blocking: Nanos,
@@ -122,27 +122,27 @@ pub(crate) struct Window {
     /// The time that pauses of its own node add to each frame of that node, ns.
     pub(crate) pause: Nanos,
     /// Messages that precede it.
-    pub(crate) rivals: Vec<Stream>,
+    pub(crate) rivals: Vec<RivalStream>,
     /// Further ones: those that share the clock of another node.
-    pub(crate) joint: Vec<Joint>,
+    pub(crate) joint: Vec<JointMessages>,
     /// The trains in which some of them come: [`mod@crate::train`].
-    pub(crate) trains: Vec<Train>,
-    /// The trains of the messages that [`Window::busy`] is called for.
-    pub(crate) own: Vec<Train>,
-    pub(crate) errors: Option<Errors>,
+    pub(crate) trains: Vec<FrameTrain>,
+    /// The trains of the messages that [`BusyWindow::busy`] is called for.
+    pub(crate) own: Vec<FrameTrain>,
+    pub(crate) errors: Option<ErrorCost>,
     pub(crate) joins: Nanos,
 }
 
 /// A start of frame, and the delays before it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Started {
+pub(crate) struct FrameStart {
     /// Time since *s*, ns.
     pub(crate) at: Nanos,
     pub(crate) errors: Nanos,
     pub(crate) interference: Nanos,
 }
 
-impl Window {
+impl BusyWindow {
     /// Returns the latest time at which a frame starts, ns after *s*. `ahead`: frames of its own
     /// queue that precede it; `frame`: its own length; `overtaking`: frames of its own queue that
     /// are released later and still precede it, up to a start of frame; `from`: a time before
@@ -153,7 +153,7 @@ impl Window {
         frame: Nanos,
         from: Nanos,
         overtaking: impl Fn(Nanos) -> Nanos,
-    ) -> Result<Started, NoBound> {
+    ) -> Result<FrameStart, NoBound> {
         let fixed = self.blocking.saturating_add(ahead);
         let mut at = fixed.max(from);
         loop {
@@ -165,7 +165,7 @@ impl Window {
             let interference = self.interference(until).saturating_add(overtaking(until));
             let next = fixed.saturating_add(errors).saturating_add(interference);
             if next <= at {
-                return Ok(Started {
+                return Ok(FrameStart {
                     at,
                     errors,
                     interference,
@@ -179,7 +179,7 @@ impl Window {
     }
 
     fn interference(&self, until: Nanos) -> Nanos {
-        let count = |rival: &Stream| rival.within(until);
+        let count = |rival: &RivalStream| rival.within(until);
         let alone = occupied(self.rivals.iter(), &self.trains, until, count);
         let joint = self.joint.iter().map(|joint| joint.within(until));
         joint.fold(alone, Nanos::saturating_add)
@@ -188,9 +188,9 @@ impl Window {
     /// Returns the time by which a frame can be released later, ns, if it then starts no later than
     /// just before the next release of a rival, or the next error: it starts at `start` now, and
     /// the frames before it grow as these trains do.
-    pub(crate) fn steady(&self, start: Nanos, frame: Nanos, trains: &[Train]) -> Nanos {
+    pub(crate) fn steady(&self, start: Nanos, frame: Nanos, trains: &[FrameTrain]) -> Nanos {
         let until = start.saturating_add(self.joins);
-        let next = |rival: &Stream| {
+        let next = |rival: &RivalStream| {
             let count = rival.within(until);
             rival.earliest(count).saturating_sub(until)
         };
@@ -208,11 +208,11 @@ impl Window {
 
     /// Returns the longest time for which the bus can be busy with these messages and all frames
     /// that precede them, ns.
-    pub(crate) fn busy(&self, own: &[Stream]) -> Result<Nanos, NoBound> {
+    pub(crate) fn busy(&self, own: &[RivalStream]) -> Result<Nanos, NoBound> {
         let of_errors = self
             .errors
             .map_or(0.0, |e| e.cost as f64 / e.distance as f64);
-        let joint: f64 = self.joint.iter().map(Joint::load).sum();
+        let joint: f64 = self.joint.iter().map(JointMessages::load).sum();
         let load = load(&self.rivals, &self.trains) + load(own, &self.own) + joint + of_errors;
         if load >= FULL {
             return Err(NoBound::Overload(load));
@@ -222,7 +222,7 @@ impl Window {
             let errors = self
                 .errors
                 .map_or(0, |e| busy.div_ceil(e.distance).saturating_mul(e.cost));
-            let count = |stream: &Stream| stream.before(busy);
+            let count = |stream: &RivalStream| stream.before(busy);
             let rivals = occupied(self.rivals.iter(), &self.trains, busy, count);
             let own = occupied(own.iter(), &self.own, busy, count);
             let joint = self.joint.iter().map(|joint| joint.within(busy - 1));
@@ -241,10 +241,10 @@ impl Window {
 }
 
 /// Returns the part of the bus that these streams occupy.
-fn load(streams: &[Stream], trains: &[Train]) -> f64 {
+fn load(streams: &[RivalStream], trains: &[FrameTrain]) -> f64 {
     let of = |place: Option<usize>| {
         let all = streams.iter().filter(move |stream| stream.train == place);
-        all.map(Stream::load).sum::<f64>()
+        all.map(RivalStream::load).sum::<f64>()
     };
     let trains = trains.iter().enumerate();
     let capped = trains.map(|(place, train)| of(Some(place)).min(train.ratio as f64 / ONE as f64));

@@ -3,16 +3,16 @@
 use crate::model::BusSpec;
 use crate::offset::{behind, led};
 use crate::search::simulated;
-use crate::window::Stream;
-use crate::{Assessment, Bound, Compiled, Lengths, Service};
+use crate::window::RivalStream;
+use crate::{Assessment, LatencyBound, CompiledBus, LengthSearch, QueueService};
 use alloc::vec;
 use alloc::vec::Vec;
-use bus::{ConfigError, Event, SendError};
+use bus::{ConfigError, NodeEvent, SendError};
 use frame::{Frame, LengthError, Nanos};
 
 /// A frame that becomes ready to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Release {
+pub struct FrameRelease {
     /// The time, ns.
     pub at: Nanos,
     /// The message: an index into [`BusSpec::messages`].
@@ -23,7 +23,7 @@ pub struct Release {
 
 /// The outcome of a release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outcome {
+pub struct ReleaseOutcome {
     /// The index of the release.
     pub release: usize,
     /// The index of the message.
@@ -34,7 +34,7 @@ pub struct Outcome {
     pub end: Nanos,
 }
 
-impl Outcome {
+impl ReleaseOutcome {
     /// Returns the time from the release to the end of the frame, ns.
     #[must_use]
     pub const fn latency(&self) -> Nanos {
@@ -72,19 +72,19 @@ pub enum ReplayError {
 /// # Errors
 /// Never in practice: frames were checked when their shapes were made.
 pub fn critical_instant(
-    compiled: &Compiled,
+    compiled: &CompiledBus,
     bus: &BusSpec,
     found: &Assessment,
-    lengths: &mut Lengths,
+    lengths: &mut LengthSearch,
     message: usize,
     start: Nanos,
-) -> Result<Vec<Release>, LengthError> {
+) -> Result<Vec<FrameRelease>, LengthError> {
     let mut releases = Vec::new();
     let Some(Ok(bound)) = found.messages.get(message).map(|m| m.bound) else {
         return Ok(releases);
     };
     let own = compiled.messages[message];
-    let queued = found.nodes[own.node].service == Service::Queue;
+    let queued = found.nodes[own.node].service == QueueService::Queue;
     let mates = |i: &usize| queued && compiled.messages[*i].node == own.node;
     let all = || 0..compiled.messages.len();
     let lowest = all().filter(mates).map(|i| compiled.messages[i].key).max();
@@ -93,7 +93,7 @@ pub fn critical_instant(
     let mut frame = |i: usize| lengths.longest_frame(&bus.messages[i].shape);
 
     let before = |i: &usize| key(*i) < lowest || mates(i) || *i == message;
-    let phased = Phased::new(compiled, bus, found, message, before);
+    let phased = PhasedMessages::new(compiled, bus, found, message, before);
     let bound = phased.bound.unwrap_or(bound);
     // The least time by which a lower frame is released earlier, and what is then left of it.
     let blocking = all().filter(|i| !before(i)).map(|i| {
@@ -106,7 +106,7 @@ pub fn critical_instant(
     if let Some((1.., earlier, i)) = blocking {
         let frame = frame(i)?;
         let (at, message) = (zero, i);
-        releases.push(Release { at, message, frame });
+        releases.push(FrameRelease { at, message, frame });
         zero += earlier;
     }
     // The message's own releases come after the others of the same instant.
@@ -118,7 +118,7 @@ pub fn critical_instant(
         let stream = phased.stream(i);
         let times = (0..).map(|n| stream.earliest(n));
         for at in times.take_while(|&at| at <= until) {
-            releases.push(Release {
+            releases.push(FrameRelease {
                 at: zero.saturating_add(at),
                 message: i,
                 frame,
@@ -130,19 +130,19 @@ pub fn critical_instant(
 }
 
 /// Messages in the phases of their clocks in which a bound's busy period begins.
-struct Phased<'b> {
-    compiled: &'b Compiled,
+struct PhasedMessages<'b> {
+    compiled: &'b CompiledBus,
     bus: &'b BusSpec,
     /// For each node, the time of that beginning on its clock; `None` where it has no clock, or
     /// where the time is open.
     clocks: Vec<Option<Nanos>>,
     /// The bound in these phases; `None` if no message has an offset.
-    bound: Option<Bound>,
+    bound: Option<LatencyBound>,
 }
 
-impl<'b> Phased<'b> {
+impl<'b> PhasedMessages<'b> {
     fn new(
-        compiled: &'b Compiled,
+        compiled: &'b CompiledBus,
         bus: &'b BusSpec,
         found: &Assessment,
         message: usize,
@@ -187,9 +187,9 @@ impl<'b> Phased<'b> {
     }
 
     /// Returns its releases after the beginning.
-    fn stream(&self, i: usize) -> Stream {
+    fn stream(&self, i: usize) -> RivalStream {
         let sent = &self.compiled.messages[i];
-        let stream = Stream {
+        let stream = RivalStream {
             arrival: sent.arrival,
             occupied: sent.occupied,
             train: None,
@@ -213,15 +213,15 @@ impl<'b> Phased<'b> {
 ///
 /// # Errors
 /// [`ReplayError`]
-pub fn replay(bus: &BusSpec, releases: &[Release]) -> Result<Vec<Outcome>, ReplayError> {
+pub fn replay(bus: &BusSpec, releases: &[FrameRelease]) -> Result<Vec<ReleaseOutcome>, ReplayError> {
     let (mut simulated, nodes) = simulated(bus)?;
     let mut outcomes = Vec::with_capacity(releases.len());
-    let mut see = |event: &Event<'_>| {
-        if let Event::Frame { end, tag, .. } = *event
+    let mut see = |event: &NodeEvent<'_>| {
+        if let NodeEvent::Frame { end, tag, .. } = *event
             && let Ok(index) = usize::try_from(tag)
             && let Some(release) = releases.get(index)
         {
-            outcomes.push(Outcome {
+            outcomes.push(ReleaseOutcome {
                 release: index,
                 message: release.message,
                 released: release.at,

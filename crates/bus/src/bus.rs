@@ -1,13 +1,13 @@
 //! The bus: the next step of the simulation, and its time.
 
 use crate::{
-    BusConfig, BusStats, ConfigError, DropReason, ErrorState, Event, Fault, NodeConfig, NodeId,
-    NodeState, SendError, When,
-    clock::Clock,
-    disturbed::Simulator,
-    fault::Injector,
+    BusConfig, BusStats, ConfigError, DropReason, ErrorState, NodeEvent, FrameFault, NodeConfig, NodeId,
+    NodeState, SendError, FaultTime,
+    clock::BusClock,
+    disturbed::FrameSimulator,
+    fault::FaultInjector,
     node::{NO_KEY, Node},
-    schedule::{Later, Schedule},
+    schedule::{LaterFrame, FrameSchedule},
 };
 use alloc::vec::Vec;
 use frame::{Frame, Kind, Nanos, wire::BitRate};
@@ -17,7 +17,7 @@ mod transmission;
 
 /// The current activity on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+enum BusPhase {
     /// Intermission until `Bus::free_from`, then idle.
     Free,
     /// A frame in which no error is possible; its end.
@@ -29,7 +29,7 @@ enum Phase {
 
 /// A node that sends the frame on the wire.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sender {
+pub(crate) struct SendingNode {
     pub(crate) node: usize,
     /// The frame on the wire, where it differs from the frame that the node was given (ESI).
     frame: Option<Frame>,
@@ -40,7 +40,7 @@ pub(crate) struct Sender {
 #[derive(Debug)]
 pub struct Bus {
     config: BusConfig,
-    clock: Clock,
+    clock: BusClock,
     nodes: Vec<Node>,
     /// For each node the arbitration field that it has to send, [`NO_KEY`] for none.
     heads: Vec<u64>,
@@ -53,10 +53,10 @@ pub struct Bus {
     uneasy: bool,
     /// Time at which the last node was attached or came back from bus-off.
     joined: Nanos,
-    schedule: Schedule,
-    injector: Injector,
+    schedule: FrameSchedule,
+    injector: FaultInjector,
     now: Nanos,
-    phase: Phase,
+    phase: BusPhase,
     /// End of the last intermission: no frame starts before.
     free_from: Nanos,
     /// Latest end of suspend transmission of any node.
@@ -64,10 +64,10 @@ pub struct Bus {
     /// Start of the frame on the wire.
     start: Nanos,
     /// Nodes that send it: one, unless several nodes have the same arbitration field.
-    senders: Vec<Sender>,
+    senders: Vec<SendingNode>,
     /// Receivers that lost it to an error.
     deaf: Vec<usize>,
-    simulator: Simulator,
+    simulator: FrameSimulator,
     /// Number of starts of frame so far.
     starts: u64,
     /// True if any node tries each frame only once.
@@ -90,8 +90,8 @@ impl Bus {
         let rate = BitRate::new(config.nominal, config.data).map_err(ConfigError::Rate)?;
         config.faults.check()?;
         Ok(Self {
-            clock: Clock::new(rate),
-            injector: Injector::new(config.faults.clone(), config.seed),
+            clock: BusClock::new(rate),
+            injector: FaultInjector::new(config.faults.clone(), config.seed),
             config,
             nodes: Vec::new(),
             heads: Vec::new(),
@@ -99,15 +99,15 @@ impl Bus {
             received: Vec::new(),
             uneasy: false,
             joined: 0,
-            schedule: Schedule::default(),
+            schedule: FrameSchedule::default(),
             now: 0,
-            phase: Phase::Free,
+            phase: BusPhase::Free,
             free_from: 0,
             suspended_until: 0,
             start: 0,
             senders: Vec::new(),
             deaf: Vec::new(),
-            simulator: Simulator::default(),
+            simulator: FrameSimulator::default(),
             starts: 0,
             one_shots: false,
             ackers: 0,
@@ -171,7 +171,7 @@ impl Bus {
         }
         let frame = frame.padded();
         if at > now {
-            let later = Later {
+            let later = LaterFrame {
                 at,
                 node: index,
                 tag,
@@ -214,7 +214,7 @@ impl Bus {
     #[must_use]
     pub fn sending(&self, node: NodeId) -> Option<(u64, Nanos)> {
         let index = usize::from(node.0);
-        if self.phase == Phase::Free || !self.senders.iter().any(|s| s.node == index) {
+        if self.phase == BusPhase::Free || !self.senders.iter().any(|s| s.node == index) {
             return None;
         }
         let pending = self.nodes.get(index)?.in_flight()?;
@@ -238,7 +238,7 @@ impl Bus {
     ///
     /// A sender repeats a frame that no node acknowledges for ever, as ISO 11898-1 requires: such a
     /// bus never comes to rest.
-    pub fn run_until(&mut self, t: Nanos, mut observer: impl FnMut(&Event<'_>)) {
+    pub fn run_until(&mut self, t: Nanos, mut observer: impl FnMut(&NodeEvent<'_>)) {
         loop {
             let start = self.next_start();
             match (self.next_step(), start) {
@@ -297,7 +297,7 @@ impl Bus {
     }
 
     /// Plans a fault; it happens once.
-    pub fn inject(&mut self, when: When, fault: Fault) {
+    pub fn inject(&mut self, when: FaultTime, fault: FrameFault) {
         self.injector.plan(when, fault);
     }
 
@@ -320,10 +320,10 @@ impl Bus {
     fn advance(&mut self, t: Nanos) {
         let span = t - self.now;
         match self.phase {
-            Phase::Frame(_) => self.stats.frame_time += span,
-            Phase::Disturbed(..) if self.simulator.success => self.stats.frame_time += span,
-            Phase::Disturbed(..) => self.stats.error_time += span,
-            Phase::Free => {
+            BusPhase::Frame(_) => self.stats.frame_time += span,
+            BusPhase::Disturbed(..) if self.simulator.success => self.stats.frame_time += span,
+            BusPhase::Disturbed(..) => self.stats.error_time += span,
+            BusPhase::Free => {
                 let pause = self.free_from.clamp(self.now, t) - self.now;
                 self.stats.intermission_time += pause;
                 if self.pending > 0 {
@@ -338,7 +338,7 @@ impl Bus {
 
     /// Returns the time of the next start of frame, if no more frames come in.
     fn next_start(&self) -> Option<Nanos> {
-        if self.pending == 0 || self.phase != Phase::Free {
+        if self.pending == 0 || self.phase != BusPhase::Free {
             return None;
         }
         let free = self.free_from.max(self.now);
@@ -353,9 +353,9 @@ impl Bus {
     /// Returns the time of the next step other than a start of frame.
     fn next_step(&self) -> Option<Nanos> {
         let end = match self.phase {
-            Phase::Free => None,
-            Phase::Frame(end) => Some(end),
-            Phase::Disturbed(step, end) => {
+            BusPhase::Free => None,
+            BusPhase::Frame(end) => Some(end),
+            BusPhase::Disturbed(step, end) => {
                 Some(self.simulator.steps.get(step).map_or(end, |s| s.at))
             }
         };
@@ -370,10 +370,10 @@ impl Bus {
 
     /// Does everything that is due now except for starting a frame: errors and ends of frames,
     /// then recoveries, then frames that are due.
-    fn step(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+    fn step(&mut self, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         match self.phase {
-            Phase::Frame(end) if end == self.now => self.complete(observer),
-            Phase::Disturbed(..) => self.disturbed_steps(observer),
+            BusPhase::Frame(end) if end == self.now => self.complete(observer),
+            BusPhase::Disturbed(..) => self.disturbed_steps(observer),
             _ => {}
         }
         if self.off > 0 {
@@ -384,7 +384,7 @@ impl Bus {
         }
     }
 
-    fn fall_due(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+    fn fall_due(&mut self, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         let Some(later) = self.schedule.pop() else {
             return;
         };
@@ -400,7 +400,7 @@ impl Bus {
             return;
         };
         node.dropped += 1;
-        observer(&Event::Dropped {
+        observer(&NodeEvent::Dropped {
             at: self.now,
             node: NodeId(later.node as u16),
             tag: later.tag,

@@ -6,14 +6,14 @@ const SECOND: u64 = 1_000_000_000;
 
 /// The bit rates of a bus.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct BusClock {
     rate: BitRate,
     /// Length of a bit at the nominal rate, ns, where it is a whole number; else 0.
     nominal_ns: u64,
     data_ns: u64,
 }
 
-impl Clock {
+impl BusClock {
     pub(crate) fn new(rate: BitRate) -> Self {
         let whole = |bits_per_second: u32| match SECOND % u64::from(bits_per_second) {
             0 => SECOND / u64::from(bits_per_second),
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn whole_and_broken_bit_times() {
-        let clock = |n, d| Clock::new(BitRate::new(n, Some(d)).unwrap());
+        let clock = |n, d| BusClock::new(BitRate::new(n, Some(d)).unwrap());
         assert_eq!(clock(500_000, 2_000_000).span(3, 2), 7_000);
         let thirds = clock(300_000, 700_000);
         assert_eq!(thirds.bits(2), 6_667);
@@ -76,7 +76,7 @@ mod tests {
             d in 0..2_000_u32,
         ) {
             let rate = BitRate::new(nominal, Some(data)).unwrap();
-            prop_assert_eq!(Clock::new(rate).span(n, d), rate.time(n, d));
+            prop_assert_eq!(BusClock::new(rate).span(n, d), rate.time(n, d));
         }
     }
 }

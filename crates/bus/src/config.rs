@@ -1,6 +1,6 @@
 //! Configuration of a bus and its nodes, and the errors of both.
 
-use crate::fault::Faults;
+use crate::fault::BusFaults;
 use alloc::string::String;
 use frame::{Nanos, wire::RateError};
 
@@ -15,7 +15,7 @@ pub struct BusConfig {
     /// Seed of the random faults. The same seed and the same calls give the same events.
     pub seed: u64,
     /// The faults of the bus, and their rates.
-    pub faults: Faults,
+    pub faults: BusFaults,
 }
 
 impl BusConfig {
@@ -26,7 +26,7 @@ impl BusConfig {
             nominal,
             data: None,
             seed: 0,
-            faults: Faults::default(),
+            faults: BusFaults::default(),
         }
     }
 

@@ -18,12 +18,12 @@ const REC_MAX: u16 = 255;
 
 /// TEC and REC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Counters {
+pub(crate) struct ConfinementCounters {
     pub(crate) tec: u16,
     pub(crate) rec: u16,
 }
 
-impl Counters {
+impl ConfinementCounters {
     /// Applies rule 3 (and 4): a sender raised an error flag.
     pub(crate) fn transmit_error(&mut self) {
         self.tec = (self.tec + 8).min(BUS_OFF + 7);
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn thresholds() {
-        let state = |tec, rec| Counters { tec, rec }.state();
+        let state = |tec, rec| ConfinementCounters { tec, rec }.state();
         assert_eq!(state(95, 95), ErrorState::Active);
         assert_eq!(state(96, 0), ErrorState::Warning);
         assert_eq!(state(0, 96), ErrorState::Warning);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_good_frame_ends_the_passive_range_of_rec() {
-        let mut c = Counters { tec: 0, rec: 200 };
+        let mut c = ConfinementCounters { tec: 0, rec: 200 };
         c.received();
         assert_eq!(c.rec, 127);
         c.received();
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn thirty_two_failures_take_a_sender_off() {
-        let mut c = Counters::default();
+        let mut c = ConfinementCounters::default();
         for _ in 0..31 {
             c.transmit_error();
         }

@@ -4,8 +4,8 @@
 
 use crate::{
     ErrorKind,
-    clock::Clock,
-    wire::{Bit, Role},
+    clock::BusClock,
+    wire::{WireBit, BitRole},
 };
 use alloc::vec::Vec;
 use frame::Nanos;
@@ -22,7 +22,7 @@ const LONGEST_TAIL: usize = 64;
 
 /// A node that takes part, as it was at the start of frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Station {
+pub(crate) struct BusStation {
     pub(crate) node: usize,
     /// Index of the frame that it sends.
     pub(crate) sends: Option<usize>,
@@ -51,14 +51,14 @@ pub(crate) enum Disturbance {
 
 /// A change to a node in the course of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Step {
+pub(crate) struct StationStep {
     pub(crate) at: Nanos,
     pub(crate) node: usize,
-    pub(crate) what: What,
+    pub(crate) what: StationAction,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum What {
+pub(crate) enum StationAction {
     /// A sender's attempt has failed: the error that ended it, and the node that detected that.
     Failed(ErrorKind, usize),
     /// Rule 3 of fault confinement applies.
@@ -72,7 +72,7 @@ pub(crate) enum What {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum SimulatorState {
     Sending(usize),
     Receiving,
     /// Error flag; `equal` bits of one level seen in it, or sent.
@@ -94,13 +94,13 @@ enum State {
 
 /// The simulator of disturbed frames; it keeps its buffers from one to the next.
 #[derive(Debug, Default)]
-pub(crate) struct Simulator {
-    pub(crate) stations: Vec<Station>,
+pub(crate) struct FrameSimulator {
+    pub(crate) stations: Vec<BusStation>,
     /// The bits of each frame that is sent, all with the same arbitration field.
-    pub(crate) frames: Vec<Vec<Bit>>,
-    states: Vec<State>,
+    pub(crate) frames: Vec<Vec<WireBit>>,
+    states: Vec<SimulatorState>,
     /// Changes to nodes, in the order of their time.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<StationStep>,
     /// True if at least one sender reached its end of frame.
     pub(crate) success: bool,
     /// End of frame, or of the error delimiter.
@@ -113,17 +113,17 @@ pub(crate) struct Simulator {
 
 /// The properties of a bit that all stations see.
 #[derive(Clone, Copy)]
-struct Seen {
+struct SeenBit {
     recessive: bool,
     /// Number of equal bits in a row, this one included.
     run: u32,
-    role: Option<Role>,
+    role: Option<BitRole>,
     last_of_frame: bool,
     /// The receivers' copy of the frame differs from the frame that was sent.
     corrupt: bool,
 }
 
-impl Simulator {
+impl FrameSimulator {
     /// Forgets the last frame; the caller fills `stations` and `frames` then.
     pub(crate) fn clear(&mut self) {
         self.stations.clear();
@@ -137,14 +137,14 @@ impl Simulator {
     pub(crate) fn run(
         &mut self,
         start: Nanos,
-        clock: &Clock,
+        clock: &BusClock,
         used: usize,
         disturbance: Option<Disturbance>,
     ) {
         for s in &self.stations {
             self.states.push(match s.sends {
-                Some(i) => State::Sending(i),
-                None => State::Receiving,
+                Some(i) => SimulatorState::Sending(i),
+                None => SimulatorState::Receiving,
             });
         }
         let (mut nominal, mut data) = (0_u32, 0_u32);
@@ -168,7 +168,7 @@ impl Simulator {
         self.recessive_since = start.saturating_add(clock.span(dominant.0, dominant.1));
         loop {
             let sending = self.states.iter().find_map(|s| match s {
-                State::Sending(f) => Some(*f),
+                SimulatorState::Sending(f) => Some(*f),
                 _ => None,
             });
             leader = sending.unwrap_or(leader);
@@ -188,7 +188,7 @@ impl Simulator {
             if !recessive {
                 self.recessive_since = at;
             }
-            let seen = Seen {
+            let seen = SeenBit {
                 recessive,
                 run,
                 role: bit.map(|b| b.role),
@@ -197,7 +197,7 @@ impl Simulator {
             };
             self.look(i, at, seen, disturbance);
             // A bit that no sender recognizes as its own is wrong for the receivers too.
-            let content = bit.is_some_and(|b| b.role != Role::Ack);
+            let content = bit.is_some_and(|b| b.role != BitRole::Ack);
             corrupt |= content && sending.is_some() && !self.any_sending();
             i += 1;
             self.end = at;
@@ -218,14 +218,14 @@ impl Simulator {
         let Some((first, others)) = frames.split_first() else {
             return 0;
         };
-        let ack = first.iter().position(|b| b.role == Role::Ack);
+        let ack = first.iter().position(|b| b.role == BitRole::Ack);
         let mut at = ack.unwrap_or(0);
         for other in others {
             let differs = first.iter().zip(other).position(|(a, b)| a != b);
             at = at.min(differs.unwrap_or(at));
         }
         if self.stations.iter().any(|s| !s.fd) {
-            let fdf = first.iter().position(|b| b.role == Role::Fdf);
+            let fdf = first.iter().position(|b| b.role == BitRole::Fdf);
             at = at.min(fdf.unwrap_or(at));
         }
         match disturbance {
@@ -239,7 +239,7 @@ impl Simulator {
     fn drives_flag(&self) -> bool {
         let both = self.stations.iter().zip(&self.states);
         both.into_iter()
-            .any(|(s, state)| !s.passive && matches!(state, State::Flag { .. }))
+            .any(|(s, state)| !s.passive && matches!(state, SimulatorState::Flag { .. }))
     }
 
     /// Returns the bus's level: recessive unless a node drives it dominant, changed by the
@@ -247,32 +247,32 @@ impl Simulator {
     fn level(
         &self,
         i: usize,
-        role: Option<Role>,
+        role: Option<BitRole>,
         corrupt: bool,
         disturbance: Option<Disturbance>,
     ) -> bool {
-        let ack = role == Some(Role::Ack) && !corrupt;
-        let drives = |(s, state): (&Station, &State)| match *state {
-            State::Sending(f) => {
+        let ack = role == Some(BitRole::Ack) && !corrupt;
+        let drives = |(s, state): (&BusStation, &SimulatorState)| match *state {
+            SimulatorState::Sending(f) => {
                 let bit = self.frames.get(f).and_then(|f| f.get(i));
                 bit.is_some_and(|b| !b.recessive)
             }
-            State::Receiving => ack && !s.listen_only && !crc_disturbed(s, disturbance),
-            State::Flag { .. } => !s.passive,
+            SimulatorState::Receiving => ack && !s.listen_only && !crc_disturbed(s, disturbance),
+            SimulatorState::Flag { .. } => !s.passive,
             _ => false,
         };
         let recessive = !self.stations.iter().zip(&self.states).any(drives);
         match disturbance {
             Some(Disturbance::Invert(b)) if b == i => !recessive,
             Some(Disturbance::Dominant(b)) if b == i => false,
-            Some(Disturbance::NoAck) if role == Some(Role::Ack) => true,
+            Some(Disturbance::NoAck) if role == Some(BitRole::Ack) => true,
             _ => recessive,
         }
     }
 
     /// Lets every station process a bit. Senders come first, so that events name a sender where all
     /// stations detect an error in the same bit.
-    fn look(&mut self, i: usize, at: Nanos, seen: Seen, disturbance: Option<Disturbance>) {
+    fn look(&mut self, i: usize, at: Nanos, seen: SeenBit, disturbance: Option<Disturbance>) {
         for senders in [true, false] {
             for n in 0..self.stations.len() {
                 if self.stations[n].sends.is_some() == senders {
@@ -287,34 +287,34 @@ impl Simulator {
         n: usize,
         i: usize,
         at: Nanos,
-        seen: Seen,
+        seen: SeenBit,
         disturbance: Option<Disturbance>,
     ) {
         let station = self.stations[n];
         match self.states[n] {
-            State::Sending(f) => {
+            SimulatorState::Sending(f) => {
                 let bit = self.frames.get(f).and_then(|f| f.get(i)).copied();
                 let Some(bit) = bit else {
                     return;
                 };
                 let kind = match bit.role {
-                    Role::Ack if seen.recessive => ErrorKind::Ack,
-                    Role::Ack => return,
+                    BitRole::Ack if seen.recessive => ErrorKind::Ack,
+                    BitRole::Ack => return,
                     _ if bit.recessive == seen.recessive => return,
                     role if role.is_fixed_form() => ErrorKind::Form,
                     _ => ErrorKind::Bit,
                 };
                 self.detect(n, at, kind);
             }
-            State::Receiving => {
+            SimulatorState::Receiving => {
                 if let Some(kind) = received(&station, i, seen, disturbance) {
                     self.detect(n, at, kind);
                 } else if seen.role.is_none() {
                     // The sender stopped without a visible flag, and the frame's time is over.
-                    self.states[n] = State::Done;
+                    self.states[n] = SimulatorState::Done;
                 }
             }
-            State::Flag {
+            SimulatorState::Flag {
                 equal,
                 level,
                 unless_quiet,
@@ -325,37 +325,37 @@ impl Simulator {
                     1
                 };
                 if unless_quiet && !seen.recessive {
-                    self.step(at, n, What::TransmitError);
+                    self.step(at, n, StationAction::TransmitError);
                 }
                 self.states[n] = if equal == FLAG {
-                    State::Tail { first: true }
+                    SimulatorState::Tail { first: true }
                 } else {
-                    State::Flag {
+                    SimulatorState::Flag {
                         equal,
                         level: seen.recessive,
                         unless_quiet: unless_quiet && seen.recessive,
                     }
                 };
             }
-            State::Tail { .. } if seen.recessive => {
-                self.states[n] = State::Delimiter(DELIMITER - 1);
+            SimulatorState::Tail { .. } if seen.recessive => {
+                self.states[n] = SimulatorState::Delimiter(DELIMITER - 1);
             }
-            State::Tail { first } => {
+            SimulatorState::Tail { first } => {
                 if first && station.sends.is_none() {
-                    self.step(at, n, What::ReceiveErrorFirst);
+                    self.step(at, n, StationAction::ReceiveErrorFirst);
                 }
-                self.states[n] = State::Tail { first: false };
+                self.states[n] = SimulatorState::Tail { first: false };
             }
-            State::Delimiter(left) if seen.recessive => {
+            SimulatorState::Delimiter(left) if seen.recessive => {
                 self.states[n] = match left {
-                    ..=1 => State::Done,
-                    _ => State::Delimiter(left - 1),
+                    ..=1 => SimulatorState::Done,
+                    _ => SimulatorState::Delimiter(left - 1),
                 };
             }
             // A dominant bit in the last place would be an overload frame: not modelled.
-            State::Delimiter(..=1) => self.states[n] = State::Done,
-            State::Delimiter(_) => self.detect(n, at, ErrorKind::Form),
-            State::Done => {}
+            SimulatorState::Delimiter(..=1) => self.states[n] = SimulatorState::Done,
+            SimulatorState::Delimiter(_) => self.detect(n, at, ErrorKind::Form),
+            SimulatorState::Done => {}
         }
     }
 
@@ -363,8 +363,8 @@ impl Simulator {
         let station = self.stations[n];
         let was = self.states[n];
         if station.listen_only {
-            self.step(at, n, What::Deaf);
-            self.states[n] = State::Done;
+            self.step(at, n, StationAction::Deaf);
+            self.states[n] = SimulatorState::Done;
             return;
         }
         if self.cause.is_none() && (!station.passive || station.sends.is_some()) {
@@ -372,32 +372,32 @@ impl Simulator {
         }
         let exempt = station.passive && kind == ErrorKind::Ack;
         match (station.sends, was) {
-            (Some(_), State::Sending(_)) => {
+            (Some(_), SimulatorState::Sending(_)) => {
                 let (kind, by) = self.cause.unwrap_or((kind, station.node));
-                self.step(at, n, What::Failed(kind, by));
+                self.step(at, n, StationAction::Failed(kind, by));
             }
-            (None, State::Receiving) => self.step(at, n, What::Deaf),
+            (None, SimulatorState::Receiving) => self.step(at, n, StationAction::Deaf),
             _ => {}
         }
         match station.sends {
             Some(_) if exempt => {}
-            Some(_) => self.step(at, n, What::TransmitError),
-            None => self.step(at, n, What::ReceiveError),
+            Some(_) => self.step(at, n, StationAction::TransmitError),
+            None => self.step(at, n, StationAction::ReceiveError),
         }
-        self.states[n] = State::Flag {
+        self.states[n] = SimulatorState::Flag {
             equal: 0,
             level: true,
             unless_quiet: exempt && station.sends.is_some(),
         };
     }
 
-    fn step(&mut self, at: Nanos, n: usize, what: What) {
+    fn step(&mut self, at: Nanos, n: usize, what: StationAction) {
         let node = self.stations[n].node;
-        self.steps.push(Step { at, node, what });
+        self.steps.push(StationStep { at, node, what });
     }
 
     fn any_sending(&self) -> bool {
-        self.states.iter().any(|s| matches!(s, State::Sending(_)))
+        self.states.iter().any(|s| matches!(s, SimulatorState::Sending(_)))
     }
 
     /// Returns whether no station has anything left to do. Listen-only stations that still receive
@@ -407,14 +407,14 @@ impl Simulator {
     fn all_done(&self) -> bool {
         let both = self.stations.iter().zip(&self.states);
         both.into_iter().all(|(s, state)| match state {
-            State::Done => true,
-            State::Receiving => s.listen_only,
+            SimulatorState::Done => true,
+            SimulatorState::Receiving => s.listen_only,
             _ => false,
         })
     }
 }
 
-fn crc_disturbed(station: &Station, disturbance: Option<Disturbance>) -> bool {
+fn crc_disturbed(station: &BusStation, disturbance: Option<Disturbance>) -> bool {
     match disturbance {
         Some(Disturbance::Crc(victim)) => victim.is_none_or(|v| v == station.node),
         _ => false,
@@ -423,9 +423,9 @@ fn crc_disturbed(station: &Station, disturbance: Option<Disturbance>) -> bool {
 
 /// Returns the error that a receiver detects at a bit, if any (ISO 11898-1, error detection).
 fn received(
-    station: &Station,
+    station: &BusStation,
     i: usize,
-    seen: Seen,
+    seen: SeenBit,
     disturbance: Option<Disturbance>,
 ) -> Option<ErrorKind> {
     if let Some(Disturbance::Stuff(bit, victim)) = disturbance
@@ -438,15 +438,15 @@ fn received(
     let bad = seen.corrupt || crc_disturbed(station, disturbance);
     match role {
         _ if role.is_stuffed() && seen.run >= STUFF_ERROR => Some(ErrorKind::Stuff),
-        Role::Fdf if !station.fd && seen.recessive => Some(ErrorKind::Form),
-        Role::FixedStuff if seen.run > 1 => Some(ErrorKind::Form),
+        BitRole::Fdf if !station.fd && seen.recessive => Some(ErrorKind::Form),
+        BitRole::FixedStuff if seen.run > 1 => Some(ErrorKind::Form),
         // A dominant last bit of the end of frame would be an overload frame: not modelled.
-        Role::End if seen.last_of_frame => None,
+        BitRole::End if seen.last_of_frame => None,
         _ if role.is_fixed_form() && !seen.recessive => Some(ErrorKind::Form),
         // The receiver sent a dominant acknowledge and reads back a recessive bit.
-        Role::Ack if seen.recessive && !bad && !station.listen_only => Some(ErrorKind::Bit),
+        BitRole::Ack if seen.recessive && !bad && !station.listen_only => Some(ErrorKind::Bit),
         // The flag for a wrong checksum starts after the acknowledge delimiter.
-        Role::AckDelimiter if bad => Some(ErrorKind::Crc),
+        BitRole::AckDelimiter if bad => Some(ErrorKind::Crc),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Events that a bus reports.
 
-use crate::{NodeId, bus::Sender, fault::ErrorKind, node::Node};
+use crate::{NodeId, bus::SendingNode, fault::ErrorKind, node::Node};
 use core::fmt;
 use frame::{Frame, Nanos};
 
@@ -29,13 +29,13 @@ pub enum DropReason {
     QueueFull,
 }
 
-/// An event on the bus. Events come in order of their time: [`Event::at`].
+/// An event on the bus. Events come in order of their time: [`NodeEvent::at`].
 ///
 /// Of the events whose intervals on the bus overlap, exactly one is `primary`: the intervals of
 /// primary events never overlap. Other events occur only where several nodes send one identifier
 /// at once.
 #[derive(Clone, Copy, Debug)]
-pub enum Event<'a> {
+pub enum NodeEvent<'a> {
     /// A frame was sent and acknowledged. Reported at its end.
     Frame {
         /// Start of frame, ns.
@@ -56,7 +56,7 @@ pub enum Event<'a> {
         /// The frame as it was on the wire (ESI as sent).
         frame: &'a Frame,
         /// The nodes that received it.
-        receivers: Receivers<'a>,
+        receivers: ReceiverSet<'a>,
     },
     /// An attempt failed. Reported when the error is detected.
     Error {
@@ -103,7 +103,7 @@ pub enum Event<'a> {
     },
 }
 
-impl Event<'_> {
+impl NodeEvent<'_> {
     /// Returns the time of the event: the end of a frame, the detection of an error.
     #[must_use]
     pub const fn at(&self) -> Nanos {
@@ -116,9 +116,9 @@ impl Event<'_> {
 
 /// The nodes that received a frame.
 #[derive(Clone, Copy)]
-pub struct Receivers<'a> {
+pub struct ReceiverSet<'a> {
     pub(crate) nodes: &'a [Node],
-    pub(crate) senders: &'a [Sender],
+    pub(crate) senders: &'a [SendingNode],
     /// Nodes that lost the frame to an error of their own.
     pub(crate) deaf: &'a [usize],
     pub(crate) start: Nanos,
@@ -126,7 +126,7 @@ pub struct Receivers<'a> {
     pub(crate) primary: bool,
 }
 
-impl Receivers<'_> {
+impl ReceiverSet<'_> {
     /// Returns whether this node received the frame. The sender does not.
     #[must_use]
     pub fn receives(&self, node: NodeId) -> bool {
@@ -146,7 +146,7 @@ impl Receivers<'_> {
     }
 }
 
-impl fmt::Debug for Receivers<'_> {
+impl fmt::Debug for ReceiverSet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter().map(|n| n.0)).finish()
     }

@@ -26,7 +26,7 @@ pub enum ErrorKind {
 
 /// A disturbance of one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fault {
+pub struct FrameFault {
     /// Kind of disturbance, named after the error that it makes nodes detect; see
     /// [the crate's page](crate#faults).
     pub kind: ErrorKind,
@@ -40,7 +40,7 @@ pub struct Fault {
     pub victim: Option<NodeId>,
 }
 
-impl Fault {
+impl FrameFault {
     /// Returns a fault at any bit where it can happen, for all receivers.
     #[must_use]
     pub const fn new(kind: ErrorKind) -> Self {
@@ -68,7 +68,7 @@ impl Fault {
 
 /// The frame that a planned fault hits. Starts of frame are counted from 1, repeated attempts too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum When {
+pub enum FaultTime {
     /// The n-th start of frame on the bus.
     Start(u64),
     /// The n-th start of frame of a node.
@@ -77,19 +77,19 @@ pub enum When {
 
 /// The faults of a bus, and their rates.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Faults {
+pub struct BusFaults {
     /// Probability that a frame is disturbed.
     pub per_frame: f64,
-    /// Probability that a bit is disturbed. The first one that is gives [`Fault::bit`].
+    /// Probability that a bit is disturbed. The first one that is gives [`FrameFault::bit`].
     pub per_bit: f64,
     /// The kinds that happen at random, equally likely.
     pub kinds: Vec<ErrorKind>,
     /// Faults at given frames, one for each: of several for one frame the first counts. They take
     /// precedence over random ones.
-    pub planned: Vec<(When, Fault)>,
+    pub planned: Vec<(FaultTime, FrameFault)>,
 }
 
-impl Default for Faults {
+impl Default for BusFaults {
     /// Returns faults that never happen: both probabilities are 0 and none is planned.
     fn default() -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Default for Faults {
     }
 }
 
-impl Faults {
+impl BusFaults {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         for p in [self.per_frame, self.per_bit] {
             if !(0.0..=1.0).contains(&p) {
@@ -117,9 +117,9 @@ impl Faults {
 
 /// The generator of the faults of each frame.
 #[derive(Debug)]
-pub(crate) struct Injector {
-    faults: Faults,
-    planned: BTreeMap<When, Fault>,
+pub(crate) struct FaultInjector {
+    faults: BusFaults,
+    planned: BTreeMap<FaultTime, FrameFault>,
     rng: Xoshiro256PlusPlus,
     /// `survival[n]`: probability that n bits pass undisturbed. Products only, so that it is the
     /// same on every machine (IEEE 754 multiplication is exact to the bit, `powf` is not).
@@ -128,8 +128,8 @@ pub(crate) struct Injector {
     pub(crate) quiet: bool,
 }
 
-impl Injector {
-    pub(crate) fn new(mut faults: Faults, seed: u64) -> Self {
+impl FaultInjector {
+    pub(crate) fn new(mut faults: BusFaults, seed: u64) -> Self {
         let plan = core::mem::take(&mut faults.planned);
         let mut survival = Vec::new();
         if faults.per_bit > 0.0 {
@@ -159,7 +159,7 @@ impl Injector {
             self.planned.is_empty() && self.faults.per_frame <= 0.0 && self.faults.per_bit <= 0.0;
     }
 
-    pub(crate) fn plan(&mut self, when: When, fault: Fault) {
+    pub(crate) fn plan(&mut self, when: FaultTime, fault: FrameFault) {
         self.planned.entry(when).or_insert(fault);
         self.see_whether_quiet();
     }
@@ -172,10 +172,10 @@ impl Injector {
         n: u64,
         senders: impl Iterator<Item = (NodeId, u64)>,
         bits: u64,
-    ) -> Option<(Fault, u64)> {
-        let mut planned = self.planned.remove(&When::Start(n));
+    ) -> Option<(FrameFault, u64)> {
+        let mut planned = self.planned.remove(&FaultTime::Start(n));
         for (node, m) in senders {
-            let own = self.planned.remove(&When::StartOf(node, m));
+            let own = self.planned.remove(&FaultTime::StartOf(node, m));
             planned = planned.or(own);
         }
         // The same random numbers are drawn for every frame, planned fault or not, so that a plan
@@ -186,7 +186,7 @@ impl Injector {
         planned.or(random).map(|fault| (fault, place))
     }
 
-    fn random(&mut self, bits: u64) -> Option<Fault> {
+    fn random(&mut self, bits: u64) -> Option<FrameFault> {
         let mut fault = None;
         if self.faults.per_bit > 0.0 {
             let u = self.unit();
@@ -194,12 +194,12 @@ impl Injector {
             let first = self.survival.partition_point(|&s| s > u).saturating_sub(1);
             if (first as u64) < bits {
                 let kind = self.kind();
-                fault = Some(Fault::new(kind).at_bit(first as u16));
+                fault = Some(FrameFault::new(kind).at_bit(first as u16));
             }
         }
         if self.faults.per_frame > 0.0 && self.unit() < self.faults.per_frame && fault.is_none() {
             let kind = self.kind();
-            fault = Some(Fault::new(kind));
+            fault = Some(FrameFault::new(kind));
         }
         fault
     }

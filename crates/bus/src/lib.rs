@@ -1,7 +1,7 @@
 //! A CAN bus simulated in bit time: arbitration, errors, many nodes; the caller passes the time in.
 //!
 //! A [`Bus`] has any number of nodes. The caller hands frames to a node with [`Bus::send`] and lets
-//! time pass with [`Bus::run_until`], which reports all activity as [`Event`]s. There is no wall
+//! time pass with [`Bus::run_until`], which reports all activity as [`NodeEvent`]s. There is no wall
 //! clock and no hidden state: the same calls with the same seed give the same events on any
 //! machine.
 //!
@@ -115,7 +115,7 @@
 //!   rate, even while a sender in its data phase has not noticed the flag yet.
 //!
 //! # Faults
-//! [`Faults`] and [`Bus::inject`] disturb chosen or random frames. A [`Fault`] is named after the
+//! [`BusFaults`] and [`Bus::inject`] disturb chosen or random frames. A [`FrameFault`] is named after the
 //! error that it makes nodes detect, and acts as follows:
 //!
 //! * [`ErrorKind::Bit`]: a bit between arbitration field and CRC delimiter is inverted for
@@ -168,7 +168,7 @@ mod wire;
 
 pub use bus::Bus;
 pub use config::{BusConfig, ConfigError, NodeConfig, NodeId, SendError};
-pub use event::{DropReason, ErrorState, Event, Receivers};
-pub use fault::{ErrorKind, Fault, Faults, When};
+pub use event::{DropReason, ErrorState, NodeEvent, ReceiverSet};
+pub use fault::{ErrorKind, FrameFault, BusFaults, FaultTime};
 pub use node::NodeState;
 pub use stats::BusStats;

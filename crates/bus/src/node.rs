@@ -1,6 +1,6 @@
 //! One controller: its transmit buffers, its queue, its counters.
 
-use crate::{ErrorState, NodeConfig, confinement::Counters};
+use crate::{ErrorState, NodeConfig, confinement::ConfinementCounters};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use frame::{Frame, Nanos, wire};
@@ -10,7 +10,7 @@ pub(crate) const NO_KEY: u64 = u64::MAX;
 
 /// A frame that was accepted and is not yet sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pending {
+pub(crate) struct PendingFrame {
     pub(crate) frame: Frame,
     pub(crate) tag: u64,
     pub(crate) ready: Nanos,
@@ -23,7 +23,7 @@ pub(crate) struct Pending {
 
 /// The recovery of a bus-off node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Recovery {
+pub(crate) enum BusOffRecovery {
     /// Not requested yet; the time of the automatic request, if there is one.
     Waiting(Option<Nanos>),
     /// Counting runs of 11 recessive bits.
@@ -65,20 +65,20 @@ pub struct NodeState {
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) config: NodeConfig,
-    pub(crate) counters: Counters,
+    pub(crate) counters: ConfinementCounters,
     pub(crate) state: ErrorState,
-    pub(crate) recovery: Recovery,
+    pub(crate) recovery: BusOffRecovery,
     /// Start time of the earliest frame in which the node takes part.
     pub(crate) joined: Nanos,
     /// Time before which the node may not start a frame (suspend transmission).
     pub(crate) suspended_until: Nanos,
-    pub(crate) mailboxes: Vec<Pending>,
+    pub(crate) mailboxes: Vec<PendingFrame>,
     /// Index in `mailboxes` of the frame that competes.
     best: usize,
     /// Index in `mailboxes` of the frame on the wire. That frame stays there even if a frame of
     /// higher priority comes in meanwhile.
     in_flight: usize,
-    queue: VecDeque<Pending>,
+    queue: VecDeque<PendingFrame>,
     order: u64,
     pub(crate) scheduled: usize,
     /// Starts of frame of this node.
@@ -93,9 +93,9 @@ impl Node {
         Self {
             mailboxes: Vec::with_capacity(usize::from(config.mailboxes)),
             config,
-            counters: Counters::default(),
+            counters: ConfinementCounters::default(),
             state: ErrorState::Active,
-            recovery: Recovery::Waiting(None),
+            recovery: BusOffRecovery::Waiting(None),
             joined,
             suspended_until: 0,
             best: 0,
@@ -123,7 +123,7 @@ impl Node {
 
     /// Accepts a frame that is due; the caller has checked that there is space for it.
     pub(crate) fn push(&mut self, frame: Frame, tag: u64, ready: Nanos) {
-        let pending = Pending {
+        let pending = PendingFrame {
             key: wire::arbitration_field(&frame.header()) as u32,
             frame,
             tag,
@@ -158,7 +158,7 @@ impl Node {
 
     /// Puts the frame that competes on the wire.
     #[inline]
-    pub(crate) fn launch(&mut self) -> Option<&Pending> {
+    pub(crate) fn launch(&mut self) -> Option<&PendingFrame> {
         self.in_flight = self.best;
         self.starts += 1;
         let pending = self.mailboxes.get_mut(self.best)?;
@@ -168,7 +168,7 @@ impl Node {
 
     /// Returns the frame on the wire.
     #[inline]
-    pub(crate) fn in_flight(&self) -> Option<&Pending> {
+    pub(crate) fn in_flight(&self) -> Option<&PendingFrame> {
         self.mailboxes.get(self.in_flight)
     }
 
@@ -184,7 +184,7 @@ impl Node {
     }
 
     /// Removes the frame that competes; the queue moves up.
-    pub(crate) fn remove_best(&mut self) -> Option<Pending> {
+    pub(crate) fn remove_best(&mut self) -> Option<PendingFrame> {
         let pending = self.mailboxes.get(self.best).copied()?;
         self.in_flight = self.best;
         self.remove_in_flight();
@@ -199,7 +199,7 @@ impl Node {
             return true;
         }
         let mut all = self.mailboxes.iter().enumerate();
-        let is = |(i, p): &(usize, &Pending)| p.tag == tag && !(flying && *i == self.in_flight);
+        let is = |(i, p): &(usize, &PendingFrame)| p.tag == tag && !(flying && *i == self.in_flight);
         let Some((place, _)) = all.rfind(is) else {
             return false;
         };
@@ -222,7 +222,7 @@ impl Node {
     }
 
     /// Removes all frames, oldest first, and counts them as dropped.
-    pub(crate) fn drain(&mut self, mut gone: impl FnMut(&Pending)) {
+    pub(crate) fn drain(&mut self, mut gone: impl FnMut(&PendingFrame)) {
         self.mailboxes.sort_unstable_by_key(|p| p.order);
         for pending in self.mailboxes.drain(..).chain(self.queue.drain(..)) {
             self.dropped += 1;

@@ -7,7 +7,7 @@ use frame::{Frame, Nanos};
 
 /// A frame for later.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Later {
+pub(crate) struct LaterFrame {
     pub(crate) at: Nanos,
     pub(crate) node: usize,
     pub(crate) tag: u64,
@@ -17,16 +17,16 @@ pub(crate) struct Later {
 /// Frames for later, by time and then by the order in which they were handed in. The heap holds
 /// small keys; the frames stay in their slots.
 #[derive(Debug, Default)]
-pub(crate) struct Schedule {
+pub(crate) struct FrameSchedule {
     heap: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
-    slots: Vec<Later>,
+    slots: Vec<LaterFrame>,
     vacant: Vec<u32>,
     order: u64,
 }
 
-impl Schedule {
+impl FrameSchedule {
     /// Adds a frame; returns false if no slot is left (four thousand million frames).
-    pub(crate) fn add(&mut self, later: Later) -> bool {
+    pub(crate) fn add(&mut self, later: LaterFrame) -> bool {
         let slot = match self.vacant.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = later;
@@ -52,7 +52,7 @@ impl Schedule {
     }
 
     /// Removes and returns the next frame.
-    pub(crate) fn pop(&mut self) -> Option<Later> {
+    pub(crate) fn pop(&mut self) -> Option<LaterFrame> {
         let Reverse((_, _, slot)) = self.heap.pop()?;
         self.vacant.push(slot);
         self.slots.get(slot as usize).copied()
@@ -66,10 +66,10 @@ mod tests {
 
     #[test]
     fn by_time_then_as_handed_in_whatever_place_is_used_again() {
-        let mut schedule = Schedule::default();
+        let mut schedule = FrameSchedule::default();
         let frame = Frame::classic(CanId::from_raw(1), &[]).unwrap();
-        let add = |schedule: &mut Schedule, at, tag| {
-            schedule.add(Later {
+        let add = |schedule: &mut FrameSchedule, at, tag| {
+            schedule.add(LaterFrame {
                 at,
                 node: 0,
                 tag,

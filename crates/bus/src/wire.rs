@@ -6,16 +6,16 @@ use frame::{Frame, Kind, dlc};
 
 /// One bit on the wire and its role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Bit {
+pub(crate) struct WireBit {
     pub(crate) recessive: bool,
-    pub(crate) role: Role,
+    pub(crate) role: BitRole,
     /// Sent at the bit rate of the data phase.
     pub(crate) fast: bool,
 }
 
 /// The role of a bit, as far as it matters for errors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Role {
+pub(crate) enum BitRole {
     /// Start of frame and arbitration field, with stuff bits.
     Arbitration,
     /// FDF of an FD frame: a classic node has a form error here.
@@ -36,7 +36,7 @@ pub(crate) enum Role {
     End,
 }
 
-impl Role {
+impl BitRole {
     /// Returns whether six equal bits are a stuff error here.
     pub(crate) const fn is_stuffed(self) -> bool {
         matches!(self, Self::Arbitration | Self::Fdf | Self::Stuffed)
@@ -56,8 +56,8 @@ const CRC17: (u32, u32) = (17, 0x1_685B);
 const CRC21: (u32, u32) = (21, 0x10_2899);
 
 /// The encoder of bits: it stuffs them and computes the CRC.
-struct Encoder<'a> {
-    out: &'a mut Vec<Bit>,
+struct BitEncoder<'a> {
+    out: &'a mut Vec<WireBit>,
     width: u32,
     poly: u32,
     crc: u32,
@@ -69,7 +69,7 @@ struct Encoder<'a> {
     fast: bool,
 }
 
-impl Encoder<'_> {
+impl BitEncoder<'_> {
     fn sum(&mut self, bit: bool) {
         let top = (self.crc >> (self.width - 1)) & 1 == 1;
         self.crc = (self.crc << 1) & ((1 << self.width) - 1);
@@ -78,16 +78,16 @@ impl Encoder<'_> {
         }
     }
 
-    fn plain(&mut self, recessive: bool, role: Role) {
+    fn plain(&mut self, recessive: bool, role: BitRole) {
         self.last = recessive;
-        self.out.push(Bit {
+        self.out.push(WireBit {
             recessive,
             role,
             fast: self.fast,
         });
     }
 
-    fn stuffed(&mut self, bit: bool, role: Role, sum: bool) {
+    fn stuffed(&mut self, bit: bool, role: BitRole, sum: bool) {
         if self.run == 5 {
             let stuff = !self.last;
             if sum && self.crc_with_stuff {
@@ -108,7 +108,7 @@ impl Encoder<'_> {
         self.plain(bit, role);
     }
 
-    fn number(&mut self, value: u32, bits: u32, role: Role) {
+    fn number(&mut self, value: u32, bits: u32, role: BitRole) {
         for i in (0..bits).rev() {
             self.stuffed((value >> i) & 1 == 1, role, true);
         }
@@ -116,7 +116,7 @@ impl Encoder<'_> {
 }
 
 /// Writes a frame's bits, start of frame to end of frame, into `out`, which is emptied first.
-pub(crate) fn encode(frame: &Frame, out: &mut Vec<Bit>) {
+pub(crate) fn encode(frame: &Frame, out: &mut Vec<WireBit>) {
     out.clear();
     let header = frame.header();
     let fd = frame.kind() == Kind::Fd;
@@ -129,7 +129,7 @@ pub(crate) fn encode(frame: &Frame, out: &mut Vec<Bit>) {
         (true, ..=16) => CRC17,
         (true, _) => CRC21,
     };
-    let mut e = Encoder {
+    let mut e = BitEncoder {
         out,
         width,
         poly,
@@ -142,56 +142,56 @@ pub(crate) fn encode(frame: &Frame, out: &mut Vec<Bit>) {
     };
     let id = frame.id();
     let remote = u32::from(header.is_rtr());
-    e.number(0, 1, Role::Arbitration);
+    e.number(0, 1, BitRole::Arbitration);
     if id.is_eff() {
-        e.number(id.number() >> 18, 11, Role::Arbitration);
-        e.number(0b11, 2, Role::Arbitration);
-        e.number(id.number() & 0x3_FFFF, 18, Role::Arbitration);
-        e.number(remote, 1, Role::Arbitration);
+        e.number(id.number() >> 18, 11, BitRole::Arbitration);
+        e.number(0b11, 2, BitRole::Arbitration);
+        e.number(id.number() & 0x3_FFFF, 18, BitRole::Arbitration);
+        e.number(remote, 1, BitRole::Arbitration);
     } else {
-        e.number(id.number(), 11, Role::Arbitration);
-        e.number(remote, 1, Role::Arbitration);
-        e.number(0, 1, Role::Stuffed);
+        e.number(id.number(), 11, BitRole::Arbitration);
+        e.number(remote, 1, BitRole::Arbitration);
+        e.number(0, 1, BitRole::Stuffed);
     }
     if fd {
-        e.number(1, 1, Role::Fdf);
-        e.number(0, 1, Role::Stuffed);
+        e.number(1, 1, BitRole::Fdf);
+        e.number(0, 1, BitRole::Stuffed);
         let brs = header.is_brs();
-        e.number(u32::from(brs), 1, Role::Stuffed);
+        e.number(u32::from(brs), 1, BitRole::Stuffed);
         e.fast = brs;
-        e.number(u32::from(header.is_esi()), 1, Role::Stuffed);
+        e.number(u32::from(header.is_esi()), 1, BitRole::Stuffed);
     } else {
-        e.number(0, if id.is_eff() { 2 } else { 1 }, Role::Stuffed);
+        e.number(0, if id.is_eff() { 2 } else { 1 }, BitRole::Stuffed);
     }
-    e.number(u32::from(header.dlc()), 4, Role::Stuffed);
+    e.number(u32::from(header.dlc()), 4, BitRole::Stuffed);
     for i in 0..length {
         let byte = frame.data().get(i).copied().unwrap_or(0);
-        e.number(u32::from(byte), 8, Role::Stuffed);
+        e.number(u32::from(byte), 8, BitRole::Stuffed);
     }
     if fd {
         fd_crc_field(&mut e);
     } else {
         let crc = e.crc;
         for i in (0..15).rev() {
-            e.stuffed((crc >> i) & 1 == 1, Role::Stuffed, false);
+            e.stuffed((crc >> i) & 1 == 1, BitRole::Stuffed, false);
         }
         if e.run == 5 {
             let stuff = !e.last;
-            e.plain(stuff, Role::Stuffed);
+            e.plain(stuff, BitRole::Stuffed);
         }
     }
     e.fast = false;
-    e.plain(true, Role::CrcDelimiter);
-    e.plain(true, Role::Ack);
-    e.plain(true, Role::AckDelimiter);
+    e.plain(true, BitRole::CrcDelimiter);
+    e.plain(true, BitRole::Ack);
+    e.plain(true, BitRole::AckDelimiter);
     for _ in 0..7 {
-        e.plain(true, Role::End);
+        e.plain(true, BitRole::End);
     }
 }
 
 /// Writes the stuff count modulo 8 in Gray code, its parity and the CRC, with a fixed stuff bit
 /// before the first bit and after every fourth (ISO 11898-1, CRC field of FD frames).
-fn fd_crc_field(e: &mut Encoder<'_>) {
+fn fd_crc_field(e: &mut BitEncoder<'_>) {
     let count = e.stuff_bits % 8;
     let gray = count ^ (count >> 1);
     let parity = gray.count_ones() % 2;
@@ -205,9 +205,9 @@ fn fd_crc_field(e: &mut Encoder<'_>) {
     for i in 0..total {
         if i % 4 == 0 {
             let fixed = !e.last;
-            e.plain(fixed, Role::FixedStuff);
+            e.plain(fixed, BitRole::FixedStuff);
         }
-        e.plain((field >> (total - 1 - i)) & 1 == 1, Role::FdCrc);
+        e.plain((field >> (total - 1 - i)) & 1 == 1, BitRole::FdCrc);
     }
 }
 

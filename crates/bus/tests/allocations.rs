@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bus::{Bus, BusConfig, ErrorKind, Event, Faults, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, ErrorKind, NodeEvent, BusFaults, NodeConfig, NodeId};
 use cangate_bus as bus;
 use frame::{CanId, Frame};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -26,8 +26,8 @@ fn flood(bus: &mut Bus, frames: u64) -> (u64, u64) {
         }
         let t = bus.next().unwrap();
         bus.run_until(t, |event| match event {
-            Event::Frame { .. } => sent += 1,
-            Event::Error { .. } => errors += 1,
+            NodeEvent::Frame { .. } => sent += 1,
+            NodeEvent::Error { .. } => errors += 1,
             _ => {}
         });
     }
@@ -37,10 +37,10 @@ fn flood(bus: &mut Bus, frames: u64) -> (u64, u64) {
 #[test]
 fn no_allocation_in_the_steady_state() {
     let mut bus = Bus::new(BusConfig {
-        faults: Faults {
+        faults: BusFaults {
             per_frame: 0.02,
             kinds: vec![ErrorKind::Bit, ErrorKind::Crc],
-            ..Faults::default()
+            ..BusFaults::default()
         },
         ..BusConfig::classic(500_000)
     })

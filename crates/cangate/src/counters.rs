@@ -3,14 +3,14 @@
 use comfy_table::Table;
 use console::table::{number, row, table};
 use engine::{
-    Copies, Fate, FaultCounters, LinkState, PortRow, PortState, RouteRow, Snapshot, Stops,
+    CopyCounters, Fate, FaultCounters, LinkState, PortRow, PortState, RouteRow, CounterSnapshot, Stops,
 };
-use gateway::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats};
-use route::Stop;
+use gateway::{InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, GatewayStats};
+use route::StopReason;
 use std::fmt::Write;
 
 /// Returns "N frames received = a routed + b …".
-pub(crate) fn accounting(snapshot: &Snapshot) -> String {
+pub(crate) fn accounting(snapshot: &CounterSnapshot) -> String {
     let fates: Vec<String> = Fate::ALL
         .iter()
         .map(|&fate| (fate, snapshot.frames(fate)))
@@ -47,20 +47,20 @@ fn counts(head: &[&str], kept: usize, rows: &[(Vec<String>, Vec<u64>)]) -> Table
 
 /// Reasons for which a route stops a frame, in the order of columns: the reasons that routes are
 /// configured for come first. The columns for the fates of copies are between the two groups.
-const ASKED_FOR: [Stop; 2] = [Stop::DropRule, Stop::RateLimit];
-const OTHERS: [Stop; 3] = [Stop::HopLimit, Stop::TooLong, Stop::IdRange];
+const ASKED_FOR: [StopReason; 2] = [StopReason::DropRule, StopReason::RateLimit];
+const OTHERS: [StopReason; 3] = [StopReason::HopLimit, StopReason::TooLong, StopReason::IdRange];
 
 /// Returns the numbers of frames that routes stopped for these reasons.
-fn stopped(stops: &Stops, reasons: &[Stop]) -> Vec<u64> {
+fn stopped(stops: &Stops, reasons: &[StopReason]) -> Vec<u64> {
     reasons.iter().map(|&why| stops.of(why)).collect()
 }
 
 /// Returns the heads of columns: all reasons, with others in the middle.
 fn heads(first: &[&'static str], middle: &[&'static str]) -> Vec<&'static str> {
     let mut head = first.to_vec();
-    head.extend(ASKED_FOR.map(Stop::words));
+    head.extend(ASKED_FOR.map(StopReason::words));
     head.extend(middle);
-    head.extend(OTHERS.map(Stop::words));
+    head.extend(OTHERS.map(StopReason::words));
     head
 }
 
@@ -176,14 +176,14 @@ fn not_asked_for(row: &InterfaceRow) -> String {
 }
 
 /// Renders ports, routes and the sums.
-pub(crate) fn render(stats: &Stats) -> String {
-    let Stats {
+pub(crate) fn render(stats: &GatewayStats) -> String {
+    let GatewayStats {
         process: snapshot,
         kernel,
         interfaces,
         uptime_ns: _,
     } = stats;
-    let undeliverable = |copies: &Copies| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
+    let undeliverable = |copies: &CopyCounters| u64::try_from(copies.undeliverable()).unwrap_or(u64::MAX);
     let port = |p: &PortRow| {
         let c = &p.count;
         let state = state(p, interfaces);

@@ -1,8 +1,8 @@
 //! The kinds of port of this program.
 
-use port::Kinds;
+use port::PortKinds;
 
 /// Returns all kinds that a gateway file can name.
-pub(crate) fn kinds() -> Kinds {
-    Kinds::standard()
+pub(crate) fn kinds() -> PortKinds {
+    PortKinds::standard()
 }

@@ -2,7 +2,7 @@
 
 use crate::counters;
 use engine::{PortCount, RouteCount};
-use gateway::{InterfaceRow, KernelRow, Stats};
+use gateway::{InterfaceRow, KernelRow, GatewayStats};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -46,19 +46,19 @@ pub(crate) struct RouteRate {
 
 /// All of a gateway's rates.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Rates {
+pub(crate) struct GatewayRates {
     /// The time over which they were measured.
     pub(crate) over: Duration,
     pub(crate) ports: Vec<PortRate>,
     pub(crate) routes: Vec<RouteRate>,
 }
 
-impl Rates {
+impl GatewayRates {
     /// Returns the rates between two readings, which are `over` apart.
-    pub(crate) fn between(before: &Stats, now: &Stats, over: Duration) -> Self {
+    pub(crate) fn between(before: &GatewayStats, now: &GatewayStats, over: Duration) -> Self {
         // A restarted gateway has counted for a shorter time.
         let anew = now.process.at_ns < before.process.at_ns;
-        let before = if anew { &Stats::default() } else { before };
+        let before = if anew { &GatewayStats::default() } else { before };
         let over_all = if anew { Duration::ZERO } else { over };
         let ports = now.process.ports.iter().map(|row| {
             let rate = |part: fn(&PortCount) -> u64| {

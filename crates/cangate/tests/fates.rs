@@ -4,7 +4,7 @@
 use engine::Fate;
 use gateway::notice::Notice;
 use probe::Status;
-use route::Stop;
+use route::StopReason;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -7,7 +7,7 @@
 //! free, as SocketCAN's readers count; a comment names the interface of each channel, so that
 //! `logs` can restore it.
 
-use crate::chunk::{Gap, Record};
+use crate::chunk::{FrameGap, RecordedFrame};
 use chrono::{DateTime, Utc};
 use frame::text::Direction;
 use frame::{FrameRef, Kind, Nanos, dlc};
@@ -23,7 +23,7 @@ const ESI: u32 = 0x4000;
 
 /// Writer of lines.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asc {
+pub(crate) struct AscWriter {
     /// Origin of the times; `None` before the first frame of a file.
     start: Option<Nanos>,
     /// Channels by the indexes of the interfaces; 0: none yet.
@@ -41,7 +41,7 @@ pub(crate) const fn start(first: Nanos) -> Nanos {
     first - first % 1_000_000
 }
 
-impl Asc {
+impl AscWriter {
     /// Starts a file.
     pub(crate) fn begin(&mut self) {
         *self = Self {
@@ -96,7 +96,7 @@ impl Asc {
     }
 
     /// Adds a line; `false` if the bytes are not a frame, or a frame that ASC cannot express.
-    pub(crate) fn frame(&mut self, record: &Record<'_>, name: &str, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn frame(&mut self, record: &RecordedFrame<'_>, name: &str, out: &mut Vec<u8>) -> bool {
         let Some(frame) = record.frame() else {
             return false;
         };
@@ -117,7 +117,7 @@ impl Asc {
     }
 
     /// Adds a comment, which readers ignore.
-    pub(crate) fn gap(gap: &Gap, name: Option<&str>, out: &mut Vec<u8>) {
+    pub(crate) fn gap(gap: &FrameGap, name: Option<&str>, out: &mut Vec<u8>) {
         let whose = name.map_or(String::new(), |name| format!(" of {name}"));
         let _ = writeln!(
             out,

@@ -15,7 +15,7 @@ const RECEIVED: u8 = 3;
 
 /// A frame that was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Record<'a> {
+pub struct RecordedFrame<'a> {
     /// Unix time in ns; the controller's own epoch if hardware stamps were requested.
     pub stamp: Nanos,
     /// Its interface or device, as an index into [`crate::Names`].
@@ -27,7 +27,7 @@ pub struct Record<'a> {
     pub bytes: &'a [u8],
 }
 
-impl<'a> Record<'a> {
+impl<'a> RecordedFrame<'a> {
     /// Returns the frame; `None` if the bytes are not a frame.
     #[inline]
     #[must_use]
@@ -38,7 +38,7 @@ impl<'a> Record<'a> {
 
 /// The place where frames were lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Where {
+pub enum LossPlace {
     /// The kernel's ring was full; the kernel does not report to which interface they belonged.
     Ring,
     /// The queue to the writer was full.
@@ -51,7 +51,7 @@ pub enum Where {
     Log,
 }
 
-impl Where {
+impl LossPlace {
     /// Returns the place in words, for a remark in a file.
     #[must_use]
     pub const fn words(self) -> &'static str {
@@ -67,7 +67,7 @@ impl Where {
 
 /// Frames that are missing before the next entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Gap {
+pub struct FrameGap {
     /// The last stamp before the loss was noticed.
     pub stamp: Nanos,
     /// The interface of the frames; `None` if it is unknown.
@@ -75,16 +75,16 @@ pub struct Gap {
     /// Number of frames.
     pub frames: u64,
     /// The place where they were lost.
-    pub at: Where,
+    pub at: LossPlace,
 }
 
 /// An entry of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Entry<'a> {
+pub enum ChunkEntry<'a> {
     /// A frame.
-    Frame(Record<'a>),
+    Frame(RecordedFrame<'a>),
     /// A loss.
-    Gap(Gap),
+    Gap(FrameGap),
 }
 
 /// Some frames in their order, contiguous in memory. A chunk is reused, so that no memory is
@@ -137,7 +137,7 @@ impl Chunk {
 
     /// Adds a frame.
     #[inline]
-    pub fn push(&mut self, record: &Record<'_>) {
+    pub fn push(&mut self, record: &RecordedFrame<'_>) {
         let kind = match record.direction {
             None => FRAME,
             Some(Direction::Sent) => SENT,
@@ -148,7 +148,7 @@ impl Chunk {
     }
 
     /// Adds a loss.
-    pub fn push_gap(&mut self, gap: &Gap) {
+    pub fn push_gap(&mut self, gap: &FrameGap) {
         let mut bytes = [0; 9];
         if let Some((count, at)) = bytes.split_first_chunk_mut::<8>() {
             *count = gap.frames.to_ne_bytes();
@@ -159,10 +159,10 @@ impl Chunk {
     }
 
     /// Adds an entry of another chunk.
-    pub fn push_entry(&mut self, entry: &Entry<'_>) {
+    pub fn push_entry(&mut self, entry: &ChunkEntry<'_>) {
         match entry {
-            Entry::Frame(record) => self.push(record),
-            Entry::Gap(gap) => self.push_gap(gap),
+            ChunkEntry::Frame(record) => self.push(record),
+            ChunkEntry::Gap(gap) => self.push_gap(gap),
         }
     }
 
@@ -180,20 +180,20 @@ impl Chunk {
 
     /// Returns the entries, in the order in which they were added.
     #[must_use]
-    pub fn entries(&self) -> Entries<'_> {
-        Entries(&self.bytes)
+    pub fn entries(&self) -> ChunkEntries<'_> {
+        ChunkEntries(&self.bytes)
     }
 }
 
 /// The entries of a [`Chunk`].
 #[derive(Clone, Debug)]
-pub struct Entries<'a>(&'a [u8]);
+pub struct ChunkEntries<'a>(&'a [u8]);
 
-impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
+impl<'a> Iterator for ChunkEntries<'a> {
+    type Item = ChunkEntry<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<Entry<'a>> {
+    fn next(&mut self) -> Option<ChunkEntry<'a>> {
         let (header, rest) = self.0.split_first_chunk::<HEADER>()?;
         let [t0, t1, t2, t3, t4, t5, t6, t7, l0, l1, i0, i1, kind, ..] = *header;
         let stamp = u64::from_ne_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
@@ -202,7 +202,7 @@ impl<'a> Iterator for Entries<'a> {
         let (bytes, rest) = rest.split_at_checked(len)?;
         self.0 = rest;
         if kind != GAP {
-            return Some(Entry::Frame(Record {
+            return Some(ChunkEntry::Frame(RecordedFrame {
                 stamp,
                 interface,
                 direction: match kind {
@@ -214,16 +214,16 @@ impl<'a> Iterator for Entries<'a> {
             }));
         }
         let (count, at) = bytes.split_first_chunk::<8>()?;
-        Some(Entry::Gap(Gap {
+        Some(ChunkEntry::Gap(FrameGap {
             stamp,
             interface: (interface != u16::MAX).then_some(interface),
             frames: u64::from_ne_bytes(*count),
             at: match at {
-                [0] => Where::Ring,
-                [1] => Where::Queue,
-                [3] => Where::Device,
-                [4] => Where::Log,
-                _ => Where::File,
+                [0] => LossPlace::Ring,
+                [1] => LossPlace::Queue,
+                [3] => LossPlace::Device,
+                [4] => LossPlace::Log,
+                _ => LossPlace::File,
             },
         }))
     }
@@ -238,7 +238,7 @@ mod tests {
         let mut chunk = Chunk::with_room();
         let bytes = [7; 72];
         let gap = |interface, at| {
-            Entry::Gap(Gap {
+            ChunkEntry::Gap(FrameGap {
                 stamp: 5,
                 interface,
                 frames: 1 << 40,
@@ -246,7 +246,7 @@ mod tests {
             })
         };
         let frame = |stamp, direction, len| {
-            Entry::Frame(Record {
+            ChunkEntry::Frame(RecordedFrame {
                 stamp,
                 interface: 3,
                 direction,
@@ -255,12 +255,12 @@ mod tests {
         };
         let all = [
             frame(u64::MAX, Some(Direction::Received), 16),
-            gap(None, Where::Ring),
-            gap(Some(0), Where::Queue),
+            gap(None, LossPlace::Ring),
+            gap(Some(0), LossPlace::Queue),
             frame(1, Some(Direction::Sent), 72),
-            gap(Some(9), Where::File),
-            gap(Some(1), Where::Device),
-            gap(None, Where::Log),
+            gap(Some(9), LossPlace::File),
+            gap(Some(1), LossPlace::Device),
+            gap(None, LossPlace::Log),
         ];
         all.iter().for_each(|entry| chunk.push_entry(entry));
         assert_eq!(chunk.entries().collect::<Vec<_>>(), all);

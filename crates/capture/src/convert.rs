@@ -1,14 +1,14 @@
 //! Conversion of a log of any format into a file of another format.
 
-use crate::chunk::{Chunk, Gap, Record, Where};
-use crate::file::{FileError, Rotate};
-use crate::form::Output;
-use crate::limits::{Limits, Shortfall};
-use crate::names::Names;
-use crate::recorder::{Done, Recorder, Remark};
+use crate::chunk::{Chunk, FrameGap, RecordedFrame, LossPlace};
+use crate::file::{FileError, RotationRule};
+use crate::form::CaptureOutput;
+use crate::limits::{FormatLimits, Shortfall};
+use crate::names::InterfaceNames;
+use crate::recorder::{RecorderTotals, FileRecorder, RecorderRemark};
 use frame::{FrameBuf, Nanos};
 use linux::can::layout::{XL_SIZE, encode};
-use port::log::{BadLines, Format, InterfaceName, LogError, LogReader};
+use port::log::{BadLines, FileFormat, InterfaceName, LogError, LogReader};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
@@ -19,14 +19,14 @@ const MOST_INTERFACES: usize = u16::MAX as usize - 2;
 #[derive(Clone, Copy, Debug)]
 pub struct Conversion<'a> {
     /// The output for the frames.
-    pub output: &'a Output,
+    pub output: &'a CaptureOutput,
     /// End at the first bad line, and at the first frame that cannot be written unchanged.
     pub strict: bool,
 }
 
 /// The frames with the same shortfall.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct FoundShortfall {
     /// Number of frames.
     pub frames: u64,
     /// The first of them: its position in the log, and the frame.
@@ -35,21 +35,21 @@ pub struct Found {
 
 /// The result of a conversion.
 #[derive(Clone, Debug)]
-pub struct Converted {
+pub struct ConversionResult {
     /// The format of the log that was read.
-    pub from: Format,
+    pub from: FileFormat,
     /// The counts of what was written.
-    pub written: Done,
+    pub written: RecorderTotals,
     /// Parts of the log that are not frames.
     pub bad: BadLines,
     /// Number of frames that the log's own recorder lost, as the log reports them. The file reports
     /// them, too.
     pub missing: u64,
     /// The losses of information that the output format caused.
-    pub shortfalls: BTreeMap<Shortfall, Found>,
+    pub shortfalls: BTreeMap<Shortfall, FoundShortfall>,
 }
 
-impl Converted {
+impl ConversionResult {
     /// Returns the number of frames of the log that are not in the file.
     #[must_use]
     pub fn left_out(&self) -> u64 {
@@ -93,21 +93,21 @@ pub enum ConvertError {
 
 /// Writes the frames of a log into a file. The log's format is determined before the file is
 /// created. Frames that the file's format cannot express completely are counted in
-/// [`Converted::shortfalls`].
+/// [`ConversionResult::shortfalls`].
 ///
 /// # Errors
 /// [`ConvertError`]; the file then contains what was written before.
 pub fn convert<R: Read>(
     mut reader: LogReader<R>,
     conversion: &Conversion<'_>,
-) -> Result<Converted, ConvertError> {
+) -> Result<ConversionResult, ConvertError> {
     let output = conversion.output;
     let from = reader.recognise().map_err(ConvertError::Log)?;
-    let mut places = Places::default();
-    let mut recorder = Recorder::new(output, Rotate::default(), &places.names, 0, false)
+    let mut places = InterfacePlaces::default();
+    let mut recorder = FileRecorder::new(output, RotationRule::default(), &places.names, 0, false)
         .map_err(ConvertError::File)?;
-    let mut limits = Limits::of(output);
-    let mut shortfalls = BTreeMap::<Shortfall, Found>::new();
+    let mut limits = FormatLimits::of(output);
+    let mut shortfalls = BTreeMap::<Shortfall, FoundShortfall>::new();
     let (mut chunk, mut frame) = (Chunk::with_room(), FrameBuf::new());
     let mut bytes = [0; XL_SIZE];
     let (mut missing, mut last) = (0, 0);
@@ -127,7 +127,7 @@ pub fn convert<R: Read>(
         let view = frame.view();
         // The buffer is large enough for the longest frame.
         let len = encode(view, &mut bytes).unwrap_or_default();
-        let record = Record {
+        let record = RecordedFrame {
             stamp: logged.ns,
             interface: places
                 .of(logged.interface)
@@ -148,7 +148,7 @@ pub fn convert<R: Read>(
                 let first = first();
                 return Err(ConvertError::Shortfall { first, shortfall });
             }
-            let found = shortfalls.entry(shortfall).or_insert_with(|| Found {
+            let found = shortfalls.entry(shortfall).or_insert_with(|| FoundShortfall {
                 frames: 0,
                 first: first(),
             });
@@ -165,7 +165,7 @@ pub fn convert<R: Read>(
     take(&mut recorder, &mut chunk, output)?;
     recorder.end();
     check(&mut recorder, output)?;
-    Ok(Converted {
+    Ok(ConversionResult {
         from,
         written: recorder.done().clone(),
         bad: reader.bad().clone(),
@@ -178,7 +178,7 @@ pub fn convert<R: Read>(
 /// frames.
 fn losses<R: Read>(
     reader: &mut LogReader<R>,
-    places: &mut Places,
+    places: &mut InterfacePlaces,
     stamp: Nanos,
     chunk: &mut Chunk,
 ) -> Result<u64, ConvertError> {
@@ -189,29 +189,29 @@ fn losses<R: Read>(
             Some(name) => Some(places.of(name).ok_or(ConvertError::Interfaces)?),
             None => None,
         };
-        chunk.push_gap(&Gap {
+        chunk.push_gap(&FrameGap {
             stamp,
             interface,
             frames: missing.frames,
-            at: Where::Log,
+            at: LossPlace::Log,
         });
     }
     Ok(all)
 }
 
-fn take(recorder: &mut Recorder, chunk: &mut Chunk, output: &Output) -> Result<(), ConvertError> {
+fn take(recorder: &mut FileRecorder, chunk: &mut Chunk, output: &CaptureOutput) -> Result<(), ConvertError> {
     recorder.take(chunk, 0);
     chunk.clear();
     check(recorder, output)
 }
 
 /// Returns an error for failures after which a recording would continue, but a conversion must not.
-fn check(recorder: &mut Recorder, output: &Output) -> Result<(), ConvertError> {
+fn check(recorder: &mut FileRecorder, output: &CaptureOutput) -> Result<(), ConvertError> {
     let failed = recorder
         .take_remarks()
         .into_iter()
         .find_map(|remark| match remark {
-            Remark::Failing(why) => Some(why),
+            RecorderRemark::Failing(why) => Some(why),
             _ => None,
         });
     let done = recorder.done();
@@ -232,14 +232,14 @@ fn check(recorder: &mut Recorder, output: &Output) -> Result<(), ConvertError> {
     }
 }
 
-/// The indexes of interfaces in [`Names`].
+/// The indexes of interfaces in [`InterfaceNames`].
 #[derive(Default)]
-struct Places {
-    names: Names,
+struct InterfacePlaces {
+    names: InterfaceNames,
     known: HashMap<InterfaceName, u16>,
 }
 
-impl Places {
+impl InterfacePlaces {
     fn of(&mut self, name: InterfaceName) -> Option<u16> {
         if let Some(place) = self.known.get(&name) {
             return Some(*place);

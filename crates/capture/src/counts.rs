@@ -10,7 +10,7 @@ pub struct InterfaceCounts {
     /// Bytes of payload of the received frames.
     pub payload_bytes: u64,
     /// Frames, in addition to `received`, for which the kernel's ring had no room. `None` if their
-    /// interface is unknown: then they are only in [`Counts::lost_ring`].
+    /// interface is unknown: then they are only in [`CaptureCounts::lost_ring`].
     pub lost_ring: Option<u64>,
     /// Losses, in addition to `received`, in a character device: frames for which its queue had no
     /// room, and the number of overruns of its controller's own FIFO, each of which is at least one
@@ -26,7 +26,7 @@ pub struct InterfaceCounts {
 
 /// The outcome of every frame that passed the filter.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Counts {
+pub struct CaptureCounts {
     /// By the index of the interface in [`crate::Names`].
     pub interfaces: Vec<InterfaceCounts>,
     /// Frames for which the kernel's ring had no room, of all interfaces together.
@@ -41,7 +41,7 @@ pub struct Counts {
     pub no_direction: u64,
 }
 
-impl Counts {
+impl CaptureCounts {
     pub(crate) fn at(&mut self, place: u16) -> &mut InterfaceCounts {
         let place = usize::from(place);
         if self.interfaces.len() <= place {

@@ -1,6 +1,6 @@
 //! Output files, which are rotated and never left incomplete.
 
-use crate::form::Output;
+use crate::form::CaptureOutput;
 use port::log::OldFiles;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The conditions under which a record continues in a new file, and the number of old files that
 /// are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Rotate {
+pub struct RotationRule {
     /// Approximate maximum size of a file on the disk, in bytes.
     pub size: Option<u64>,
     /// Time after which the next file begins.
@@ -50,8 +50,8 @@ impl FileError {
 
 /// The destination of the bytes.
 #[derive(Debug)]
-pub(crate) struct Target {
-    place: Place,
+pub(crate) struct OutputTarget {
+    place: TargetPlace,
     /// Number of bytes of complete pieces.
     body: u64,
     /// The bytes after the complete pieces.
@@ -59,7 +59,7 @@ pub(crate) struct Target {
 }
 
 #[derive(Debug)]
-enum Place {
+enum TargetPlace {
     Stream(io::Stdout),
     /// A device or a pipe, in which seeking is impossible.
     Special(File),
@@ -74,18 +74,18 @@ fn options() -> OpenOptions {
     options
 }
 
-impl Target {
+impl OutputTarget {
     /// Begins a record. An existing file of this name becomes an old file.
-    pub(crate) fn open(output: &Output, keep: Option<u32>) -> Result<Self, FileError> {
+    pub(crate) fn open(output: &CaptureOutput, keep: Option<u32>) -> Result<Self, FileError> {
         let path = &output.path;
         let fail = |source| FileError::of(path, source);
         if output.is_stream() {
-            return Ok(Self::at(Place::Stream(io::stdout())));
+            return Ok(Self::at(TargetPlace::Stream(io::stdout())));
         }
         let there = std::fs::metadata(path).ok();
         if there.as_ref().is_some_and(|meta| !meta.is_file()) {
             let file = File::options().write(true).open(path).map_err(fail)?;
-            return Ok(Self::at(Place::Special(file)));
+            return Ok(Self::at(TargetPlace::Special(file)));
         }
         let mut old = OldFiles::find(path.clone(), &output.ending, keep).map_err(fail)?;
         let file = match options().open(path) {
@@ -100,11 +100,11 @@ impl Target {
             }
             Err(error) => return Err(fail(error)),
         };
-        Ok(Self::at(Place::Regular(file, old)))
+        Ok(Self::at(TargetPlace::Regular(file, old)))
     }
 
     /// Begins a record with one file for each trigger; the first file begins later.
-    pub(crate) fn numbered(output: &Output, keep: Option<u32>) -> Result<Self, FileError> {
+    pub(crate) fn numbered(output: &CaptureOutput, keep: Option<u32>) -> Result<Self, FileError> {
         let fail = |source| FileError::of(&output.path, source);
         let old = OldFiles::find(output.path.clone(), &output.ending, keep).map_err(fail)?;
         let (trial, _) = old.next();
@@ -113,10 +113,10 @@ impl Target {
             .open(&trial)
             .and_then(|_| std::fs::remove_file(&trial))
             .map_err(|source| FileError::of(&trial, source))?;
-        Ok(Self::at(Place::Numbered(None, old)))
+        Ok(Self::at(TargetPlace::Numbered(None, old)))
     }
 
-    const fn at(place: Place) -> Self {
+    const fn at(place: TargetPlace) -> Self {
         Self {
             place,
             body: 0,
@@ -128,7 +128,7 @@ impl Target {
     #[cfg(test)]
     pub(crate) fn of_file(file: File) -> Self {
         let old = OldFiles::find(PathBuf::from("no-such-record"), "", None).unwrap();
-        Self::at(Place::Numbered(Some(file), old))
+        Self::at(TargetPlace::Numbered(Some(file), old))
     }
 
     /// Returns the number of bytes in the present file.
@@ -139,7 +139,7 @@ impl Target {
     /// Returns whether the present file is no longer at the path of the record, because another
     /// program has removed or moved it.
     pub(crate) fn is_gone(&self) -> bool {
-        let Place::Regular(file, old) = &self.place else {
+        let TargetPlace::Regular(file, old) = &self.place else {
             return false;
         };
         let id = |meta: &std::fs::Metadata| (meta.dev(), meta.ino());
@@ -152,15 +152,15 @@ impl Target {
 
     /// Returns whether the record can continue in another file.
     pub(crate) const fn rotates(&self) -> bool {
-        matches!(self.place, Place::Regular(..))
+        matches!(self.place, TargetPlace::Regular(..))
     }
 
     /// Adds a piece, and replaces the bytes after it. If that fails, the file stays as before.
     pub(crate) fn put(&mut self, bytes: &[u8], tail: Vec<u8>) -> io::Result<()> {
         let done = match &mut self.place {
-            Place::Stream(stdout) => stdout.write_all(bytes).and_then(|()| stdout.flush()),
-            Place::Special(file) => file.write_all(bytes),
-            Place::Regular(file, _) | Place::Numbered(Some(file), _) => {
+            TargetPlace::Stream(stdout) => stdout.write_all(bytes).and_then(|()| stdout.flush()),
+            TargetPlace::Special(file) => file.write_all(bytes),
+            TargetPlace::Regular(file, _) | TargetPlace::Numbered(Some(file), _) => {
                 let end = self.body + bytes.len() as u64;
                 let done = file
                     .write_all_at(bytes, self.body)
@@ -183,7 +183,7 @@ impl Target {
                 }
                 done
             }
-            Place::Numbered(None, _) => Err(io::ErrorKind::NotFound.into()),
+            TargetPlace::Numbered(None, _) => Err(io::ErrorKind::NotFound.into()),
         };
         done?;
         self.body += bytes.len() as u64;
@@ -194,12 +194,12 @@ impl Target {
     /// Closes the present file and begins the next one, empty. Returns the name of the old file.
     pub(crate) fn exchange(&mut self) -> io::Result<Option<PathBuf>> {
         let old = match &mut self.place {
-            Place::Regular(file, old) => {
+            TargetPlace::Regular(file, old) => {
                 let name = old.exchange(file, &options())?;
                 old.remove_oldest();
                 name
             }
-            Place::Numbered(Some(_), _) => {
+            TargetPlace::Numbered(Some(_), _) => {
                 return self.begin_numbered().map(Some).map_err(|e| e.source);
             }
             _ => return Ok(None),
@@ -214,14 +214,14 @@ impl Target {
         self.body = 0;
         self.tail.clear();
         match &mut self.place {
-            Place::Regular(file, _) | Place::Numbered(Some(file), _) => file.set_len(0),
+            TargetPlace::Regular(file, _) | TargetPlace::Numbered(Some(file), _) => file.set_len(0),
             _ => Ok(()),
         }
     }
 
     /// Begins the file of a trigger and returns its name.
     pub(crate) fn begin_numbered(&mut self) -> Result<PathBuf, FileError> {
-        let Place::Numbered(present, old) = &mut self.place else {
+        let TargetPlace::Numbered(present, old) = &mut self.place else {
             return Ok(PathBuf::new());
         };
         let (name, number) = old.next();
@@ -243,8 +243,8 @@ mod tests {
     fn a_piece_that_does_not_fit_leaves_the_file_whole() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.log");
-        let output = Output::of(&path, None).unwrap();
-        let mut target = Target::open(&output, None).unwrap();
+        let output = CaptureOutput::of(&path, None).unwrap();
+        let mut target = OutputTarget::open(&output, None).unwrap();
         target.put(b"one", b"TAIL".to_vec()).unwrap();
         target.put(b"two", b"END".to_vec()).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"onetwoEND");
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"three");
         drop(target);
         // A new record keeps the existing files.
-        let target = Target::open(&output, None).unwrap();
+        let target = OutputTarget::open(&output, None).unwrap();
         assert_eq!(target.len(), 0);
         assert_eq!(
             std::fs::read(dir.path().join("a.000002.log")).unwrap(),
@@ -264,11 +264,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_said_with_its_name() {
-        let output = Output::of(Path::new("/no-such-folder/a.log"), None).unwrap();
-        let error = Target::open(&output, None).unwrap_err().to_string();
+        let output = CaptureOutput::of(Path::new("/no-such-folder/a.log"), None).unwrap();
+        let error = OutputTarget::open(&output, None).unwrap_err().to_string();
         assert!(error.contains("/no-such-folder/a.log") && error.contains("folder first"));
-        let full = Output::of(Path::new("/dev/full"), Some(crate::Form::Text)).unwrap();
-        let mut target = Target::open(&full, None).unwrap();
+        let full = CaptureOutput::of(Path::new("/dev/full"), Some(crate::OutputFormat::Text)).unwrap();
+        let mut target = OutputTarget::open(&full, None).unwrap();
         let error = target.put(b"x", Vec::new()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }

@@ -1,19 +1,19 @@
 //! The file formats for frames, and their selection by a file's name.
 
-use crate::asc::Asc;
-use crate::chunk::{Gap, Record};
-use crate::names::Known;
+use crate::asc::AscWriter;
+use crate::chunk::{FrameGap, RecordedFrame};
+use crate::names::KnownNames;
 use crate::pack::Packing;
-use crate::pcapng::Pcapng;
-use crate::table::{ParquetError, Table};
-use crate::text::Text;
+use crate::pcapng::PcapngWriter;
+use crate::table::{ParquetError, FrameTable};
+use crate::text::TextWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The format in which frames are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum OutputFormat {
     /// candump's log format, `.log`.
     Text,
     /// Vector ASC, `.asc`.
@@ -24,7 +24,7 @@ pub enum Form {
     Parquet,
 }
 
-impl Form {
+impl OutputFormat {
     /// Returns the maximum time after which collected frames are written.
     #[must_use]
     pub const fn flush_every(self) -> Duration {
@@ -37,11 +37,11 @@ impl Form {
 
 /// The output of a record.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Output {
+pub struct CaptureOutput {
     /// The file; `-` is standard output.
     pub path: PathBuf,
     /// The format of the file.
-    pub form: Form,
+    pub form: OutputFormat,
     /// The compression of the file.
     pub packing: Packing,
     /// candump's log has nine digits after the decimal point instead of six.
@@ -76,12 +76,12 @@ pub enum FormError {
     Stream,
 }
 
-impl Output {
+impl CaptureOutput {
     /// Returns the output for a name; `form` takes precedence over its ending.
     ///
     /// # Errors
     /// [`FormError`]
-    pub fn of(path: &Path, form: Option<Form>) -> Result<Self, FormError> {
+    pub fn of(path: &Path, form: Option<OutputFormat>) -> Result<Self, FormError> {
         let name = path.to_string_lossy();
         let mut stem: &str = &name;
         let mut packing = Packing::None;
@@ -92,21 +92,21 @@ impl Output {
             }
         }
         let endings = [
-            (".log", Form::Text),
-            (".txt", Form::Text),
-            (".asc", Form::Asc),
-            (".pcapng", Form::Pcapng),
-            (".parquet", Form::Parquet),
+            (".log", OutputFormat::Text),
+            (".txt", OutputFormat::Text),
+            (".asc", OutputFormat::Asc),
+            (".pcapng", OutputFormat::Pcapng),
+            (".parquet", OutputFormat::Parquet),
         ];
         let said = endings.into_iter().find(|(e, _)| stem.ends_with(e));
         let ending = said.map_or("", |(ending, _)| ending);
         let Some(form) = form.or(said.map(|(_, form)| form)) else {
             return Err(FormError::Unknown(name.into_owned()));
         };
-        if form == Form::Parquet && !cfg!(feature = "parquet") {
+        if form == OutputFormat::Parquet && !cfg!(feature = "parquet") {
             return Err(FormError::NotBuilt(name.into_owned()));
         }
-        if form == Form::Parquet && packing != Packing::None {
+        if form == OutputFormat::Parquet && packing != Packing::None {
             return Err(FormError::Packed(name.into_owned(), packing.ending()));
         }
         let output = Self {
@@ -116,7 +116,7 @@ impl Output {
             nanos: false,
             ending: format!("{ending}{}", packing.ending()),
         };
-        if output.is_stream() && form == Form::Parquet {
+        if output.is_stream() && form == OutputFormat::Parquet {
             return Err(FormError::Stream);
         }
         Ok(output)
@@ -130,20 +130,20 @@ impl Output {
 }
 
 /// A formatter: writes frames in one of the formats, as bytes of a file.
-pub(crate) enum Format {
-    Text(Text),
-    Asc(Asc),
-    Pcapng(Pcapng),
-    Table(Box<Table>),
+pub(crate) enum FormatWriter {
+    Text(TextWriter),
+    Asc(AscWriter),
+    Pcapng(PcapngWriter),
+    Table(Box<FrameTable>),
 }
 
-impl Format {
-    pub(crate) fn new(output: &Output) -> Result<Self, ParquetError> {
+impl FormatWriter {
+    pub(crate) fn new(output: &CaptureOutput) -> Result<Self, ParquetError> {
         Ok(match output.form {
-            Form::Text => Self::Text(Text::new(output.nanos)),
-            Form::Asc => Self::Asc(Asc::default()),
-            Form::Pcapng => Self::Pcapng(Pcapng::default()),
-            Form::Parquet => Self::Table(Box::new(Table::new()?)),
+            OutputFormat::Text => Self::Text(TextWriter::new(output.nanos)),
+            OutputFormat::Asc => Self::Asc(AscWriter::default()),
+            OutputFormat::Pcapng => Self::Pcapng(PcapngWriter::default()),
+            OutputFormat::Parquet => Self::Table(Box::new(FrameTable::new()?)),
         })
     }
 
@@ -161,8 +161,8 @@ impl Format {
     #[inline]
     pub(crate) fn frame(
         &mut self,
-        record: &Record<'_>,
-        names: &mut Known,
+        record: &RecordedFrame<'_>,
+        names: &mut KnownNames,
         out: &mut Vec<u8>,
     ) -> bool {
         match self {
@@ -174,11 +174,11 @@ impl Format {
     }
 
     /// Adds a loss.
-    pub(crate) fn gap(&mut self, gap: &Gap, names: &mut Known, out: &mut Vec<u8>) {
+    pub(crate) fn gap(&mut self, gap: &FrameGap, names: &mut KnownNames, out: &mut Vec<u8>) {
         let name = gap.interface.map(|place| names.get(place));
         match self {
-            Self::Text(_) => Text::gap(gap, name, out),
-            Self::Asc(_) => Asc::gap(gap, name, out),
+            Self::Text(_) => TextWriter::gap(gap, name, out),
+            Self::Asc(_) => AscWriter::gap(gap, name, out),
             Self::Pcapng(pcapng) => pcapng.gap(gap, name, out),
             Self::Table(table) => table.gap(gap),
         }
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_name_says_the_form() {
-        let of = |name: &str| Output::of(Path::new(name), None);
+        let of = |name: &str| CaptureOutput::of(Path::new(name), None);
         let said = |name: &str| of(name).map(|o| (o.form, o.packing, o.ending));
         let is = |form, packing, ending: &str| Ok((form, packing, ending.to_owned()));
         assert_eq!(said("a/b.log"), is(Form::Text, Packing::None, ".log"));
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(said("b.log.gz"), is(Form::Text, Packing::Gzip, ".log.gz"));
         assert_eq!(said("b.asc.gz"), is(Form::Asc, Packing::Gzip, ".asc.gz"));
         assert!(matches!(said("b.pcap"), Err(FormError::Unknown(_))));
-        let other = Output::of(Path::new("b.zst"), Some(Form::Pcapng)).unwrap();
+        let other = CaptureOutput::of(Path::new("b.zst"), Some(OutputFormat::Pcapng)).unwrap();
         assert_eq!(
             (other.packing, other.ending.as_str()),
             (Packing::Zstd, ".zst")
@@ -247,8 +247,8 @@ mod tests {
     #[cfg(feature = "parquet")]
     #[test]
     fn parquet_goes_into_files_and_packs_itself() {
-        let of = |name: &str, form| Output::of(Path::new(name), form).map(|o| (o.form, o.ending));
-        let is = Ok((Form::Parquet, ".parquet".to_owned()));
+        let of = |name: &str, form| CaptureOutput::of(Path::new(name), form).map(|o| (o.form, o.ending));
+        let is = Ok((OutputFormat::Parquet, ".parquet".to_owned()));
         assert_eq!(of("b.parquet", None), is);
         let packed = of("b.parquet.gz", None);
         assert!(matches!(packed, Err(FormError::Packed(_, ".gz"))));
@@ -261,9 +261,9 @@ mod tests {
         for (name, form) in [
             ("b.parquet", None),
             ("b.parquet.gz", None),
-            ("-", Some(Form::Parquet)),
+            ("-", Some(OutputFormat::Parquet)),
         ] {
-            let error = Output::of(Path::new(name), form).unwrap_err();
+            let error = CaptureOutput::of(Path::new(name), form).unwrap_err();
             assert_eq!(error, FormError::NotBuilt(name.to_owned()));
             let said = error.to_string();
             assert!(said.contains("without the feature `parquet`"), "{said}");

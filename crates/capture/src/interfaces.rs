@@ -1,21 +1,21 @@
 //! The selection of interfaces and character devices, and of their frames.
 
-use linux::can::Filter;
+use linux::can::CanFilter;
 use linux::chardev::MOST_FILTERS;
-use linux::packet::Rule;
-use route::{Ids, PortId, RawFilter, Route, Routes, Table};
+use linux::packet::CaptureRule;
+use route::{InterestIds, PortId, RawFilter, Route, Routes, RoutingTable};
 
 /// Names with this prefix are character devices.
 const DEVICES: &str = "/dev/";
 
 /// An interface or a character device that the user selected.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct InterfaceChoice {
     /// Its name, or its path below `/dev/`; `None`: every CAN interface, including those that are
     /// added later.
     pub name: Option<String>,
     /// Filters, of which a frame must pass any one; none at all means every frame.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<CanFilter>,
 }
 
 /// Error: a text that is not an interface or a filter.
@@ -27,7 +27,7 @@ pub struct ChoiceError {
     hint: String,
 }
 
-impl Choice {
+impl InterfaceChoice {
     /// Parses `can0`, `/dev/can0`, or, as in candump, `can0,123:7FF,400~700`: filters on
     /// SocketCAN's raw bits. `any` is every CAN interface. `also` are additional filters in the
     /// syntax of routes.
@@ -74,7 +74,7 @@ impl Choice {
             } else {
                 0
             };
-            filters.push(Filter {
+            filters.push(CanFilter {
                 id: id & !RawFilter::INVERTED | inverted,
                 mask,
             });
@@ -82,7 +82,7 @@ impl Choice {
         if !also.is_empty() {
             let also: Vec<&str> = also.iter().map(String::as_str).collect();
             let more = raw_filters(&also).map_err(|(what, hint)| wrong(what, hint))?;
-            filters.extend(more.iter().map(|f| Filter {
+            filters.extend(more.iter().map(|f| CanFilter {
                 id: f.id,
                 mask: f.mask,
             }));
@@ -112,7 +112,7 @@ impl Choice {
         if self.filters.is_empty() {
             return vec![RawFilter { id: 0, mask: 0 }];
         }
-        let raw = |f: &Filter| RawFilter {
+        let raw = |f: &CanFilter| RawFilter {
             id: f.id,
             mask: f.mask,
         };
@@ -120,8 +120,8 @@ impl Choice {
     }
 
     /// Returns the rule for the kernel, if the interface has these indices.
-    pub(crate) fn rule(&self, indices: Vec<u32>) -> Rule {
-        Rule {
+    pub(crate) fn rule(&self, indices: Vec<u32>) -> CaptureRule {
+        CaptureRule {
             interfaces: self.name.is_some().then_some(indices),
             filters: self.filters.clone(),
         }
@@ -139,14 +139,14 @@ pub(crate) fn raw_filters(texts: &[&str]) -> Result<Vec<RawFilter>, (String, Str
         routes: vec![route],
         ..Routes::default()
     };
-    let table = Table::compile(&routes, 2).map_err(|errors| {
+    let table = RoutingTable::compile(&routes, 2).map_err(|errors| {
         let what = errors.first().map(ToString::to_string).unwrap_or_default();
         (what, "write the filter in another way".to_owned())
     })?;
     Ok(match table.interest(PortId(0)).ids {
-        Ids::Filters(filters) => filters,
-        Ids::Nothing => Vec::new(),
-        Ids::Everything => vec![RawFilter { id: 0, mask: 0 }],
+        InterestIds::Filters(filters) => filters,
+        InterestIds::Nothing => Vec::new(),
+        InterestIds::Everything => vec![RawFilter { id: 0, mask: 0 }],
     })
 }
 
@@ -156,14 +156,14 @@ mod tests {
 
     #[test]
     fn names_and_filters() {
-        let plain = Choice::read("can0", &[]).unwrap();
+        let plain = InterfaceChoice::read("can0", &[]).unwrap();
         assert_eq!(
             (plain.name.as_deref(), plain.filters.len()),
             (Some("can0"), 0)
         );
         assert_eq!(Choice::read("any", &[]).unwrap().name, None);
-        let both = Choice::read("can1,123:7FF,400~700", &["200-2FF".to_owned()]).unwrap();
-        let of = |id, mask| Filter { id, mask };
+        let both = InterfaceChoice::read("can1,123:7FF,400~700", &["200-2FF".to_owned()]).unwrap();
+        let of = |id, mask| CanFilter { id, mask };
         assert_eq!(
             both.filters[..2],
             [of(0x123, 0x7FF), of(0x2000_0400, 0x700)]
@@ -172,7 +172,7 @@ mod tests {
         for bad in ["", "a/b", "can0,zz", "can0,#FF", "can0,12"] {
             assert!(Choice::read(bad, &[]).is_err(), "{bad}");
         }
-        let device = Choice::read("/dev/can0,123:7FF", &[]).unwrap();
+        let device = InterfaceChoice::read("/dev/can0,123:7FF", &[]).unwrap();
         assert_eq!(device.device(), Some("/dev/can0"));
         let of = |id, mask| RawFilter { id, mask };
         assert_eq!(device.raw_filters(), [of(0x123, 0x7FF)]);
@@ -183,10 +183,10 @@ mod tests {
         }
         let many = |n| format!("/dev/can0{}", ",123:7FF".repeat(n));
         assert!(Choice::read(&many(64), &[]).is_ok());
-        let error = Choice::read(&many(65), &[]).unwrap_err();
+        let error = InterfaceChoice::read(&many(65), &[]).unwrap_err();
         assert!(error.to_string().contains("takes 64"), "{error}");
         assert!(Choice::read(&many(65)["/dev/".len()..], &[]).is_ok());
-        let error = Choice::read("can0", &["12".to_owned()]).unwrap_err();
+        let error = InterfaceChoice::read("can0", &["12".to_owned()]).unwrap_err();
         assert!(error.to_string().contains("three or eight"), "{error}");
     }
 }

@@ -1,8 +1,8 @@
 //! Keeps the last seconds in memory, and writes a file for each trigger.
 
-use crate::chunk::{Chunk, Entry};
-use crate::recorder::{Recorder, Remark};
-use crate::trigger::Trigger;
+use crate::chunk::{Chunk, ChunkEntry};
+use crate::recorder::{FileRecorder, RecorderRemark};
+use crate::trigger::CaptureTrigger;
 use frame::Nanos;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The time and memory that is kept, and the triggers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Keep {
+pub struct KeepRule {
     /// Time before a trigger that is written.
     pub before: Duration,
     /// Time after a trigger that is written.
@@ -18,30 +18,30 @@ pub struct Keep {
     /// Maximum memory, in bytes; the oldest frames are discarded first.
     pub memory: u64,
     /// The triggers.
-    pub triggers: Vec<Trigger>,
+    pub triggers: Vec<CaptureTrigger>,
 }
 
 /// Keeps frames in memory until a trigger occurs. A trigger that occurs while a file is being
 /// written extends this file.
-pub struct Keeper {
-    settings: Keep,
-    recorder: Recorder,
+pub struct FrameKeeper {
+    settings: KeepRule,
+    recorder: FileRecorder,
     /// The chunks, oldest first; the last one is being filled.
-    kept: VecDeque<Kept>,
+    kept: VecDeque<KeptChunk>,
     /// The file that is being written.
-    open: Option<Open>,
+    open: Option<OpenFile>,
     /// The shortest time that the memory covered, in ns, if it was too small.
     short: Option<Nanos>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptChunk {
     chunk: Chunk,
     /// Its newest stamp.
     newest: Nanos,
 }
 
-struct Open {
+struct OpenFile {
     name: PathBuf,
     /// The last stamp that belongs to the file.
     until: Nanos,
@@ -49,10 +49,10 @@ struct Open {
     latest: u64,
 }
 
-impl Keeper {
+impl FrameKeeper {
     /// Creates a keeper with empty memory. The recorder has one file for each trigger.
     #[must_use]
-    pub const fn new(settings: Keep, recorder: Recorder) -> Self {
+    pub const fn new(settings: KeepRule, recorder: FileRecorder) -> Self {
         Self {
             settings,
             recorder,
@@ -63,14 +63,14 @@ impl Keeper {
     }
 
     /// Returns the recorder that writes the files.
-    pub const fn recorder(&mut self) -> &mut Recorder {
+    pub const fn recorder(&mut self) -> &mut FileRecorder {
         &mut self.recorder
     }
 
     /// Takes a chunk's entries.
     pub fn take(&mut self, chunk: &Chunk, now: u64) {
         for entry in chunk.entries() {
-            if let Entry::Frame(record) = &entry {
+            if let ChunkEntry::Frame(record) = &entry {
                 let over = self.open.as_ref();
                 if over.is_some_and(|open| record.stamp > open.until) {
                     self.close();
@@ -91,8 +91,8 @@ impl Keeper {
 
     /// Handles SIGUSR1, received at this Unix time.
     pub fn signal(&mut self, stamp: Nanos, now: u64) {
-        if self.settings.triggers.contains(&Trigger::Signal) {
-            self.trigger(Trigger::Signal.to_string(), stamp, now);
+        if self.settings.triggers.contains(&CaptureTrigger::Signal) {
+            self.trigger(CaptureTrigger::Signal.to_string(), stamp, now);
         }
     }
 
@@ -135,7 +135,7 @@ impl Keeper {
         if let Some(open) = &mut self.open {
             (open.until, open.latest) = (open.until.max(until), latest);
             let file = open.name.clone();
-            self.recorder.remark(Remark::Triggered {
+            self.recorder.remark(RecorderRemark::Triggered {
                 by,
                 file,
                 extended: true,
@@ -145,47 +145,47 @@ impl Keeper {
         let name = match self.recorder.begin_numbered(now) {
             Ok(name) => name,
             Err(error) => {
-                self.recorder.remark(Remark::Failing(error.to_string()));
+                self.recorder.remark(RecorderRemark::Failing(error.to_string()));
                 return;
             }
         };
         let from = stamp.saturating_sub(self.settings.before.as_nanos() as u64);
         if let Some(short) = self.short.take() {
-            self.recorder.remark(Remark::Short(short / 1_000_000_000));
+            self.recorder.remark(RecorderRemark::Short(short / 1_000_000_000));
         }
         for kept in &self.kept {
             for entry in kept.chunk.entries() {
                 let at = match &entry {
-                    Entry::Frame(record) => record.stamp,
-                    Entry::Gap(gap) => gap.stamp,
+                    ChunkEntry::Frame(record) => record.stamp,
+                    ChunkEntry::Gap(gap) => gap.stamp,
                 };
                 if at >= from {
                     self.recorder.entry(&entry, now);
                 }
             }
         }
-        self.recorder.remark(Remark::Triggered {
+        self.recorder.remark(RecorderRemark::Triggered {
             by,
             file: name.clone(),
             extended: false,
         });
-        self.open = Some(Open {
+        self.open = Some(OpenFile {
             name,
             until,
             latest,
         });
     }
 
-    fn keep(&mut self, entry: &Entry<'_>) {
+    fn keep(&mut self, entry: &ChunkEntry<'_>) {
         if self.kept.back().is_none_or(|last| !last.chunk.has_room()) {
             let chunk = self.forget();
-            self.kept.push_back(Kept {
+            self.kept.push_back(KeptChunk {
                 chunk: chunk.unwrap_or_else(Chunk::with_room),
                 newest: 0,
             });
         }
         if let Some(last) = self.kept.back_mut() {
-            if let Entry::Frame(record) = entry {
+            if let ChunkEntry::Frame(record) = entry {
                 last.newest = last.newest.max(record.stamp);
             }
             last.chunk.push_entry(entry);

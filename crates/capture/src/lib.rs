@@ -10,12 +10,12 @@
 //! The queue between the threads is bounded; a chunk that finds no room is dropped, and its frames
 //! are counted by interface. The kernel counts the frames that found no room in the ring, and a
 //! device's driver those that found no room in its queue. So every frame that passed the filter is
-//! counted in exactly one place of [`Counts`].
+//! counted in exactly one place of [`CaptureCounts`].
 //!
-//! * [`live`]: from interfaces and devices; [`Recorder`]: from chunks into files; [`Keeper`]: the
+//! * [`live`]: from interfaces and devices; [`FileRecorder`]: from chunks into files; [`FrameKeeper`]: the
 //!   last seconds in memory, and a file for each trigger.
 //! * [`convert()`]: from a log of any format into a file.
-//! * [`Form`]: candump's text, Vector ASC, pcapng, Parquet; [`Limits`]: the information that each
+//! * [`OutputFormat`]: candump's text, Vector ASC, pcapng, Parquet; [`FormatLimits`]: the information that each
 //!   cannot express; [`Packing`]: gzip, Zstandard. Parquet is the feature `parquet`; without it,
 //!   the result is [`FormError::NotBuilt`].
 
@@ -45,15 +45,15 @@ mod table;
 mod text;
 mod trigger;
 
-pub use chunk::{Chunk, Entry, Gap, Record, Where};
-pub use convert::{Conversion, ConvertError, Converted, Found, convert};
-pub use counts::{Counts, InterfaceCounts};
-pub use file::{FileError, Rotate};
-pub use form::{Form, FormError, Output};
-pub use interfaces::{Choice, ChoiceError};
-pub use keeper::{Keep, Keeper};
-pub use limits::{Limits, Shortfall};
-pub use names::Names;
+pub use chunk::{Chunk, ChunkEntry, FrameGap, RecordedFrame, LossPlace};
+pub use convert::{Conversion, ConvertError, ConversionResult, FoundShortfall, convert};
+pub use counts::{CaptureCounts, InterfaceCounts};
+pub use file::{FileError, RotationRule};
+pub use form::{OutputFormat, FormError, CaptureOutput};
+pub use interfaces::{InterfaceChoice, ChoiceError};
+pub use keeper::{KeepRule, FrameKeeper};
+pub use limits::{FormatLimits, Shortfall};
+pub use names::InterfaceNames;
 pub use pack::Packing;
-pub use recorder::{Done, Recorder, Remark};
-pub use trigger::{Trigger, TriggerError};
+pub use recorder::{RecorderTotals, FileRecorder, RecorderRemark};
+pub use trigger::{CaptureTrigger, TriggerError};

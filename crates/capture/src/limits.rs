@@ -1,8 +1,8 @@
 //! The properties of a frame that a file format cannot express.
 
 use crate::asc;
-use crate::chunk::Record;
-use crate::form::{Form, Output};
+use crate::chunk::RecordedFrame;
+use crate::form::{OutputFormat, CaptureOutput};
 use frame::{FrameRef, Kind, Nanos, flags};
 use std::fmt;
 
@@ -57,17 +57,17 @@ impl fmt::Display for Shortfall {
 
 /// The shortfalls of a format, frame by frame in the order of the file.
 #[derive(Clone, Debug)]
-pub struct Limits {
-    form: Form,
+pub struct FormatLimits {
+    form: OutputFormat,
     nanos: bool,
     /// Origin of the times of an ASC file.
     start: Option<Nanos>,
 }
 
-impl Limits {
+impl FormatLimits {
     /// Returns the limits of this output.
     #[must_use]
-    pub const fn of(output: &Output) -> Self {
+    pub const fn of(output: &CaptureOutput) -> Self {
         Self {
             form: output.form,
             nanos: output.nanos,
@@ -76,20 +76,20 @@ impl Limits {
     }
 
     /// Returns the shortfalls of the next frame. If the frame is left out, there is only that one.
-    pub fn shortfalls(&mut self, record: &Record<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
+    pub fn shortfalls(&mut self, record: &RecordedFrame<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
         match self.form {
-            Form::Text => self.text(record, frame),
-            Form::Asc => self.asc(record, frame),
+            OutputFormat::Text => self.text(record, frame),
+            OutputFormat::Asc => self.asc(record, frame),
             // pcapng stores the kernel's own structure, and nanoseconds.
-            Form::Pcapng => Vec::new(),
-            Form::Parquet => {
+            OutputFormat::Pcapng => Vec::new(),
+            OutputFormat::Parquet => {
                 let late = i64::try_from(record.stamp).is_err();
                 late.then_some(Shortfall::Late).into_iter().collect()
             }
         }
     }
 
-    fn text(&self, record: &Record<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
+    fn text(&self, record: &RecordedFrame<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
         let cut = !self.nanos && !record.stamp.is_multiple_of(1000);
         let cut = cut.then_some(Shortfall::Nanoseconds);
         let strange = is_strange(frame) || frame.header().flags() & 0xF0 != 0 && is_fd(frame);
@@ -97,7 +97,7 @@ impl Limits {
         cut.into_iter().chain(strange).collect()
     }
 
-    fn asc(&mut self, record: &Record<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
+    fn asc(&mut self, record: &RecordedFrame<'_>, frame: &FrameRef<'_>) -> Vec<Shortfall> {
         let header = frame.header();
         if header.kind() == Kind::Xl {
             return vec![Shortfall::Xl];

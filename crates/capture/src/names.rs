@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The names of interfaces by their index, in the order in which they were first seen. The reader
 /// adds names, and the writer looks them up.
 #[derive(Clone, Debug, Default)]
-pub struct Names(Arc<RwLock<Vec<Arc<str>>>>);
+pub struct InterfaceNames(Arc<RwLock<Vec<Arc<str>>>>);
 
-impl Names {
+impl InterfaceNames {
     /// Returns the index of a name; adds the name if it is new.
     pub fn place(&self, name: &str) -> u16 {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -33,13 +33,13 @@ impl Names {
 
 /// The names that one thread has cached; it reads the shared list only for an index that is new.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
-    names: Names,
+pub(crate) struct KnownNames {
+    names: InterfaceNames,
     known: Vec<Arc<str>>,
 }
 
-impl Known {
-    pub(crate) fn new(names: Names) -> Self {
+impl KnownNames {
+    pub(crate) fn new(names: InterfaceNames) -> Self {
         Self {
             names,
             known: Vec::new(),

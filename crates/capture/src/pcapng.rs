@@ -4,7 +4,7 @@
 //! frames the ID is big-endian, and so is the priority with the VCID of an XL frame, but the length
 //! and the acceptance field are little-endian, as libpcap writes them.
 
-use crate::chunk::{Gap, Record};
+use crate::chunk::{FrameGap, RecordedFrame};
 use frame::text::Direction;
 use frame::{FrameRef, Kind, flags};
 
@@ -32,7 +32,7 @@ const OUTBOUND: u32 = 2;
 
 /// An interface of the present section.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct SeenInterface {
     /// Its number in the section, plus one; 0: it is not in the section yet.
     number: u32,
     frames: u64,
@@ -44,15 +44,15 @@ struct Seen {
 
 /// Writer of blocks.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pcapng {
-    by_place: Vec<Seen>,
+pub(crate) struct PcapngWriter {
+    by_place: Vec<SeenInterface>,
     interfaces: u32,
     /// Frames lost since the last frame, on an unknown interface.
     gap: u64,
     lost: u64,
 }
 
-impl Pcapng {
+impl PcapngWriter {
     /// Starts a section: at the beginning of a file, or later in it.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         *self = Self {
@@ -73,10 +73,10 @@ impl Pcapng {
 
     /// Returns the state of the interface at an index; writes its block if it is new.
     #[inline]
-    fn seen(&mut self, place: u16, name: &str, out: &mut Vec<u8>) -> &mut Seen {
+    fn seen(&mut self, place: u16, name: &str, out: &mut Vec<u8>) -> &mut SeenInterface {
         let at = usize::from(place);
         if at >= self.by_place.len() {
-            self.by_place.resize(at + 1, Seen::default());
+            self.by_place.resize(at + 1, SeenInterface::default());
         }
         #[expect(clippy::indexing_slicing, reason = "the vector was made long enough")]
         let seen = &mut self.by_place[at];
@@ -99,7 +99,7 @@ impl Pcapng {
 
     /// Adds a frame; `false` if the bytes are not a frame.
     #[inline]
-    pub(crate) fn frame(&mut self, record: &Record<'_>, name: &str, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn frame(&mut self, record: &RecordedFrame<'_>, name: &str, out: &mut Vec<u8>) -> bool {
         let Some(frame) = record.frame() else {
             return false;
         };
@@ -143,7 +143,7 @@ impl Pcapng {
     }
 
     /// Records a loss; it is written with the next frame, and in the statistics at the end.
-    pub(crate) fn gap(&mut self, gap: &Gap, name: Option<&str>, out: &mut Vec<u8>) {
+    pub(crate) fn gap(&mut self, gap: &FrameGap, name: Option<&str>, out: &mut Vec<u8>) {
         match (gap.interface, name) {
             (Some(place), Some(name)) => {
                 let seen = self.seen(place, name, out);

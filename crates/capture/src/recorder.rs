@@ -1,9 +1,9 @@
 //! Writing of chunks into files.
 
-use crate::chunk::{Chunk, Entry, Gap, Where};
-use crate::file::{FileError, Rotate, Target};
-use crate::form::{Format, Output};
-use crate::names::{Known, Names};
+use crate::chunk::{Chunk, ChunkEntry, FrameGap, LossPlace};
+use crate::file::{FileError, RotationRule, OutputTarget};
+use crate::form::{FormatWriter, CaptureOutput};
+use crate::names::{KnownNames, InterfaceNames};
 use crate::pack::Packing;
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ const LOOK: u64 = 1_000_000_000;
 
 /// A message for the user about the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Remark {
+pub enum RecorderRemark {
     /// Nothing can be written at the moment; frames that arrive are counted as lost.
     Failing(String),
     /// Writing works again.
@@ -40,7 +40,7 @@ pub enum Remark {
 
 /// The results so far.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Done {
+pub struct RecorderTotals {
     /// Frames that could not be written, by the index of the interface.
     pub lost: Vec<u64>,
     /// Entries whose bytes were not a frame, by the index of the interface.
@@ -61,14 +61,14 @@ pub struct Done {
 
 /// Writes frames into files, in one of the formats. The caller passes the time, in ns of a
 /// monotonic clock.
-pub struct Recorder {
-    format: Format,
+pub struct FileRecorder {
+    format: FormatWriter,
     packing: Packing,
     flush_every: u64,
-    rotate: Rotate,
-    names: Known,
-    all: Names,
-    target: Target,
+    rotate: RotationRule,
+    names: KnownNames,
+    all: InterfaceNames,
+    target: OutputTarget,
     stream: bool,
     /// Formatted bytes that are not yet written.
     out: Vec<u8>,
@@ -89,35 +89,35 @@ pub struct Recorder {
     /// The present file cannot take more data.
     needs_new: bool,
     failing: bool,
-    remarks: Vec<Remark>,
-    done: Done,
+    remarks: Vec<RecorderRemark>,
+    done: RecorderTotals,
 }
 
-impl Recorder {
+impl FileRecorder {
     /// Begins a record. With `numbered`, each trigger gets a file of its own.
     ///
     /// # Errors
     /// [`FileError`]
     pub fn new(
-        output: &Output,
-        rotate: Rotate,
-        names: &Names,
+        output: &CaptureOutput,
+        rotate: RotationRule,
+        names: &InterfaceNames,
         now: u64,
         numbered: bool,
     ) -> Result<Self, FileError> {
         let target = if numbered {
-            Target::numbered(output, rotate.keep)?
+            OutputTarget::numbered(output, rotate.keep)?
         } else {
-            Target::open(output, rotate.keep)?
+            OutputTarget::open(output, rotate.keep)?
         };
-        let format = Format::new(output)
+        let format = FormatWriter::new(output)
             .map_err(|error| FileError::of(&output.path, io::Error::other(error)))?;
         let mut recorder = Self {
             format,
             packing: output.packing,
             flush_every: output.form.flush_every().as_nanos() as u64,
             rotate,
-            names: Known::new(names.clone()),
+            names: KnownNames::new(names.clone()),
             all: names.clone(),
             target,
             stream: output.is_stream(),
@@ -133,7 +133,7 @@ impl Recorder {
             needs_new: false,
             failing: false,
             remarks: Vec::new(),
-            done: Done::default(),
+            done: RecorderTotals::default(),
         };
         if !numbered {
             recorder.begin(now);
@@ -144,16 +144,16 @@ impl Recorder {
 
     /// Returns the results so far.
     #[must_use]
-    pub const fn done(&self) -> &Done {
+    pub const fn done(&self) -> &RecorderTotals {
         &self.done
     }
 
     /// Returns the messages for the user since the last call.
-    pub fn take_remarks(&mut self) -> Vec<Remark> {
+    pub fn take_remarks(&mut self) -> Vec<RecorderRemark> {
         std::mem::take(&mut self.remarks)
     }
 
-    pub(crate) fn remark(&mut self, remark: Remark) {
+    pub(crate) fn remark(&mut self, remark: RecorderRemark) {
         self.remarks.push(remark);
     }
 
@@ -178,11 +178,11 @@ impl Recorder {
 
     /// Takes one entry.
     #[inline]
-    pub(crate) fn entry(&mut self, entry: &Entry<'_>, now: u64) {
+    pub(crate) fn entry(&mut self, entry: &ChunkEntry<'_>, now: u64) {
         self.since.get_or_insert(now);
         match entry {
-            Entry::Gap(gap) => self.format.gap(gap, &mut self.names, &mut self.out),
-            Entry::Frame(record) => {
+            ChunkEntry::Gap(gap) => self.format.gap(gap, &mut self.names, &mut self.out),
+            ChunkEntry::Frame(record) => {
                 // An upper bound for the size of a line or a block with this frame.
                 let most = 2 * record.bytes.len() as u64 + 128;
                 if self.in_file > 0 && self.too_large(most) && now >= self.retry_at {
@@ -210,7 +210,7 @@ impl Recorder {
         if now >= self.look_at {
             self.look_at = now.saturating_add(LOOK);
             if now >= self.retry_at && self.target.is_gone() && self.exchange(now) {
-                self.remark(Remark::Gone);
+                self.remark(RecorderRemark::Gone);
             }
         }
         let every = self.rotate.every.map(|every| every.as_nanos() as u64);
@@ -268,7 +268,7 @@ impl Recorder {
         let done = self.target.exchange();
         if let Err(error) = &done {
             self.retry_at = now.saturating_add(RETRY);
-            self.remark(Remark::NotRotated(error.to_string()));
+            self.remark(RecorderRemark::NotRotated(error.to_string()));
             // The file has its end; a section of its own follows.
             if self.format.goes_on() {
                 self.format.begin(&mut self.out);
@@ -292,7 +292,7 @@ impl Recorder {
                 self.waiting.fill(0);
                 if self.failing {
                     self.failing = false;
-                    self.remark(Remark::Working);
+                    self.remark(RecorderRemark::Working);
                 }
             }
             Err(error) => self.failed(&error),
@@ -332,7 +332,7 @@ impl Recorder {
         }
         if !self.failing {
             self.failing = true;
-            self.remark(Remark::Failing(error.to_string()));
+            self.remark(RecorderRemark::Failing(error.to_string()));
         }
         // The file contains complete pieces or nothing: continue with a new section, or with a new
         // file.
@@ -351,11 +351,11 @@ impl Recorder {
             }
             let place = place as u16;
             *at(&mut self.done.lost, place) += frames;
-            let gap = Gap {
+            let gap = FrameGap {
                 stamp: 0,
                 interface: Some(place),
                 frames: *frames,
-                at: Where::File,
+                at: LossPlace::File,
             };
             self.format.gap(&gap, &mut self.names, &mut self.out);
         }

@@ -4,7 +4,7 @@
 //! the next row group overwrites the footer: so the file can be read whenever no write is in
 //! progress.
 
-use crate::chunk::{Gap, Record};
+use crate::chunk::{FrameGap, RecordedFrame};
 use bytes::Bytes;
 use frame::Kind;
 use frame::text::Direction;
@@ -45,9 +45,9 @@ const GROUP: usize = 1 << 16;
 const MOST_BYTES: usize = 1 << 22;
 
 /// Collects rows and writes them.
-pub(crate) struct Table {
+pub(crate) struct FrameTable {
     writer: SerializedFileWriter<Vec<u8>>,
-    rows: Rows,
+    rows: TableRows,
     /// Frames lost since the last frame.
     gap: u64,
     lost: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Table {
 }
 
 #[derive(Default)]
-struct Rows {
+struct TableRows {
     time: Vec<i64>,
     interface: Vec<u16>,
     /// The values for frames whose direction is known.
@@ -79,11 +79,11 @@ struct Rows {
     lost_before: Vec<i64>,
 }
 
-impl Table {
+impl FrameTable {
     pub(crate) fn new() -> Result<Self, ParquetError> {
         Ok(Self {
             writer: writer()?,
-            rows: Rows::default(),
+            rows: TableRows::default(),
             gap: 0,
             lost: 0,
             broken: None,
@@ -101,7 +101,7 @@ impl Table {
 
     /// Adds a row; `false` if the bytes are not a frame.
     #[inline]
-    pub(crate) fn frame(&mut self, record: &Record<'_>) -> bool {
+    pub(crate) fn frame(&mut self, record: &RecordedFrame<'_>) -> bool {
         let Some(frame) = record.frame() else {
             return false;
         };
@@ -130,7 +130,7 @@ impl Table {
         true
     }
 
-    pub(crate) const fn gap(&mut self, gap: &Gap) {
+    pub(crate) const fn gap(&mut self, gap: &FrameGap) {
         self.gap += gap.frames;
         self.lost += gap.frames;
     }
@@ -191,7 +191,7 @@ fn writer() -> Result<SerializedFileWriter<Vec<u8>>, ParquetError> {
     SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))
 }
 
-impl Rows {
+impl TableRows {
     fn clear(&mut self) {
         *self = Self::default();
     }
@@ -226,7 +226,7 @@ impl Rows {
             .zip(&self.ends)
             .map(|(from, to)| ByteArray::from(all.slice(*from..*to)));
 
-        let mut columns = Columns(group);
+        let mut columns = ColumnWriter(group);
         columns.put::<Int64Type>(&self.time)?;
         columns.put::<ByteArrayType>(&interfaces.collect::<Vec<_>>())?;
         columns.put_known::<BoolType>(&self.sent, &self.sent_known)?;
@@ -249,9 +249,9 @@ impl Rows {
 }
 
 /// Writes columns one after the other, in the schema's order.
-struct Columns<'a>(SerializedRowGroupWriter<'a, Vec<u8>>);
+struct ColumnWriter<'a>(SerializedRowGroupWriter<'a, Vec<u8>>);
 
-impl Columns<'_> {
+impl ColumnWriter<'_> {
     fn put<T: DataType>(&mut self, values: &[T::T]) -> Result<(), ParquetError> {
         self.write::<T>(values, None)
     }

@@ -1,7 +1,7 @@
-//! candump's log format, as `candump -L` writes it: the same bytes as [`frame::text::Line`],
+//! candump's log format, as `candump -L` writes it: the same bytes as [`frame::text::LogLine`],
 //! produced without `core::fmt`.
 
-use crate::chunk::{Gap, Record};
+use crate::chunk::{FrameGap, RecordedFrame};
 use frame::text::Direction;
 use frame::{CanId, FrameRef, Kind, Nanos, flags};
 use std::io::Write as _;
@@ -24,7 +24,7 @@ const HEX: [[u8; 2]; 256] = {
 
 /// Writer of lines.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Text {
+pub(crate) struct TextWriter {
     /// The second for which `head` was made, plus one; 0: none yet.
     second: u64,
     /// `(1398128223.`
@@ -33,7 +33,7 @@ pub(crate) struct Text {
     nanos: bool,
 }
 
-impl Text {
+impl TextWriter {
     /// Creates a writer with nine digits of fraction, or six.
     pub(crate) fn new(nanos: bool) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Text {
 
     /// Adds a line; `false` if the bytes are not a frame.
     #[inline]
-    pub(crate) fn frame(&mut self, record: &Record<'_>, name: &str, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn frame(&mut self, record: &RecordedFrame<'_>, name: &str, out: &mut Vec<u8>) -> bool {
         let Some(frame) = record.frame() else {
             return false;
         };
@@ -63,7 +63,7 @@ impl Text {
     }
 
     /// Adds a comment, which readers of logs ignore.
-    pub(crate) fn gap(gap: &Gap, name: Option<&str>, out: &mut Vec<u8>) {
+    pub(crate) fn gap(gap: &FrameGap, name: Option<&str>, out: &mut Vec<u8>) {
         let whose = name.map_or(String::new(), |name| format!(" of {name}"));
         // Writes into memory do not fail.
         let _ = writeln!(
@@ -172,7 +172,7 @@ fn short(id: u32, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frame::text::Line;
+    use frame::text::LogLine;
     use proptest::prelude::*;
 
     proptest! {
@@ -194,17 +194,17 @@ mod tests {
             } else {
                 kernel[4] %= 9;
             }
-            let mut text = Text::new(nanos);
+            let mut text = TextWriter::new(nanos);
             let direction = sent.map(|sent| if sent { Direction::Sent } else { Direction::Received });
             for stamp in stamps {
-                let record = Record { stamp, interface: 0, direction, bytes: &kernel };
+                let record = RecordedFrame { stamp, interface: 0, direction, bytes: &kernel };
                 let mut out = Vec::new();
                 let done = text.frame(&record, "can0", &mut out);
                 let Some(frame) = record.frame() else {
                     prop_assert!(!done && out.is_empty());
                     continue;
                 };
-                let line = Line {
+                let line = LogLine {
                     stamp,
                     interface: "can0",
                     frame,
@@ -219,13 +219,13 @@ mod tests {
     #[test]
     fn a_loss_is_a_comment() {
         let mut out = Vec::new();
-        let gap = Gap {
+        let gap = FrameGap {
             stamp: 0,
             interface: Some(0),
             frames: 12,
-            at: crate::Where::Queue,
+            at: crate::LossPlace::Queue,
         };
-        Text::gap(&gap, Some("can0"), &mut out);
+        TextWriter::gap(&gap, Some("can0"), &mut out);
         let mut buf = frame::FrameBuf::new();
         assert_eq!(
             frame::text::parse_line(out.trim_ascii_end(), &mut buf),

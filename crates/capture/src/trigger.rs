@@ -1,6 +1,6 @@
 //! The events that trigger a file.
 
-use crate::chunk::Record;
+use crate::chunk::RecordedFrame;
 use crate::interfaces::raw_filters;
 use frame::CanId;
 use route::RawFilter;
@@ -8,7 +8,7 @@ use std::fmt;
 
 /// An event that triggers a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Trigger {
+pub enum CaptureTrigger {
     /// A data or remote frame.
     Frame {
         /// The text as the user wrote it.
@@ -33,7 +33,7 @@ pub struct TriggerError {
     hint: String,
 }
 
-impl fmt::Display for Trigger {
+impl fmt::Display for CaptureTrigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Frame { text, .. } => text,
@@ -43,7 +43,7 @@ impl fmt::Display for Trigger {
     }
 }
 
-impl Trigger {
+impl CaptureTrigger {
     /// Parses triggers that are separated by commas: `error`, `signal`, and IDs in the syntax of
     /// routes (`123`, `200-2FF`, `100:700`, `!123`), each optionally followed by `#` and the
     /// beginning of the payload, where `X` stands for any digit: `7E8#037FX1`.
@@ -75,7 +75,7 @@ impl Trigger {
 
     /// Returns whether this frame is a trigger.
     #[must_use]
-    pub fn is(&self, record: &Record<'_>) -> bool {
+    pub fn is(&self, record: &RecordedFrame<'_>) -> bool {
         let Some(frame) = record.frame() else {
             return false;
         };
@@ -131,13 +131,13 @@ mod tests {
         frame::text::parse_frame(frame.as_bytes(), &mut buf).unwrap();
         let mut bytes = [0; 2060];
         let n = encode(buf.view(), &mut bytes).unwrap();
-        let record = Record {
+        let record = RecordedFrame {
             stamp: 0,
             interface: 0,
             direction: None,
             bytes: &bytes[..n],
         };
-        let list = Trigger::list(trigger).unwrap();
+        let list = CaptureTrigger::list(trigger).unwrap();
         list.iter().any(|trigger| trigger.is(&record))
     }
 
@@ -162,7 +162,7 @@ mod tests {
             ("123#1G", "is no payload"),
             ("", "no ID"),
         ] {
-            let error = Trigger::list(text).unwrap_err().to_string();
+            let error = CaptureTrigger::list(text).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
         }
     }

@@ -2,10 +2,10 @@
 //! reported.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use capture::{Conversion, ConvertError, Form, Output, Shortfall, convert};
-use frame::text::Line;
+use capture::{Conversion, ConvertError, OutputFormat, CaptureOutput, Shortfall, convert};
+use frame::text::LogLine;
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind, Nanos, XlFields};
-use logs::{Format, LogReader};
+use logs::{FileFormat, LogReader};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl PartialEq for Logged {
 }
 
 /// Reads a whole file, in the given or the recognised format; it must not have a bad line.
-fn read(path: &Path, named: Option<Format>) -> (Format, Vec<Logged>) {
+fn read(path: &Path, named: Option<FileFormat>) -> (FileFormat, Vec<Logged>) {
     let mut reader = LogReader::open(path).unwrap().of(named);
     let format = reader.recognise().unwrap();
     let frames = reader.map(|entry| {
@@ -52,17 +52,17 @@ fn read(path: &Path, named: Option<Format>) -> (Format, Vec<Logged>) {
 fn pcapng(frames: &[Logged]) -> Vec<u8> {
     // Written by the writer itself: its output is compared with tshark elsewhere, and here with the
     // frames that are read again.
-    let names = capture::Names::default();
+    let names = capture::InterfaceNames::default();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("in.pcapng");
-    let output = Output::of(&path, None).unwrap();
+    let output = CaptureOutput::of(&path, None).unwrap();
     let mut recorder =
-        capture::Recorder::new(&output, capture::Rotate::default(), &names, 0, false).unwrap();
+        capture::FileRecorder::new(&output, capture::RotationRule::default(), &names, 0, false).unwrap();
     let mut chunk = capture::Chunk::default();
     for one in frames {
         let mut bytes = [0; 2100];
         let len = linux::can::layout::encode(one.frame.view(), &mut bytes).unwrap();
-        chunk.push(&capture::Record {
+        chunk.push(&capture::RecordedFrame {
             stamp: one.ns,
             interface: names.place(&one.interface),
             direction: one.direction,
@@ -195,7 +195,7 @@ proptest! {
         prop_assert_eq!((done.from, done.bad.count()), (Format::Pcapng, 0));
         // The shortfalls, frame by frame, computed in another way than the counts of the
         // conversion.
-        let mut limits = capture::Limits::of(&output);
+        let mut limits = capture::FormatLimits::of(&output);
         let mut counted = BTreeMap::<Shortfall, u64>::new();
         let mut first = None;
         let expected: Vec<Logged> = frames.iter().filter_map(|one| {
@@ -237,7 +237,7 @@ proptest! {
 }
 
 fn text(one: &Logged) -> String {
-    let line = Line {
+    let line = LogLine {
         stamp: one.ns,
         interface: &one.interface,
         frame: one.frame.view(),
@@ -246,10 +246,10 @@ fn text(one: &Logged) -> String {
     format!("{line:.9}")
 }
 
-fn run(input: &str, to: &str, strict: bool) -> Result<(capture::Converted, Vec<u8>), ConvertError> {
+fn run(input: &str, to: &str, strict: bool) -> Result<(capture::ConversionResult, Vec<u8>), ConvertError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(to);
-    let output = Output::of(&path, None).unwrap();
+    let output = CaptureOutput::of(&path, None).unwrap();
     let reader = LogReader::new(input.as_bytes(), "in.log");
     let done = convert(
         reader,
@@ -374,9 +374,9 @@ fn bits_that_no_frame_has_are_said() {
     .collect();
     let input = pcapng(&frames);
     let folder = tempfile::tempdir().unwrap();
-    for (form, expected) in [(Form::Text, 4), (Form::Asc, 3), (Form::Pcapng, 0)] {
+    for (form, expected) in [(OutputFormat::Text, 4), (OutputFormat::Asc, 3), (OutputFormat::Pcapng, 0)] {
         let path = folder.path().join(format!("{form:?}"));
-        let output = Output::of(&path, Some(form)).unwrap();
+        let output = CaptureOutput::of(&path, Some(form)).unwrap();
         let reader = LogReader::new(input.as_slice(), "in");
         let done = convert(
             reader,
@@ -393,7 +393,7 @@ fn bits_that_no_frame_has_are_said() {
         assert_eq!(bits, expected, "{form:?}");
         let (_, found) = read(&path, None);
         assert_eq!(found.len(), 4);
-        if form == Form::Pcapng {
+        if form == OutputFormat::Pcapng {
             assert_eq!(found, frames);
         }
     }
@@ -410,7 +410,7 @@ fn more_interfaces_than_asc_can_name() {
 #[test]
 fn what_is_no_log_makes_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Output::of(&folder.path().join("x.log"), None).unwrap();
+    let output = CaptureOutput::of(&folder.path().join("x.log"), None).unwrap();
     let reader = LogReader::new(&[0u8; 100][..], "zeros");
     let conversion = Conversion {
         output: &output,
@@ -432,7 +432,7 @@ fn losses_that_a_log_says_are_kept() {
     let first = field.join("k21-dropcount.pcapng");
     let converted = |from: &Path, to: &str, strict: bool| {
         let path = folder.path().join(to);
-        let output = Output::of(&path, None).unwrap();
+        let output = CaptureOutput::of(&path, None).unwrap();
         let conversion = Conversion {
             output: &output,
             strict,

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use capture::{Chunk, Gap, Names, Output, Record, Recorder, Rotate, Where};
+use capture::{Chunk, FrameGap, InterfaceNames, CaptureOutput, RecordedFrame, FileRecorder, RotationRule, LossPlace};
 use frame::text::Direction;
 use frame::{CanId, Frame, FrameBuf, Kind, Nanos, flags};
 use linux::can::layout::encode;
@@ -110,21 +110,21 @@ fn parsed(text: &str) -> FrameBuf {
 }
 
 fn write(path: &Path, frames: &[Recorded]) {
-    let names = Names::default();
+    let names = InterfaceNames::default();
     for (place, name) in NAMES.iter().enumerate() {
         assert_eq!(usize::from(names.place(name)), place);
     }
-    let output = Output::of(path, None).unwrap();
-    let mut recorder = Recorder::new(&output, Rotate::default(), &names, 0, false).unwrap();
+    let output = CaptureOutput::of(path, None).unwrap();
+    let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names, 0, false).unwrap();
     let mut chunk = Chunk::with_room();
     for one in frames {
         let interface = Some(one.interface as u16);
         for (frames, interface, at) in [
-            (one.lost_before, None, Where::Ring),
-            (one.lost_here, interface, Where::Queue),
+            (one.lost_before, None, LossPlace::Ring),
+            (one.lost_here, interface, LossPlace::Queue),
         ] {
             if frames > 0 {
-                chunk.push_gap(&Gap {
+                chunk.push_gap(&FrameGap {
                     stamp: one.stamp,
                     interface,
                     frames,
@@ -134,7 +134,7 @@ fn write(path: &Path, frames: &[Recorded]) {
         }
         let mut bytes = [0; 80];
         let len = encode(one.frame.view(), &mut bytes).unwrap();
-        chunk.push(&Record {
+        chunk.push(&RecordedFrame {
             stamp: one.stamp,
             interface: one.interface as u16,
             direction: one.direction,

@@ -14,12 +14,12 @@ pub struct Diagnostics {
     errors: usize,
     left_out: usize,
     syntax: Vec<Range<usize>>,
-    heard: Option<Vec<Heard>>,
+    heard: Option<Vec<ReadTable>>,
 }
 
 /// A table that was read to its end, and the keys that its reader requested, present or not.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Heard {
+pub struct ReadTable {
     /// The name of the table in messages.
     pub place: String,
     /// The keys.
@@ -46,13 +46,13 @@ impl Diagnostics {
     /// Returns each table that was read to its end so far, if this collection is
     /// [listening](Self::listening).
     #[must_use]
-    pub fn heard(&self) -> &[Heard] {
+    pub fn heard(&self) -> &[ReadTable] {
         self.heard.as_deref().unwrap_or_default()
     }
 
     pub(crate) fn hear(&mut self, place: &str, keys: &[&'static str]) {
         if let Some(heard) = &mut self.heard {
-            heard.push(Heard {
+            heard.push(ReadTable {
                 place: place.to_owned(),
                 keys: keys.to_vec(),
             });

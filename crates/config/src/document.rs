@@ -1,21 +1,21 @@
 //! A whole TOML text.
 
-use crate::{Diagnostic, Diagnostics, Source, Table, foreign};
+use crate::{Diagnostic, Diagnostics, SourceText, TomlTable, foreign};
 use toml::Spanned;
 use toml::de::DeTable;
 
 /// A TOML text as a tree of spanned values. Where the syntax is broken, it holds the part that
 /// could be read nevertheless.
 #[derive(Debug)]
-pub struct Document<'s> {
+pub struct TomlDocument<'s> {
     root: Spanned<DeTable<'s>>,
 }
 
-impl<'s> Document<'s> {
+impl<'s> TomlDocument<'s> {
     /// Reads a TOML text and reports all errors in its syntax, one per line. A file of another
     /// known kind, such as a DBC, is reported as a single error.
     #[must_use]
-    pub fn parse(source: &'s Source, found: &mut Diagnostics) -> Self {
+    pub fn parse(source: &'s SourceText, found: &mut Diagnostics) -> Self {
         let (root, errors) = DeTable::parse_recoverable(&source.text);
         if !errors.is_empty()
             && let Some(diagnostic) = foreign::recognise(source)
@@ -41,7 +41,7 @@ impl<'s> Document<'s> {
 
     /// Returns the top-level table.
     #[must_use]
-    pub fn root<'t>(&'t self) -> Table<'t> {
-        Table::new(self.root.get_ref(), 0..0, "the file".to_owned())
+    pub fn root<'t>(&'t self) -> TomlTable<'t> {
+        TomlTable::new(self.root.get_ref(), 0..0, "the file".to_owned())
     }
 }

@@ -1,17 +1,17 @@
 //! Files of another kind that are given where TOML is expected.
 
-use crate::{Diagnostic, Source};
+use crate::{Diagnostic, SourceText};
 
 /// The actual kind of a file, and a hint about its use.
-struct Kind {
+struct ForeignKind {
     what: &'static str,
     hint: &'static str,
     is: fn(&str) -> bool,
 }
 
 /// The known kinds of file, each recognised by the beginning of one of its first lines.
-const KINDS: [Kind; 6] = [
-    Kind {
+const KINDS: [ForeignKind; 6] = [
+    ForeignKind {
         what: "a DBC",
         hint: "`cangate bound --from-dbc FILE > set.toml` makes a message set of it",
         is: |line| {
@@ -25,27 +25,27 @@ const KINDS: [Kind; 6] = [
             }
         },
     },
-    Kind {
+    ForeignKind {
         what: "XML, such as ARXML, KCD or FIBEX",
         hint: "of databases, DBC is read (`cangate bound --from-dbc`): convert it, for example by canmatrix",
         is: |line| line.starts_with("<?xml") || line.starts_with("<!DOCTYPE"),
     },
-    Kind {
+    ForeignKind {
         what: "a PCAN symbol file",
         hint: "of databases, DBC is read (`cangate bound --from-dbc`): convert it, for example by canmatrix",
         is: |line| line.starts_with("FormatVersion="),
     },
-    Kind {
+    ForeignKind {
         what: "JSON",
         hint: "write TOML; `cangate schema` describes a gateway file",
         is: |line| line.starts_with('{'),
     },
-    Kind {
+    ForeignKind {
         what: "a list of can-gw rules",
         hint: "`cangate import FILE` makes a gateway file of it",
         is: |line| line.starts_with("cangw "),
     },
-    Kind {
+    ForeignKind {
         what: "a log",
         hint: "a gateway reads logs by ports of kind \"log\" (`read = \"FILE\"`); `cangate bound --from-log FILE` \
                makes a message set of one",
@@ -67,7 +67,7 @@ const LINES: usize = 40;
 
 /// Returns a diagnostic if a text that is not valid TOML is a file of another known kind; its place
 /// is the line that shows the kind.
-pub(crate) fn recognise(source: &Source) -> Option<Diagnostic> {
+pub(crate) fn recognise(source: &SourceText) -> Option<Diagnostic> {
     let lines = source.text.lines().take(LINES);
     let trimmed = lines.map(|line| line.trim_start_matches('\u{feff}').trim());
     let (line, kind) = trimmed
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn message(text: &str) -> Option<String> {
-        recognise(&Source::new("t", text)).map(|found| found.message)
+        recognise(&SourceText::new("t", text)).map(|found| found.message)
     }
 
     #[test]

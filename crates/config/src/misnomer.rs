@@ -3,7 +3,7 @@
 /// Words that are not keys, and the key that is meant. A word that is only misspelt needs no entry:
 /// [`crate::nearest`] finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Misnomer {
+pub struct KeyMisnomer {
     /// The words, in lower case, with `_` for each `-` and `_`.
     pub words: &'static [&'static str],
     /// The key that is meant; empty if it belongs to another table, or if there is none.
@@ -13,7 +13,7 @@ pub struct Misnomer {
     pub hint: &'static str,
 }
 
-impl Misnomer {
+impl KeyMisnomer {
     /// Creates an entry of words for this key.
     #[must_use]
     pub const fn of(key: &'static str, words: &'static [&'static str]) -> Self {

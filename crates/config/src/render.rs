@@ -1,6 +1,6 @@
 //! Diagnostics as text with source lines and carets.
 
-use crate::{Diagnostic, Severity, Source};
+use crate::{Diagnostic, Severity, SourceText};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 /// Longer lines are reported by their number only, and not shown.
@@ -10,7 +10,7 @@ const LONGEST_LINE: usize = 4096;
 /// and a hint. With `color`, the text has ANSI escapes for a terminal. Unless it is empty, it ends
 /// with a newline.
 #[must_use]
-pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> String {
+pub fn render(source: &SourceText, diagnostics: &[Diagnostic], color: bool) -> String {
     let renderer = if color {
         Renderer::styled()
     } else {
@@ -27,7 +27,7 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> Strin
     text
 }
 
-fn group<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> Group<'a> {
+fn group<'a>(source: &'a SourceText, diagnostic: &'a Diagnostic) -> Group<'a> {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,

@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 /// A key of a table.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Key {
+pub struct KeySpec {
     /// The key.
     pub name: &'static str,
     /// The shape of its value.
-    pub shape: Shape,
+    pub shape: ValueShape,
     /// A description for users, in one or two sentences.
     pub about: &'static str,
     /// Whether the key is required in every case.
@@ -18,7 +18,7 @@ pub struct Key {
 /// The shape of a value. A shape covers only what a schema can check: whether a file makes sense,
 /// only its reader can decide.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Shape {
+pub enum ValueShape {
     /// Anything.
     Anything,
     /// A string.
@@ -44,23 +44,23 @@ pub enum Shape {
     /// One of these strings.
     Words(Vec<&'static str>),
     /// A table with these keys.
-    Table(Vec<Key>),
+    Table(Vec<KeySpec>),
     /// A table with exactly one of these keys.
-    OneKey(Vec<Key>),
+    OneKey(Vec<KeySpec>),
     /// A table whose keys are names of the user's choice.
-    Named(Box<Shape>),
+    Named(Box<ValueShape>),
     /// A list.
-    List(Box<Shape>),
+    List(Box<ValueShape>),
     /// One value, or a list of such values.
-    OneOrList(Box<Shape>),
+    OneOrList(Box<ValueShape>),
     /// Any of these.
-    Any(Vec<Shape>),
+    Any(Vec<ValueShape>),
 }
 
-impl Key {
+impl KeySpec {
     /// Creates a key that may be absent.
     #[must_use]
-    pub const fn new(name: &'static str, shape: Shape, about: &'static str) -> Self {
+    pub const fn new(name: &'static str, shape: ValueShape, about: &'static str) -> Self {
         Self {
             name,
             shape,
@@ -77,7 +77,7 @@ impl Key {
     }
 }
 
-impl Shape {
+impl ValueShape {
     /// Returns the shape for a list of names as [`crate::Value::one_of`] takes it.
     #[must_use]
     pub fn words<T>(names: &[(&'static str, T)]) -> Self {

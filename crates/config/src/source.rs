@@ -5,14 +5,14 @@ pub const LARGEST_FILE: usize = 64 << 20;
 
 /// A text and its name in messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Source {
+pub struct SourceText {
     /// The file's name, or `<stdin>`.
     pub name: String,
     /// All of the text.
     pub text: String,
 }
 
-impl Source {
+impl SourceText {
     /// Creates a text with a name.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn places_count_from_one() {
-        let source = Source::new("x", "ab\näöü\n");
+        let source = SourceText::new("x", "ab\näöü\n");
         assert_eq!(source.line_column(0), (1, 1));
         assert_eq!(source.line_column(2), (1, 3));
         assert_eq!(source.line_column(3), (2, 1));
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_line_ends_before_its_line_end() {
-        let source = Source::new("x", "ab\r\ncd");
+        let source = SourceText::new("x", "ab\r\ncd");
         assert_eq!(source.line_end(1), 2);
         assert_eq!(source.line_end(4), 6);
     }

@@ -1,25 +1,25 @@
 //! A TOML table that remembers which keys were requested.
 
 use crate::suggest::plain;
-use crate::{At, Diagnostic, Diagnostics, Misnomer, Value, did_you_mean, nearest};
+use crate::{SpannedValue, Diagnostic, Diagnostics, KeyMisnomer, TomlValue, did_you_mean, nearest};
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeString, DeTable};
 
 /// A TOML table. Getters return nothing where the key is absent, and where its value is wrong,
-/// which they report. [`Table::finish`] reports the keys that no getter requested.
+/// which they report. [`TomlTable::finish`] reports the keys that no getter requested.
 #[derive(Debug)]
-pub struct Table<'t> {
+pub struct TomlTable<'t> {
     entries: &'t DeTable<'t>,
     span: Range<usize>,
     place: String,
     known: Vec<&'static str>,
     /// Keys that were reported and must not be reported again.
     reported: Vec<String>,
-    misnomers: Vec<&'static [Misnomer]>,
+    misnomers: Vec<&'static [KeyMisnomer]>,
 }
 
-impl<'t> Table<'t> {
+impl<'t> TomlTable<'t> {
     pub(crate) fn new(entries: &'t DeTable<'t>, span: Range<usize>, place: String) -> Self {
         Self {
             entries,
@@ -68,12 +68,12 @@ impl<'t> Table<'t> {
     }
 
     /// Returns the value of a key, which counts as known from now on.
-    pub fn get(&mut self, key: &'static str) -> Option<Value<'t>> {
+    pub fn get(&mut self, key: &'static str) -> Option<TomlValue<'t>> {
         if !self.known.contains(&key) {
             self.known.push(key);
         }
         let (name, value) = self.entries.get_key_value(key)?;
-        Some(Value::new(name.get_ref(), value))
+        Some(TomlValue::new(name.get_ref(), value))
     }
 
     /// Returns whether a getter has requested this key already.
@@ -85,7 +85,7 @@ impl<'t> Table<'t> {
     /// Adds words that users write here for one of the keys, or for something that belongs to
     /// another table. Add them before requesting a required key: if one of these words is present
     /// in its place, only the word is reported.
-    pub fn misnomers(&mut self, list: &'static [Misnomer]) {
+    pub fn misnomers(&mut self, list: &'static [KeyMisnomer]) {
         self.misnomers.push(list);
     }
 
@@ -94,11 +94,11 @@ impl<'t> Table<'t> {
     pub fn misnamed(
         &mut self,
         wrong: &str,
-        hint: impl FnOnce(&Value<'t>) -> String,
+        hint: impl FnOnce(&TomlValue<'t>) -> String,
         found: &mut Diagnostics,
-    ) -> Option<Value<'t>> {
+    ) -> Option<TomlValue<'t>> {
         let (name, value) = self.entries.get_key_value(wrong)?;
-        let value = Value::new(name.get_ref(), value);
+        let value = TomlValue::new(name.get_ref(), value);
         self.reported.push(wrong.to_owned());
         found.push(self.no_key(name).hint(hint(&value)));
         Some(value)
@@ -117,7 +117,7 @@ impl<'t> Table<'t> {
         any
     }
 
-    /// Returns the hint for a word, if it is one of [`Table::misnomers`].
+    /// Returns the hint for a word, if it is one of [`TomlTable::misnomers`].
     fn misnomer_hint(&self, name: &str) -> Option<String> {
         let misnomer = self.misnomer(&plain(name))?;
         let key = misnomer.key;
@@ -132,7 +132,7 @@ impl<'t> Table<'t> {
         })
     }
 
-    fn misnomer(&self, plain_name: &str) -> Option<&'static Misnomer> {
+    fn misnomer(&self, plain_name: &str) -> Option<&'static KeyMisnomer> {
         let mut all = self.misnomers.iter().flat_map(|list| list.iter());
         all.find(|misnomer| misnomer.words.contains(&plain_name))
     }
@@ -143,7 +143,7 @@ impl<'t> Table<'t> {
     }
 
     /// Returns the value of a required key.
-    pub fn need(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<Value<'t>> {
+    pub fn need(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<TomlValue<'t>> {
         let value = self.get(key);
         if value.is_none() {
             self.missing(key, "", found);
@@ -152,7 +152,7 @@ impl<'t> Table<'t> {
     }
 
     /// Reports that a key is missing. If it is present under a misnomer, only the misnomer is
-    /// reported, by [`Table::finish`].
+    /// reported, by [`TomlTable::finish`].
     pub fn missing(&self, key: &str, hint: &str, found: &mut Diagnostics) {
         if self.is_misnamed(key) {
             return;
@@ -166,7 +166,7 @@ impl<'t> Table<'t> {
         found.missing(Diagnostic::error(self.span(), message).hint(hint));
     }
 
-    /// Returns whether a key is present under one of its [`Table::misnomers`].
+    /// Returns whether a key is present under one of its [`TomlTable::misnomers`].
     #[must_use]
     pub fn is_misnamed(&self, key: &str) -> bool {
         let mut names = self.entries.keys().map(|name| plain(name.get_ref()));
@@ -182,23 +182,23 @@ impl<'t> Table<'t> {
 
     /// Returns all keys with their places and values, in the order of the text. All count as known.
     #[must_use]
-    pub fn all(&self) -> Vec<(At<&'t str>, Value<'t>)> {
+    pub fn all(&self) -> Vec<(SpannedValue<&'t str>, TomlValue<'t>)> {
         let mut all: Vec<_> = self
             .entries
             .iter()
-            .map(|(key, value)| (key_at(key), Value::new(key.get_ref(), value)))
+            .map(|(key, value)| (key_at(key), TomlValue::new(key.get_ref(), value)))
             .collect();
         all.sort_by_key(|(key, _)| key.span.start);
         all
     }
 
     /// Returns a string.
-    pub fn string(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<&'t str>> {
+    pub fn string(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<&'t str>> {
         self.get(key)?.string(found)
     }
 
     /// Returns true or false.
-    pub fn boolean(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<bool>> {
+    pub fn boolean(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<bool>> {
         self.get(key)?.boolean(found)
     }
 
@@ -213,22 +213,22 @@ impl<'t> Table<'t> {
         key: &'static str,
         bounds: RangeInclusive<i64>,
         found: &mut Diagnostics,
-    ) -> Option<At<i64>> {
+    ) -> Option<SpannedValue<i64>> {
         self.get(key)?.integer(bounds, found)
     }
 
     /// Returns bits per second, from an integer or a string such as "500k".
-    pub fn bitrate(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<u32>> {
+    pub fn bitrate(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<u32>> {
         self.get(key)?.bitrate(found)
     }
 
     /// Returns a byte, from an integer or a string of one or two hex digits.
-    pub fn byte(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<u8>> {
+    pub fn byte(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<u8>> {
         self.get(key)?.byte(found)
     }
 
     /// Returns bytes, from pairs of hex digits.
-    pub fn hex(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<At<Vec<u8>>> {
+    pub fn hex(&mut self, key: &'static str, found: &mut Diagnostics) -> Option<SpannedValue<Vec<u8>>> {
         self.get(key)?.hex(found)
     }
 
@@ -238,12 +238,12 @@ impl<'t> Table<'t> {
         key: &'static str,
         names: &[(&'static str, T)],
         found: &mut Diagnostics,
-    ) -> Option<At<T>> {
+    ) -> Option<SpannedValue<T>> {
         self.get(key)?.one_of(names, found)
     }
 
     /// Returns the values of a key that may be a list or one value; empty where the key is absent.
-    pub fn list(&mut self, key: &'static str) -> Vec<Value<'t>> {
+    pub fn list(&mut self, key: &'static str) -> Vec<TomlValue<'t>> {
         self.get(key).map(|v| v.one_or_list()).unwrap_or_default()
     }
 
@@ -253,7 +253,7 @@ impl<'t> Table<'t> {
         key: &'static str,
         place: impl Into<String>,
         found: &mut Diagnostics,
-    ) -> Option<Table<'t>> {
+    ) -> Option<TomlTable<'t>> {
         self.get(key)?.table(place, found)
     }
 
@@ -264,7 +264,7 @@ impl<'t> Table<'t> {
         key: &'static str,
         word: &str,
         found: &mut Diagnostics,
-    ) -> Vec<Table<'t>> {
+    ) -> Vec<TomlTable<'t>> {
         match self.get(key) {
             Some(value) => value.tables(key, word, found),
             None => Vec::new(),
@@ -297,8 +297,8 @@ impl<'t> Table<'t> {
     }
 }
 
-fn key_at<'t>(key: &'t Spanned<DeString<'t>>) -> At<&'t str> {
-    At {
+fn key_at<'t>(key: &'t Spanned<DeString<'t>>) -> SpannedValue<&'t str> {
+    SpannedValue {
         value: key.get_ref(),
         span: key.span(),
     }

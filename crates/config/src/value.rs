@@ -1,23 +1,23 @@
 //! A TOML value and its place.
 
-use crate::{Diagnostic, Diagnostics, Table, UnitError, did_you_mean, units};
+use crate::{Diagnostic, Diagnostics, TomlTable, UnitError, did_you_mean, units};
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::DeValue;
 
 /// A value that was read from the text, and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct At<T> {
+pub struct SpannedValue<T> {
     /// The value.
     pub value: T,
     /// The bytes of the text that it was read from.
     pub span: Range<usize>,
 }
 
-impl<T> At<T> {
+impl<T> SpannedValue<T> {
     /// Returns another value at the same place.
-    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> At<U> {
-        At {
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> SpannedValue<U> {
+        SpannedValue {
             value: f(self.value),
             span: self.span,
         }
@@ -26,13 +26,13 @@ impl<T> At<T> {
 
 /// A TOML value, its place, and the key (or position in a list) that identifies it in messages.
 #[derive(Clone, Debug)]
-pub struct Value<'t> {
+pub struct TomlValue<'t> {
     pub(crate) inner: &'t DeValue<'t>,
     pub(crate) span: Range<usize>,
     pub(crate) name: &'t str,
 }
 
-impl<'t> Value<'t> {
+impl<'t> TomlValue<'t> {
     pub(crate) fn new(name: &'t str, value: &'t Spanned<DeValue<'t>>) -> Self {
         Self {
             inner: value.get_ref(),
@@ -86,7 +86,7 @@ impl<'t> Value<'t> {
         f.push(Diagnostic::error(self.span(), message).hint(hint));
     }
 
-    fn unit<T>(&self, read: Result<T, UnitError>, found: &mut Diagnostics) -> Option<At<T>> {
+    fn unit<T>(&self, read: Result<T, UnitError>, found: &mut Diagnostics) -> Option<SpannedValue<T>> {
         match read {
             Ok(value) => Some(self.at(value)),
             Err(e) => {
@@ -97,8 +97,8 @@ impl<'t> Value<'t> {
     }
 
     /// Returns a value at this place.
-    pub fn at<T>(&self, value: T) -> At<T> {
-        At {
+    pub fn at<T>(&self, value: T) -> SpannedValue<T> {
+        SpannedValue {
             value,
             span: self.span(),
         }
@@ -143,9 +143,9 @@ impl<'t> Value<'t> {
 
     /// Returns the elements, if it is a list; reports nothing otherwise.
     #[must_use]
-    pub fn as_list(&self) -> Option<Vec<Value<'t>>> {
+    pub fn as_list(&self) -> Option<Vec<TomlValue<'t>>> {
         match self.inner {
-            DeValue::Array(list) => Some(list.iter().map(|v| Value::new(self.name, v)).collect()),
+            DeValue::Array(list) => Some(list.iter().map(|v| TomlValue::new(self.name, v)).collect()),
             _ => None,
         }
     }
@@ -157,7 +157,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns a string.
-    pub fn string(&self, found: &mut Diagnostics) -> Option<At<&'t str>> {
+    pub fn string(&self, found: &mut Diagnostics) -> Option<SpannedValue<&'t str>> {
         match self.as_str() {
             Some(s) => Some(self.at(s)),
             None => {
@@ -168,7 +168,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns true or false.
-    pub fn boolean(&self, found: &mut Diagnostics) -> Option<At<bool>> {
+    pub fn boolean(&self, found: &mut Diagnostics) -> Option<SpannedValue<bool>> {
         match self.as_bool() {
             Some(b) => Some(self.at(b)),
             None => {
@@ -179,7 +179,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns an integer within bounds.
-    pub fn integer(&self, bounds: RangeInclusive<i64>, f: &mut Diagnostics) -> Option<At<i64>> {
+    pub fn integer(&self, bounds: RangeInclusive<i64>, f: &mut Diagnostics) -> Option<SpannedValue<i64>> {
         let DeValue::Integer(_) = self.inner else {
             self.expected("an integer", f);
             return None;
@@ -200,7 +200,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns a number, with or without a point; neither infinite nor NaN.
-    pub fn number(&self, found: &mut Diagnostics) -> Option<At<f64>> {
+    pub fn number(&self, found: &mut Diagnostics) -> Option<SpannedValue<f64>> {
         let number = match self.inner {
             DeValue::Float(n) => n.as_str().parse::<f64>().ok(),
             DeValue::Integer(_) => self.as_integer().map(|n| n as f64),
@@ -216,7 +216,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns a byte, from an integer or a string of one or two hex digits.
-    pub fn byte(&self, found: &mut Diagnostics) -> Option<At<u8>> {
+    pub fn byte(&self, found: &mut Diagnostics) -> Option<SpannedValue<u8>> {
         if let Some(text) = self.as_str() {
             let digits = text.len() <= 2 && text.bytes().all(|b| b.is_ascii_hexdigit());
             return match u8::from_str_radix(text, 16) {
@@ -236,7 +236,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns bits per second, from an integer or a string such as "500k".
-    pub fn bitrate(&self, found: &mut Diagnostics) -> Option<At<u32>> {
+    pub fn bitrate(&self, found: &mut Diagnostics) -> Option<SpannedValue<u32>> {
         match self.inner {
             DeValue::Integer(_) => {
                 let rate = self.integer(0..=i64::from(u32::MAX), found)?;
@@ -251,7 +251,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns a number of bytes, from an integer or a string such as "100M".
-    pub fn size(&self, found: &mut Diagnostics) -> Option<At<u64>> {
+    pub fn size(&self, found: &mut Diagnostics) -> Option<SpannedValue<u64>> {
         match self.inner {
             DeValue::Integer(_) => {
                 let bytes = self.integer(0..=i64::MAX, found)?;
@@ -266,7 +266,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns a time in nanoseconds, from a string such as "20ms".
-    pub fn duration(&self, found: &mut Diagnostics) -> Option<At<u64>> {
+    pub fn duration(&self, found: &mut Diagnostics) -> Option<SpannedValue<u64>> {
         match self.as_str() {
             Some(text) => self.unit(units::duration(text), found),
             None => {
@@ -277,7 +277,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns a number per time in nanoseconds, from a string such as "100/s".
-    pub fn rate(&self, found: &mut Diagnostics) -> Option<At<(u32, u64)>> {
+    pub fn rate(&self, found: &mut Diagnostics) -> Option<SpannedValue<(u32, u64)>> {
         match self.as_str() {
             Some(text) => self.unit(units::rate(text), found),
             None => {
@@ -288,7 +288,7 @@ impl<'t> Value<'t> {
     }
 
     /// Returns bytes, from a string of pairs of hex digits.
-    pub fn hex(&self, found: &mut Diagnostics) -> Option<At<Vec<u8>>> {
+    pub fn hex(&self, found: &mut Diagnostics) -> Option<SpannedValue<Vec<u8>>> {
         match self.as_str() {
             Some(text) => self.unit(units::hex_bytes(text), found),
             None => {
@@ -303,7 +303,7 @@ impl<'t> Value<'t> {
         &self,
         names: &[(&'static str, T)],
         found: &mut Diagnostics,
-    ) -> Option<At<T>> {
+    ) -> Option<SpannedValue<T>> {
         let text = self.string(found)?;
         if let Some((_, value)) = names.iter().find(|(name, _)| *name == text.value) {
             return Some(self.at(*value));
@@ -316,14 +316,14 @@ impl<'t> Value<'t> {
 
     /// Returns the elements of a list, or a single value as a list of one.
     #[must_use]
-    pub fn one_or_list(&self) -> Vec<Value<'t>> {
+    pub fn one_or_list(&self) -> Vec<TomlValue<'t>> {
         self.as_list().unwrap_or_else(|| vec![self.clone()])
     }
 
     /// Returns a table; `place` is its name in messages.
-    pub fn table(&self, place: impl Into<String>, found: &mut Diagnostics) -> Option<Table<'t>> {
+    pub fn table(&self, place: impl Into<String>, found: &mut Diagnostics) -> Option<TomlTable<'t>> {
         match self.inner {
-            DeValue::Table(entries) => Some(Table::new(entries, self.span(), place.into())),
+            DeValue::Table(entries) => Some(TomlTable::new(entries, self.span(), place.into())),
             _ => {
                 self.expected("a table: { key = value, … }", found);
                 None
@@ -333,13 +333,13 @@ impl<'t> Value<'t> {
 
     /// Returns the tables of an array of tables, `[[key]]`; their names in messages are `word 1`,
     /// `word 2`, ….
-    pub fn tables(&self, key: &str, word: &str, found: &mut Diagnostics) -> Vec<Table<'t>> {
+    pub fn tables(&self, key: &str, word: &str, found: &mut Diagnostics) -> Vec<TomlTable<'t>> {
         let numbered = |index: usize| format!("{word} {}", index + 1);
         match self.inner {
             DeValue::Array(list) => list
                 .iter()
                 .enumerate()
-                .filter_map(|(i, v)| Value::new(self.name, v).table(numbered(i), found))
+                .filter_map(|(i, v)| TomlValue::new(self.name, v).table(numbered(i), found))
                 .collect(),
             DeValue::Table(entries) => {
                 let d = Diagnostic::error(self.span(), format!("`{key}` is a list of tables"))

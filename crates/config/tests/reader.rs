@@ -1,16 +1,16 @@
 //! Tests of the reader's public interface: getters, hints, and the absence of panics.
 
-use cangate_config::{Diagnostic, Diagnostics, Document, Severity, Source, Table, render};
+use cangate_config::{Diagnostic, Diagnostics, TomlDocument, Severity, SourceText, TomlTable, render};
 use proptest::prelude::*;
 
 /// Reads with `f` and returns the messages with their hints and the text that they refer to.
 fn found(
     text: &str,
-    f: impl Fn(&mut Table<'_>, &mut Diagnostics),
+    f: impl Fn(&mut TomlTable<'_>, &mut Diagnostics),
 ) -> Vec<(String, String, String)> {
-    let source = Source::new("t.toml", text);
+    let source = SourceText::new("t.toml", text);
     let mut found = Diagnostics::new();
-    let document = Document::parse(&source, &mut found);
+    let document = TomlDocument::parse(&source, &mut found);
     let mut root = document.root();
     f(&mut root, &mut found);
     root.finish(&mut found);
@@ -66,7 +66,7 @@ fn values_in_every_form() {
 
 #[test]
 fn unknown_keys_have_a_hint() {
-    let get = |t: &mut Table<'_>, f: &mut Diagnostics| {
+    let get = |t: &mut TomlTable<'_>, f: &mut Diagnostics| {
         let _ = t.bitrate("bitrate", f);
     };
     assert_eq!(
@@ -130,14 +130,14 @@ fn broken_syntax_hides_what_follows_from_it() {
 #[test]
 fn very_long_lines_are_named_and_not_shown() {
     let text = format!("a = 1 # {}\n", "x".repeat(10_000));
-    let source = Source::new("t", text);
+    let source = SourceText::new("t", text);
     let shown = render(&source, &[Diagnostic::error(4..5, "wrong")], false);
     assert_eq!(shown, "error: wrong\n--> t:1:5\n");
 }
 
 #[test]
 fn colours_only_where_asked_for() {
-    let source = Source::new("t", "a = 1");
+    let source = SourceText::new("t", "a = 1");
     let all = [Diagnostic::warning(4..5, "odd")];
     assert!(!render(&source, &all, false).contains('\u{1b}'));
     assert!(render(&source, &all, true).contains('\u{1b}'));
@@ -146,7 +146,7 @@ fn colours_only_where_asked_for() {
 proptest! {
     #[test]
     fn any_text_is_read_and_rendered(text in ".{0,200}", spans in prop::collection::vec((0_usize..250, 0_usize..250), 0..4)) {
-        let source = Source::new("t", text);
+        let source = SourceText::new("t", text);
         let mut found = Diagnostics::new();
         let document = Document::parse(&source, &mut found);
         let mut root = document.root();
@@ -164,7 +164,7 @@ proptest! {
 
     #[test]
     fn toml_in_pieces_is_read(parts in prop::collection::vec("[\\[\\]{}=\"'\n ,.a-c0-9#\\\\-]{1,4}", 0..30)) {
-        let source = Source::new("t", parts.concat());
+        let source = SourceText::new("t", parts.concat());
         let mut found = Diagnostics::new();
         let document = Document::parse(&source, &mut found);
         let mut root = document.root();

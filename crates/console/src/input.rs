@@ -1,12 +1,12 @@
 //! Files that are given on the command line.
 
 use crate::Failure;
-use config::{LARGEST_FILE, Source};
+use config::{LARGEST_FILE, SourceText};
 use std::io::Read;
 use std::path::Path;
 
 /// Reads the text of a file, or of standard input for `-`.
-pub fn read_source(path: &Path) -> Result<Source, Failure> {
+pub fn read_source(path: &Path) -> Result<SourceText, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         std::io::stdin()
@@ -20,9 +20,9 @@ pub fn read_source(path: &Path) -> Result<Source, Failure> {
     source(&path.display().to_string(), bytes)
 }
 
-fn source(name: &str, bytes: Vec<u8>) -> Result<Source, Failure> {
+fn source(name: &str, bytes: Vec<u8>) -> Result<SourceText, Failure> {
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Source::new(name, text)),
+        Ok(text) => Ok(SourceText::new(name, text)),
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = good.iter().filter(|&&b| b == b'\n').count() + 1;

@@ -1,6 +1,6 @@
 //! The interface that every driver implements.
 
-use crate::{Event, Limits, Mode, Status, Token};
+use crate::{ControllerEvent, TimingLimits, StartMode, ErrorStatus, Token};
 use core::fmt;
 use frame::FrameRef;
 
@@ -18,7 +18,7 @@ pub trait Controller {
     ///
     /// # Errors
     /// [`StartError`] names what the controller cannot do; the controller is stopped then.
-    fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError>;
+    fn start(&mut self, mode: &StartMode<'_>) -> Result<(), StartError>;
 
     /// Takes the controller off the bus, and leaves no interrupt pending. The next
     /// [`Controller::service`] reports the frames that were in flight and not yet reported.
@@ -32,8 +32,8 @@ pub trait Controller {
     /// in which they were taken.
     ///
     /// # Errors
-    /// [`Refused`] is the reason; nothing has changed then.
-    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused>;
+    /// [`ControllerRefusal`] is the reason; nothing has changed then.
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), ControllerRefusal>;
 
     /// Reports what has happened since the last call, in the order in which it happened as far as
     /// the controller reveals that order, and takes up to `budget` received frames. Returns true if
@@ -41,8 +41,8 @@ pub trait Controller {
     /// that returned false, only a new event raises the interrupt line.
     ///
     /// # Errors
-    /// [`Gone`]: the registers read all ones. The frames in flight have been reported as failed.
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone>;
+    /// [`ControllerGone`]: the registers read all ones. The frames in flight have been reported as failed.
+    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone>;
 
     /// Aborts all frames in flight that are not on the bus yet. [`Controller::service`] reports for
     /// each whether it was sent after all.
@@ -52,7 +52,7 @@ pub trait Controller {
     fn interrupts(&mut self, on: bool);
 
     /// Starts the recovery from bus-off: the controller takes part again after 128 times 11
-    /// recessive bits (ISO 11898-1, *Bus-off recovery*), which an [`Event::Status`] reports. In any
+    /// recessive bits (ISO 11898-1, *Bus-off recovery*), which an [`ControllerEvent::ErrorStatus`] reports. In any
     /// other state, it does nothing.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ pub trait Controller {
     fn restart(&mut self) -> Result<(), StartError>;
 
     /// Returns the error state as [`Controller::service`] last found it, with its counters.
-    fn status(&self) -> Status;
+    fn status(&self) -> ErrorStatus;
 }
 
 /// Type and capabilities of a controller.
@@ -71,9 +71,9 @@ pub struct Properties {
     /// The clock from which bit times are derived, Hz.
     pub clock: u32,
     /// Limits of the nominal bit timing.
-    pub nominal: Limits,
+    pub nominal: TimingLimits,
     /// Limits of the data phase's bit timing; `None` if the controller does not support FD.
-    pub data: Option<Limits>,
+    pub data: Option<TimingLimits>,
     /// Number of transmit buffers.
     pub buffers: usize,
     /// Whether it stamps received frames.
@@ -86,7 +86,7 @@ pub struct Properties {
 
 /// Reason why a controller did not take a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Refused {
+pub enum ControllerRefusal {
     /// No transmit buffer is free.
     Full,
     /// The controller is stopped or bus-off.
@@ -98,15 +98,15 @@ pub enum Refused {
 
 /// The error of a controller that is not present any more: unplugged, or without power.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Gone;
+pub struct ControllerGone;
 
-impl fmt::Display for Gone {
+impl fmt::Display for ControllerGone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the controller does not answer: it was unplugged or has no power")
     }
 }
 
-impl core::error::Error for Gone {}
+impl core::error::Error for ControllerGone {}
 
 /// Reason why a controller cannot start.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

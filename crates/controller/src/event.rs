@@ -8,7 +8,7 @@ pub type Token = u64;
 
 /// An event, as [`service`](crate::Controller::service) found it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event<'a> {
+pub enum ControllerEvent<'a> {
     /// A frame was received. It is gone from the controller when the call returns.
     Received {
         /// The frame.
@@ -30,7 +30,7 @@ pub enum Event<'a> {
         /// The token of the frame.
         token: Token,
         /// The reason.
-        why: Failure,
+        why: TransmitFailure,
     },
     /// Frames were lost, because the receive FIFO was full.
     Overrun {
@@ -41,7 +41,7 @@ pub enum Event<'a> {
         exact: bool,
     },
     /// The error state has changed.
-    Status(Status),
+    Status(ErrorStatus),
     /// Another node won arbitration. The controller tries the frame again, unless the mode is
     /// one-shot.
     ArbitrationLost {
@@ -53,9 +53,9 @@ pub enum Event<'a> {
     BusError(BusError),
 }
 
-impl Event<'_> {
+impl ControllerEvent<'_> {
     /// The end of a frame, sent or failed, without a stamp.
-    pub(crate) const fn end(token: Token, fate: Result<(), Failure>) -> Self {
+    pub(crate) const fn end(token: Token, fate: Result<(), TransmitFailure>) -> Self {
         match fate {
             Ok(()) => Self::Sent { token, stamp: None },
             Err(why) => Self::Failed { token, why },
@@ -65,7 +65,7 @@ impl Event<'_> {
 
 /// Reason why a frame was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Failure {
+pub enum TransmitFailure {
     /// One-shot: another node won arbitration.
     ArbitrationLost,
     /// One-shot: an error, such as a missing acknowledgement; or the controller does not report
@@ -82,7 +82,7 @@ pub enum Failure {
 /// The error state of ISO 11898-1, *Fault confinement*, with the warning limit that controllers
 /// have.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
-pub enum State {
+pub enum ConfinementState {
     /// The controller does not take part in the bus: not started, or stopped.
     #[default]
     Stopped,
@@ -96,7 +96,7 @@ pub enum State {
     BusOff,
 }
 
-impl State {
+impl ConfinementState {
     /// Returns whether frames can pass in this state.
     #[must_use]
     pub const fn passes(self) -> bool {
@@ -106,9 +106,9 @@ impl State {
 
 /// Error state and error counters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Status {
+pub struct ErrorStatus {
     /// The error state.
-    pub state: State,
+    pub state: ConfinementState,
     /// Transmit error counter.
     pub tec: u16,
     /// Receive error counter.
@@ -119,16 +119,16 @@ pub struct Status {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BusError {
     /// The type of the error.
-    pub trouble: Trouble,
+    pub trouble: ErrorType,
     /// The place in the frame, if the controller reports it.
-    pub place: Option<Place>,
+    pub place: Option<ErrorPlace>,
     /// Whether this controller was transmitting. (Otherwise it was receiving.)
     pub transmitting: bool,
 }
 
 /// The five error types of ISO 11898-1, *Error detection*.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Trouble {
+pub enum ErrorType {
     /// The level that was read back differs from the bit that was sent.
     Bit,
     /// Six equal bits in a row.
@@ -146,4 +146,4 @@ pub enum Trouble {
 /// A place in a frame, in the encoding of byte 3 of SocketCAN's error frames (`CAN_ERR_PROT_LOC_…`
 /// of `uapi/linux/can/error.h`, which are the segment codes of the SJA1000's ECC register).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Place(pub u8);
+pub struct ErrorPlace(pub u8);

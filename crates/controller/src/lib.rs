@@ -16,10 +16,10 @@
 //!
 //! # Accounting
 //!
-//! Each frame that [`Controller::transmit`] took is answered by exactly one [`Event::Sent`] or
-//! [`Event::Failed`] with its [`Token`], also at bus-off, [`Controller::abort`] and
+//! Each frame that [`Controller::transmit`] took is answered by exactly one [`ControllerEvent::Sent`] or
+//! [`ControllerEvent::Failed`] with its [`Token`], also at bus-off, [`Controller::abort`] and
 //! [`Controller::stop`]. Each frame that the controller received is either handed over once, or
-//! lost to a full FIFO, which [`Event::Overrun`] reports.
+//! lost to a full FIFO, which [`ControllerEvent::Overrun`] reports.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -41,8 +41,8 @@ mod registers;
 pub mod sja1000;
 pub mod timing;
 
-pub use driver::{Controller, Gone, Properties, Refused, StartError};
-pub use event::{BusError, Event, Failure, Place, State, Status, Token, Trouble};
-pub use mode::{Filter, Mode};
+pub use driver::{Controller, ControllerGone, Properties, ControllerRefusal, StartError};
+pub use event::{BusError, ControllerEvent, TransmitFailure, ErrorPlace, ConfinementState, ErrorStatus, Token, ErrorType};
+pub use mode::{AcceptanceRule, StartMode};
 pub use registers::Registers;
-pub use timing::{Limits, Timing, TimingError};
+pub use timing::{TimingLimits, BitTiming, TimingError};

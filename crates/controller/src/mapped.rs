@@ -4,8 +4,8 @@
 //! Source: `kmod/bitcan/bitcan.h`, which documents the meaning and the writer of each register.
 
 use crate::{
-    BusError, Controller, Event, Failure, Gone, Limits, Mode, Properties, Refused, StartError,
-    State, Status, Token, Trouble,
+    BusError, Controller, ControllerEvent, TransmitFailure, ControllerGone, TimingLimits, StartMode, Properties, ControllerRefusal, StartError,
+    ConfinementState, ErrorStatus, Token, ErrorType,
 };
 use frame::{CanId, FrameRef, Header, Kind, flags};
 
@@ -70,7 +70,7 @@ pub const TX_BUS_OFF: u32 = 5;
 /// The model's clock, Hz; bit times are derived from it in the same way as for the interfaces of
 /// the module (`port.c`).
 const CLOCK: u32 = 80_000_000;
-const LIMITS: Limits = Limits {
+const LIMITS: TimingLimits = TimingLimits {
     prescaler: (1, 1024),
     prescaler_step: 1,
     before_sample: (1, 256),
@@ -84,7 +84,7 @@ pub const FILTERS: usize = 16;
 
 /// The controller's participation in its bus: `struct bitcan_control`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Join<'a> {
+pub struct BusJoin<'a> {
     /// `BITCAN_VERSION`.
     pub version: u32,
     /// Bit rate, bit/s.
@@ -102,7 +102,7 @@ pub struct Join<'a> {
 
 /// Reason why a device did not perform an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Trap {
+pub enum DeviceTrap {
     /// The device is not on the bus, or bus-off.
     Down,
     /// The device does not accept the argument.
@@ -113,7 +113,7 @@ pub enum Trap {
 
 /// The device of a mapped controller: its page of registers, and its operations that are not
 /// registers.
-pub trait Device {
+pub trait MappedDevice {
     /// Reads a word of the page; `at` is a multiple of 8. Whatever the other side wrote before the
     /// word that is read is visible (acquire). Beyond the page, it returns all ones.
     fn get(&self, at: usize) -> u64;
@@ -124,13 +124,13 @@ pub trait Device {
     /// Rings the doorbell for these transmit buffers, one bit each.
     ///
     /// # Errors
-    /// [`Trap`]; nothing is sent then.
-    fn ring(&mut self, buffers: u32) -> Result<(), Trap>;
+    /// [`DeviceTrap`]; nothing is sent then.
+    fn ring(&mut self, buffers: u32) -> Result<(), DeviceTrap>;
     /// Joins the bus; all registers are reset.
     ///
     /// # Errors
-    /// [`Trap`].
-    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap>;
+    /// [`DeviceTrap`].
+    fn join(&mut self, join: &BusJoin<'_>) -> Result<(), DeviceTrap>;
     /// Leaves the bus.
     fn leave(&mut self);
     /// Aborts the frames in these buffers that are not on the wire.
@@ -138,12 +138,12 @@ pub trait Device {
     /// Starts the recovery from bus-off.
     ///
     /// # Errors
-    /// [`Trap`].
-    fn recover(&mut self) -> Result<(), Trap>;
+    /// [`DeviceTrap`].
+    fn recover(&mut self) -> Result<(), DeviceTrap>;
 }
 
 /// The driver.
-pub struct Mapped<D> {
+pub struct MappedController<D> {
     device: D,
     properties: Properties,
     /// Transmit buffers whose fate has not been reported yet, one bit each.
@@ -156,7 +156,7 @@ pub struct Mapped<D> {
     overruns: u32,
     arbitration_lost: u32,
     errors: u32,
-    status: Status,
+    status: ErrorStatus,
     diagnose: bool,
     fd: bool,
     listen_only: bool,
@@ -192,7 +192,7 @@ const fn buffer(i: usize) -> usize {
     at::TX + at::TX_SIZE * i
 }
 
-impl<D: Device> Mapped<D> {
+impl<D: MappedDevice> MappedController<D> {
     /// Creates the driver of this device.
     pub const fn new(device: D) -> Self {
         Self {
@@ -215,8 +215,8 @@ impl<D: Device> Mapped<D> {
             overruns: 0,
             arbitration_lost: 0,
             errors: 0,
-            status: Status {
-                state: State::Stopped,
+            status: ErrorStatus {
+                state: ConfinementState::Stopped,
                 tec: 0,
                 rec: 0,
             },
@@ -250,19 +250,19 @@ impl<D: Device> Mapped<D> {
     /// Reports the frames in flight as failed, because the device does not answer any more or its
     /// page is invalid.
     #[cold]
-    fn gone(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> Gone {
-        let why = Failure::Gone;
+    fn gone(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> ControllerGone {
+        let why = TransmitFailure::Gone;
         for (i, (old, token)) in self.old.iter_mut().zip(self.tokens).enumerate() {
             if self.busy & 1 << i != 0 {
                 *old = None;
-                tell(Event::Failed { token, why });
+                tell(ControllerEvent::Failed { token, why });
             }
         }
         self.busy = 0;
-        Gone
+        ControllerGone
     }
 
-    fn tell_sent(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+    fn tell_sent(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         // After a start or a stop, `look` is set anyway.
         if self.busy == 0 && !self.look {
             return;
@@ -292,7 +292,7 @@ impl<D: Device> Mapped<D> {
     }
 
     /// Takes up to `budget` frames; returns whether there are more.
-    fn tell_received(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> bool {
+    fn tell_received(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> bool {
         let head = first(self.device.get(at::RX_HEAD));
         if head.wrapping_sub(self.tail) > FIFO {
             self.broken = true;
@@ -323,7 +323,7 @@ impl<D: Device> Mapped<D> {
             self.tail = self.tail.wrapping_add(1);
             if let Some(frame) = view(start, fd, data) {
                 let stamp = Some(end);
-                tell(Event::Received { frame, stamp });
+                tell(ControllerEvent::Received { frame, stamp });
             } else {
                 self.broken = true;
             }
@@ -351,12 +351,12 @@ impl<D: Device> Mapped<D> {
         }
     }
 
-    fn tell_changes(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+    fn tell_changes(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         let overruns = second(self.device.get(at::RX_HEAD));
         let lost = overruns.wrapping_sub(self.overruns);
         self.overruns = overruns;
         if lost > 0 {
-            tell(Event::Overrun {
+            tell(ControllerEvent::Overrun {
                 frames: lost,
                 exact: true,
             });
@@ -365,11 +365,11 @@ impl<D: Device> Mapped<D> {
         let (lost, errors) = (second(rec), first(self.device.get(at::ERRORS)));
         if self.diagnose {
             if lost != self.arbitration_lost {
-                tell(Event::ArbitrationLost { bit: None });
+                tell(ControllerEvent::ArbitrationLost { bit: None });
             }
             if errors != self.errors {
-                tell(Event::BusError(BusError {
-                    trouble: Trouble::Other,
+                tell(ControllerEvent::BusError(BusError {
+                    trouble: ErrorType::Other,
                     place: None,
                     transmitting: self.busy != 0,
                 }));
@@ -377,25 +377,25 @@ impl<D: Device> Mapped<D> {
         }
         (self.arbitration_lost, self.errors) = (lost, errors);
         let before = self.status.state;
-        if before == State::Stopped {
+        if before == ConfinementState::Stopped {
             return;
         }
-        self.status = Status {
+        self.status = ErrorStatus {
             state: match first(state) {
-                0 => State::Active,
-                1 => State::Warning,
-                2 => State::Passive,
-                _ => State::BusOff,
+                0 => ConfinementState::Active,
+                1 => ConfinementState::Warning,
+                2 => ConfinementState::Passive,
+                _ => ConfinementState::BusOff,
             },
             tec: u16::try_from(second(state)).unwrap_or(u16::MAX),
             rec: u16::try_from(first(rec)).unwrap_or(u16::MAX),
         };
-        if self.status.state == State::BusOff {
+        if self.status.state == ConfinementState::BusOff {
             // The model has one byte for the counter, as the chips have.
             self.status.tec = 256;
         }
         if self.status.state != before {
-            tell(Event::Status(self.status));
+            tell(ControllerEvent::Status(self.status));
         }
     }
 }
@@ -413,14 +413,14 @@ fn partial(bytes: &[u8]) -> u64 {
 }
 
 /// Returns the event for a buffer's final state.
-const fn fate(token: Token, state: u32, stamp: Option<u64>) -> Event<'static> {
+const fn fate(token: Token, state: u32, stamp: Option<u64>) -> ControllerEvent<'static> {
     let why = match state {
-        TX_SENT => return Event::Sent { token, stamp },
-        TX_FAILED => Failure::Error,
-        TX_BUS_OFF => Failure::BusOff,
-        _ => Failure::Aborted,
+        TX_SENT => return ControllerEvent::Sent { token, stamp },
+        TX_FAILED => TransmitFailure::Error,
+        TX_BUS_OFF => TransmitFailure::BusOff,
+        _ => TransmitFailure::Aborted,
     };
-    Event::Failed { token, why }
+    ControllerEvent::Failed { token, why }
 }
 
 /// Returns a classic frame's data, at most eight bytes, as a word that ends with zeros.
@@ -451,14 +451,14 @@ fn view(start: u64, fd: bool, data: &[u8]) -> Option<FrameRef<'_>> {
     FrameRef::new(header, data).ok()
 }
 
-impl<D: Device> Controller for Mapped<D> {
+impl<D: MappedDevice> Controller for MappedController<D> {
     fn properties(&self) -> &Properties {
         &self.properties
     }
 
-    fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError> {
+    fn start(&mut self, mode: &StartMode<'_>) -> Result<(), StartError> {
         self.end();
-        self.status = Status::default();
+        self.status = ErrorStatus::default();
         let unsupported = |what| StartError::Unsupported { name: NAME, what };
         for (timing, data) in [(Some(mode.nominal), false), (mode.data, true)] {
             if timing.is_some_and(|timing| !timing.fits(&LIMITS)) {
@@ -475,7 +475,7 @@ impl<D: Device> Controller for Mapped<D> {
         for (to, from) in filters.iter_mut().zip(mode.filters) {
             *to = (from.id, from.mask);
         }
-        let join = Join {
+        let join = BusJoin {
             version: VERSION,
             bitrate: mode.nominal.rate(CLOCK),
             data_bitrate: mode.data.map(|data| data.rate(CLOCK)),
@@ -484,11 +484,11 @@ impl<D: Device> Controller for Mapped<D> {
             filters: filters.get(..count).unwrap_or_default(),
         };
         self.device.join(&join).map_err(|trap| match trap {
-            Trap::Invalid => unsupported(
+            DeviceTrap::Invalid => unsupported(
                 "this: all of a bus have the same bit rates, and the kernel's log says what is wrong",
             ),
-            Trap::Down => unsupported("anything: it is down"),
-            Trap::Other(what) => StartError::NoAnswer { name: NAME, what },
+            DeviceTrap::Down => unsupported("anything: it is down"),
+            DeviceTrap::Other(what) => StartError::NoAnswer { name: NAME, what },
         })?;
         if first(self.device.get(at::CHANGES)) != VERSION {
             self.device.leave();
@@ -505,7 +505,7 @@ impl<D: Device> Controller for Mapped<D> {
         self.diagnose = mode.diagnose;
         self.fd = mode.data.is_some();
         self.listen_only = mode.listen_only;
-        self.status.state = State::Active;
+        self.status.state = ConfinementState::Active;
         self.look = true;
         Ok(())
     }
@@ -513,7 +513,7 @@ impl<D: Device> Controller for Mapped<D> {
     fn stop(&mut self) {
         self.interrupts(false);
         self.end();
-        self.status.state = State::Stopped;
+        self.status.state = ConfinementState::Stopped;
     }
 
     #[inline]
@@ -522,7 +522,7 @@ impl<D: Device> Controller for Mapped<D> {
     }
 
     #[inline]
-    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused> {
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), ControllerRefusal> {
         let header = frame.header();
         let fd = header.kind() == Kind::Fd;
         let known = match header.kind() {
@@ -531,14 +531,14 @@ impl<D: Device> Controller for Mapped<D> {
             Kind::Xl => false,
         };
         if !self.status.state.passes() {
-            return Err(Refused::Down);
+            return Err(ControllerRefusal::Down);
         }
         if !known || header.id().is_err() || self.listen_only {
-            return Err(Refused::Unsupported);
+            return Err(ControllerRefusal::Unsupported);
         }
         let i = (!self.busy).trailing_zeros() as usize;
         let Some(to) = self.tokens.get_mut(i) else {
-            return Err(Refused::Full);
+            return Err(ControllerRefusal::Full);
         };
         *to = token;
         let at = buffer(i);
@@ -560,13 +560,13 @@ impl<D: Device> Controller for Mapped<D> {
                 self.busy |= 1 << i;
                 Ok(())
             }
-            Err(Trap::Invalid) => Err(Refused::Unsupported),
-            Err(Trap::Down | Trap::Other(_)) => Err(Refused::Down),
+            Err(DeviceTrap::Invalid) => Err(ControllerRefusal::Unsupported),
+            Err(DeviceTrap::Down | DeviceTrap::Other(_)) => Err(ControllerRefusal::Down),
         }
     }
 
     #[inline]
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone> {
+    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone> {
         let word = self.device.get(at::CHANGES);
         let changes = second(word);
         if changes == self.changes && !self.look {
@@ -576,7 +576,7 @@ impl<D: Device> Controller for Mapped<D> {
             return Err(self.gone(tell));
         }
         self.tell_sent(tell);
-        let more = self.status.state != State::Stopped && self.tell_received(budget, tell);
+        let more = self.status.state != ConfinementState::Stopped && self.tell_received(budget, tell);
         if self.broken {
             return Err(self.gone(tell));
         }
@@ -609,7 +609,7 @@ impl<D: Device> Controller for Mapped<D> {
     }
 
     fn restart(&mut self) -> Result<(), StartError> {
-        if self.status.state != State::BusOff {
+        if self.status.state != ConfinementState::BusOff {
             return Ok(());
         }
         self.device.recover().map_err(|_| StartError::NoAnswer {
@@ -618,7 +618,7 @@ impl<D: Device> Controller for Mapped<D> {
         })
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> ErrorStatus {
         self.status
     }
 }

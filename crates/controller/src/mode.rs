@@ -1,15 +1,15 @@
 //! The operating mode of a controller.
 
-use crate::Timing;
+use crate::BitTiming;
 
 /// The operating mode that [`start`](crate::Controller::start) sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Mode<'a> {
+pub struct StartMode<'a> {
     /// Bit timing of classic frames and of the arbitration phase of FD frames.
-    pub nominal: Timing,
+    pub nominal: BitTiming,
     /// Bit timing of the data phase. If it is present, FD frames are received and sent; otherwise,
     /// the controller is classic.
-    pub data: Option<Timing>,
+    pub data: Option<BitTiming>,
     /// Send nothing: no frame, no acknowledgement, no error frame.
     pub listen_only: bool,
     /// Try each frame only once.
@@ -20,14 +20,14 @@ pub struct Mode<'a> {
     /// The frames that are wanted: those that match any of the filters; all frames, if there is no
     /// filter. A controller that cannot represent the filters exactly lets more frames through,
     /// never fewer.
-    pub filters: &'a [Filter],
+    pub filters: &'a [AcceptanceRule],
 }
 
-impl Mode<'_> {
+impl StartMode<'_> {
     /// Returns the mode for classic frames that receives everything and retries after lost
     /// arbitration.
     #[must_use]
-    pub const fn classic(nominal: Timing) -> Self {
+    pub const fn classic(nominal: BitTiming) -> Self {
         Self {
             nominal,
             data: None,
@@ -43,14 +43,14 @@ impl Mode<'_> {
 /// with the bits of [`CanId::EFF_FLAG`](frame::CanId::EFF_FLAG) and
 /// [`CanId::RTR_FLAG`](frame::CanId::RTR_FLAG).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Filter {
+pub struct AcceptanceRule {
     /// The required values of the compared bits.
     pub id: u32,
     /// The bits that are compared.
     pub mask: u32,
 }
 
-impl Filter {
+impl AcceptanceRule {
     /// Returns whether an ID matches.
     #[must_use]
     pub const fn matches(&self, id: u32) -> bool {

@@ -8,7 +8,7 @@ use core::fmt;
 
 /// The values that a controller's registers can represent, in the controller's own units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct TimingLimits {
     /// The smallest and the largest prescaler.
     pub prescaler: (u32, u32),
     /// Each prescaler is a multiple of this.
@@ -23,7 +23,7 @@ pub struct Limits {
 
 /// A bit timing. All fields but the prescaler are in time quanta.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Timing {
+pub struct BitTiming {
     /// Clock periods per tq.
     pub prescaler: u32,
     /// Propagation segment and phase segment 1 together, after the one tq of synchronization.
@@ -110,7 +110,7 @@ pub const fn usual_sample_point(rate: u32) -> u32 {
     }
 }
 
-impl Timing {
+impl BitTiming {
     /// Returns the number of time quanta of a bit.
     #[must_use]
     pub const fn quanta(&self) -> u32 {
@@ -131,7 +131,7 @@ impl Timing {
 
     /// Returns whether a controller's registers can represent it.
     #[must_use]
-    pub const fn fits(&self, limits: &Limits) -> bool {
+    pub const fn fits(&self, limits: &TimingLimits) -> bool {
         self.prescaler >= limits.prescaler.0
             && self.prescaler <= limits.prescaler.1
             && self.prescaler.is_multiple_of(limits.prescaler_step)
@@ -154,7 +154,7 @@ impl Timing {
     /// [`TimingError`]; it contains the nearest bit rates that are possible.
     pub fn compute(
         clock: u32,
-        limits: &Limits,
+        limits: &TimingLimits,
         rate: u32,
         sample_point: u32,
     ) -> Result<Self, TimingError> {
@@ -191,7 +191,7 @@ impl Timing {
     ///
     /// # Errors
     /// [`TimingError::Jump`].
-    pub fn with_jump(mut self, limits: &Limits, jump: u32) -> Result<Self, TimingError> {
+    pub fn with_jump(mut self, limits: &TimingLimits, jump: u32) -> Result<Self, TimingError> {
         let most = limits.jump.min(self.after_sample);
         if !(1..=most).contains(&jump) {
             return Err(TimingError::Jump { jump, most });
@@ -207,21 +207,21 @@ impl Timing {
     }
 }
 
-const fn shortest(limits: &Limits) -> u32 {
+const fn shortest(limits: &TimingLimits) -> u32 {
     1 + limits.before_sample.0 + limits.after_sample.0
 }
 
-const fn longest(limits: &Limits) -> u32 {
+const fn longest(limits: &TimingLimits) -> u32 {
     1 + limits.before_sample.1 + limits.after_sample.1
 }
 
-fn has_prescaler(limits: &Limits, prescaler: u32) -> bool {
+fn has_prescaler(limits: &TimingLimits, prescaler: u32) -> bool {
     let (least, most) = limits.prescaler;
     (least..=most).contains(&prescaler) && prescaler.is_multiple_of(limits.prescaler_step)
 }
 
 /// Splits a bit of `quanta` tq at the point nearest to the sample point that the limits allow.
-fn split(limits: &Limits, prescaler: u32, quanta: u32, sample_point: u32) -> Timing {
+fn split(limits: &TimingLimits, prescaler: u32, quanta: u32, sample_point: u32) -> BitTiming {
     let wanted = (quanta * sample_point + 500) / 1000;
     // Both ends of the bit have limits; `quanta` is within their sum, so that the range is not
     // empty.
@@ -235,7 +235,7 @@ fn split(limits: &Limits, prescaler: u32, quanta: u32, sample_point: u32) -> Tim
         .min(quanta - 1 - limits.after_sample.0);
     let before_sample = wanted.saturating_sub(1).clamp(least, most.max(least));
     let after_sample = quanta - 1 - before_sample;
-    Timing {
+    BitTiming {
         prescaler,
         before_sample,
         after_sample,
@@ -244,7 +244,7 @@ fn split(limits: &Limits, prescaler: u32, quanta: u32, sample_point: u32) -> Tim
 }
 
 /// Finds the nearest whole bit rates that are possible.
-fn no_such_rate(clock: u32, limits: &Limits, rate: u32) -> TimingError {
+fn no_such_rate(clock: u32, limits: &TimingLimits, rate: u32) -> TimingError {
     let (mut lower, mut higher) = (None, None);
     for quanta in shortest(limits)..=longest(limits) {
         let mut prescaler = limits.prescaler.0.next_multiple_of(limits.prescaler_step);

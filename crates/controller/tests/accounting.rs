@@ -5,8 +5,8 @@
 mod model;
 
 use controller::ctucanfd::CtuCanFd;
-use controller::sja1000::{Sja1000, Wiring};
-use controller::{Controller, Event, Failure, Mode, Refused, State, Timing, timing};
+use controller::sja1000::{Sja1000, ChipWiring};
+use controller::{Controller, ControllerEvent, TransmitFailure, StartMode, ControllerRefusal, ConfinementState, BitTiming, timing};
 use frame::{CanId, Frame, Kind, flags};
 use model::ctucanfd::CtuCanFdChip;
 use model::sja1000::Sja1000Chip;
@@ -98,16 +98,16 @@ struct Bench<C: Chip, D> {
     options: Options,
 }
 
-fn mode(driver: &dyn Controller, options: Options) -> Mode<'static> {
+fn mode(driver: &dyn Controller, options: Options) -> StartMode<'static> {
     let properties = driver.properties();
-    let compute = |limits, rate| Timing::compute(properties.clock, limits, rate, 750).unwrap();
+    let compute = |limits, rate| BitTiming::compute(properties.clock, limits, rate, 750).unwrap();
     let data = properties.data.as_ref().filter(|_| options.fd);
-    Mode {
+    StartMode {
         nominal: compute(&properties.nominal, 500_000),
         data: data.map(|limits| compute(limits, 2_000_000)),
         one_shot: options.one_shot,
         diagnose: options.diagnose,
-        ..Mode::classic(compute(&properties.nominal, 500_000))
+        ..StartMode::classic(compute(&properties.nominal, 500_000))
     }
 }
 
@@ -164,7 +164,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
             }
             Step::Interrupts(on) => {
                 self.driver.interrupts(*on);
-                self.books.line = *on && self.driver.status().state != State::Stopped;
+                self.books.line = *on && self.driver.status().state != ConfinementState::Stopped;
             }
         }
         Ok(())
@@ -190,9 +190,9 @@ impl<C: Chip, D: Controller> Bench<C, D> {
                 self.books.order.push_back(token);
             }
             // It can have gone bus-off since the last check.
-            Err(Refused::Down) => {}
-            Err(Refused::Full) => prop_assert_eq!(room, 0),
-            Err(Refused::Unsupported) => {
+            Err(ControllerRefusal::Down) => {}
+            Err(ControllerRefusal::Full) => prop_assert_eq!(room, 0),
+            Err(ControllerRefusal::Unsupported) => {
                 let fd = self.options.fd && self.driver.properties().data.is_some();
                 prop_assert!(frame.kind() == Kind::Fd && !fd);
             }
@@ -228,7 +228,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
         let mut wrong = None;
         let mut received = 0;
         let answer = self.driver.service(budget, &mut |event| match event {
-            Event::Received { frame, .. } => {
+            ControllerEvent::Received { frame, .. } => {
                 received += 1;
                 let expected = books.stored.pop_front();
                 let frame = Frame::from_view(frame);
@@ -236,7 +236,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
                     wrong = Some(format!("received {frame:?}, not {expected:?}"));
                 }
             }
-            Event::Sent { token, .. } => match books.taken.remove(&token) {
+            ControllerEvent::Sent { token, .. } => match books.taken.remove(&token) {
                 Some((_, true)) => {
                     // Frames leave in the order in which they were taken.
                     let first = books.order.iter().position(|t| *t == token);
@@ -248,23 +248,23 @@ impl<C: Chip, D: Controller> Bench<C, D> {
                 }
                 other => wrong = Some(format!("{token} told as sent: {other:?}")),
             },
-            Event::Failed { token, why } => match books.taken.remove(&token) {
-                Some((_, false)) if why != Failure::Gone => {
+            ControllerEvent::Failed { token, why } => match books.taken.remove(&token) {
+                Some((_, false)) if why != TransmitFailure::Gone => {
                     books.order.retain(|t| *t != token);
                 }
                 other => wrong = Some(format!("{token} told as {why:?}: {other:?}")),
             },
-            Event::Overrun { frames, .. } => {
+            ControllerEvent::Overrun { frames, .. } => {
                 if frames == 0 || !std::mem::take(&mut books.lost) {
                     wrong = Some("an overrun where nothing was lost".to_owned());
                 }
             }
-            Event::Status(_) | Event::ArbitrationLost { .. } | Event::BusError(_) => {}
+            ControllerEvent::Status(_) | ControllerEvent::ArbitrationLost { .. } | ControllerEvent::BusError(_) => {}
         });
         let more = answer.unwrap();
         prop_assert!(wrong.is_none(), "{}", wrong.unwrap());
         prop_assert!(received <= budget);
-        if self.books.line && !more && self.driver.status().state != State::Stopped {
+        if self.books.line && !more && self.driver.status().state != ConfinementState::Stopped {
             prop_assert!(
                 !self.chip.chip().line(),
                 "the interrupt is not acknowledged"
@@ -303,7 +303,7 @@ impl<C: Chip, D: Controller> Bench<C, D> {
 
 fn sja1000(options: Options) -> Bench<Sja1000Chip, Sja1000<Shared<Sja1000Chip>>> {
     let chip = Shared::<Sja1000Chip>::new();
-    let wiring = Wiring {
+    let wiring = ChipWiring {
         clock: 8_000_000,
         output: 0xD8,
         clock_divider: 0x47,

@@ -5,27 +5,27 @@
 mod model;
 
 use controller::ctucanfd::CtuCanFd;
-use controller::sja1000::{Sja1000, Wiring};
-use controller::{Controller, Filter, Mode, Timing};
+use controller::sja1000::{Sja1000, ChipWiring};
+use controller::{Controller, AcceptanceRule, StartMode, BitTiming};
 use frame::{CanId, Frame};
 use model::ctucanfd::CtuCanFdChip;
 use model::sja1000::Sja1000Chip;
 use model::{Arrival, Chip, Shared};
 use proptest::prelude::*;
 
-fn start<C: Chip>(mut driver: impl Controller, filters: &[Filter]) {
+fn start<C: Chip>(mut driver: impl Controller, filters: &[AcceptanceRule]) {
     let properties = driver.properties();
-    let timing = Timing::compute(properties.clock, &properties.nominal, 500_000, 875).unwrap();
-    let mode = Mode {
+    let timing = BitTiming::compute(properties.clock, &properties.nominal, 500_000, 875).unwrap();
+    let mode = StartMode {
         filters,
-        ..Mode::classic(timing)
+        ..StartMode::classic(timing)
     };
     driver.start(&mode).unwrap();
 }
 
-fn sja1000(filters: &[Filter]) -> Shared<Sja1000Chip> {
+fn sja1000(filters: &[AcceptanceRule]) -> Shared<Sja1000Chip> {
     let chip = Shared::<Sja1000Chip>::new();
-    let wiring = Wiring {
+    let wiring = ChipWiring {
         clock: 8_000_000,
         output: 0,
         clock_divider: 0,
@@ -34,7 +34,7 @@ fn sja1000(filters: &[Filter]) -> Shared<Sja1000Chip> {
     chip
 }
 
-fn ctucanfd(filters: &[Filter]) -> Shared<CtuCanFdChip> {
+fn ctucanfd(filters: &[AcceptanceRule]) -> Shared<CtuCanFdChip> {
     let chip = Shared::<CtuCanFdChip>::new();
     start::<CtuCanFdChip>(CtuCanFd::new(chip.clone(), 100_000_000), filters);
     chip
@@ -51,12 +51,12 @@ fn id() -> impl Strategy<Value = u32> {
     ]
 }
 
-fn filter() -> impl Strategy<Value = Filter> {
-    let exact = id().prop_map(|id| Filter {
+fn filter() -> impl Strategy<Value = AcceptanceRule> {
+    let exact = id().prop_map(|id| AcceptanceRule {
         id,
         mask: CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::EFF_MASK,
     });
-    let any = (any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(id, a, b)| Filter {
+    let any = (any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(id, a, b)| AcceptanceRule {
         id: id & !CanId::ERR_FLAG,
         mask: a & b & !CanId::ERR_FLAG,
     });
@@ -90,7 +90,7 @@ proptest! {
 
 #[test]
 fn one_id_is_one_id() {
-    let exact = |raw: u32| Filter {
+    let exact = |raw: u32| AcceptanceRule {
         id: raw,
         mask: CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::EFF_MASK,
     };

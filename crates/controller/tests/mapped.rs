@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use controller::mapped::{Device, Join, Mapped, Trap};
+use controller::mapped::{MappedDevice, BusJoin, MappedController, DeviceTrap};
 use controller::timing::usual_sample_point;
-use controller::{Controller, Event, Filter, Mode, Refused, StartError, State, Timing};
+use controller::{Controller, ControllerEvent, AcceptanceRule, StartMode, ControllerRefusal, StartError, ConfinementState, BitTiming};
 use frame::{CanId, Frame, Kind, flags};
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -29,7 +29,7 @@ struct Module {
     head: u32,
     overruns: u32,
     joined: Option<Joined>,
-    refuse: Option<Trap>,
+    refuse: Option<DeviceTrap>,
 }
 
 impl Module {
@@ -87,7 +87,7 @@ impl Module {
 
 struct Shared(Rc<RefCell<Module>>);
 
-impl Device for Shared {
+impl MappedDevice for Shared {
     fn get(&self, at: usize) -> u64 {
         let module = self.0.borrow();
         let bytes = module.page.get(at..at + 8);
@@ -102,10 +102,10 @@ impl Device for Shared {
 
     fn fence(&mut self) {}
 
-    fn ring(&mut self, buffers: u32) -> Result<(), Trap> {
+    fn ring(&mut self, buffers: u32) -> Result<(), DeviceTrap> {
         let mut module = self.0.borrow_mut();
         if !module.on || module.word(16) == 3 {
-            return Err(Trap::Down);
+            return Err(DeviceTrap::Down);
         }
         for slot in (0..3).filter(|slot| buffers & 1 << slot != 0) {
             assert!(
@@ -118,7 +118,7 @@ impl Device for Shared {
         Ok(())
     }
 
-    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap> {
+    fn join(&mut self, join: &BusJoin<'_>) -> Result<(), DeviceTrap> {
         let mut module = self.0.borrow_mut();
         if let Some(trap) = module.refuse {
             return Err(trap);
@@ -158,20 +158,20 @@ impl Device for Shared {
         }
     }
 
-    fn recover(&mut self) -> Result<(), Trap> {
+    fn recover(&mut self) -> Result<(), DeviceTrap> {
         self.0.borrow_mut().state(0, 0, 0);
         Ok(())
     }
 }
 
-fn timing(rate: u32) -> Timing {
-    let limits = Mapped::new(Shared(Rc::default())).properties().nominal;
-    Timing::compute(80_000_000, &limits, rate, usual_sample_point(rate)).unwrap()
+fn timing(rate: u32) -> BitTiming {
+    let limits = MappedController::new(Shared(Rc::default())).properties().nominal;
+    BitTiming::compute(80_000_000, &limits, rate, usual_sample_point(rate)).unwrap()
 }
 
-fn started(mode: &Mode<'_>) -> (Mapped<Shared>, Rc<RefCell<Module>>) {
+fn started(mode: &StartMode<'_>) -> (MappedController<Shared>, Rc<RefCell<Module>>) {
     let module = Rc::new(RefCell::new(Module::default()));
-    let mut driver = Mapped::new(Shared(Rc::clone(&module)));
+    let mut driver = MappedController::new(Shared(Rc::clone(&module)));
     driver.start(mode).unwrap();
     (driver, module)
 }
@@ -181,18 +181,18 @@ fn classic(id: u32, data: &[u8]) -> Frame {
 }
 
 /// Returns the events of a service, as text.
-fn told(driver: &mut Mapped<Shared>) -> Vec<String> {
+fn told(driver: &mut MappedController<Shared>) -> Vec<String> {
     let mut all = Vec::new();
     let result = driver.service(8, &mut |event| {
         all.push(match event {
-            Event::Received { frame, stamp } => {
+            ControllerEvent::Received { frame, stamp } => {
                 format!(
                     "received {:x} {:?} {stamp:?}",
                     frame.id().raw(),
                     frame.data()
                 )
             }
-            Event::Status(status) => {
+            ControllerEvent::Status(status) => {
                 format!("{:?} {} {}", status.state, status.tec, status.rec)
             }
             other => format!("{other:?}"),
@@ -204,34 +204,34 @@ fn told(driver: &mut Mapped<Shared>) -> Vec<String> {
 
 #[test]
 fn it_starts_as_it_is_told() {
-    let filters = [Filter {
+    let filters = [AcceptanceRule {
         id: 0x123,
         mask: 0x7FF,
     }];
-    let mode = Mode {
+    let mode = StartMode {
         data: Some(timing(4_000_000)),
         one_shot: true,
         filters: &filters,
-        ..Mode::classic(timing(500_000))
+        ..StartMode::classic(timing(500_000))
     };
     let (driver, module) = started(&mode);
     let expected = (500_000, Some(4_000_000), false, true, vec![(0x123, 0x7FF)]);
     assert_eq!(module.borrow().joined, Some(expected));
     assert_eq!(driver.status().state, State::Active);
     // More filters than there is room for: all frames pass.
-    let many = [Filter { id: 1, mask: 1 }; 17];
-    let (_, module) = started(&Mode {
+    let many = [AcceptanceRule { id: 1, mask: 1 }; 17];
+    let (_, module) = started(&StartMode {
         filters: &many,
-        ..Mode::classic(timing(500_000))
+        ..StartMode::classic(timing(500_000))
     });
     assert_eq!(module.borrow().joined.as_ref().unwrap().4, []);
 }
 
 #[test]
 fn what_is_refused_is_said() {
-    let (mut driver, module) = started(&Mode::classic(timing(500_000)));
-    module.borrow_mut().refuse = Some(Trap::Invalid);
-    let error = driver.start(&Mode::classic(timing(250_000))).unwrap_err();
+    let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
+    module.borrow_mut().refuse = Some(DeviceTrap::Invalid);
+    let error = driver.start(&StartMode::classic(timing(250_000))).unwrap_err();
     assert!(matches!(error, StartError::Unsupported { .. }), "{error}");
     let down = driver.transmit(classic(1, &[]).view(), 1);
     assert_eq!(down, Err(Refused::Down));
@@ -239,7 +239,7 @@ fn what_is_refused_is_said() {
 
 #[test]
 fn frames_leave_by_three_buffers_and_each_has_one_fate() {
-    let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+    let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
     for token in 0..3 {
         let frame = classic(token as u32 + 1, &[token as u8; 3]);
         driver.transmit(frame.view(), token).unwrap();
@@ -264,22 +264,22 @@ fn frames_leave_by_three_buffers_and_each_has_one_fate() {
 
 #[test]
 fn what_it_cannot_send_it_refuses() {
-    let (mut driver, _) = started(&Mode::classic(timing(500_000)));
+    let (mut driver, _) = started(&StartMode::classic(timing(500_000)));
     let fd = Frame::fd(CanId::from_raw(1), flags::BRS, &[0; 12]).unwrap();
-    let no = Err(Refused::Unsupported);
+    let no = Err(ControllerRefusal::Unsupported);
     assert_eq!(driver.transmit(fd.view(), 1), no);
     let error = classic(CanId::ERR_FLAG | 4, &[0; 8]);
     assert_eq!(driver.transmit(error.view(), 1), no);
-    let (mut driver, _) = started(&Mode {
+    let (mut driver, _) = started(&StartMode {
         listen_only: true,
-        ..Mode::classic(timing(500_000))
+        ..StartMode::classic(timing(500_000))
     });
     assert_eq!(driver.transmit(classic(1, &[]).view(), 1), no);
 }
 
 #[test]
 fn states_and_bus_off_and_back() {
-    let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+    let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
     assert_eq!(told(&mut driver), [""; 0]);
     module.borrow_mut().state(1, 100, 3);
     assert_eq!(told(&mut driver), ["Warning 100 3"]);
@@ -294,7 +294,7 @@ fn states_and_bus_off_and_back() {
 /// The driver acknowledges the changes that it has seen; with interrupts on, it enables them.
 #[test]
 fn what_was_seen_is_acknowledged() {
-    let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+    let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
     driver.interrupts(true);
     assert_eq!(module.borrow().word(68), 7);
     module.borrow_mut().receive(&classic(5, &[1]), 77);
@@ -309,7 +309,7 @@ fn nonsense_in_the_page_is_no_frame() {
     let head = 8;
     let first_id = 128 + 3 * 96 + 16;
     for (what, id, frames) in [("far ahead", 5, 9), ("an error frame", 0x2000_0004, 1)] {
-        let (mut driver, module) = started(&Mode::classic(timing(500_000)));
+        let (mut driver, module) = started(&StartMode::classic(timing(500_000)));
         driver.transmit(classic(1, &[0; 8]).view(), 7).unwrap();
         module.borrow_mut().receive(&classic(5, &[1]), 77);
         module.borrow_mut().write(first_id, id);
@@ -325,7 +325,7 @@ fn nonsense_in_the_page_is_no_frame() {
 /// starts forget none.
 #[test]
 fn frames_from_before_several_starts_are_answered() {
-    let mode = Mode::classic(timing(500_000));
+    let mode = StartMode::classic(timing(500_000));
     let (mut driver, _module) = started(&mode);
     driver.transmit(classic(1, &[]).view(), 7).unwrap();
     driver.start(&mode).unwrap();
@@ -335,7 +335,7 @@ fn frames_from_before_several_starts_are_answered() {
     driver.stop();
     let mut said = Vec::new();
     let _ = driver.service(9, &mut |event| match event {
-        Event::Failed { token, .. } => said.push(token),
+        ControllerEvent::Failed { token, .. } => said.push(token),
         other => panic!("{other:?}"),
     });
     assert_eq!((said, driver.room()), (vec![7, 8], 3));
@@ -351,20 +351,20 @@ struct Open {
 }
 
 impl Open {
-    fn service(&mut self, driver: &mut Mapped<Shared>, budget: usize) -> bool {
+    fn service(&mut self, driver: &mut MappedController<Shared>, budget: usize) -> bool {
         let mut frames = 0;
         let more = driver.service(budget, &mut |event| match event {
-            Event::Received { frame, .. } => {
+            ControllerEvent::Received { frame, .. } => {
                 frames += 1;
                 if self.received.pop_front() != Some(frame.id().raw()) {
                     self.wrong.push(format!("{frame:?}"));
                 }
             }
-            Event::Overrun {
+            ControllerEvent::Overrun {
                 frames,
                 exact: true,
             } => self.lost -= frames,
-            Event::Sent { token, .. } | Event::Failed { token, .. } => {
+            ControllerEvent::Sent { token, .. } | ControllerEvent::Failed { token, .. } => {
                 match self.in_flight.iter().position(|t| *t == token) {
                     Some(at) => drop(self.in_flight.remove(at)),
                     None => self.wrong.push(format!("token {token}")),

@@ -1,11 +1,11 @@
 //! Bit timing: exact or refused, and never beyond the limits.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use controller::{Limits, Timing, TimingError};
+use controller::{TimingLimits, BitTiming, TimingError};
 use proptest::prelude::*;
 
 /// Limits of the SJA1000 (data sheet, section 6.5).
-const SJA1000: Limits = Limits {
+const SJA1000: TimingLimits = TimingLimits {
     prescaler: (1, 64),
     prescaler_step: 1,
     before_sample: (1, 16),
@@ -24,7 +24,7 @@ fn as_linux_chooses_for_an_sja1000() {
         (125_000, 875, (4, 13, 2)),
         (20_000, 875, (25, 13, 2)),
     ] {
-        let timing = Timing::compute(8_000_000, &SJA1000, rate, point).unwrap();
+        let timing = BitTiming::compute(8_000_000, &SJA1000, rate, point).unwrap();
         let found = (timing.prescaler, timing.before_sample, timing.after_sample);
         assert_eq!(found, expected, "{rate}");
         assert_eq!(timing.rate(8_000_000), rate);
@@ -34,23 +34,23 @@ fn as_linux_chooses_for_an_sja1000() {
 
 #[test]
 fn a_rate_that_is_not_possible_names_its_neighbours() {
-    let error = Timing::compute(8_000_000, &SJA1000, 300_000, 875).unwrap_err();
+    let error = BitTiming::compute(8_000_000, &SJA1000, 300_000, 875).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("250000 and 320000 bit/s"), "{text}");
     for suggested in [250_000, 320_000] {
         assert!(Timing::compute(8_000_000, &SJA1000, suggested, 875).is_ok());
     }
-    let error = Timing::compute(8_000_000, &SJA1000, 5_000_000, 875).unwrap_err();
+    let error = BitTiming::compute(8_000_000, &SJA1000, 5_000_000, 875).unwrap_err();
     assert!(error.to_string().contains("the nearest is"), "{error}");
-    let error = Timing::compute(8_000_000, &SJA1000, 0, 875).unwrap_err();
+    let error = BitTiming::compute(8_000_000, &SJA1000, 0, 875).unwrap_err();
     assert!(error.to_string().contains("bit/s"), "{error}");
-    let error = Timing::compute(8_000_000, &SJA1000, 500_000, 1000).unwrap_err();
+    let error = BitTiming::compute(8_000_000, &SJA1000, 500_000, 1000).unwrap_err();
     assert_eq!(error, TimingError::SamplePoint(1000));
 }
 
 #[test]
 fn the_jump_width_has_its_limits() {
-    let timing = Timing::compute(8_000_000, &SJA1000, 500_000, 700).unwrap();
+    let timing = BitTiming::compute(8_000_000, &SJA1000, 500_000, 700).unwrap();
     assert!(timing.after_sample >= 4);
     assert_eq!(timing.with_jump(&SJA1000, 4).unwrap().jump, 4);
     for jump in [0, 5] {
@@ -59,14 +59,14 @@ fn the_jump_width_has_its_limits() {
     }
 }
 
-fn limits() -> impl Strategy<Value = Limits> {
+fn limits() -> impl Strategy<Value = TimingLimits> {
     (
         (1..4_u32, 1..300_u32, 1..4_u32),
         (1..4_u32, 1..200_u32),
         (1..4_u32, 1..64_u32),
         1..32_u32,
     )
-        .prop_map(|(prescaler, before, after, jump)| Limits {
+        .prop_map(|(prescaler, before, after, jump)| TimingLimits {
             prescaler: (prescaler.0, prescaler.0 + prescaler.1),
             prescaler_step: prescaler.2,
             before_sample: (before.0, before.0 + before.1),
@@ -77,7 +77,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 
 /// Tries all timings that the limits allow: returns the smallest distance of a sample point, as a
 /// fraction.
-fn best(clock: u32, limits: &Limits, rate: u32, point: u32) -> Option<(u64, u64)> {
+fn best(clock: u32, limits: &TimingLimits, rate: u32, point: u32) -> Option<(u64, u64)> {
     let mut best: Option<(u64, u64)> = None;
     for prescaler in limits.prescaler.0..=limits.prescaler.1 {
         if !prescaler.is_multiple_of(limits.prescaler_step) {

@@ -2,7 +2,7 @@
 //! and accounted for.
 //!
 //! [`run()`] builds the buses and the gateway that a gateway file describes, sends the SAE class C
-//! messages or a candump log, moves bus time from event to event, and returns a [`Summary`]. Three
+//! messages or a candump log, moves bus time from event to event, and returns a [`DemoSummary`]. Three
 //! accounts are kept independently and compared: the gateway's counters, the frames that the buses
 //! saw, and the result of a second run of the routing table for each frame.
 
@@ -22,7 +22,7 @@ mod traffic;
 
 pub use error::Error;
 pub use observer::Observation;
-pub use progress::Progress;
-pub use run::{Input, Options, run};
-pub use summary::{BusLine, Frames, Processing, Quantiles, RouteLine, Summary};
+pub use progress::DemoProgress;
+pub use run::{TesterInput, DemoOptions, run};
+pub use summary::{BusLine, FrameSums, ProcessingTime, Quantiles, RouteLine, DemoSummary};
 pub use traffic::LogAccount;

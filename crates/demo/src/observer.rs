@@ -4,12 +4,12 @@
 //! measurement can be trusted.
 
 use frame::{Frame, Nanos};
-use probe::matching::{Counts, Key, Matcher, Outcome, Rule, Sent, Settings};
+use probe::matching::{OutcomeCounts, FrameKey, FrameMatcher, MatchOutcome, KeyRule, SentFrame, MatcherSettings};
 use serde::Serialize;
 
 /// One observer for each outgoing port.
-pub(crate) struct Observers {
-    ports: Vec<Matcher<Key>>,
+pub(crate) struct PortObservers {
+    ports: Vec<FrameMatcher<FrameKey>>,
     agreed: u64,
     mistaken: u64,
 }
@@ -37,11 +37,11 @@ pub struct Observation {
     pub reordered: u64,
 }
 
-const RULE: Rule = Rule::IdAndPayload;
+const RULE: KeyRule = KeyRule::IdAndPayload;
 
-impl Observers {
+impl PortObservers {
     pub(crate) fn new(ports: usize) -> Self {
-        let matcher = |_| Matcher::new(Settings::default());
+        let matcher = |_| FrameMatcher::new(MatcherSettings::default());
         Self {
             ports: (0..ports).map(matcher).collect(),
             agreed: 0,
@@ -55,7 +55,7 @@ impl Observers {
         let expected = expected.padded();
         let matcher = self.ports.get_mut(usize::from(port));
         if let (Some(matcher), Some(key)) = (matcher, RULE.key(expected.view())) {
-            let sent = Sent {
+            let sent = SentFrame {
                 tag,
                 at,
                 stream: expected.id().raw(),
@@ -69,7 +69,7 @@ impl Observers {
         let matcher = self.ports.get_mut(usize::from(port));
         if let (Some(matcher), Some(key)) = (matcher, RULE.key(frame.view())) {
             matcher.received(&key, tag, at, &mut |outcome| {
-                if let Outcome::Matched(pair) = outcome {
+                if let MatchOutcome::Matched(pair) = outcome {
                     if pair.sent.tag == tag {
                         self.agreed += 1;
                     } else if !pair.ambiguous {
@@ -90,7 +90,7 @@ impl Observers {
         };
         for matcher in &mut self.ports {
             matcher.finish(&mut |_| {});
-            let Counts {
+            let OutcomeCounts {
                 matched,
                 lost,
                 duplicated,

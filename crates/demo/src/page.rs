@@ -1,20 +1,20 @@
 //! The report of a run: the figures of the summary as plain data for the `report` crate, with the
 //! description of how they were made.
 
-use crate::play::Played;
-use crate::scene::Scene;
-use crate::summary::{RouteLine, Summary};
+use crate::play::PlayedRun;
+use crate::scene::DemoScene;
+use crate::summary::{RouteLine, DemoSummary};
 use engine::{Fate, PortRow};
-use gateway::config::Config;
-use probe::{Description, Results};
-use report::run::{Account, BusRow, Data, RouteRow};
+use gateway::config::GatewayConfig;
+use probe::{RunDescription, RunResults};
+use report::run::{FrameAccount, BusRow, RunData, RouteRow};
 
 /// The description of how the run was made, as far as the figures do not show it.
 pub(crate) struct Provenance<'a> {
     pub(crate) title: String,
     pub(crate) command: String,
     pub(crate) seed: u64,
-    pub(crate) config: &'a config::Source,
+    pub(crate) config: &'a config::SourceText,
     pub(crate) traffic: String,
 }
 
@@ -29,11 +29,11 @@ shared out evenly among the frames of that step; it says nothing about drivers a
 /// Returns all data that the page shows.
 pub(crate) fn data(
     made: &Provenance<'_>,
-    config: &Config,
-    scene: &Scene,
-    played: Played,
-    summary: &Summary,
-) -> Data {
+    config: &GatewayConfig,
+    scene: &DemoScene,
+    played: PlayedRun,
+    summary: &DemoSummary,
+) -> RunData {
     let names = config.port_names();
     let buses: Vec<BusRow> = scene
         .buses
@@ -55,7 +55,7 @@ pub(crate) fn data(
         .iter()
         .map(|b| format!("{} {} bit/s", b.name, b.rate))
         .collect();
-    let description = Description {
+    let description = RunDescription {
         title: format!("cangate demo: {}", made.title),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         command: made.command.clone(),
@@ -80,14 +80,14 @@ pub(crate) fn data(
             out: line.out,
             stopped: stopped(line),
         });
-    Data {
+    RunData {
         time: "bus time (virtual)".to_owned(),
         waiting_only: true,
         routes: routes.collect(),
         accounts: accounts(summary),
         buses,
         notes: notes(summary),
-        results: Results {
+        results: RunResults {
             description,
             routes: config
                 .routes
@@ -127,7 +127,7 @@ fn stopped(line: &RouteLine) -> Vec<(String, u64)> {
     .collect()
 }
 
-fn accounts(summary: &Summary) -> Vec<Account> {
+fn accounts(summary: &DemoSummary) -> Vec<FrameAccount> {
     let part = |what: &str, n: u64| (what.to_owned(), n);
     let mut accounts = Vec::new();
     let frames = &summary.frames;
@@ -138,13 +138,13 @@ fn accounts(summary: &Summary) -> Vec<Account> {
                 .iter()
                 .map(|(why, &n)| part(&format!("not replayed: {why}"), n)),
         );
-        accounts.push(Account {
+        accounts.push(FrameAccount {
             title: "frames of the log".to_owned(),
             total: log.frames,
             parts,
         });
     }
-    accounts.push(Account {
+    accounts.push(FrameAccount {
         title: "frames handed to the testers".to_owned(),
         total: frames.released,
         parts: vec![
@@ -157,14 +157,14 @@ fn accounts(summary: &Summary) -> Vec<Account> {
         let fates = Fate::ALL
             .iter()
             .map(|&fate| (fate.words().to_owned(), count.fates.of(fate)));
-        accounts.push(Account {
+        accounts.push(FrameAccount {
             title: format!("frames received from {name}"),
             total: count.received,
             parts: fates.filter(|&(_, n)| n > 0).collect(),
         });
         let tx = &count.tx;
         let copies = &count.copies;
-        accounts.push(Account {
+        accounts.push(FrameAccount {
             title: format!("copies for {name}"),
             total: copies.offered,
             parts: vec![
@@ -179,7 +179,7 @@ fn accounts(summary: &Summary) -> Vec<Account> {
         });
     }
     let tester = &summary.tester;
-    accounts.push(Account {
+    accounts.push(FrameAccount {
         title: "what a tester would find that sees only the buses".to_owned(),
         total: frames.forwarded,
         parts: vec![
@@ -201,7 +201,7 @@ fn accounts(summary: &Summary) -> Vec<Account> {
     accounts
 }
 
-pub(crate) fn notes(summary: &Summary) -> Vec<String> {
+pub(crate) fn notes(summary: &DemoSummary) -> Vec<String> {
     let mut notes = summary.warnings.clone();
     notes.extend(summary.imbalances.iter().cloned());
     notes.extend(summary.frames.unsent());

@@ -2,14 +2,14 @@
 //! gateway react to each.
 
 use crate::error::Error;
-use crate::progress::Progress;
-use crate::recorder::Recorder;
-use crate::scene::Scene;
-use crate::tap::Passed;
-use crate::traffic::Source;
-use bus::{BusStats, Event, SendError};
-use engine::Event as PortEvent;
-use frame::text::Line;
+use crate::progress::DemoProgress;
+use crate::recorder::RunRecorder;
+use crate::scene::DemoScene;
+use crate::tap::PassedFrame;
+use crate::traffic::TrafficSource;
+use bus::{BusStats, NodeEvent, SendError};
+use engine::HalfEvent as PortEvent;
+use frame::text::LogLine;
 use frame::wire;
 use frame::{Frame, Nanos};
 use port::embedded::BusIndex;
@@ -18,8 +18,8 @@ use std::io::Write;
 use std::time::Instant;
 
 /// The data of a finished run.
-pub(crate) struct Played {
-    pub(crate) recorder: Recorder,
+pub(crate) struct PlayedRun {
+    pub(crate) recorder: RunRecorder,
     /// Frames that were handed to testers for sending.
     pub(crate) released: u64,
     /// The number of these that were sent on a bus.
@@ -52,7 +52,7 @@ const PATIENCE: Nanos = 60_000_000_000;
 pub(crate) const WINDOW: Nanos = 100_000_000;
 
 /// An event that was seen on a bus while the world was locked.
-enum Sighting {
+enum BusSighting {
     Frame {
         bus: BusIndex,
         node: bus::NodeId,
@@ -71,13 +71,13 @@ enum Sighting {
 /// Runs until all frames are sent and the buses are idle. The frames that the gateway sends are
 /// written to `outgoing` as a candump log.
 pub(crate) fn play(
-    scene: &mut Scene,
-    source: &mut Source,
+    scene: &mut DemoScene,
+    source: &mut TrafficSource,
     mut outgoing: Option<&mut dyn Write>,
-    progress: &dyn Fn(Progress),
-) -> Result<Played, Error> {
-    let mut played = Played {
-        recorder: Recorder::new(&scene.table, scene.ports.len()),
+    progress: &dyn Fn(DemoProgress),
+) -> Result<PlayedRun, Error> {
+    let mut played = PlayedRun {
+        recorder: RunRecorder::new(&scene.table, scene.ports.len()),
         released: 0,
         on_the_bus: 0,
         not_sent: 0,
@@ -92,8 +92,8 @@ pub(crate) fn play(
     };
     let mut loads = vec![BusLoad::new(WINDOW); scene.buses.len()];
     let mut heard = 0;
-    let mut seen: Vec<Sighting> = Vec::new();
-    let mut passed: Vec<Passed> = Vec::new();
+    let mut seen: Vec<BusSighting> = Vec::new();
+    let mut passed: Vec<PassedFrame> = Vec::new();
     let intermission: Vec<Nanos> = scene
         .buses
         .iter()
@@ -126,7 +126,7 @@ pub(crate) fn play(
             break;
         }
         scene.world.run_until(now, &mut |bus, event| match *event {
-            Event::Frame {
+            NodeEvent::Frame {
                 start,
                 end,
                 node,
@@ -141,7 +141,7 @@ pub(crate) fn play(
                 }
                 let hears = |&&(b, n): &&(BusIndex, bus::NodeId)| b == bus && receivers.receives(n);
                 heard += places.iter().filter(hears).count() as u64;
-                seen.push(Sighting::Frame {
+                seen.push(BusSighting::Frame {
                     bus,
                     node,
                     tag,
@@ -149,17 +149,17 @@ pub(crate) fn play(
                     end,
                 });
             }
-            Event::Dropped {
+            NodeEvent::Dropped {
                 node, tag, frame, ..
             } => {
-                seen.push(Sighting::Dropped {
+                seen.push(BusSighting::Dropped {
                     bus,
                     node,
                     tag,
                     frame: *frame,
                 });
             }
-            Event::Error { .. } | Event::State { .. } => {}
+            NodeEvent::Error { .. } | NodeEvent::State { .. } => {}
         });
         for sighting in seen.drain(..) {
             book(scene, &mut played, &sighting, &mut outgoing)?;
@@ -212,13 +212,13 @@ fn warning(event: PortEvent<'_>) -> String {
 
 /// Records an event that was seen on a bus.
 fn book(
-    scene: &Scene,
-    played: &mut Played,
-    sighting: &Sighting,
+    scene: &DemoScene,
+    played: &mut PlayedRun,
+    sighting: &BusSighting,
     outgoing: &mut Option<&mut dyn Write>,
 ) -> Result<(), Error> {
     match *sighting {
-        Sighting::Frame {
+        BusSighting::Frame {
             bus,
             node,
             tag,
@@ -234,7 +234,7 @@ fn book(
             played.recorder.sent(port, tag, frame, end, duration);
             if let Some(out) = outgoing {
                 let interface = &scene.ports[usize::from(port)].name;
-                let line = Line {
+                let line = LogLine {
                     stamp: end,
                     interface,
                     frame: frame.view(),
@@ -243,7 +243,7 @@ fn book(
                 writeln!(out, "{line}").map_err(Error::OutgoingLog)?;
             }
         }
-        Sighting::Dropped {
+        BusSighting::Dropped {
             bus,
             node,
             tag,
@@ -259,22 +259,22 @@ fn book(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use config::Source as Text;
+    use config::SourceText as Text;
     use engine::{
-        Change, NamedPort, Nowhere, PortChange, PortError, Receive, Received, RxCounters, RxReport,
+        LayoutChange, NamedPort, NullTransmitter, PortChange, PortError, Receive, ReceivedFrame, RxCounters, RxReport,
     };
-    use port::Kinds;
+    use port::PortKinds;
     use std::sync::Arc;
 
     /// A receiving half that cannot go on.
-    struct Broken;
+    struct BrokenReceiver;
 
-    impl Receive for Broken {
+    impl Receive for BrokenReceiver {
         fn receive(
             &mut self,
             _: Nanos,
             _: usize,
-            _: &mut dyn FnMut(Received<'_>),
+            _: &mut dyn FnMut(ReceivedFrame<'_>),
         ) -> Result<RxReport, PortError> {
             Err(PortError {
                 port: "body".to_owned(),
@@ -296,30 +296,30 @@ mod tests {
     fn a_port_that_fails_is_told_once() {
         let text = "[ports.engine]\nkind = 'bus'\n[ports.body]\nkind = 'bus'\n\
                     [[routes]]\nfrom = 'engine'\nto = 'body'\n";
-        let (config, _) = gateway::config::load(&Text::new("t", text), &Kinds::standard()).unwrap();
-        let mut scene = Scene::new(&config, 1).unwrap();
+        let (config, _) = gateway::config::load(&Text::new("t", text), &PortKinds::standard()).unwrap();
+        let mut scene = DemoScene::new(&config, 1).unwrap();
         let broken = NamedPort {
             name: "body".to_owned(),
-            rx: Box::new(Broken) as _,
-            tx: Box::new(Nowhere) as _,
+            rx: Box::new(BrokenReceiver) as _,
+            tx: Box::new(NullTransmitter) as _,
         };
         let ports = vec![
             PortChange::Keep("engine".to_owned()),
             PortChange::New(broken),
         ];
         let table = Arc::clone(&scene.table);
-        let change = Change::new(scene.engine.layout(), ports, table, &config.routes).unwrap();
+        let change = LayoutChange::new(scene.engine.layout(), ports, table, &config.routes).unwrap();
         scene
             .engine
             .apply(change)
             .map_err(|(error, _)| error)
             .unwrap();
-        let mut source = Source::sae(1, 50_000_000, 2).unwrap();
+        let mut source = TrafficSource::sae(1, 50_000_000, 2).unwrap();
         let mut played = play(&mut scene, &mut source, None, &|_| {}).unwrap();
         let warned = "port body: the cable is cut: it is out of service since then, the others \
                       went on.";
         assert_eq!(played.warnings, [warned]);
-        let summary = crate::Summary::new(&scene, &config, &source, &mut played);
+        let summary = crate::DemoSummary::new(&scene, &config, &source, &mut played);
         assert_eq!(summary.warnings, [warned]);
         assert!(crate::page::notes(&summary).contains(&warned.to_owned()));
     }

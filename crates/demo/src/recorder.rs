@@ -1,25 +1,25 @@
 //! The fate of each frame: joins the frames that passed the gateway's ports with those that were
 //! seen on the buses to one record for each frame and destination.
 
-use crate::observer::Observers;
-use crate::scene::Scene;
-use crate::tap::Passed;
+use crate::observer::PortObservers;
+use crate::scene::DemoScene;
+use crate::tap::PassedFrame;
 use engine::wrap::GivenUp;
 use frame::{Frame, Kind, Nanos};
-use port::Refused;
-use probe::matching::{Key, Matcher, Outcome, Rule, Sent, Settings};
-use probe::{Incoming, Outgoing, Payloads, Record, Status};
-use route::{Arrival, Forward, Memory, PortId, RouteId, Sink, Stop, Table};
+use port::TransmitRefusal;
+use probe::matching::{FrameKey, FrameMatcher, MatchOutcome, KeyRule, SentFrame, MatcherSettings};
+use probe::{IncomingFrame, SentCopy, PayloadStore, FrameRecord, Status};
+use route::{FrameArrival, ForwardedCopy, TableMemory, PortId, RouteId, DecisionSink, StopReason, RoutingTable};
 
 /// The routing table's result for one frame: the demo's second opinion.
 #[derive(Default)]
 struct SecondOpinion {
-    ends: Vec<End>,
+    ends: Vec<RouteEnd>,
 }
 
 /// The result of a route for the frame.
-enum End {
-    Stopped(RouteId, Stop),
+enum RouteEnd {
+    Stopped(RouteId, StopReason),
     Copy {
         route: RouteId,
         to: PortId,
@@ -27,16 +27,16 @@ enum End {
     },
 }
 
-impl Sink for SecondOpinion {
+impl DecisionSink for SecondOpinion {
     fn taken(&mut self, _route: RouteId) {}
 
-    fn stopped(&mut self, route: RouteId, why: Stop) {
-        self.ends.push(End::Stopped(route, why));
+    fn stopped(&mut self, route: RouteId, why: StopReason) {
+        self.ends.push(RouteEnd::Stopped(route, why));
     }
 
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         let frame = Frame::from_view(copy.frame);
-        self.ends.push(End::Copy {
+        self.ends.push(RouteEnd::Copy {
             route: copy.route,
             to: copy.to,
             frame,
@@ -45,34 +45,34 @@ impl Sink for SecondOpinion {
 }
 
 /// The records of a run in progress.
-pub(crate) struct Recorder {
-    pub(crate) records: Vec<Record>,
-    pub(crate) payloads: Payloads,
+pub(crate) struct RunRecorder {
+    pub(crate) records: Vec<FrameRecord>,
+    pub(crate) payloads: PayloadStore,
     /// The number of cases in which the engine disagrees with the second opinion or with the bus; 0
     /// in a sound cangate.
     pub(crate) disagreements: u64,
-    memory: Memory,
+    memory: TableMemory,
     /// Copies that ports accepted and that have not been seen on their bus; tags are indices into
     /// `records`.
-    waiting: Matcher<CopyKey>,
+    waiting: FrameMatcher<CopyKey>,
     /// The observers, who see only the buses.
-    pub(crate) observers: Observers,
+    pub(crate) observers: PortObservers,
 }
 
-impl Recorder {
-    pub(crate) fn new(table: &Table, ports: usize) -> Self {
+impl RunRecorder {
+    pub(crate) fn new(table: &RoutingTable, ports: usize) -> Self {
         Self {
             records: Vec::new(),
-            payloads: Payloads::default(),
+            payloads: PayloadStore::default(),
             disagreements: 0,
             memory: table.memory(),
             // A copy that waits for the bus has no timeout; no copy comes out twice.
-            waiting: Matcher::new(Settings {
+            waiting: FrameMatcher::new(MatcherSettings {
                 timeout: Nanos::MAX,
                 capacity: usize::MAX,
                 duplicates: false,
             }),
-            observers: Observers::new(ports),
+            observers: PortObservers::new(ports),
         }
     }
 
@@ -80,15 +80,15 @@ impl Recorder {
     /// the step's time for each frame, in ns of real time.
     pub(crate) fn step(
         &mut self,
-        scene: &Scene,
+        scene: &DemoScene,
         now: Nanos,
-        passed: &mut Vec<Passed>,
+        passed: &mut Vec<PassedFrame>,
         processing: Option<Nanos>,
     ) {
         // Queues give up frames while they accept others: both are known when the step is over.
         let mut given_up = Vec::new();
         passed.retain(|passed| match *passed {
-            Passed::GivenUp {
+            PassedFrame::GivenUp {
                 port,
                 tag,
                 frame,
@@ -112,14 +112,14 @@ impl Recorder {
 
     fn pass(
         &mut self,
-        scene: &Scene,
+        scene: &DemoScene,
         now: Nanos,
-        passed: &mut Vec<Passed>,
+        passed: &mut Vec<PassedFrame>,
         processing: Option<Nanos>,
     ) {
         let mut rest = passed.drain(..).peekable();
         while let Some(next) = rest.next() {
-            let Passed::In {
+            let PassedFrame::In {
                 port,
                 end,
                 tag,
@@ -131,7 +131,7 @@ impl Recorder {
                 continue;
             };
             let mut opinion = SecondOpinion::default();
-            let arrival = Arrival {
+            let arrival = FrameArrival {
                 from: PortId(port),
                 now,
                 hops: 0,
@@ -139,14 +139,14 @@ impl Recorder {
             scene
                 .table
                 .decide(&mut self.memory, arrival, frame.view(), &mut opinion);
-            let incoming = Incoming {
+            let incoming = IncomingFrame {
                 port,
                 id: frame.id(),
                 kind: Some(frame.kind()),
                 len: frame.len() as u16,
                 end,
             };
-            let row = |route: Option<RouteId>, status| Record {
+            let row = |route: Option<RouteId>, status| FrameRecord {
                 tag,
                 route: route.map(|r| r.0 as u16),
                 incoming: Some(incoming),
@@ -160,19 +160,19 @@ impl Recorder {
             }
             for end_of_route in opinion.ends {
                 let (route, to, expected) = match end_of_route {
-                    End::Stopped(route, why) => {
+                    RouteEnd::Stopped(route, why) => {
                         self.push(row(Some(route), stopped(why)), &frame);
                         continue;
                     }
-                    End::Copy { route, to, frame } => (route, to.0, frame),
+                    RouteEnd::Copy { route, to, frame } => (route, to.0, frame),
                 };
                 if let Some(expected) = &expected {
                     self.observers.expect(to, tag, expected, end);
                 }
                 let next = rest.next_if(|next| next.is_copy(to, tag, expected.as_ref()));
                 let status = match next {
-                    Some(Passed::Out { answer, .. }) => answered(answer),
-                    Some(Passed::In { .. } | Passed::GivenUp { .. }) | None => {
+                    Some(PassedFrame::Out { answer, .. }) => answered(answer),
+                    Some(PassedFrame::In { .. } | PassedFrame::GivenUp { .. }) | None => {
                         self.disagreements += 1;
                         Status::Lost
                     }
@@ -180,7 +180,7 @@ impl Recorder {
                 self.push(row(Some(route), status), &frame);
                 let waits = expected.filter(|_| status == Status::Waiting);
                 if let Some(key) = waits.and_then(|frame| copy_key(to, tag, &frame)) {
-                    let sent = Sent {
+                    let sent = SentFrame {
                         tag: self.records.len() as u64 - 1,
                         at: now,
                         stream: 0,
@@ -197,7 +197,7 @@ impl Recorder {
         let mut row = None;
         if let Some(key) = copy_key(port, tag, frame) {
             self.waiting.received(&key, tag, end, &mut |outcome| {
-                if let Outcome::Matched(pair) = outcome {
+                if let MatchOutcome::Matched(pair) = outcome {
                     row = Some(pair.sent);
                 }
             });
@@ -209,7 +209,7 @@ impl Recorder {
         };
         self.payloads.set_outgoing(place, frame.data());
         record.status = Status::Delivered;
-        record.outgoing = Some(Outgoing {
+        record.outgoing = Some(SentCopy {
             port,
             id: frame.id(),
             kind: Some(frame.kind()),
@@ -233,12 +233,12 @@ impl Recorder {
         }
     }
 
-    fn push(&mut self, record: Record, came: &Frame) {
+    fn push(&mut self, record: FrameRecord, came: &Frame) {
         self.payloads.set_incoming(self.records.len(), came.data());
         self.records.push(record);
     }
 
-    fn record(&mut self, row: Option<Sent>) -> Option<&mut Record> {
+    fn record(&mut self, row: Option<SentFrame>) -> Option<&mut FrameRecord> {
         let place = usize::try_from(row?.tag).ok()?;
         self.records.get_mut(place)
     }
@@ -246,28 +246,28 @@ impl Recorder {
 
 /// The key by which a copy is recognized on its bus: its port, the token that follows it, and
 /// everything of the frame but ESI, which the sender sets.
-type CopyKey = (u16, u64, Kind, Key);
+type CopyKey = (u16, u64, Kind, FrameKey);
 
 fn copy_key(port: u16, tag: u64, frame: &Frame) -> Option<CopyKey> {
-    let content = Rule::IdAndPayload.key(frame.view())?;
+    let content = KeyRule::IdAndPayload.key(frame.view())?;
     Some((port, tag, frame.kind(), content))
 }
 
 /// Returns the present status of a copy after a port's answer.
-const fn answered(answer: Result<(), Refused>) -> Status {
+const fn answered(answer: Result<(), TransmitRefusal>) -> Status {
     match answer {
         Ok(()) => Status::Waiting,
-        Err(Refused::Full) => Status::Refused,
-        Err(Refused::Down | Refused::Unsupported) => Status::Undeliverable,
+        Err(TransmitRefusal::Full) => Status::Refused,
+        Err(TransmitRefusal::Down | TransmitRefusal::Unsupported) => Status::Undeliverable,
     }
 }
 
-const fn stopped(why: Stop) -> Status {
+const fn stopped(why: StopReason) -> Status {
     match why {
-        Stop::DropRule => Status::DroppedByRule,
-        Stop::RateLimit => Status::DroppedByRate,
-        Stop::HopLimit => Status::HopLimit,
-        Stop::TooLong => Status::TooLong,
-        Stop::IdRange => Status::IdRange,
+        StopReason::DropRule => Status::DroppedByRule,
+        StopReason::RateLimit => Status::DroppedByRate,
+        StopReason::HopLimit => Status::HopLimit,
+        StopReason::TooLong => Status::TooLong,
+        StopReason::IdRange => Status::IdRange,
     }
 }

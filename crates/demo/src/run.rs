@@ -3,12 +3,12 @@
 use crate::error::Error;
 use crate::page::{self, Provenance};
 use crate::play;
-use crate::progress::Progress;
-use crate::scene::Scene;
-use crate::summary::Summary;
-use crate::traffic::Source;
+use crate::progress::DemoProgress;
+use crate::scene::DemoScene;
+use crate::summary::DemoSummary;
+use crate::traffic::TrafficSource;
 use frame::Nanos;
-use gateway::config::Config;
+use gateway::config::GatewayConfig;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const MOST_ROUTES: usize = u16::MAX as usize;
 
 /// The traffic that the testers send.
 #[derive(Clone, Copy, Debug)]
-pub enum Input<'a> {
+pub enum TesterInput<'a> {
     /// The SAE class C messages, for a given bus time.
     Sae {
         /// The bus time at which they end, ns.
@@ -44,27 +44,27 @@ pub enum Input<'a> {
     },
 }
 
-impl Input<'_> {
+impl TesterInput<'_> {
     /// Returns the default gateway file of the demo.
     #[must_use]
-    pub fn gateway_file(&self) -> config::Source {
+    pub fn gateway_file(&self) -> config::SourceText {
         let (name, text) = match self {
             Self::Sae { .. } => SAE_FILE,
             Self::Log { .. } => LOG_FILE,
         };
-        config::Source::new(name, text)
+        config::SourceText::new(name, text)
     }
 }
 
 /// The options of a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
+pub struct DemoOptions<'a> {
     /// The traffic to send.
-    pub input: Input<'a>,
+    pub input: TesterInput<'a>,
     /// The gateway file.
-    pub source: &'a config::Source,
+    pub source: &'a config::SourceText,
     /// The configuration that the file contains.
-    pub config: &'a Config,
+    pub config: &'a GatewayConfig,
     /// The seed of all random numbers.
     pub seed: u64,
     /// The folder for `report.html`, `results.parquet` and `outgoing.log`; it is created if it is
@@ -76,11 +76,11 @@ pub struct Options<'a> {
 
 /// Runs the demo, and writes its files. `progress` is called repeatedly.
 ///
-/// [`Summary::verdict`] checks whether everything adds up.
+/// [`DemoSummary::verdict`] checks whether everything adds up.
 ///
 /// # Errors
 /// [`Error`].
-pub fn run(options: &Options<'_>, progress: &dyn Fn(Progress)) -> Result<Summary, Error> {
+pub fn run(options: &DemoOptions<'_>, progress: &dyn Fn(DemoProgress)) -> Result<DemoSummary, Error> {
     let config = options.config;
     if config.routes.routes.len() > MOST_ROUTES {
         return Err(Error::TooManyRoutes {
@@ -88,27 +88,27 @@ pub fn run(options: &Options<'_>, progress: &dyn Fn(Progress)) -> Result<Summary
             most: MOST_ROUTES,
         });
     }
-    let mut scene = Scene::new(config, options.seed)?;
-    let out = options.out.map(Outputs::create).transpose()?;
+    let mut scene = DemoScene::new(config, options.seed)?;
+    let out = options.out.map(OutputFiles::create).transpose()?;
     let mut traffic = match options.input {
-        Input::Log { path, strict } => {
+        TesterInput::Log { path, strict } => {
             let buses = scene.buses.iter();
             let buses = buses.map(|b| (b.name.clone(), b.rate.data().is_some()));
-            Source::log(path, buses.collect(), strict)?
+            TrafficSource::log(path, buses.collect(), strict)?
         }
-        Input::Sae { end } => Source::sae(options.seed, end, scene.buses.len())?,
+        TesterInput::Sae { end } => TrafficSource::sae(options.seed, end, scene.buses.len())?,
     };
-    let mut log = out.as_ref().map(Outputs::log).transpose()?;
+    let mut log = out.as_ref().map(OutputFiles::log).transpose()?;
     let writer = log.as_mut().map(|w| w as &mut dyn Write);
     let mut played = play::play(&mut scene, &mut traffic, writer, progress)?;
     if let Some(log) = &mut log {
         log.flush().map_err(Error::OutgoingLog)?;
     }
-    let summary = Summary::new(&scene, config, &traffic, &mut played);
+    let summary = DemoSummary::new(&scene, config, &traffic, &mut played);
     if let Some(out) = &out {
         let log = match options.input {
-            Input::Log { path, .. } => Some(path),
-            Input::Sae { .. } => None,
+            TesterInput::Log { path, .. } => Some(path),
+            TesterInput::Sae { .. } => None,
         };
         let made = Provenance {
             title: match log {
@@ -127,11 +127,11 @@ pub fn run(options: &Options<'_>, progress: &dyn Fn(Progress)) -> Result<Summary
 }
 
 /// The folder for the files.
-struct Outputs {
+struct OutputFiles {
     dir: PathBuf,
 }
 
-impl Outputs {
+impl OutputFiles {
     fn create(dir: &Path) -> Result<Self, Error> {
         std::fs::create_dir_all(dir).map_err(|source| Error::Write {
             path: dir.to_owned(),

@@ -2,15 +2,15 @@
 //! they are needed.
 
 use crate::error::Error;
-use crate::tap::{PortTap, Tape};
+use crate::tap::{PortTap, TapTape};
 use bus::{BusConfig, NodeConfig, NodeId};
-use engine::wrap::Tapped;
+use engine::wrap::TappedHalf;
 use engine::{Engine, NamedPort};
 use frame::wire::BitRate;
-use gateway::config::Config;
-use port::Settings as _;
-use port::embedded::{BusIndex, BusSettings, Tester, World, WorldError};
-use route::Table;
+use gateway::config::GatewayConfig;
+use port::PortSettings as _;
+use port::embedded::{BusIndex, BusSettings, TesterNode, BusWorld, WorldError};
+use route::RoutingTable;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -31,27 +31,27 @@ pub(crate) struct SceneBus {
 /// A gateway's port in the scene.
 pub(crate) struct ScenePort {
     pub(crate) name: String,
-    /// Index into [`Scene::buses`].
+    /// Index into [`DemoScene::buses`].
     pub(crate) bus: usize,
     pub(crate) node: NodeId,
 }
 
 /// The buses, the gateway between them, and the testers.
-pub(crate) struct Scene {
-    pub(crate) world: World,
+pub(crate) struct DemoScene {
+    pub(crate) world: BusWorld,
     pub(crate) engine: Engine,
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<RoutingTable>,
     pub(crate) buses: Vec<SceneBus>,
     pub(crate) ports: Vec<ScenePort>,
-    pub(crate) tape: Tape,
-    testers: HashMap<(usize, u16), Tester>,
+    pub(crate) tape: TapTape,
+    testers: HashMap<(usize, u16), TesterNode>,
 }
 
-impl Scene {
+impl DemoScene {
     /// Builds everything but the testers.
-    pub(crate) fn new(config: &Config, seed: u64) -> Result<Self, Error> {
-        let world = World::new();
-        let tape = Tape::default();
+    pub(crate) fn new(config: &GatewayConfig, seed: u64) -> Result<Self, Error> {
+        let world = BusWorld::new();
+        let tape = TapTape::default();
         let mut buses: Vec<SceneBus> = Vec::new();
         let mut ports = Vec::new();
         let mut named: Vec<NamedPort> = Vec::new();
@@ -114,11 +114,11 @@ impl Scene {
             };
             named.push(NamedPort {
                 name: spec.name.clone(),
-                rx: Box::new(Tapped::new(rx, tap.clone())),
-                tx: Box::new(Tapped::new(tx, tap)),
+                rx: Box::new(TappedHalf::new(rx, tap.clone())),
+                tx: Box::new(TappedHalf::new(tx, tap)),
             });
         }
-        let table = Table::compile(&config.routes, config.ports.len()).map_err(|errors| {
+        let table = RoutingTable::compile(&config.routes, config.ports.len()).map_err(|errors| {
             Error::Routes(errors.first().map_or_else(String::new, ToString::to_string))
         })?;
         let table = Arc::new(table);
@@ -141,7 +141,7 @@ impl Scene {
     }
 
     /// Returns the tester node with this number on a bus; it is attached at the first call.
-    pub(crate) fn tester(&mut self, bus: usize, number: u16) -> Result<Tester, Error> {
+    pub(crate) fn tester(&mut self, bus: usize, number: u16) -> Result<TesterNode, Error> {
         if let Some(&tester) = self.testers.get(&(bus, number)) {
             return Ok(tester);
         }

@@ -1,19 +1,19 @@
 //! The figures of a run, for the table and the JSON.
 
 use crate::error::Error;
-use crate::observer::{Observation, Observers};
-use crate::play::Played;
-use crate::scene::Scene;
-use crate::traffic::{LogAccount, Source};
-use engine::{Fate, Snapshot, TxCounters};
+use crate::observer::{Observation, PortObservers};
+use crate::play::PlayedRun;
+use crate::scene::DemoScene;
+use crate::traffic::{LogAccount, TrafficSource};
+use engine::{Fate, CounterSnapshot, TxCounters};
 use frame::Nanos;
-use gateway::config::Config;
-use probe::{LatencyProfile, Record, Status};
+use gateway::config::GatewayConfig;
+use probe::{LatencyProfile, FrameRecord, Status};
 use serde::Serialize;
 
 /// All data that is printed.
 #[derive(Serialize)]
-pub struct Summary {
+pub struct DemoSummary {
     /// cangate's version.
     pub cangate: &'static str,
     /// The kind of all times for which no other kind is stated.
@@ -23,7 +23,7 @@ pub struct Summary {
     /// A description of the run, in one sentence.
     pub sentence: String,
     /// The testers' frames.
-    pub frames: Frames,
+    pub frames: FrameSums,
     /// The account of the log that was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<LogAccount>,
@@ -37,11 +37,11 @@ pub struct Summary {
     #[serde(skip)]
     pub profile: LatencyProfile,
     /// The gateway's time for a frame: real time of this machine.
-    pub processing_ns: Option<Processing>,
+    pub processing_ns: Option<ProcessingTime>,
     /// The measurement of a tester that sees only the buses.
     pub tester: Observation,
     /// The gateway's own counters.
-    pub gateway: Snapshot,
+    pub gateway: CounterSnapshot,
     /// Whether the buses never became idle: routes form a loop.
     pub cut_off: bool,
     /// Events of the gateway's ports that a user should know, in sentences.
@@ -55,7 +55,7 @@ pub struct Summary {
 
 /// The testers' frames, and their fates.
 #[derive(Serialize)]
-pub struct Frames {
+pub struct FrameSums {
     /// Handed to testers.
     pub released: u64,
     /// Sent by testers.
@@ -70,7 +70,7 @@ pub struct Frames {
     pub forwarded: u64,
 }
 
-impl Frames {
+impl FrameSums {
     /// Returns a sentence for people on the frames that never came to a bus; `None` if all did.
     pub fn unsent(&self) -> Option<String> {
         let lost = self.not_sent + self.waiting;
@@ -155,7 +155,7 @@ pub struct Quantiles {
 
 /// The real time that the gateway takes for a frame.
 #[derive(Clone, Copy, Serialize)]
-pub struct Processing {
+pub struct ProcessingTime {
     /// The kind of the time.
     pub time: &'static str,
     /// The figures, ns.
@@ -166,20 +166,20 @@ pub struct Processing {
 /// Returns min, p50, p99 and max; `None` if there are no values.
 pub(crate) fn quantiles(values: impl Iterator<Item = i64>) -> Option<Quantiles> {
     let summary = values.collect::<LatencyProfile>().summary()?;
-    let probe::Summary {
+    let probe::LatencySummary {
         min, p50, p99, max, ..
     } = summary;
     Some(Quantiles { min, p50, p99, max })
 }
 
-impl Summary {
+impl DemoSummary {
     pub(crate) fn new(
-        scene: &Scene,
-        config: &Config,
-        source: &Source,
-        played: &mut Played,
+        scene: &DemoScene,
+        config: &GatewayConfig,
+        source: &TrafficSource,
+        played: &mut PlayedRun,
     ) -> Self {
-        let observers = std::mem::replace(&mut played.recorder.observers, Observers::new(0));
+        let observers = std::mem::replace(&mut played.recorder.observers, PortObservers::new(0));
         let snapshot = scene.engine.snapshot();
         let records = &played.recorder.records;
         let names = config.port_names();
@@ -187,7 +187,7 @@ impl Summary {
         let route_names: Vec<String> = routes.map(|r| r.name.clone()).collect();
         let name = |p: &route::PortId| names.get(usize::from(p.0)).cloned().unwrap_or_default();
         let count = |i: usize, statuses: &[Status]| {
-            let of = |r: &&Record| r.route == Some(i as u16) && statuses.contains(&r.status);
+            let of = |r: &&FrameRecord| r.route == Some(i as u16) && statuses.contains(&r.status);
             records.iter().filter(of).count() as u64
         };
         let routes = config.routes.routes.iter().enumerate().map(|(i, route)| {
@@ -224,7 +224,7 @@ impl Summary {
                 expired,
                 waiting,
                 other,
-                latency_ns: quantiles(of_route().filter_map(Record::latency)),
+                latency_ns: quantiles(of_route().filter_map(FrameRecord::latency)),
             }
         });
         let routes: Vec<RouteLine> = routes.collect();
@@ -256,14 +256,14 @@ impl Summary {
             time: "bus time (simulated)",
             duration_ns: played.end,
             sentence: report::run::sentence(
-                report::run::Frames {
+                report::run::RunFrames {
                     records,
                     ports: &names,
                     routes: &route_names,
                 },
                 true,
             ),
-            frames: Frames {
+            frames: FrameSums {
                 released: played.released,
                 on_the_bus: played.on_the_bus,
                 not_sent: played.not_sent,
@@ -274,9 +274,9 @@ impl Summary {
             log: source.log_account(),
             routes,
             buses: buses.collect(),
-            latency_ns: quantiles(records.iter().filter_map(Record::latency)),
-            profile: records.iter().filter_map(Record::latency).collect(),
-            processing_ns: quantiles(processing).map(|quantiles| Processing {
+            latency_ns: quantiles(records.iter().filter_map(FrameRecord::latency)),
+            profile: records.iter().filter_map(FrameRecord::latency).collect(),
+            processing_ns: quantiles(processing).map(|quantiles| ProcessingTime {
                 time: "real time, of this machine",
                 quantiles,
             }),
@@ -294,7 +294,7 @@ impl Summary {
 
     /// Returns all sums that should add up and do not. The demo's records, the gateway's counters
     /// and the buses' statistics are counted independently of one another.
-    fn imbalances(&self, played: &Played) -> Vec<String> {
+    fn imbalances(&self, played: &PlayedRun) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(imbalance) = self.gateway.check() {
             found.push(format!("the gateway's counters: {imbalance}"));

@@ -4,14 +4,14 @@
 //! Only the demo puts taps between the engine and the ports. With them the demo knows each frame's
 //! way without asking the engine, and can check the engine's counters.
 
-use engine::wrap::{GivenUp, Tap, Witness};
-use engine::{Accepted, Outgoing, Received, Refused};
+use engine::wrap::{GivenUp, HalfTap, Witness};
+use engine::{Accepted, OutgoingFrame, ReceivedFrame, TransmitRefusal};
 use frame::{Frame, Nanos};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An event at a port.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Passed {
+pub(crate) enum PassedFrame {
     /// A port handed a frame to the engine.
     In {
         port: u16,
@@ -24,7 +24,7 @@ pub(crate) enum Passed {
         port: u16,
         tag: u64,
         frame: Frame,
-        answer: Result<(), Refused>,
+        answer: Result<(), TransmitRefusal>,
     },
     /// A port's queue gave up a copy that it had taken.
     GivenUp {
@@ -35,7 +35,7 @@ pub(crate) enum Passed {
     },
 }
 
-impl Passed {
+impl PassedFrame {
     /// Returns whether it is this copy.
     pub(crate) fn is_copy(&self, to: u16, with: u64, like: Option<&Frame>) -> bool {
         matches!(self, Self::Out { port, tag, frame, .. }
@@ -45,10 +45,10 @@ impl Passed {
 
 /// The list to which all taps of a demo write.
 #[derive(Clone, Default)]
-pub(crate) struct Tape(Arc<Mutex<Vec<Passed>>>);
+pub(crate) struct TapTape(Arc<Mutex<Vec<PassedFrame>>>);
 
-impl Tape {
-    fn push(&self, passed: Passed) {
+impl TapTape {
+    fn push(&self, passed: PassedFrame) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -56,7 +56,7 @@ impl Tape {
     }
 
     /// Moves the events since the last call into `into`, which is empty.
-    pub(crate) fn take(&self, into: &mut Vec<Passed>) {
+    pub(crate) fn take(&self, into: &mut Vec<PassedFrame>) {
         std::mem::swap(
             &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner),
             into,
@@ -68,7 +68,7 @@ impl Tape {
 #[derive(Clone)]
 pub(crate) struct PortTap {
     pub(crate) port: u16,
-    pub(crate) tape: Tape,
+    pub(crate) tape: TapTape,
 }
 
 impl PortTap {
@@ -77,7 +77,7 @@ impl PortTap {
         let Self { port, tape } = self.clone();
         Box::new(move |tag, frame, why| {
             if let Some(frame) = Frame::from_view(frame) {
-                tape.push(Passed::GivenUp {
+                tape.push(PassedFrame::GivenUp {
                     port,
                     tag,
                     frame,
@@ -88,10 +88,10 @@ impl PortTap {
     }
 }
 
-impl Tap for PortTap {
-    fn came(&mut self, _: Nanos, received: &Received<'_>) {
+impl HalfTap for PortTap {
+    fn came(&mut self, _: Nanos, received: &ReceivedFrame<'_>) {
         if let Some(frame) = Frame::from_view(received.frame) {
-            self.tape.push(Passed::In {
+            self.tape.push(PassedFrame::In {
                 port: self.port,
                 end: received.stamp.ns,
                 tag: received.token,
@@ -100,9 +100,9 @@ impl Tap for PortTap {
         }
     }
 
-    fn offered(&mut self, _: Nanos, outgoing: &Outgoing<'_>, answer: Result<Accepted, Refused>) {
+    fn offered(&mut self, _: Nanos, outgoing: &OutgoingFrame<'_>, answer: Result<Accepted, TransmitRefusal>) {
         if let Some(frame) = Frame::from_view(outgoing.frame) {
-            self.tape.push(Passed::Out {
+            self.tape.push(PassedFrame::Out {
                 port: self.port,
                 tag: outgoing.token,
                 frame,

@@ -1,10 +1,10 @@
 //! The traffic of the demo's testers: the SAE class C messages, or a log.
 
 use crate::error::Error;
-use crate::progress::Progress;
+use crate::progress::DemoProgress;
 use frame::{Frame, FrameBuf, Kind, Nanos};
-use port::log::{Format, InterfaceName, LogError, LogReader};
-use probe::traffic::{Release, Replay, Schedule, Traffic, sae_class_c};
+use port::log::{FileFormat, InterfaceName, LogError, LogReader};
+use probe::traffic::{TrafficRelease, ReplayTraffic, SetSchedule, TrafficSource, sae_class_c};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -20,15 +20,15 @@ const SECOND_BUS: &[&str] = &["instrument panel", "driver input"];
 const LOG_NODES: u16 = 32;
 
 /// A release and its bus.
-pub(crate) struct Send {
+pub(crate) struct BusRelease {
     pub(crate) bus: usize,
-    pub(crate) release: Release,
+    pub(crate) release: TrafficRelease,
 }
 
 /// Frames for the testers, in order of time.
-pub(crate) enum Source {
+pub(crate) enum TrafficSource {
     Sae {
-        schedule: Box<Schedule>,
+        schedule: Box<SetSchedule>,
         end: Nanos,
         bus_of: Vec<usize>,
         words: String,
@@ -36,7 +36,7 @@ pub(crate) enum Source {
     Log(Box<LogSource>),
 }
 
-impl Source {
+impl TrafficSource {
     /// Returns the SAE class C messages for `end` ns.
     pub(crate) fn sae(seed: u64, end: Nanos, buses: usize) -> Result<Self, Error> {
         let set = sae_class_c();
@@ -46,7 +46,7 @@ impl Source {
             .iter()
             .map(|n| if SECOND_BUS.contains(n) { second } else { 0 });
         let bus_of = bus_of.collect();
-        let schedule = Schedule::new(&set, seed, end).map_err(Error::scene)?;
+        let schedule = SetSchedule::new(&set, seed, end).map_err(Error::scene)?;
         let words = format!("{}: {}", set.name, set.source);
         Ok(Self::Sae {
             schedule: Box::new(schedule),
@@ -75,7 +75,7 @@ impl Source {
         })?;
         let length = file.metadata().map_or(0, |m| m.len());
         let read = Rc::new(Cell::new(0));
-        let counted = Counted {
+        let counted = CountedFile {
             file,
             read: Rc::clone(&read),
         };
@@ -94,7 +94,7 @@ impl Source {
             buf: FrameBuf::new(),
         }));
         let frames = LogFrames(Rc::clone(&shared));
-        let replay = Replay::new(frames, 0, LOG_NODES);
+        let replay = ReplayTraffic::new(frames, 0, LOG_NODES);
         Ok(Self::Log(Box::new(LogSource {
             replay,
             shared,
@@ -105,11 +105,11 @@ impl Source {
     }
 
     /// Returns the next frame to send.
-    pub(crate) fn next(&mut self) -> Result<Option<Send>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<BusRelease>, Error> {
         match self {
             Self::Sae {
                 schedule, bus_of, ..
-            } => Ok(schedule.next().map(|release| Send {
+            } => Ok(schedule.next().map(|release| BusRelease {
                 bus: bus_of.get(usize::from(release.node)).copied().unwrap_or(0),
                 release,
             })),
@@ -120,19 +120,19 @@ impl Source {
                     return Err(failure);
                 }
                 let bus = state.buses.pop_front().unwrap_or(0);
-                Ok(release.map(|release| Send { bus, release }))
+                Ok(release.map(|release| BusRelease { bus, release }))
             }
         }
     }
 
     /// Returns the progress of the run at bus time `now`.
-    pub(crate) fn progress(&self, now: Nanos) -> Progress {
+    pub(crate) fn progress(&self, now: Nanos) -> DemoProgress {
         match self {
-            Self::Sae { end, .. } => Progress {
+            Self::Sae { end, .. } => DemoProgress {
                 done: now.min(*end),
                 of: *end,
             },
-            Self::Log(log) => Progress {
+            Self::Log(log) => DemoProgress {
                 done: log.read.get(),
                 of: log.length,
             },
@@ -201,8 +201,8 @@ pub struct LogAccount {
 
 /// A log that is replayed.
 pub(crate) struct LogSource {
-    format: Format,
-    replay: Replay<LogFrames>,
+    format: FileFormat,
+    replay: ReplayTraffic<LogFrames>,
     shared: Rc<RefCell<LogState>>,
     /// The number of bytes read so far.
     read: Rc<Cell<u64>>,
@@ -211,12 +211,12 @@ pub(crate) struct LogSource {
 }
 
 /// A file, and the number of bytes read from it.
-struct Counted {
+struct CountedFile {
     file: File,
     read: Rc<Cell<u64>>,
 }
 
-impl Read for Counted {
+impl Read for CountedFile {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let n = self.file.read(into)?;
         self.read.set(self.read.get() + n as u64);
@@ -226,7 +226,7 @@ impl Read for Counted {
 
 /// The state that the iterator (owned by the replay) and the source share.
 struct LogState {
-    reader: LogReader<Counted>,
+    reader: LogReader<CountedFile>,
     /// The buses: their names, and whether each carries FD frames.
     on: Vec<(String, bool)>,
     strict: bool,

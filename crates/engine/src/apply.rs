@@ -1,17 +1,17 @@
 //! The change from one table and set of ports to the next, between two batches.
 
-use crate::change::{Change, Leaving, Removed, Slot};
+use crate::change::{LayoutChange, LeavingPort, ChangeLeftover, PortSlot};
 use crate::counters::PortState;
 use crate::engine::Engine;
 use crate::error::{EngineError, PortError};
 use crate::half::{Receive, Transmit};
-use crate::lane::{Lane, Receiver, Settled};
+use crate::lane::{PortHalves, CountedReceiver, SettledFrames};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 /// A change that was not taken over, with the reason.
-pub type Unapplied<R, T> = (EngineError, Box<Change<R, T>>);
+pub type Unapplied<R, T> = (EngineError, Box<LayoutChange<R, T>>);
 
 impl<R: Receive, T: Transmit> Engine<R, T> {
     /// Takes over another routing table and other ports between two batches. Ports that stay keep
@@ -19,16 +19,16 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// the counters of removed ones are added to the retired counters, so that all sums still add
     /// up.
     ///
-    /// Nothing is freed here: the old table and the removed ports are in [`Removed`], for closing
+    /// Nothing is freed here: the old table and the removed ports are in [`ChangeLeftover`], for closing
     /// elsewhere. Rate limits restart with full buckets.
     ///
     /// # Errors
     /// [`EngineError::Outdated`] with the unused change, if it was made for another layout.
-    pub fn apply(&mut self, change: Change<R, T>) -> Result<Removed<R, T>, Unapplied<R, T>> {
+    pub fn apply(&mut self, change: LayoutChange<R, T>) -> Result<ChangeLeftover<R, T>, Unapplied<R, T>> {
         if !Arc::ptr_eq(&change.old, &self.layout) {
             return Err((EngineError::Outdated, Box::new(change)));
         }
-        let Change {
+        let LayoutChange {
             table,
             memory,
             layout,
@@ -52,7 +52,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
         let old_ports = self.rx.drain(..).zip(self.tx.drain(..)).enumerate();
         for (i, (old_rx, old_tx)) in old_ports {
-            let lane = Lane::join(old_rx, old_tx);
+            let lane = PortHalves::join(old_rx, old_tx);
             let slot = slots.iter_mut().find(|slot| slot.concerns(i));
             let left = match slot {
                 Some(slot) => slot.offer(lane),
@@ -63,10 +63,10 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
             };
             if let Some(lane) = left {
                 let then = lane.sent_so_far();
-                gone.push(Leaving::new(i, &self.layout, lane, then));
+                gone.push(LeavingPort::new(i, &self.layout, lane, then));
             }
         }
-        for lane in slots.drain(..).filter_map(Slot::into_lane) {
+        for lane in slots.drain(..).filter_map(PortSlot::into_lane) {
             let (mut receiver, sender) = lane.split();
             // It may have other destinations now.
             receiver.blocked = false;
@@ -81,7 +81,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
                 failed.push((i, error));
             }
         }
-        let removed = Removed {
+        let removed = ChangeLeftover {
             leaving: gone,
             _table: core::mem::replace(&mut self.table, table),
             _memory: core::mem::replace(&mut self.memory, memory),
@@ -101,7 +101,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         // Ports that stay keep their held frames.
         self.holding = true;
         // A new port may have its interface down.
-        self.events |= self.rx.iter().any(Receiver::has_news);
+        self.events |= self.rx.iter().any(CountedReceiver::has_news);
         for (i, error) in failed {
             self.fail(i, &error);
         }
@@ -110,13 +110,13 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
 
     /// Records the fates of frames that the port of this name held when a change removed it: at the
     /// port that continues it, otherwise at the retired ones.
-    pub fn settle(&mut self, name: &str, settled: Settled) {
+    pub fn settle(&mut self, name: &str, settled: SettledFrames) {
         let at = self.layout.ports.iter().position(|port| port == name);
         let tx = match at.and_then(|at| self.tx.get_mut(at)) {
             Some(port) => &mut port.past.tx,
             None => &mut self.retired_ports.tx,
         };
-        let Settled {
+        let SettledFrames {
             sent,
             lost,
             expired,

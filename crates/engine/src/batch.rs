@@ -1,21 +1,21 @@
 //! The step from decisions to ports: copies, their answers, and the marks that make a frame's fate.
 
 use crate::counters::RouteCount;
-use crate::fate::{Fate, Marks};
+use crate::fate::{Fate, FateSet};
 use crate::half::Transmit;
-use crate::lane::Sender;
-use crate::passing::{Outgoing, Stamp, Token};
-use crate::report::Refused;
+use crate::lane::CountedTransmitter;
+use crate::passing::{OutgoingFrame, ReceiveStamp, Token};
+use crate::report::TransmitRefusal;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{Forward, RouteId, Routes, Sink, Stop};
+use route::{ForwardedCopy, RouteId, Routes, DecisionSink, StopReason};
 
 /// The options of a route's copies that are passed to ports.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct CopyOptions {
-    /// [`Outgoing::echo`].
+    /// [`OutgoingFrame::echo`].
     pub(crate) echo: bool,
-    /// Whether to set [`Outgoing::stamp`].
+    /// Whether to set [`OutgoingFrame::stamp`].
     pub(crate) keep_stamp: bool,
 }
 
@@ -29,19 +29,19 @@ pub(crate) fn copy_options(routes: &Routes) -> Vec<CopyOptions> {
 }
 
 /// The receiver of the table's decisions about one batch.
-pub(crate) struct Batch<'e, T> {
+pub(crate) struct DecisionBatch<'e, T> {
     pub(crate) now: Nanos,
     pub(crate) token: Token,
-    pub(crate) stamp: Stamp,
-    pub(crate) tx: &'e mut [Sender<T>],
+    pub(crate) stamp: ReceiveStamp,
+    pub(crate) tx: &'e mut [CountedTransmitter<T>],
     pub(crate) routes: &'e mut [RouteCount],
     pub(crate) options: &'e [CopyOptions],
-    pub(crate) marks: Marks,
+    pub(crate) marks: FateSet,
     /// The route whose copies of this frame are being made.
     pub(crate) forwarding: Option<RouteId>,
 }
 
-impl<T: Transmit> Sink for Batch<'_, T> {
+impl<T: Transmit> DecisionSink for DecisionBatch<'_, T> {
     #[inline]
     fn taken(&mut self, route: RouteId) {
         self.forwarding = None;
@@ -50,7 +50,7 @@ impl<T: Transmit> Sink for Batch<'_, T> {
         }
     }
 
-    fn stopped(&mut self, route: RouteId, why: Stop) {
+    fn stopped(&mut self, route: RouteId, why: StopReason) {
         self.marks.mark(Fate::from(why));
         if let Some(count) = self.routes.get_mut(route.0 as usize) {
             count.stopped.count(why);
@@ -58,7 +58,7 @@ impl<T: Transmit> Sink for Batch<'_, T> {
     }
 
     #[inline]
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         let at = copy.route.0 as usize;
         // Layout::new made sure that all three exist; a bug there would show as an imbalance, not
         // as a panic.
@@ -77,7 +77,7 @@ impl<T: Transmit> Sink for Batch<'_, T> {
         route.copies.offered += 1;
         port.copies.offered += 1;
         let answer = if port.in_service {
-            let outgoing = Outgoing {
+            let outgoing = OutgoingFrame {
                 frame: copy.frame,
                 token: self.token,
                 hops: copy.hops,
@@ -86,7 +86,7 @@ impl<T: Transmit> Sink for Batch<'_, T> {
             };
             port.half.transmit(self.now, outgoing)
         } else {
-            Err(Refused::Down)
+            Err(TransmitRefusal::Down)
         };
         match answer {
             Ok(_) => {
@@ -95,19 +95,19 @@ impl<T: Transmit> Sink for Batch<'_, T> {
                 route.copies.accepted += 1;
                 port.copies.accepted += 1;
             }
-            Err(Refused::Full) => {
+            Err(TransmitRefusal::Full) => {
                 self.marks.mark(Fate::Refused);
                 // A flush may make room; held frames are flushed again with the next step.
                 port.touched = true;
                 route.copies.refused += 1;
                 port.copies.refused += 1;
             }
-            Err(Refused::Down) => {
+            Err(TransmitRefusal::Down) => {
                 self.marks.mark(Fate::Undeliverable);
                 route.copies.down += 1;
                 port.copies.down += 1;
             }
-            Err(Refused::Unsupported) => {
+            Err(TransmitRefusal::Unsupported) => {
                 self.marks.mark(Fate::Undeliverable);
                 route.copies.unsupported += 1;
                 port.copies.unsupported += 1;

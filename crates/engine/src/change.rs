@@ -4,8 +4,8 @@ use crate::batch::{CopyOptions, copy_options};
 use crate::counters::RouteCount;
 use crate::error::{EngineError, PortError};
 use crate::half::{Receive, Transmit};
-use crate::lane::{Lane, NamedPort, Receiver, Sender, Settled};
-use crate::layout::{Layout, interest};
+use crate::lane::{PortHalves, NamedPort, CountedReceiver, CountedTransmitter, SettledFrames};
+use crate::layout::{CounterNames, interest};
 use crate::report::TxCounters;
 use crate::room::{Destination, destinations};
 use alloc::boxed::Box;
@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{Interest, Memory, Routes, Table};
+use route::{FrameInterest, TableMemory, Routes, RoutingTable};
 
 /// The treatment of one port of the new layout by a change.
 pub enum PortChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
@@ -27,20 +27,20 @@ pub enum PortChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
 }
 
 /// A port of the new layout while the change is made.
-pub(crate) enum Slot<R, T> {
+pub(crate) enum PortSlot<R, T> {
     /// The old port with this index, once it has been moved here.
     Keep {
         old: usize,
-        lane: Option<Lane<R, T>>,
+        lane: Option<PortHalves<R, T>>,
     },
     /// A new port, and the old one whose counters it continues.
     New {
-        lane: Lane<R, T>,
+        lane: PortHalves<R, T>,
         continues: Option<usize>,
     },
 }
 
-impl<R: Receive, T: Transmit> Slot<R, T> {
+impl<R: Receive, T: Transmit> PortSlot<R, T> {
     /// Returns whether this is the old port `i`, or the port that continues its counters.
     pub(crate) fn concerns(&self, i: usize) -> bool {
         match self {
@@ -50,7 +50,7 @@ impl<R: Receive, T: Transmit> Slot<R, T> {
     }
 
     /// Takes the old port that this slot concerns; or takes only its counters and gives it back.
-    pub(crate) fn offer(&mut self, old: Lane<R, T>) -> Option<Lane<R, T>> {
+    pub(crate) fn offer(&mut self, old: PortHalves<R, T>) -> Option<PortHalves<R, T>> {
         match self {
             Self::Keep { lane, .. } => {
                 *lane = Some(old);
@@ -63,7 +63,7 @@ impl<R: Receive, T: Transmit> Slot<R, T> {
         }
     }
 
-    pub(crate) fn into_lane(self) -> Option<Lane<R, T>> {
+    pub(crate) fn into_lane(self) -> Option<PortHalves<R, T>> {
         match self {
             Self::Keep { lane, .. } => lane,
             Self::New { lane, .. } => Some(lane),
@@ -73,33 +73,33 @@ impl<R: Receive, T: Transmit> Slot<R, T> {
 
 /// A new routing table and new ports, to be taken over by [`crate::Engine::apply`]. All memory that
 /// it needs is allocated here, outside the worker.
-pub struct Change<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
-    pub(crate) old: Arc<Layout>,
-    pub(crate) table: Arc<Table>,
-    pub(crate) memory: Memory,
-    pub(crate) layout: Arc<Layout>,
-    pub(crate) slots: Vec<Slot<R, T>>,
+pub struct LayoutChange<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+    pub(crate) old: Arc<CounterNames>,
+    pub(crate) table: Arc<RoutingTable>,
+    pub(crate) memory: TableMemory,
+    pub(crate) layout: Arc<CounterNames>,
+    pub(crate) slots: Vec<PortSlot<R, T>>,
     pub(crate) routes: Vec<RouteCount>,
     pub(crate) options: Vec<CopyOptions>,
     pub(crate) destinations: Vec<Vec<Destination>>,
     /// For each old route: the new route that continues it.
     pub(crate) route_goes_to: Vec<Option<usize>>,
-    pub(crate) gone: Vec<Leaving<R, T>>,
-    pub(crate) rx: Vec<Receiver<R>>,
-    pub(crate) tx: Vec<Sender<T>>,
-    pub(crate) interests: Vec<Interest>,
+    pub(crate) gone: Vec<LeavingPort<R, T>>,
+    pub(crate) rx: Vec<CountedReceiver<R>>,
+    pub(crate) tx: Vec<CountedTransmitter<T>>,
+    pub(crate) interests: Vec<FrameInterest>,
 }
 
-impl<R: Receive, T: Transmit> Change<R, T> {
+impl<R: Receive, T: Transmit> LayoutChange<R, T> {
     /// Prepares the change from the layout `old` to these ports and routes; `table` is compiled
     /// from `routes`.
     ///
     /// # Errors
     /// [`EngineError`] if these do not belong together, or a kept port is not in `old`.
     pub fn new(
-        old: &Arc<Layout>,
+        old: &Arc<CounterNames>,
         ports: Vec<PortChange<R, T>>,
-        table: Arc<Table>,
+        table: Arc<RoutingTable>,
         routes: &Routes,
     ) -> Result<Self, EngineError> {
         let old_ports: BTreeMap<&str, usize> = index(&old.ports);
@@ -112,7 +112,7 @@ impl<R: Receive, T: Transmit> Change<R, T> {
                         return Err(EngineError::NotThere(name));
                     };
                     names.push(name);
-                    Slot::Keep {
+                    PortSlot::Keep {
                         old: at,
                         lane: None,
                     }
@@ -120,15 +120,15 @@ impl<R: Receive, T: Transmit> Change<R, T> {
                 PortChange::New(port) => {
                     let continues = old_ports.get(port.name.as_str()).copied();
                     names.push(port.name.clone());
-                    Slot::New {
-                        lane: Lane::new(port),
+                    PortSlot::New {
+                        lane: PortHalves::new(port),
                         continues,
                     }
                 }
             };
             slots.push(slot);
         }
-        let layout = Layout::new(names, &table, routes)?;
+        let layout = CounterNames::new(names, &table, routes)?;
         let new_routes = index(&layout.routes);
         let route_goes_to = old
             .routes
@@ -157,7 +157,7 @@ impl<R: Receive, T: Transmit> Change<R, T> {
 
     /// Returns the layout after the change.
     #[must_use]
-    pub fn layout(&self) -> &Arc<Layout> {
+    pub fn layout(&self) -> &Arc<CounterNames> {
         &self.layout
     }
 }
@@ -168,35 +168,35 @@ fn index(names: &[String]) -> BTreeMap<&str, usize> {
 }
 
 /// The remains of a change, for closing and freeing outside the worker.
-pub struct Removed<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+pub struct ChangeLeftover<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     /// Ports that are no longer in the layout.
-    pub leaving: Vec<Leaving<R, T>>,
-    pub(crate) _table: Arc<Table>,
-    pub(crate) _memory: Memory,
-    pub(crate) _layout: Arc<Layout>,
+    pub leaving: Vec<LeavingPort<R, T>>,
+    pub(crate) _table: Arc<RoutingTable>,
+    pub(crate) _memory: TableMemory,
+    pub(crate) _layout: Arc<CounterNames>,
     pub(crate) _routes: Vec<RouteCount>,
     pub(crate) _route_goes_to: Vec<Option<usize>>,
     pub(crate) _options: Vec<CopyOptions>,
     pub(crate) _destinations: Vec<Vec<Destination>>,
-    pub(crate) _interests: Vec<Interest>,
-    pub(crate) _rx: Vec<Receiver<R>>,
-    pub(crate) _tx: Vec<Sender<T>>,
-    pub(crate) _slots: Vec<Slot<R, T>>,
+    pub(crate) _interests: Vec<FrameInterest>,
+    pub(crate) _rx: Vec<CountedReceiver<R>>,
+    pub(crate) _tx: Vec<CountedTransmitter<T>>,
+    pub(crate) _slots: Vec<PortSlot<R, T>>,
 }
 
 /// A port that a change removed, with the frames that it still holds.
-pub struct Leaving<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
+pub struct LeavingPort<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
     index: usize,
-    layout: Arc<Layout>,
-    lane: Lane<R, T>,
+    layout: Arc<CounterNames>,
+    lane: PortHalves<R, T>,
     then: TxCounters,
 }
 
-impl<R: Receive, T: Transmit> Leaving<R, T> {
+impl<R: Receive, T: Transmit> LeavingPort<R, T> {
     pub(crate) fn new(
         index: usize,
-        layout: &Arc<Layout>,
-        lane: Lane<R, T>,
+        layout: &Arc<CounterNames>,
+        lane: PortHalves<R, T>,
         then: TxCounters,
     ) -> Self {
         Self {
@@ -233,7 +233,7 @@ impl<R: Receive, T: Transmit> Leaving<R, T> {
     /// Closes the port and returns the fates of the frames that it held, for
     /// [`crate::Engine::settle`].
     #[must_use]
-    pub fn close(self) -> Settled {
+    pub fn close(self) -> SettledFrames {
         self.lane.settle(&self.then)
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Counters of copies: one frame that a route sends to three ports is three copies. `offered` is
 /// counted before the port is asked, the others after it has answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Copies {
+pub struct CopyCounters {
     /// Copies made.
     pub offered: u64,
     /// Copies that the port took. [`TxCounters`] count their further fate.
@@ -23,7 +23,7 @@ pub struct Copies {
     pub unsupported: u64,
 }
 
-impl Copies {
+impl CopyCounters {
     /// Returns the number of copies that were answered.
     #[must_use]
     pub fn answered(&self) -> u128 {
@@ -59,7 +59,7 @@ pub struct RouteCount {
     #[serde(flatten)]
     pub stopped: Stops,
     /// Counters of its copies.
-    pub copies: Copies,
+    pub copies: CopyCounters,
 }
 
 impl RouteCount {
@@ -108,7 +108,7 @@ pub struct PortCount {
     /// Frames that it lost before they reached the gateway.
     pub rx: RxCounters,
     /// Copies that were offered to it as a destination.
-    pub copies: Copies,
+    pub copies: CopyCounters,
     /// The fates of the copies that it accepted.
     pub tx: TxCounters,
 }
@@ -127,7 +127,7 @@ impl PortCount {
 /// All counters of an engine at one moment between two batches. Names are in the layout: the worker
 /// copies only numbers.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Counts {
+pub struct EngineCounts {
     /// The engine's time at its last step.
     pub at: Nanos,
     /// Number of routing tables taken over since the start.

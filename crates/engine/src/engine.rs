@@ -1,14 +1,14 @@
 //! Ports, a routing table and the counters between them, with a time that the caller passes in.
 
 use crate::batch::{CopyOptions, copy_options};
-use crate::counters::{Counts, PortCount, PortState, RouteCount};
+use crate::counters::{EngineCounts, PortCount, PortState, RouteCount};
 use crate::error::{EngineError, PortError};
-use crate::event::Event;
+use crate::event::HalfEvent;
 use crate::half::{Receive, Transmit};
-use crate::lane::{Lane, NamedPort, Receiver, Sender, count_port};
-use crate::layout::Layout;
+use crate::lane::{PortHalves, NamedPort, CountedReceiver, CountedTransmitter, count_port};
+use crate::layout::CounterNames;
 use crate::room::{Destination, destinations};
-use crate::snapshot::Snapshot;
+use crate::snapshot::CounterSnapshot;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -16,7 +16,7 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{Memory, Routes, Table};
+use route::{TableMemory, Routes, RoutingTable};
 
 /// Frames that one port may hand over in one [`Engine::step`] before the next port's turn.
 ///
@@ -27,7 +27,7 @@ pub const BUDGET: usize = 64;
 
 /// The result of one [`Engine::step`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Step {
+pub struct StepResult {
     /// Frames received.
     pub frames: usize,
     /// More frames may be available immediately: step again before waiting.
@@ -64,11 +64,11 @@ pub struct Step {
 /// [`Change`](crate::Change) that opens it again, or on its own if its transmitting half returns a
 /// time for it ([`Transmit::retry_at`]: a log whose disk was full).
 pub struct Engine<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
-    pub(crate) table: Arc<Table>,
-    pub(crate) memory: Memory,
-    pub(crate) layout: Arc<Layout>,
-    pub(crate) rx: Vec<Receiver<R>>,
-    pub(crate) tx: Vec<Sender<T>>,
+    pub(crate) table: Arc<RoutingTable>,
+    pub(crate) memory: TableMemory,
+    pub(crate) layout: Arc<CounterNames>,
+    pub(crate) rx: Vec<CountedReceiver<R>>,
+    pub(crate) tx: Vec<CountedTransmitter<T>>,
     pub(crate) routes: Vec<RouteCount>,
     pub(crate) options: Vec<CopyOptions>,
     /// Destinations of each port.
@@ -95,15 +95,15 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// [`EngineError`] if these do not belong together.
     pub fn new(
         ports: Vec<NamedPort<R, T>>,
-        table: Arc<Table>,
+        table: Arc<RoutingTable>,
         routes: &Routes,
     ) -> Result<Self, EngineError> {
         let names = ports.iter().map(|port| port.name.clone()).collect();
-        let layout = Layout::new(names, &table, routes)?;
-        let lanes: Vec<Lane<R, T>> = ports.into_iter().map(Lane::new).collect();
+        let layout = CounterNames::new(names, &table, routes)?;
+        let lanes: Vec<PortHalves<R, T>> = ports.into_iter().map(PortHalves::new).collect();
         let destinations = destinations(routes, lanes.len());
-        let (rx, tx): (Vec<_>, Vec<_>) = lanes.into_iter().map(Lane::split).unzip();
-        let events = rx.iter().any(Receiver::has_news);
+        let (rx, tx): (Vec<_>, Vec<_>) = lanes.into_iter().map(PortHalves::split).unzip();
+        let events = rx.iter().any(CountedReceiver::has_news);
         let mut engine = Self {
             memory: table.memory(),
             table,
@@ -140,9 +140,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     /// their ports and flushes every port that got some, once per batch.
     ///
     /// A different port begins in every step, so that no port is always last.
-    pub fn step(&mut self, now: Nanos) -> Step {
+    pub fn step(&mut self, now: Nanos) -> StepResult {
         self.at = now;
-        let mut step = Step::default();
+        let mut step = StepResult::default();
         if self.retrying {
             self.retry(now);
         }
@@ -167,9 +167,9 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     }
 
     /// Receives nothing, and sends the held frames. For an orderly end.
-    pub fn flush(&mut self, now: Nanos) -> Step {
+    pub fn flush(&mut self, now: Nanos) -> StepResult {
         self.at = now;
-        let mut step = Step::default();
+        let mut step = StepResult::default();
         if self.holding {
             self.flush_held(now);
         }
@@ -216,7 +216,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         }
     }
 
-    fn sum_up(&mut self, step: &mut Step) {
+    fn sum_up(&mut self, step: &mut StepResult) {
         step.finished = true;
         let mut deadline: Option<Nanos> = None;
         let mut sooner = |half: Option<Nanos>| {
@@ -245,28 +245,28 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         step.events = self.events;
     }
 
-    /// Reports what has happened to ports since the last call, each event once. [`Step::events`]
+    /// Reports what has happened to ports since the last call, each event once. [`StepResult::events`]
     /// indicates whether there is anything to report.
-    pub fn events(&mut self, mut tell: impl FnMut(Event<'_>)) {
+    pub fn events(&mut self, mut tell: impl FnMut(HalfEvent<'_>)) {
         self.events = false;
         let halves = self.rx.iter_mut().zip(&mut self.tx);
         for ((rx, tx), port) in halves.zip(&self.layout.ports) {
             if let Some(why) = &tx.failure {
                 if !core::mem::replace(&mut tx.told, true) {
-                    tell(Event::Failed { port, why });
+                    tell(HalfEvent::Failed { port, why });
                 }
                 continue;
             }
             if core::mem::take(&mut tx.recovered) {
-                tell(Event::Recovered { port });
+                tell(HalfEvent::Recovered { port });
             }
             while let Some(what) = rx.half.take_alarm() {
-                tell(Event::Alarm { port, what: &what });
+                tell(HalfEvent::Alarm { port, what: &what });
             }
             let now = rx.half.link();
             let before = core::mem::replace(&mut rx.link, now);
             if before != now {
-                tell(Event::Link { port, before, now });
+                tell(HalfEvent::Link { port, before, now });
             }
         }
     }
@@ -324,7 +324,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     #[must_use]
     pub fn have_ended(&self, names: &[String]) -> bool {
         let up =
-            |(rx, name): (&Receiver<R>, &String)| rx.state == PortState::Up && names.contains(name);
+            |(rx, name): (&CountedReceiver<R>, &String)| rx.state == PortState::Up && names.contains(name);
         !names.is_empty() && !self.rx.iter().zip(&self.layout.ports).any(up)
     }
 
@@ -337,7 +337,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
     }
 
     /// Returns whether a port in service has taken frames that have not left yet. This includes
-    /// more than [`Step::held`]: frames that wait for their bus count too.
+    /// more than [`StepResult::held`]: frames that wait for their bus count too.
     #[must_use]
     pub fn holds_any(&self) -> bool {
         let in_service = self.tx.iter().filter(|tx| tx.in_service);
@@ -361,14 +361,14 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
 
     /// Returns the names of the ports and routes to which the counters belong, by index.
     #[must_use]
-    pub fn layout(&self) -> &Arc<Layout> {
+    pub fn layout(&self) -> &Arc<CounterNames> {
         &self.layout
     }
 
     /// Copies all counters into `counts`, whose vectors are reused. This is all that the worker
     /// does for a reader: a few plain copies, 96 bytes per route and 232 per port. It allocates
     /// only if `counts` is too small.
-    pub fn count(&self, counts: &mut Counts) {
+    pub fn count(&self, counts: &mut EngineCounts) {
         counts.at = self.at;
         counts.reloads = self.reloads;
         counts.ports.clear();
@@ -385,10 +385,10 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
 
     /// Returns all counters with their names.
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        let mut counts = Counts::default();
+    pub fn snapshot(&self) -> CounterSnapshot {
+        let mut counts = EngineCounts::default();
         self.count(&mut counts);
-        Snapshot::new(&self.layout, &counts)
+        CounterSnapshot::new(&self.layout, &counts)
     }
 
     /// Returns the ports' remarks, in addition to their counters, each with the port's name in

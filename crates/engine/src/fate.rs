@@ -1,8 +1,8 @@
 //! The fate of a received frame; each has exactly one.
 
-use crate::tally::{Reason, Tally};
+use crate::tally::{FateReason, FateTally};
 use core::fmt;
-use route::Stop;
+use route::StopReason;
 
 /// The fate of a received frame: one of the reasons for which a route stops a frame, or one of the
 /// engine's own.
@@ -21,22 +21,22 @@ pub enum Fate {
     /// A destination was down or out of service, or cannot carry this kind of frame.
     Undeliverable,
     /// A route took it and did not send it.
-    Stopped(Stop),
+    Stopped(StopReason),
     /// No route took it.
     NoRoute,
 }
 
 impl Fate {
     /// All fates, highest precedence first.
-    pub const ALL: [Self; 4 + Stop::ALL.len()] = [
+    pub const ALL: [Self; 4 + StopReason::ALL.len()] = [
         Self::Routed,
         Self::Refused,
         Self::Undeliverable,
-        Self::Stopped(Stop::RateLimit),
-        Self::Stopped(Stop::DropRule),
-        Self::Stopped(Stop::HopLimit),
-        Self::Stopped(Stop::TooLong),
-        Self::Stopped(Stop::IdRange),
+        Self::Stopped(StopReason::RateLimit),
+        Self::Stopped(StopReason::DropRule),
+        Self::Stopped(StopReason::HopLimit),
+        Self::Stopped(StopReason::TooLong),
+        Self::Stopped(StopReason::IdRange),
         Self::NoRoute,
     ];
 
@@ -48,11 +48,11 @@ impl Fate {
             Self::Routed => 0,
             Self::Refused => 1,
             Self::Undeliverable => 2,
-            Self::Stopped(Stop::RateLimit) => 3,
-            Self::Stopped(Stop::DropRule) => 4,
-            Self::Stopped(Stop::HopLimit) => 5,
-            Self::Stopped(Stop::TooLong) => 6,
-            Self::Stopped(Stop::IdRange) => 7,
+            Self::Stopped(StopReason::RateLimit) => 3,
+            Self::Stopped(StopReason::DropRule) => 4,
+            Self::Stopped(StopReason::HopLimit) => 5,
+            Self::Stopped(StopReason::TooLong) => 6,
+            Self::Stopped(StopReason::IdRange) => 7,
             Self::NoRoute => 8,
         }
     }
@@ -102,14 +102,14 @@ impl fmt::Display for Fate {
     }
 }
 
-impl From<Stop> for Fate {
+impl From<StopReason> for Fate {
     #[inline]
-    fn from(why: Stop) -> Self {
+    fn from(why: StopReason) -> Self {
         Self::Stopped(why)
     }
 }
 
-impl Reason for Fate {
+impl FateReason for Fate {
     const ALL: &'static [Self] = &Self::ALL;
 
     #[inline]
@@ -122,7 +122,7 @@ impl Reason for Fate {
     }
 }
 
-impl Reason for Stop {
+impl FateReason for StopReason {
     const ALL: &'static [Self] = &Self::ALL;
 
     #[inline]
@@ -136,24 +136,24 @@ impl Reason for Stop {
 }
 
 /// Number of frames by fate. Every frame that a port handed over is in exactly one of these.
-pub type Fates = Tally<Fate, { Fate::ALL.len() }>;
+pub type Fates = FateTally<Fate, { Fate::ALL.len() }>;
 
 /// Number of frames that a route stopped, by reason.
-pub type Stops = Tally<Stop, { Stop::ALL.len() }>;
+pub type Stops = FateTally<StopReason, { StopReason::ALL.len() }>;
 
 /// The fates of the parts of one frame so far: one bit each, the highest precedence lowest.
 #[derive(Clone, Copy)]
-pub(crate) struct Marks(u16);
+pub(crate) struct FateSet(u16);
 
 /// No route took the frame, as long as nothing else is marked.
-impl Default for Marks {
+impl Default for FateSet {
     #[inline]
     fn default() -> Self {
         Self(1 << Fate::NoRoute.index())
     }
 }
 
-impl Marks {
+impl FateSet {
     #[inline]
     pub(crate) const fn mark(&mut self, fate: Fate) {
         self.0 |= 1 << fate.index();
@@ -173,14 +173,14 @@ mod tests {
 
     #[test]
     fn nothing_marked_is_no_route() {
-        assert_eq!(Marks::default().fate(), Fate::NoRoute.index());
+        assert_eq!(FateSet::default().fate(), Fate::NoRoute.index());
     }
 
     #[test]
     fn of_two_ends_the_first_in_the_list_counts() {
         for (i, &a) in Fate::ALL.iter().enumerate() {
             for &b in &Fate::ALL[i..] {
-                let mut marks = Marks::default();
+                let mut marks = FateSet::default();
                 marks.mark(b);
                 marks.mark(a);
                 assert_eq!(Fate::ALL[marks.fate()], a);
@@ -194,7 +194,7 @@ mod tests {
         for (i, fate) in Fate::ALL.iter().enumerate() {
             assert_eq!(fate.index(), i);
         }
-        for (i, stop) in Stop::ALL.iter().enumerate() {
+        for (i, stop) in StopReason::ALL.iter().enumerate() {
             assert_eq!(Reason::index(*stop), i);
             assert!(Fate::ALL.contains(&Fate::Stopped(*stop)));
         }

@@ -2,13 +2,13 @@
 
 use crate::error::PortError;
 use crate::link::LinkState;
-use crate::passing::{Outgoing, Received};
-use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use crate::passing::{OutgoingFrame, ReceivedFrame};
+use crate::report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::Interest;
+use route::FrameInterest;
 
 /// The receiving half of a port.
 pub trait Receive {
@@ -21,7 +21,7 @@ pub trait Receive {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError>;
 
     /// Returns the latest time for the next call, in the time that is passed in; `None` if only
@@ -37,7 +37,7 @@ pub trait Receive {
     ///
     /// # Errors
     /// [`PortError`] if the port cannot go on.
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         let _ = interest;
         Ok(())
     }
@@ -80,8 +80,8 @@ pub trait Transmit {
     /// was taken may wait until [`Transmit::flush`].
     ///
     /// # Errors
-    /// [`Refused`] is the reason; the frame is untouched.
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused>;
+    /// [`TransmitRefusal`] is the reason; the frame is untouched.
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal>;
 
     /// Sends the waiting frames, as far as the other side has room.
     ///
@@ -96,7 +96,7 @@ pub trait Transmit {
     /// Returns the counters.
     fn counters(&self) -> TxCounters;
 
-    /// Returns the number of frames that it takes for certain before it returns [`Refused::Full`].
+    /// Returns the number of frames that it takes for certain before it returns [`TransmitRefusal::Full`].
     /// A port that refuses for another reason, such as an interface that is down, has room: the
     /// engine does not wait for it.
     ///
@@ -107,10 +107,10 @@ pub trait Transmit {
     }
 
     /// Returns the reason why it would refuse this frame now, if it is another one than
-    /// [`Refused::Full`], so that a queue in front of it ([`wrap::Queued`](crate::wrap::Queued))
+    /// [`TransmitRefusal::Full`], so that a queue in front of it ([`wrap::Queued`](crate::wrap::Queued))
     /// can refuse it immediately. A half that does not know returns `None`; if it refuses the frame
     /// later, that frame is lost.
-    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
         let _ = (now, outgoing);
         None
     }
@@ -149,7 +149,7 @@ impl<H: Receive + ?Sized> Receive for Box<H> {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         (**self).receive(now, budget, take)
     }
@@ -162,7 +162,7 @@ impl<H: Receive + ?Sized> Receive for Box<H> {
         (**self).counters()
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         (**self).set_interest(interest)
     }
 
@@ -188,7 +188,7 @@ impl<H: Receive + ?Sized> Receive for Box<H> {
 }
 
 impl<H: Transmit + ?Sized> Transmit for Box<H> {
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         (**self).transmit(now, outgoing)
     }
 
@@ -208,7 +208,7 @@ impl<H: Transmit + ?Sized> Transmit for Box<H> {
         (**self).room()
     }
 
-    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
         (**self).refuses(now, outgoing)
     }
 

@@ -1,6 +1,6 @@
 //! A port inside the engine: its two halves, each with its counters.
 
-use crate::counters::{Copies, PortCount, PortState};
+use crate::counters::{CopyCounters, PortCount, PortState};
 use crate::error::PortError;
 use crate::fate::Fates;
 use crate::half::{Receive, Transmit};
@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use frame::Nanos;
-use route::Interest;
+use route::FrameInterest;
 
 /// A port with the name that counters and messages use.
 pub struct NamedPort<R = Box<dyn Receive>, T = Box<dyn Transmit>> {
@@ -27,13 +27,13 @@ impl<R: Receive, T> NamedPort<R, T> {
     ///
     /// # Errors
     /// [`PortError`] if the port cannot go on.
-    pub fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    pub fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.rx.set_interest(interest)
     }
 }
 
 /// The receiving half and its counters.
-pub(crate) struct Receiver<R> {
+pub(crate) struct CountedReceiver<R> {
     pub(crate) half: R,
     pub(crate) state: PortState,
     /// The state before the port failed.
@@ -55,14 +55,14 @@ pub(crate) struct Receiver<R> {
 }
 
 /// The transmitting half and its counters.
-pub(crate) struct Sender<T> {
+pub(crate) struct CountedTransmitter<T> {
     pub(crate) half: T,
     pub(crate) in_service: bool,
     /// It was given frames since its last flush.
     pub(crate) touched: bool,
     /// Frames that waited after its last flush.
     pub(crate) held: usize,
-    pub(crate) copies: Copies,
+    pub(crate) copies: CopyCounters,
     pub(crate) failure: Option<Arc<str>>,
     /// The failure was reported as an event.
     pub(crate) told: bool,
@@ -77,7 +77,7 @@ pub(crate) struct Sender<T> {
 
 /// The fates of the frames that a removed port held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Settled {
+pub struct SettledFrames {
     /// Sent after all.
     pub sent: u64,
     /// Lost when the port was closed.
@@ -87,16 +87,16 @@ pub struct Settled {
 }
 
 /// Both halves.
-pub(crate) struct Lane<R, T> {
-    rx: Receiver<R>,
-    tx: Sender<T>,
+pub(crate) struct PortHalves<R, T> {
+    rx: CountedReceiver<R>,
+    tx: CountedTransmitter<T>,
 }
 
-impl<R: Receive, T: Transmit> Lane<R, T> {
+impl<R: Receive, T: Transmit> PortHalves<R, T> {
     pub(crate) fn new(port: NamedPort<R, T>) -> Self {
         let NamedPort { rx, tx, .. } = port;
         Self {
-            rx: Receiver {
+            rx: CountedReceiver {
                 base: rx.counters(),
                 can_wait: rx.can_wait(),
                 held_back: false,
@@ -110,13 +110,13 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
                 blocked: false,
                 link: LinkState::Up,
             },
-            tx: Sender {
+            tx: CountedTransmitter {
                 base: tx.counters(),
                 half: tx,
                 in_service: true,
                 touched: false,
                 held: 0,
-                copies: Copies::default(),
+                copies: CopyCounters::default(),
                 failure: None,
                 told: false,
                 retry_at: None,
@@ -126,11 +126,11 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
         }
     }
 
-    pub(crate) fn split(self) -> (Receiver<R>, Sender<T>) {
+    pub(crate) fn split(self) -> (CountedReceiver<R>, CountedTransmitter<T>) {
         (self.rx, self.tx)
     }
 
-    pub(crate) fn join(rx: Receiver<R>, tx: Sender<T>) -> Self {
+    pub(crate) fn join(rx: CountedReceiver<R>, tx: CountedTransmitter<T>) -> Self {
         Self { rx, tx }
     }
 
@@ -168,10 +168,10 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
     }
 
     /// Returns the fates of held frames since `then`; those that still wait are lost now.
-    pub(crate) fn settle(mut self, then: &TxCounters) -> Settled {
+    pub(crate) fn settle(mut self, then: &TxCounters) -> SettledFrames {
         self.tx.in_service = false;
         let now = self.tx.counters();
-        Settled {
+        SettledFrames {
             sent: now.sent.saturating_sub(then.sent),
             lost: now.lost.saturating_sub(then.lost),
             expired: now.expired.saturating_sub(then.expired),
@@ -179,7 +179,7 @@ impl<R: Receive, T: Transmit> Lane<R, T> {
     }
 }
 
-impl<R> Receiver<R> {
+impl<R> CountedReceiver<R> {
     /// Returns whether it can bring frames now. It cannot if its input has ended, or if it waits
     /// for room.
     pub(crate) fn is_asked(&self) -> bool {
@@ -187,20 +187,20 @@ impl<R> Receiver<R> {
     }
 }
 
-impl<R: Receive> Receiver<R> {
+impl<R: Receive> CountedReceiver<R> {
     /// Returns whether its interface is in another state than the reported one.
     pub(crate) fn has_news(&self) -> bool {
         self.link != self.half.link()
     }
 }
 
-impl<T: Transmit> Sender<T> {
+impl<T: Transmit> CountedTransmitter<T> {
     fn counters(&self) -> TxCounters {
         self.half.counters().since(&self.base, !self.in_service)
     }
 }
 
-pub(crate) fn count_port<R: Receive, T: Transmit>(rx: &Receiver<R>, tx: &Sender<T>) -> PortCount {
+pub(crate) fn count_port<R: Receive, T: Transmit>(rx: &CountedReceiver<R>, tx: &CountedTransmitter<T>) -> PortCount {
     let mut count = PortCount {
         state: match rx.state {
             PortState::Up if !rx.half.is_up() => PortState::Down,

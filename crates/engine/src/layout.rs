@@ -4,33 +4,33 @@ use crate::error::EngineError;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
-use route::{Interest, PortId, Routes, Table};
+use route::{FrameInterest, PortId, Routes, RoutingTable};
 
 /// Returns which frames the port with this index must receive so that every route can work: for
 /// [`Receive::set_interest`](crate::Receive::set_interest) when a port is opened.
 /// [`Engine::apply`](crate::Engine::apply) sets it again after a reload.
 #[must_use]
-pub fn interest(table: &Table, port: usize) -> Interest {
+pub fn interest(table: &RoutingTable, port: usize) -> FrameInterest {
     match u16::try_from(port) {
         Ok(port) => table.interest(PortId(port)),
-        Err(_) => Interest::default(),
+        Err(_) => FrameInterest::default(),
     }
 }
 
 /// The names to which counters belong, by index.
 #[derive(PartialEq, Eq, Debug, Default)]
-pub struct Layout {
+pub struct CounterNames {
     /// Names of the ports, indexed by [`PortId`].
     pub ports: Vec<String>,
     /// Names of the routes, indexed by [`route::RouteId`].
     pub routes: Vec<String>,
 }
 
-impl Layout {
+impl CounterNames {
     /// Returns the names, if table, routes and ports belong together.
     pub(crate) fn new(
         ports: Vec<String>,
-        table: &Table,
+        table: &RoutingTable,
         routes: &Routes,
     ) -> Result<Self, EngineError> {
         if table.routes() != routes.routes.len() {

@@ -5,10 +5,10 @@
 //!   [`Transmit`].
 //! * [`Engine`] receives from every port in turn, lets the [`route::Table`] decide and hands the
 //!   copies to their ports. It counts each frame under exactly one [`Fate`].
-//! * [`Snapshot`] holds all counters, and [`Snapshot::check`] proves that they add up.
-//! * [`Change`] switches an engine from one table and set of ports to the next without losing a
+//! * [`CounterSnapshot`] holds all counters, and [`CounterSnapshot::check`] proves that they add up.
+//! * [`LayoutChange`] switches an engine from one table and set of ports to the next without losing a
 //!   frame.
-//! * [`Nothing`] and [`Nowhere`] are halves for ports that work in one direction only; [`wrap`] has
+//! * [`NullReceiver`] and [`NullTransmitter`] are halves for ports that work in one direction only; [`wrap`] has
 //!   halves around halves, which show the passing frames or fail on purpose.
 //!
 //! This crate depends on no operating system: no descriptor, no thread, no clock, no log. Time is
@@ -151,21 +151,21 @@ mod tally;
 pub mod wrap;
 
 pub use apply::Unapplied;
-pub use change::{Change, Leaving, PortChange, Removed};
-pub use counters::{Copies, Counts, PortCount, PortState, RouteCount};
-pub use engine::{BUDGET, Engine, Step};
+pub use change::{LayoutChange, LeavingPort, PortChange, ChangeLeftover};
+pub use counters::{CopyCounters, EngineCounts, PortCount, PortState, RouteCount};
+pub use engine::{BUDGET, Engine, StepResult};
 pub use error::{EngineError, PortError};
-pub use event::Event;
+pub use event::HalfEvent;
 pub use fate::{Fate, Fates, Stops};
 pub use faults::FaultCounters;
 pub use half::{Receive, Transmit};
-pub use lane::{NamedPort, Settled};
-pub use layout::{Layout, interest};
+pub use lane::{NamedPort, SettledFrames};
+pub use layout::{CounterNames, interest};
 pub use link::LinkState;
-pub use losses::Losses;
-pub use one_way::{Nothing, Nowhere};
-pub use passing::{Outgoing, Received, Stamp, StampSource, Token};
-pub use report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
-pub use route::{Ids, Interest, RawFilter};
-pub use snapshot::{Imbalance, PortRow, RouteRow, Snapshot};
-pub use tally::{Reason, Tally};
+pub use losses::LossCounters;
+pub use one_way::{NullReceiver, NullTransmitter};
+pub use passing::{OutgoingFrame, ReceivedFrame, ReceiveStamp, StampSource, Token};
+pub use report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
+pub use route::{InterestIds, FrameInterest, RawFilter};
+pub use snapshot::{CounterImbalance, PortRow, RouteRow, CounterSnapshot};
+pub use tally::{FateReason, FateTally};

@@ -1,13 +1,13 @@
 //! Frames that came in or should have come in, and did not arrive.
 
-use crate::snapshot::Snapshot;
+use crate::snapshot::CounterSnapshot;
 use core::fmt;
 
 /// Frames and copies that did not arrive and that no rule was asked to stop. Rules, limits and
 /// injected faults are not included; frames that a full or slow queue drops are, whatever rule
 /// selected the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Losses {
+pub struct LossCounters {
     /// Copies that a full queue refused.
     pub refused: u128,
     /// Copies for a port that was down or out of service, or that cannot carry such a frame.
@@ -24,7 +24,7 @@ pub struct Losses {
     pub malformed: u128,
 }
 
-impl Losses {
+impl LossCounters {
     /// Returns whether there are no losses.
     #[must_use]
     pub fn is_none(&self) -> bool {
@@ -33,7 +33,7 @@ impl Losses {
 }
 
 /// Displays those that are not 0, separated by commas.
-impl fmt::Display for Losses {
+impl fmt::Display for LossCounters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = [
             (self.refused, "refused by a full queue"),
@@ -55,11 +55,11 @@ impl fmt::Display for Losses {
     }
 }
 
-impl Snapshot {
+impl CounterSnapshot {
     /// Returns the losses since the start.
     #[must_use]
-    pub fn losses(&self) -> Losses {
-        let mut all = Losses::default();
+    pub fn losses(&self) -> LossCounters {
+        let mut all = LossCounters::default();
         for (_, port) in self.all_ports() {
             let on_purpose = &port.tx.faults;
             all.refused += u128::from(port.copies.refused.saturating_sub(on_purpose.refused));
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn faults_on_purpose_are_no_losses() {
-        let mut snapshot = Snapshot::default();
+        let mut snapshot = CounterSnapshot::default();
         let port = &mut snapshot.retired_ports;
         port.copies.refused = 5;
         port.tx.lost = 7;
@@ -97,7 +97,7 @@ mod tests {
         port.tx.displaced = 13;
         port.rx.overrun = 9;
         port.rx.malformed = 8;
-        let losses = Losses {
+        let losses = LossCounters {
             refused: 1,
             undeliverable: 3,
             lost: 4,

@@ -2,20 +2,20 @@
 
 use crate::error::PortError;
 use crate::half::{Receive, Transmit};
-use crate::passing::{Outgoing, Received};
-use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use crate::passing::{OutgoingFrame, ReceivedFrame};
+use crate::report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
 use frame::Nanos;
 
 /// A receiving half that never has frames: of a log that is only written.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nothing;
+pub struct NullReceiver;
 
-impl Receive for Nothing {
+impl Receive for NullReceiver {
     fn receive(
         &mut self,
         _now: Nanos,
         _budget: usize,
-        _take: &mut dyn FnMut(Received<'_>),
+        _take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         Ok(RxReport {
             finished: true,
@@ -34,11 +34,11 @@ impl Receive for Nothing {
 
 /// A transmitting half that carries no frames: of a log that is only read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nowhere;
+pub struct NullTransmitter;
 
-impl Transmit for Nowhere {
-    fn transmit(&mut self, _now: Nanos, _outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
-        Err(Refused::Unsupported)
+impl Transmit for NullTransmitter {
+    fn transmit(&mut self, _now: Nanos, _outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
+        Err(TransmitRefusal::Unsupported)
     }
 
     fn flush(&mut self, _now: Nanos) -> Result<FlushReport, PortError> {

@@ -2,7 +2,7 @@
 
 use frame::{FrameRef, Nanos};
 
-/// A number that follows a frame through the gateway, from [`Received`] to
+/// A number that follows a frame through the gateway, from [`ReceivedFrame`] to
 /// [`Transmit::transmit`](crate::Transmit::transmit): the embedded bus and the tester use it to
 /// identify a frame, whatever was changed in it. Ports without such a number set it to 0 and ignore
 /// it.
@@ -26,7 +26,7 @@ pub enum StampSource {
 
 /// Time of a frame's reception.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stamp {
+pub struct ReceiveStamp {
     /// Nanoseconds; the epoch is the source's (bus start, Unix epoch).
     pub ns: Nanos,
     /// The source of the stamp.
@@ -35,11 +35,11 @@ pub struct Stamp {
 
 /// A frame that came in, still at the place where the port found it.
 #[derive(Clone, Copy, Debug)]
-pub struct Received<'a> {
+pub struct ReceivedFrame<'a> {
     /// The frame.
     pub frame: FrameRef<'a>,
     /// Time of the reception.
-    pub stamp: Stamp,
+    pub stamp: ReceiveStamp,
     /// Number of gateways that it has passed, if the port knows it; otherwise 0.
     pub hops: u8,
     /// See [`Token`].
@@ -48,7 +48,7 @@ pub struct Received<'a> {
 
 /// A frame to be sent, with what a port may need to know about its origin.
 #[derive(Clone, Copy, Debug)]
-pub struct Outgoing<'a> {
+pub struct OutgoingFrame<'a> {
     /// The frame.
     pub frame: FrameRef<'a>,
     /// See [`Token`].
@@ -58,12 +58,12 @@ pub struct Outgoing<'a> {
     pub hops: u8,
     /// Time of its reception, if its route keeps the stamp (can-gw's `-t`): a log writes it instead
     /// of the time of sending.
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<ReceiveStamp>,
     /// Local listeners on the outgoing interface must receive it too (can-gw's `-e`).
     pub echo: bool,
 }
 
-impl<'a> Outgoing<'a> {
+impl<'a> OutgoingFrame<'a> {
     /// Creates an outgoing frame with its number, and default options.
     #[must_use]
     pub const fn new(frame: FrameRef<'a>, token: Token) -> Self {

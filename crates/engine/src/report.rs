@@ -35,7 +35,7 @@ pub struct Accepted;
 
 /// Reason why a port did not take a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refused {
+pub enum TransmitRefusal {
     /// Its queue is full.
     Full,
     /// It is down, gone or bus-off at the moment.

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use route::{Mode, PortId, Routes};
+use route::{RouteMode, PortId, Routes};
 
 /// A destination of a port, according to the routes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,8 +21,8 @@ pub(crate) fn destinations(routes: &Routes, ports: usize) -> Vec<Vec<Destination
             for &to in &route.to {
                 let count = copies.entry((from, to)).or_default();
                 *count = match routes.mode {
-                    Mode::All => *count + 1,
-                    Mode::First => 1,
+                    RouteMode::All => *count + 1,
+                    RouteMode::First => 1,
                 };
             }
         }
@@ -63,7 +63,7 @@ mod tests {
             all.iter().map(pairs).collect()
         };
         assert_eq!(of(&routes), [vec![(1, 1), (2, 2)], vec![(2, 1)], vec![]]);
-        routes.mode = Mode::First;
+        routes.mode = RouteMode::First;
         assert_eq!(of(&routes), [vec![(1, 1), (2, 1)], vec![(2, 1)], vec![]]);
     }
 }

@@ -1,8 +1,8 @@
 //! All counters of a gateway at one moment, with names, and the proof that they add up.
 
-use crate::counters::{Copies, Counts, PortCount, RouteCount};
+use crate::counters::{CopyCounters, EngineCounts, PortCount, RouteCount};
 use crate::fate::Fate;
-use crate::layout::Layout;
+use crate::layout::CounterNames;
 use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// All counters of a gateway at one moment between two batches.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct CounterSnapshot {
     /// The gateway's time at its last step, ns; the epoch is the caller's (bus time, or the
     /// start of the run).
     pub at_ns: u64,
@@ -52,7 +52,7 @@ pub struct RouteRow {
 /// Two numbers that must be equal and are not: a bug in cangate, never a user's mistake.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 #[error("{place}: {what} ({left} against {right})")]
-pub struct Imbalance {
+pub struct CounterImbalance {
     /// The port or route, a fate, or "all".
     pub place: String,
     /// The condition that must hold.
@@ -63,10 +63,10 @@ pub struct Imbalance {
     pub right: u128,
 }
 
-impl Snapshot {
+impl CounterSnapshot {
     /// Combines counters with the names to which they belong.
     #[must_use]
-    pub fn new(layout: &Layout, counts: &Counts) -> Self {
+    pub fn new(layout: &CounterNames, counts: &EngineCounts) -> Self {
         let ports = layout.ports.iter().zip(&counts.ports).enumerate();
         let routes = layout.routes.iter().zip(&counts.routes);
         Self {
@@ -159,8 +159,8 @@ impl Snapshot {
     ///   fate there are at least as many copies, or ends in routes, as frames.
     ///
     /// # Errors
-    /// The first [`Imbalance`].
-    pub fn check(&self) -> Result<(), Imbalance> {
+    /// The first [`CounterImbalance`].
+    pub fn check(&self) -> Result<(), CounterImbalance> {
         for (name, port) in self.all_ports() {
             let same = |what, left, right| equal(name, what, left, right);
             same(
@@ -209,8 +209,8 @@ impl Snapshot {
     }
 
     /// Checks the conditions between ports and routes.
-    fn check_across(&self) -> Result<(), Imbalance> {
-        type Part = fn(&Copies) -> u64;
+    fn check_across(&self) -> Result<(), CounterImbalance> {
+        type Part = fn(&CopyCounters) -> u64;
         let parts: [(&str, Part); 5] = [
             ("copies offered to ports and by routes differ", |c| {
                 c.offered
@@ -262,7 +262,7 @@ impl Snapshot {
     }
 }
 
-fn equal(place: &str, what: &'static str, left: u128, right: u128) -> Result<(), Imbalance> {
+fn equal(place: &str, what: &'static str, left: u128, right: u128) -> Result<(), CounterImbalance> {
     if left == right {
         Ok(())
     } else {
@@ -270,8 +270,8 @@ fn equal(place: &str, what: &'static str, left: u128, right: u128) -> Result<(),
     }
 }
 
-fn imbalance(place: &str, what: &'static str, left: u128, right: u128) -> Imbalance {
-    Imbalance {
+fn imbalance(place: &str, what: &'static str, left: u128, right: u128) -> CounterImbalance {
+    CounterImbalance {
         place: place.to_owned(),
         what,
         left,

@@ -1,15 +1,15 @@
 //! One batch of frames, from the receiving port to its destinations.
 
-use crate::batch::Batch;
+use crate::batch::DecisionBatch;
 use crate::counters::PortState;
 use crate::engine::Engine;
-use crate::fate::Marks;
+use crate::fate::FateSet;
 use crate::half::{Receive, Transmit};
-use crate::lane::Receiver;
-use crate::passing::Stamp;
+use crate::lane::CountedReceiver;
+use crate::passing::ReceiveStamp;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::{Arrival, PortId};
+use route::{FrameArrival, PortId};
 
 impl<R: Receive, T: Transmit> Engine<R, T> {
     /// Receives a batch from a port, decides about its frames, and flushes the ports that got some.
@@ -108,7 +108,7 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         let Some(source) = rx.get_mut(from) else {
             return (0, false);
         };
-        let Receiver {
+        let CountedReceiver {
             half,
             received,
             fates,
@@ -116,22 +116,22 @@ impl<R: Receive, T: Transmit> Engine<R, T> {
         } = source;
         let before = *received;
         let id = PortId(u16::try_from(from).unwrap_or(u16::MAX));
-        let mut batch = Batch {
+        let mut batch = DecisionBatch {
             now,
             token: 0,
-            stamp: Stamp::default(),
+            stamp: ReceiveStamp::default(),
             tx,
             routes,
             options,
-            marks: Marks::default(),
+            marks: FateSet::default(),
             forwarding: None,
         };
         let result = half.receive(now, budget, &mut |came| {
             *received += 1;
             batch.token = came.token;
             batch.stamp = came.stamp;
-            batch.marks = Marks::default();
-            let arrival = Arrival {
+            batch.marks = FateSet::default();
+            let arrival = FrameArrival {
                 from: id,
                 now,
                 hops: came.hops,

@@ -6,8 +6,8 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// A fixed list of reasons.
-pub trait Reason: Copy + 'static {
-    /// All reasons, each at its own [`Reason::index`].
+pub trait FateReason: Copy + 'static {
+    /// All reasons, each at its own [`FateReason::index`].
     const ALL: &'static [Self];
 
     /// Returns its index in the list.
@@ -20,19 +20,19 @@ pub trait Reason: Copy + 'static {
 /// Number of frames for each of `N` reasons `K`. In JSON, it is an object with the reasons' keys,
 /// in the order of the list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Tally<K, const N: usize> {
+pub struct FateTally<K, const N: usize> {
     numbers: [u64; N],
     reasons: PhantomData<K>,
 }
 
-impl<K: Reason, const N: usize> Tally<K, N> {
+impl<K: FateReason, const N: usize> FateTally<K, N> {
     /// Counts one frame.
     #[inline]
     pub(crate) fn count(&mut self, why: K) {
         self.count_at(why.index());
     }
 
-    /// Counts one frame to the reason with this [`Reason::index`].
+    /// Counts one frame to the reason with this [`FateReason::index`].
     #[inline]
     pub(crate) fn count_at(&mut self, index: usize) {
         if let Some(number) = self.numbers.get_mut(index) {
@@ -66,7 +66,7 @@ impl<K: Reason, const N: usize> Tally<K, N> {
 }
 
 /// Converts numbers in the order of the list.
-impl<K, const N: usize> From<[u64; N]> for Tally<K, N> {
+impl<K, const N: usize> From<[u64; N]> for FateTally<K, N> {
     fn from(numbers: [u64; N]) -> Self {
         Self {
             numbers,
@@ -75,20 +75,20 @@ impl<K, const N: usize> From<[u64; N]> for Tally<K, N> {
     }
 }
 
-impl<K, const N: usize> Default for Tally<K, N> {
+impl<K, const N: usize> Default for FateTally<K, N> {
     fn default() -> Self {
         Self::from([0; N])
     }
 }
 
-impl<K: Reason, const N: usize> fmt::Debug for Tally<K, N> {
+impl<K: FateReason, const N: usize> fmt::Debug for FateTally<K, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let entries = self.iter().map(|(why, number)| (why.key(), number));
         f.debug_map().entries(entries).finish()
     }
 }
 
-impl<K: Reason, const N: usize> Serialize for Tally<K, N> {
+impl<K: FateReason, const N: usize> Serialize for FateTally<K, N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("Tally", N)?;
         for (why, number) in self.iter() {
@@ -98,17 +98,17 @@ impl<K: Reason, const N: usize> Serialize for Tally<K, N> {
     }
 }
 
-impl<'de, K: Reason, const N: usize> Deserialize<'de> for Tally<K, N> {
+impl<'de, K: FateReason, const N: usize> Deserialize<'de> for FateTally<K, N> {
     /// Requires every reason exactly once; unknown keys are ignored.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Numbers(PhantomData))
+        deserializer.deserialize_map(TallyVisitor(PhantomData))
     }
 }
 
-struct Numbers<K, const N: usize>(PhantomData<K>);
+struct TallyVisitor<K, const N: usize>(PhantomData<K>);
 
-impl<'de, K: Reason, const N: usize> Visitor<'de> for Numbers<K, N> {
-    type Value = Tally<K, N>;
+impl<'de, K: FateReason, const N: usize> Visitor<'de> for TallyVisitor<K, N> {
+    type Value = FateTally<K, N>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number for each reason")
@@ -116,7 +116,7 @@ impl<'de, K: Reason, const N: usize> Visitor<'de> for Numbers<K, N> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found: [Option<u64>; N] = [None; N];
-        while let Some(Key(why)) = map.next_key::<Key<K>>()? {
+        while let Some(ReasonKey(why)) = map.next_key::<ReasonKey<K>>()? {
             let Some(why) = why else {
                 map.next_value::<serde::de::IgnoredAny>()?;
                 continue;
@@ -132,29 +132,29 @@ impl<'de, K: Reason, const N: usize> Visitor<'de> for Numbers<K, N> {
         for ((number, found), why) in numbers.iter_mut().zip(found).zip(K::ALL) {
             *number = found.ok_or_else(|| A::Error::missing_field(why.key()))?;
         }
-        Ok(Tally::from(numbers))
+        Ok(FateTally::from(numbers))
     }
 }
 
 /// The reason of a key; `None` for an unknown key.
-struct Key<K>(Option<K>);
+struct ReasonKey<K>(Option<K>);
 
-impl<'de, K: Reason> Deserialize<'de> for Key<K> {
+impl<'de, K: FateReason> Deserialize<'de> for ReasonKey<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text<K>(PhantomData<K>);
+        struct ReasonText<K>(PhantomData<K>);
 
-        impl<K: Reason> Visitor<'_> for Text<K> {
-            type Value = Key<K>;
+        impl<K: FateReason> Visitor<'_> for ReasonText<K> {
+            type Value = ReasonKey<K>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Key(K::ALL.iter().find(|why| why.key() == text).copied()))
+                Ok(ReasonKey(K::ALL.iter().find(|why| why.key() == text).copied()))
             }
         }
 
-        deserializer.deserialize_identifier(Text(PhantomData))
+        deserializer.deserialize_identifier(ReasonText(PhantomData))
     }
 }

@@ -1,14 +1,14 @@
 //! No allocation for a frame, and none when a reader gets the counters.
 #![allow(clippy::unwrap_used)]
 
-use engine::wrap::{Order, Queued, Rules, WhenFull};
+use engine::wrap::{QueueOrder, QueuedTransmitter, QueueRules, WhenFull};
 use engine::{
-    Accepted, Counts, Engine, FlushReport, NamedPort, Outgoing, PortError, Receive, Received,
-    Refused, RxCounters, RxReport, Stamp, Transmit, TxCounters,
+    Accepted, EngineCounts, Engine, FlushReport, NamedPort, OutgoingFrame, PortError, Receive, ReceivedFrame,
+    TransmitRefusal, RxCounters, RxReport, ReceiveStamp, Transmit, TxCounters,
 };
 use frame::{CanId, Frame, Nanos};
 use route::{
-    Action, Match, Mode, Modify, ModifyOp, PortId, RateLimit, Route, Routes, Stop, Table, XorSum,
+    Action, FrameMatch, RouteMode, Modify, ModifyOp, PortId, RateLimit, Route, Routes, StopReason, RoutingTable, XorSum,
 };
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ impl Receive for Source {
         &mut self,
         _: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         for token in 0..budget as u64 {
-            take(Received {
+            take(ReceivedFrame {
                 frame: self.0.view(),
-                stamp: Stamp::default(),
+                stamp: ReceiveStamp::default(),
                 hops: 0,
                 token,
             });
@@ -52,9 +52,9 @@ impl Receive for Source {
 }
 
 impl Transmit for Drain {
-    fn transmit(&mut self, _: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if outgoing.token.is_multiple_of(3) {
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         self.0.taken += 1;
         self.0.sent += 1;
@@ -90,7 +90,7 @@ fn routes() -> Routes {
         name: "r".into(),
         from: vec![PortId(0), PortId(1)],
         to: vec![PortId(1), PortId(2)],
-        matching: Match::default(),
+        matching: FrameMatch::default(),
         actions: vec![
             Action::Modify(Modify {
                 op: ModifyOp::Set,
@@ -119,7 +119,7 @@ fn routes() -> Routes {
         keep_stamp: false,
     };
     Routes {
-        mode: Mode::All,
+        mode: RouteMode::All,
         max_hops: 1,
         routes: vec![route],
     }
@@ -128,7 +128,7 @@ fn routes() -> Routes {
 #[test]
 fn a_frame_allocates_nothing() {
     let routes = routes();
-    let table = Arc::new(Table::compile(&routes, 3).unwrap());
+    let table = Arc::new(RoutingTable::compile(&routes, 3).unwrap());
     let ports = ["a", "b", "c"].map(port).into();
     let mut engine = Engine::new(ports, table, &routes).unwrap();
     assert_eq!(allocations(&mut engine), 0);
@@ -146,9 +146,9 @@ fn a_frame_allocates_nothing() {
 fn a_queue_in_front_allocates_nothing() {
     let mut routes = routes();
     routes.routes[0].limit = None;
-    for order in [Order::Fifo, Order::Priority] {
-        let table = Arc::new(Table::compile(&routes, 3).unwrap());
-        let rules = Rules {
+    for order in [QueueOrder::Fifo, QueueOrder::Priority] {
+        let table = Arc::new(RoutingTable::compile(&routes, 3).unwrap());
+        let rules = QueueRules {
             order,
             max_age: Some(5),
             when_full: WhenFull::DropOldest,
@@ -157,7 +157,7 @@ fn a_queue_in_front_allocates_nothing() {
         };
         let queued = |name: &str| {
             let mut port = port(name);
-            port.tx = Box::new(Queued::new(Drain::default(), rules));
+            port.tx = Box::new(QueuedTransmitter::new(Drain::default(), rules));
             port
         };
         let ports = ["a", "b", "c"].map(queued).into();
@@ -172,7 +172,7 @@ fn a_queue_in_front_allocates_nothing() {
 
 /// Returns the minimum number of allocations of many rounds.
 fn allocations(engine: &mut Engine) -> usize {
-    let mut counts = Counts::default();
+    let mut counts = EngineCounts::default();
     engine.step(0);
     engine.count(&mut counts);
     // The allocator counts for the whole process, and the test harness has its own thread that

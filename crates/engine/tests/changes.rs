@@ -12,8 +12,8 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use common::{all, engine, memory_port, reopen, route};
-use engine::{Change, Engine, Ids, PortChange};
-use route::{PortId, Table};
+use engine::{LayoutChange, Engine, InterestIds, PortChange};
+use route::{PortId, RoutingTable};
 
 const PORTS: usize = 4;
 

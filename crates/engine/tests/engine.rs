@@ -16,9 +16,9 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use common::{all, engine, memory_port, route};
-use engine::{Engine, EngineError, Event, Fate, LinkState, PortState};
+use engine::{Engine, EngineError, HalfEvent, Fate, LinkState, PortState};
 use frame::{CanId, Frame};
-use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, Stop, Table};
+use route::{Action, Modify, ModifyOp, OffsetId, RateLimit, StopReason, RoutingTable};
 
 fn only_fate(engine: &Engine, fate: Fate, frames: u64) {
     let snapshot = engine.snapshot();

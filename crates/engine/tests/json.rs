@@ -5,12 +5,12 @@
 mod common;
 
 use common::{all, engine, route};
-use engine::{Fate, Fates, RouteCount, Snapshot, Stops};
-use route::{Action, OffsetId, RateLimit, Stop};
+use engine::{Fate, Fates, RouteCount, CounterSnapshot, Stops};
+use route::{Action, OffsetId, RateLimit, StopReason};
 
 /// One case of every kind: routed, refused, undeliverable, above the rate, dropped by rule, an ID
 /// out of range, no route; a frame that is held; a port that failed.
-fn snapshot() -> Snapshot {
+fn snapshot() -> CounterSnapshot {
     let mut limited = route("limited", &[0], &[1]);
     limited.limit = Some(RateLimit {
         frames: 1,
@@ -54,7 +54,7 @@ fn what_is_written_is_read_again() {
 #[test]
 fn a_tally_needs_every_key_once_and_passes_over_others() {
     let stops = |text: &str| serde_json::from_str::<Stops>(text);
-    let keys: Vec<String> = Stop::ALL
+    let keys: Vec<String> = StopReason::ALL
         .iter()
         .zip(1..)
         .map(|(stop, n)| format!("\"{}\":{n}", stop.key()))
@@ -78,7 +78,7 @@ fn a_tally_needs_every_key_once_and_passes_over_others() {
 fn a_route_without_a_reason_is_refused() {
     let mut value = serde_json::to_value(RouteCount::default()).unwrap();
     assert!(serde_json::from_value::<RouteCount>(value.clone()).is_ok());
-    value.as_object_mut().unwrap().remove(Stop::IdRange.key());
+    value.as_object_mut().unwrap().remove(StopReason::IdRange.key());
     assert!(serde_json::from_value::<RouteCount>(value).is_err());
 }
 

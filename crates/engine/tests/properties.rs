@@ -7,14 +7,14 @@
 mod common;
 
 use common::{Handle, memory_port};
-use engine::wrap::{Chances, Faulty};
-use engine::{Change, Engine, Fate, NamedPort, PortChange, Snapshot};
+use engine::wrap::{FaultChances, FaultyHalf};
+use engine::{LayoutChange, Engine, Fate, NamedPort, PortChange, CounterSnapshot};
 use frame::{CanId, Frame};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use route::{
-    Action, Arrival, Forward, IdFilter, IdSet, Match, Memory, Mode, Modify, ModifyOp, OffsetId,
-    PortId, RateLimit, Route, RouteId, Routes, Sink, Stop, Table,
+    Action, FrameArrival, ForwardedCopy, IdFilter, IdSet, FrameMatch, TableMemory, RouteMode, Modify, ModifyOp, OffsetId,
+    PortId, RateLimit, Route, RouteId, Routes, DecisionSink, StopReason, RoutingTable,
 };
 use std::sync::Arc;
 
@@ -77,9 +77,9 @@ fn some_route() -> impl Strategy<Value = Route> {
                 name: String::new(),
                 from,
                 to: if drop { vec![] } else { to },
-                matching: Match {
+                matching: FrameMatch {
                     ids,
-                    ..Match::default()
+                    ..FrameMatch::default()
                 },
                 actions: if drop { vec![] } else { actions },
                 drop,
@@ -97,7 +97,7 @@ fn some_routes() -> impl Strategy<Value = Routes> {
     (vec((some_route(), 0u8..12), 0..8), any::<bool>(), 1u8..4).prop_map(
         |(list, first, max_hops)| {
             let mut routes = Routes {
-                mode: if first { Mode::First } else { Mode::All },
+                mode: if first { RouteMode::First } else { RouteMode::All },
                 max_hops,
                 routes: vec![],
             };
@@ -110,7 +110,7 @@ fn some_routes() -> impl Strategy<Value = Routes> {
                     routes: vec![route],
                     ..routes.clone()
                 };
-                if Table::compile(&alone, usize::from(PORTS)).is_ok() {
+                if RoutingTable::compile(&alone, usize::from(PORTS)).is_ok() {
                     routes.routes.extend(alone.routes);
                 }
             }
@@ -166,7 +166,7 @@ fn some_event() -> impl Strategy<Value = Event> {
 }
 
 /// Returns every number of a snapshot that may only increase, with its name.
-fn growing(snapshot: &Snapshot) -> Vec<(String, u64)> {
+fn growing(snapshot: &CounterSnapshot) -> Vec<(String, u64)> {
     fn walk(path: &str, value: &serde_json::Value, out: &mut Vec<(String, u64)>) {
         match value {
             serde_json::Value::Object(fields) => {
@@ -210,7 +210,7 @@ fn growing(snapshot: &Snapshot) -> Vec<(String, u64)> {
     out
 }
 
-fn check(before: &Snapshot, engine: &Engine) -> Result<Snapshot, TestCaseError> {
+fn check(before: &CounterSnapshot, engine: &Engine) -> Result<CounterSnapshot, TestCaseError> {
     let now = engine.snapshot();
     if let Err(error) = now.check() {
         return Err(TestCaseError::fail(error.to_string()));
@@ -229,14 +229,14 @@ fn start(routes: &Routes) -> (Engine, Vec<Handle>) {
 }
 
 /// Probabilities of faults on receiving and on sending; half of the ports have none.
-type Faults = Option<(Chances, Chances)>;
+type Faults = Option<(FaultChances, FaultChances)>;
 
 fn some_faults() -> impl Strategy<Value = Faults> {
     // Never and always are included.
     let chance = || prop_oneof![2 => 0.0..1.0, 1 => Just(0.0), 1 => Just(1.0)];
     let chances =
         (chance(), chance(), chance(), chance()).prop_map(|(drop, duplicate, corrupt, refuse)| {
-            Chances {
+            FaultChances {
                 drop,
                 duplicate,
                 corrupt,
@@ -253,8 +253,8 @@ fn with_faults(port: NamedPort, faults: &Faults) -> NamedPort {
     };
     NamedPort {
         name: port.name,
-        rx: Box::new(Faulty::new(port.rx, receiving, 1).unwrap()),
-        tx: Box::new(Faulty::new(port.tx, sending, 2).unwrap()),
+        rx: Box::new(FaultyHalf::new(port.rx, receiving, 1).unwrap()),
+        tx: Box::new(FaultyHalf::new(port.tx, sending, 2).unwrap()),
     }
 }
 
@@ -426,7 +426,7 @@ fn a_single_wrong_number_is_an_imbalance() {
         let mut wrong = json.clone();
         let number = wrong.pointer_mut(path).unwrap();
         *number = (number.as_u64().unwrap() + 1).into();
-        let wrong: Snapshot = serde_json::from_value(wrong).unwrap();
+        let wrong: CounterSnapshot = serde_json::from_value(wrong).unwrap();
         assert!(wrong.check().is_err(), "{path} can be wrong");
         tried += 1;
     }

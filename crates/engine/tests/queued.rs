@@ -6,23 +6,23 @@
 mod common;
 
 use common::{Handle, MemoryTx, memory_halves};
-use engine::wrap::{Order, Queued, Rules, WhenFull};
-use engine::{Outgoing, Refused, Transmit, TxCounters};
+use engine::wrap::{QueueOrder, QueuedTransmitter, QueueRules, WhenFull};
+use engine::{OutgoingFrame, TransmitRefusal, Transmit, TxCounters};
 use frame::{CanId, Frame, wire};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 
 /// A queue in front of a half that takes one frame and keeps it until it has room.
-fn queued(rules: Rules) -> (Queued<MemoryTx>, Handle) {
+fn queued(rules: QueueRules) -> (QueuedTransmitter<MemoryTx>, Handle) {
     let (_, tx, handle) = memory_halves();
     handle.inside().queue = 1;
     handle.inside().room = 0;
-    (Queued::new(tx, rules), handle)
+    (QueuedTransmitter::new(tx, rules), handle)
 }
 
-fn rules(order: Order, when_full: WhenFull, max_age: Option<u64>, frames: usize) -> Rules {
-    Rules {
+fn rules(order: QueueOrder, when_full: WhenFull, max_age: Option<u64>, frames: usize) -> QueueRules {
+    QueueRules {
         order,
         max_age,
         when_full,
@@ -58,7 +58,7 @@ struct Reference {
     /// Whether the half gives it back.
     recalls: bool,
     sent: Vec<u64>,
-    answers: Vec<Result<(), Refused>>,
+    answers: Vec<Result<(), TransmitRefusal>>,
     taken: u64,
     expired: u64,
     displaced: u64,
@@ -66,7 +66,7 @@ struct Reference {
 }
 
 impl Reference {
-    fn expire(&mut self, rules: &Rules, now: u64) {
+    fn expire(&mut self, rules: &QueueRules, now: u64) {
         let before = self.waiting.len();
         if let Some(max_age) = rules.max_age {
             self.waiting.retain(|(since, ..)| now - since < max_age);
@@ -80,10 +80,10 @@ impl Reference {
     }
 
     /// `open`: the half's other side has room; `down`: it is down.
-    fn pass_on(&mut self, rules: &Rules, open: bool, down: bool) {
+    fn pass_on(&mut self, rules: &QueueRules, open: bool, down: bool) {
         let key = |frame: &Frame| match rules.order {
-            Order::Fifo => 0,
-            Order::Priority => wire::arbitration_field(&frame.header()),
+            QueueOrder::Fifo => 0,
+            QueueOrder::Priority => wire::arbitration_field(&frame.header()),
         };
         let better = |(_, held, _): &(u64, Frame, u64)| {
             self.waiting
@@ -119,7 +119,7 @@ impl Reference {
 
     fn offer(
         &mut self,
-        rules: &Rules,
+        rules: &QueueRules,
         now: u64,
         frame: Frame,
         token: u64,
@@ -132,8 +132,8 @@ impl Reference {
         if self.waiting.len() >= rules.frames {
             let key = |frame: &Frame| wire::arbitration_field(&frame.header());
             let victim = match (rules.when_full, rules.order) {
-                (WhenFull::DropOldest, Order::Fifo) => Some(0),
-                (WhenFull::DropOldest, Order::Priority) => {
+                (WhenFull::DropOldest, QueueOrder::Fifo) => Some(0),
+                (WhenFull::DropOldest, QueueOrder::Priority) => {
                     let lowest = self.waiting.iter().map(|(_, f, _)| key(f)).max().unwrap();
                     let first = self.waiting.iter().position(|(_, f, _)| key(f) == lowest);
                     first.filter(|_| key(&frame) <= lowest)
@@ -141,7 +141,7 @@ impl Reference {
                 _ => None,
             };
             let Some(victim) = victim else {
-                self.answers.push(Err(Refused::Full));
+                self.answers.push(Err(TransmitRefusal::Full));
                 return;
             };
             self.waiting.remove(victim);
@@ -239,11 +239,11 @@ proptest! {
 
 #[test]
 fn the_next_to_expire_says_when() {
-    let (mut queue, handle) = queued(rules(Order::Priority, WhenFull::Refuse, Some(50 * MS), 4));
+    let (mut queue, handle) = queued(rules(QueueOrder::Priority, WhenFull::Refuse, Some(50 * MS), 4));
     handle.inside().no_deadline = true;
     for (token, (now, id)) in (0..).zip([(0, 0x700), (3 * MS, 0x300), (7 * MS, 0x100)]) {
         queue
-            .transmit(now, Outgoing::new(frame(id).view(), token))
+            .transmit(now, OutgoingFrame::new(frame(id).view(), token))
             .unwrap();
     }
     assert_eq!(queue.deadline(), Some(50 * MS));
@@ -263,11 +263,11 @@ fn the_next_to_expire_says_when() {
 
 #[test]
 fn what_a_half_gives_back_is_overtaken_and_expires() {
-    let (mut queue, handle) = queued(rules(Order::Priority, WhenFull::Refuse, Some(50 * MS), 4));
+    let (mut queue, handle) = queued(rules(QueueOrder::Priority, WhenFull::Refuse, Some(50 * MS), 4));
     handle.inside().recalls = true;
     for (token, (now, id)) in (0..).zip([(0, 0x700), (1, 0x300)]) {
         queue
-            .transmit(now, Outgoing::new(frame(id).view(), token))
+            .transmit(now, OutgoingFrame::new(frame(id).view(), token))
             .unwrap();
         // The half has already called the other side without success: only the half holds the
         // frame.
@@ -285,10 +285,10 @@ fn what_a_half_gives_back_is_overtaken_and_expires() {
 
 #[test]
 fn frames_too_long_for_it_are_refused() {
-    let mut rules = rules(Order::Fifo, WhenFull::Refuse, None, 2);
+    let mut rules = rules(QueueOrder::Fifo, WhenFull::Refuse, None, 2);
     rules.longest = 2;
     let (mut queue, _) = queued(rules);
-    let answer = queue.transmit(0, Outgoing::new(frame(1).view(), 0));
+    let answer = queue.transmit(0, OutgoingFrame::new(frame(1).view(), 0));
     assert_eq!(answer, Err(Refused::Unsupported));
     assert_eq!(queue.counters(), TxCounters::default());
 }

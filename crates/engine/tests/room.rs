@@ -6,10 +6,10 @@
 mod common;
 
 use common::{Handle, all, memory_halves, memory_port, route};
-use engine::wrap::{Order, Queued, Rules, WhenFull};
-use engine::{Engine, Fate, NamedPort, Nowhere, Receive, Transmit};
+use engine::wrap::{QueueOrder, QueuedTransmitter, QueueRules, WhenFull};
+use engine::{Engine, Fate, NamedPort, NullTransmitter, Receive, Transmit};
 use proptest::prelude::*;
-use route::{Mode, Routes, Table};
+use route::{RouteMode, Routes, RoutingTable};
 use std::sync::Arc;
 
 /// An engine whose ports with these numbers can wait.
@@ -21,7 +21,7 @@ fn engine(ports: usize, waiting: &[usize], routes: &Routes) -> (Engine, Vec<Hand
             (port, handle)
         })
         .unzip();
-    let table = Arc::new(Table::compile(routes, ports).unwrap());
+    let table = Arc::new(RoutingTable::compile(routes, ports).unwrap());
     (Engine::new(named, table, routes).unwrap(), handles)
 }
 
@@ -89,11 +89,11 @@ fn a_queue_smaller_than_the_copies_of_one_frame_stops_nobody() {
 fn queued(when_full: WhenFull) -> (Engine, Vec<Handle>) {
     let routes = all(vec![route("r", &[0], &[1])]);
     let (mut source, from) = memory_port("p0");
-    source.tx = Box::new(Nowhere);
+    source.tx = Box::new(NullTransmitter);
     let (rx, tx, to) = memory_halves();
     (to.inside().queue, to.inside().room) = (1, 0);
-    let rules = Rules {
-        order: Order::Fifo,
+    let rules = QueueRules {
+        order: QueueOrder::Fifo,
         max_age: None,
         when_full,
         frames: 4,
@@ -102,9 +102,9 @@ fn queued(when_full: WhenFull) -> (Engine, Vec<Handle>) {
     let sink = NamedPort {
         name: "p1".into(),
         rx: Box::new(rx) as Box<dyn Receive>,
-        tx: Box::new(Queued::new(tx, rules)) as Box<dyn Transmit>,
+        tx: Box::new(QueuedTransmitter::new(tx, rules)) as Box<dyn Transmit>,
     };
-    let table = Arc::new(Table::compile(&routes, 2).unwrap());
+    let table = Arc::new(RoutingTable::compile(&routes, 2).unwrap());
     let engine = Engine::new(vec![source, sink], table, &routes).unwrap();
     (engine, vec![from, to])
 }

@@ -13,24 +13,24 @@ use alloc::vec;
 use alloc::vec::Vec;
 use common::{Handle, MemoryRx, MemoryTx, all, memory_halves, route};
 use core::cell::RefCell;
-use engine::wrap::{Chances, Faulty, Tap, Tapped};
+use engine::wrap::{FaultChances, FaultyHalf, HalfTap, TappedHalf};
 use engine::{
-    Accepted, Engine, Fate, NamedPort, Nothing, Nowhere, Outgoing, Receive, Received, Refused,
+    Accepted, Engine, Fate, NamedPort, NullReceiver, NullTransmitter, OutgoingFrame, Receive, ReceivedFrame, TransmitRefusal,
 };
-use route::Table;
+use route::RoutingTable;
 
-type FaultyEngine = Engine<Faulty<MemoryRx>, Faulty<MemoryTx>>;
+type FaultyEngine = Engine<FaultyHalf<MemoryRx>, FaultyHalf<MemoryTx>>;
 
 /// Two ports with injected faults, and a route from the first to the second.
-fn faulty(on_receiving: Chances, on_sending: Chances) -> (FaultyEngine, Vec<Handle>) {
+fn faulty(on_receiving: FaultChances, on_sending: FaultChances) -> (FaultyEngine, Vec<Handle>) {
     let routes = all(vec![route("r", &[0], &[1])]);
-    let table = Arc::new(Table::compile(&routes, 2).unwrap());
+    let table = Arc::new(RoutingTable::compile(&routes, 2).unwrap());
     let port = |seed: u64| {
         let (rx, tx, handle) = memory_halves();
         let port = NamedPort {
             name: format!("p{seed}"),
-            rx: Faulty::new(rx, on_receiving, seed).unwrap(),
-            tx: Faulty::new(tx, on_sending, seed).unwrap(),
+            rx: FaultyHalf::new(rx, on_receiving, seed).unwrap(),
+            tx: FaultyHalf::new(tx, on_sending, seed).unwrap(),
         };
         (port, handle)
     };
@@ -42,14 +42,14 @@ fn faulty(on_receiving: Chances, on_sending: Chances) -> (FaultyEngine, Vec<Hand
 #[derive(Clone, Default)]
 struct Shown(Rc<RefCell<Vec<Passed>>>);
 
-type Passed = (u64, u64, Option<Result<Accepted, Refused>>);
+type Passed = (u64, u64, Option<Result<Accepted, TransmitRefusal>>);
 
-impl Tap for Shown {
-    fn came(&mut self, now: u64, received: &Received<'_>) {
+impl HalfTap for Shown {
+    fn came(&mut self, now: u64, received: &ReceivedFrame<'_>) {
         self.0.borrow_mut().push((now, received.token, None));
     }
 
-    fn offered(&mut self, now: u64, outgoing: &Outgoing<'_>, answer: Result<Accepted, Refused>) {
+    fn offered(&mut self, now: u64, outgoing: &OutgoingFrame<'_>, answer: Result<Accepted, TransmitRefusal>) {
         self.0
             .borrow_mut()
             .push((now, outgoing.token, Some(answer)));

@@ -77,7 +77,7 @@ fn frames_come_back_from_can_utils_byte_for_byte() {
     let frames = frames();
     let mut log = String::new();
     for (i, frame) in frames.iter().enumerate() {
-        let line = text::Line {
+        let line = text::LogLine {
             stamp: (1_398_128_223_000 + i as u64) * 1_000_000,
             interface: "can0",
             frame: frame.view(),

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use frame::text::{self, Direction, Entry, Expected, Found, Line, ParseError};
+use frame::text::{self, Direction, LineDetails, ExpectedText, FoundText, LogLine, ParseError};
 use frame::{CanId, Frame, FrameBuf, FrameRef, Header, Kind, XlFields};
 use proptest::prelude::*;
 
@@ -117,8 +117,8 @@ fn error_frames() {
 
 #[test]
 fn what_is_wrong_with_a_frame_is_said_exactly() {
-    use Expected as E;
-    use Found::{Byte, End, Number};
+    use ExpectedText as E;
+    use FoundText::{Byte, End, Number};
     let eight = "1122334455667788";
     for (input, column, expected, found) in [
         ("", 1, E::Id, End),
@@ -261,8 +261,8 @@ fn log_lines() {
 
 #[test]
 fn what_is_wrong_with_a_line_is_said_exactly() {
-    use Expected as E;
-    use Found::{Byte, End, Number};
+    use ExpectedText as E;
+    use FoundText::{Byte, End, Number};
     for (line, column, expected, found) in [
         ("can0 123#", 1, E::TimeOpen, Byte(b'c')),
         (
@@ -346,7 +346,7 @@ fn log_lines_come_out_as_they_went_in() {
         let entry = text::parse_line(line.as_bytes(), &mut buf)
             .unwrap()
             .unwrap();
-        let again = Line {
+        let again = LogLine {
             stamp: entry.stamp,
             interface: entry.interface,
             frame: buf.view(),
@@ -354,7 +354,7 @@ fn log_lines_come_out_as_they_went_in() {
         };
         assert_eq!(again.to_string(), line);
     }
-    let line = Line {
+    let line = LogLine {
         stamp: 1_999_999_999,
         interface: "can0",
         frame: buf.view(),
@@ -500,7 +500,7 @@ fn any_bytes(bytes: &[u8]) {
     match text::parse_line(bytes, &mut buf) {
         Ok(None) => {}
         Ok(Some(entry)) => {
-            let line = Line {
+            let line = LogLine {
                 stamp: entry.stamp,
                 interface: entry.interface,
                 frame: buf.view(),

@@ -4,11 +4,11 @@
 
 mod reference;
 
-use frame::wire::{self, BitRate, Length, RateError};
+use frame::wire::{self, BitRate, WireLength, RateError};
 use frame::{CanId, Frame, FrameRef, Header, Kind, XlFields, flags};
 use proptest::prelude::*;
 
-fn length(frame: &str) -> Length {
+fn length(frame: &str) -> WireLength {
     wire::length(frame.parse::<Frame>().unwrap().view()).unwrap()
 }
 

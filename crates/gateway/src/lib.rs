@@ -6,7 +6,7 @@
 //! * [`metrics`] exports its counters for Prometheus.
 //! * [`service`] notifies the service manager (systemd) of the gateway's state.
 //! * [`config`] is `gateway.toml` as a whole.
-//! * [`Stats`] are the counters of a running gateway, in this process and in the kernel.
+//! * [`GatewayStats`] are the counters of a running gateway, in this process and in the kernel.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
@@ -20,5 +20,5 @@ pub mod service;
 mod stats;
 
 pub use stats::{
-    ControllerRow, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, Stats, Uncounted,
+    ControllerRow, InterfaceRow, KernelPart, KernelRow, NOT_ASKED_FOR, GatewayStats, UncountedReason,
 };

@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 
 /// The service manager's settings for this process, from its environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Service {
+pub struct ServiceContext {
     /// `NOTIFY_SOCKET`: a path, or with `@` in front the name of an abstract socket.
     pub socket: OsString,
     /// The time without a sign of life after which the manager ends the process. `None`: it does
@@ -31,7 +31,7 @@ pub struct Service {
     pub watchdog: Option<Duration>,
 }
 
-impl Service {
+impl ServiceContext {
     /// Reads the settings from the environment; returns `None` if no service manager expects
     /// notifications from this process.
     #[must_use]
@@ -79,22 +79,22 @@ pub(crate) struct NotTold {
 
 /// The connection to the service manager. Without a manager, the notifications are dropped.
 #[derive(Default)]
-pub(crate) struct Manager {
-    told: Option<Told>,
+pub(crate) struct ServiceManager {
+    told: Option<SentStates>,
     /// A remark that is added to each status until it is replaced: that the last reload was
     /// refused.
     pub(crate) remark: &'static str,
 }
 
-struct Told {
-    service: Service,
+struct SentStates {
+    service: ServiceContext,
     socket: UnixDatagram,
     /// The time at which the worker must be asked next; `None` if the manager does not watch.
     next: Option<Instant>,
 }
 
-impl Manager {
-    pub(crate) fn of(service: Option<&Service>) -> Result<Self, NotTold> {
+impl ServiceManager {
+    pub(crate) fn of(service: Option<&ServiceContext>) -> Result<Self, NotTold> {
         let Some(service) = service else {
             return Ok(Self::default());
         };
@@ -103,7 +103,7 @@ impl Manager {
             source,
         })?;
         Ok(Self {
-            told: Some(Told {
+            told: Some(SentStates {
                 service: service.clone(),
                 socket,
                 next: None,
@@ -164,9 +164,9 @@ impl Manager {
 
     /// Returns a sender for another thread, which gives signs of life while this thread is at work;
     /// `None` if the manager does not watch.
-    pub(crate) fn pulse(&self) -> Option<Pulse> {
+    pub(crate) fn pulse(&self) -> Option<WatchdogPulse> {
         let told = self.told.as_ref().filter(|told| told.next.is_some())?;
-        Some(Pulse {
+        Some(WatchdogPulse {
             socket: told.socket.try_clone().ok()?,
             interval: self.interval()?,
             patience: self.patience(),
@@ -197,13 +197,13 @@ impl Manager {
 }
 
 /// A sender of signs of life while the control thread is at work.
-pub(crate) struct Pulse {
+pub(crate) struct WatchdogPulse {
     socket: UnixDatagram,
     interval: Duration,
     patience: Duration,
 }
 
-impl Pulse {
+impl WatchdogPulse {
     /// Gives signs until the other end of the channel is dropped. `lives` asks the worker and waits
     /// up to the given time for its answer.
     pub(crate) fn until(self, is_done: &Receiver<()>, lives: impl Fn(Duration) -> bool) {
@@ -246,7 +246,7 @@ mod tests {
         );
         let watchdog = |more: &[(&str, &str)]| {
             let all = [&[("NOTIFY_SOCKET", "@a")], more].concat();
-            Service::from(environment(&all), 7).unwrap().watchdog
+            ServiceContext::from(environment(&all), 7).unwrap().watchdog
         };
         let second = Some(Duration::from_secs(1));
         assert_eq!(watchdog(&[]), None);
@@ -272,11 +272,11 @@ mod tests {
 
     /// Checks the notifications that the manager receives, through a socket of either kind.
     fn conversation(address: &OsStr, socket: &UnixDatagram) {
-        let service = Service {
+        let service = ServiceContext {
             socket: address.to_owned(),
             watchdog: Some(Duration::from_secs(30)),
         };
-        let mut manager = Manager::of(Some(&service)).unwrap();
+        let mut manager = ServiceManager::of(Some(&service)).unwrap();
         assert_eq!(manager.deadline(), None, "nobody is watched before ready");
         let before = Instant::now();
         manager.ready("2 ports\nREADY=0").unwrap();
@@ -310,14 +310,14 @@ mod tests {
     #[test]
     fn where_nobody_listens_is_said() {
         for socket in ["relative/path", "/no/such/socket", "vsock:2:1"] {
-            let service = Service {
+            let service = ServiceContext {
                 socket: socket.into(),
                 watchdog: None,
             };
-            let why = Manager::of(Some(&service)).err().unwrap().to_string();
+            let why = ServiceManager::of(Some(&service)).err().unwrap().to_string();
             assert!(why.contains(socket), "{why}");
         }
-        let mut nobody = Manager::of(None).unwrap();
+        let mut nobody = ServiceManager::of(None).unwrap();
         nobody.ready("x").unwrap();
         assert_eq!(nobody.deadline(), None);
     }
@@ -327,11 +327,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notify");
         let _socket = UnixDatagram::bind(&path).unwrap();
-        let service = Service {
+        let service = ServiceContext {
             socket: path.into(),
             watchdog: None,
         };
-        let manager = Manager::of(Some(&service)).unwrap();
+        let manager = ServiceManager::of(Some(&service)).unwrap();
         let full = (0..10_000).any(|_| manager.stopping().is_err());
         assert!(full, "its queue has no end");
     }

@@ -1,14 +1,14 @@
 //! The counters of a gateway, wherever its routes run.
 
-use engine::{LinkState, Snapshot, Stops};
+use engine::{LinkState, CounterSnapshot, Stops};
 use serde::{Deserialize, Serialize};
 
-/// The counters of a gateway: the answer to [`Request::Stats`](crate::control::Request::Stats).
+/// The counters of a gateway: the answer to [`Request::GatewayStats`](crate::control::Request::GatewayStats).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Stats {
+pub struct GatewayStats {
     /// The counters of the ports and routes that ran in this process.
     #[serde(flatten)]
-    pub process: Snapshot,
+    pub process: CounterSnapshot,
     /// Time since the gateway started, in ns. `at_ns` is a time of day where the gateway runs in
     /// real time.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -91,7 +91,7 @@ pub struct ControllerRow {
 
 /// The reason for which frames never came to this process: no route can take them. It is not a
 /// [`Fate`](engine::Fate), because these frames were not received.
-pub const NOT_ASKED_FOR: Uncounted = Uncounted {
+pub const NOT_ASKED_FOR: UncountedReason = UncountedReason {
     key: "not_asked_for",
     words: "not asked for (filtered by the kernel)",
     explanation: "No route can take it, so the kernel was not asked for it.",
@@ -99,7 +99,7 @@ pub const NOT_ASKED_FOR: Uncounted = Uncounted {
 
 /// A reason for which frames are not among those received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Uncounted {
+pub struct UncountedReason {
     /// Its key in JSON. It never changes: programs read it.
     pub key: &'static str,
     /// A short phrase for people.
@@ -152,8 +152,8 @@ mod tests {
             stopped: Stops::from([1, 2, 3, 4, 5]),
             failed: 6,
         };
-        let stats = Stats {
-            process: Snapshot::default(),
+        let stats = GatewayStats {
+            process: CounterSnapshot::default(),
             uptime_ns: 0,
             kernel: vec![KernelPart {
                 how: "bpf".into(),
@@ -169,11 +169,11 @@ mod tests {
             ),
             "{text}"
         );
-        let process = serde_json::to_string(&Snapshot::default()).unwrap();
+        let process = serde_json::to_string(&CounterSnapshot::default()).unwrap();
         let (start, _) = text.split_once(",\"kernel\"").unwrap();
         assert_eq!(format!("{start}}}"), process);
         assert_eq!(serde_json::from_str::<Stats>(&text).unwrap(), stats);
-        let without = Stats::default();
+        let without = GatewayStats::default();
         assert_eq!(serde_json::to_string(&without).unwrap(), process);
         assert_eq!(serde_json::from_str::<Stats>(&process).unwrap(), without);
     }

@@ -1,14 +1,14 @@
 //! The set of kinds of port is open: a kind that is defined here runs like those of `port`.
 #![allow(clippy::unwrap_used)]
 
-use config::{Diagnostic, Diagnostics, Source, Table};
+use config::{Diagnostic, Diagnostics, SourceText, TomlTable};
 use frame::{CanId, Frame, Nanos};
 use gateway::config::load;
-use gateway::run::{Reason, RunError, RunOptions, run};
+use gateway::run::{EndReason, RunError, RunOptions, run};
 use port::{
-    Accepted, FlushReport, Halves, Kinds, Opener, Outgoing, PlacedPort, PollReceive, PollTransmit,
-    PortError, PortKind, Receive, Received, Refused, RxCounters, RxReport, Settings, Stamp,
-    Transmit, TxCounters, Wait,
+    Accepted, FlushReport, Halves, PortKinds, PortOpener, OutgoingFrame, PlacedPort, PollReceive, PollTransmit,
+    PortError, PortKind, Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, PortSettings, ReceiveStamp,
+    Transmit, TxCounters, PortWait,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -32,7 +32,7 @@ impl PortKind for CounterKind {
         "counter"
     }
 
-    fn parse(&self, _: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Arc<dyn Settings> {
+    fn parse(&self, _: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Arc<dyn PortSettings> {
         let frames = table.integer("frames", 0..=1000, found);
         Arc::new(CounterSettings {
             frames: frames.map_or(0, |n| n.value as u32),
@@ -52,7 +52,7 @@ impl PortKind for CounterKind {
     }
 }
 
-impl Settings for CounterSettings {
+impl PortSettings for CounterSettings {
     fn kind(&self) -> &'static str {
         "counter"
     }
@@ -61,7 +61,7 @@ impl Settings for CounterSettings {
         format!("counter of {} frames", self.frames)
     }
 
-    fn open(&self, _: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, _: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let next = opener.shared(NextNumber::default).clone();
         let rx = Counting {
             left: self.frames,
@@ -87,18 +87,18 @@ impl Receive for Counting {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let frames = budget.min(self.left as usize);
         for _ in 0..frames {
             self.left -= 1;
             let number = self.next.0.fetch_add(1, Ordering::Relaxed);
             let frame = Frame::classic(CanId::sff(number).unwrap(), &[]).unwrap();
-            take(Received {
+            take(ReceivedFrame {
                 frame: frame.view(),
-                stamp: Stamp {
+                stamp: ReceiveStamp {
                     ns: now,
-                    ..Stamp::default()
+                    ..ReceiveStamp::default()
                 },
                 hops: 0,
                 token: 0,
@@ -122,8 +122,8 @@ impl Receive for Counting {
 }
 
 impl PollReceive for Counting {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 
     fn is_busy(&self) -> bool {
@@ -136,7 +136,7 @@ struct Swallowing {
 }
 
 impl Transmit for Swallowing {
-    fn transmit(&mut self, _: Nanos, _: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _: Nanos, _: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         self.frames += 1;
         Ok(Accepted)
     }
@@ -159,13 +159,13 @@ impl Transmit for Swallowing {
 }
 
 impl PollTransmit for Swallowing {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }
 
-fn kinds() -> Kinds {
-    Kinds::standard().with(CounterKind)
+fn kinds() -> PortKinds {
+    PortKinds::standard().with(CounterKind)
 }
 
 const START: &str = "[gateway]\nrealtime = false\nlock_memory = false\ncontrol = 'kinds.sock'\n";
@@ -181,9 +181,9 @@ fn options(folder: &std::path::Path) -> RunOptions {
     }
 }
 
-fn with_socket(text: &str, folder: &std::path::Path) -> Source {
+fn with_socket(text: &str, folder: &std::path::Path) -> SourceText {
     let socket = folder.join("kinds.sock").display().to_string();
-    Source::new("t", text.replace("kinds.sock", &socket))
+    SourceText::new("t", text.replace("kinds.sock", &socket))
 }
 
 #[test]
@@ -221,8 +221,8 @@ fn a_kind_from_above_runs_as_any_other() {
 
 #[test]
 fn its_mistakes_and_its_keyword_are_named_as_those_of_others() {
-    let messages = |text: &str, kinds: &Kinds| -> Vec<String> {
-        let found = load(&Source::new("t", text), kinds).unwrap_err();
+    let messages = |text: &str, kinds: &PortKinds| -> Vec<String> {
+        let found = load(&SourceText::new("t", text), kinds).unwrap_err();
         found.iter().map(|d| d.message.clone()).collect()
     };
     let both = |a: u32, b: u32| {
@@ -236,13 +236,13 @@ fn its_mistakes_and_its_keyword_are_named_as_those_of_others() {
     assert_eq!(all, ["all counters together send at most 1000 frames"]);
     let all = messages(&both(1, 1001), &kinds());
     assert_eq!(all, ["`frames` must be from 0 to 1000"]);
-    let all = messages(&both(1, 1), &Kinds::standard());
+    let all = messages(&both(1, 1), &PortKinds::standard());
     assert_eq!(
         all,
         ["`kind` cannot be `counter`", "`kind` cannot be `counter`"]
     );
     let found = load(
-        &Source::new("t", both(1, 1).replace("counter'", "conter'")),
+        &SourceText::new("t", both(1, 1).replace("counter'", "conter'")),
         &kinds(),
     );
     let hint = found.unwrap_err()[0].hint.clone();

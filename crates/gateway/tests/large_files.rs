@@ -1,9 +1,9 @@
 //! Configurations of the largest size that is accepted, and one route larger.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use config::Source;
+use config::SourceText;
 use gateway::config::load;
-use port::Kinds;
+use port::PortKinds;
 
 /// Slow in a debug build: `cargo test --release -p cangate-gateway --test large_files --
 /// --ignored`.
@@ -17,9 +17,9 @@ fn a_million_routes_load_and_one_more_does_not() {
             i * 7
         ));
     }
-    let source = Source::new("t", text);
+    let source = SourceText::new("t", text);
     let start = std::time::Instant::now();
-    let (config, _) = load(&source, &Kinds::standard()).unwrap();
+    let (config, _) = load(&source, &PortKinds::standard()).unwrap();
     println!(
         "{} bytes loaded in {:?}",
         source.text.len(),
@@ -27,8 +27,8 @@ fn a_million_routes_load_and_one_more_does_not() {
     );
     assert_eq!(config.routes.routes.len(), 1_000_000);
 
-    let source = Source::new("t", source.text + "[[routes]]\nfrom='a'\nto='b'\n");
-    let errors = load(&source, &Kinds::standard()).unwrap_err();
+    let source = SourceText::new("t", source.text + "[[routes]]\nfrom='a'\nto='b'\n");
+    let errors = load(&source, &PortKinds::standard()).unwrap_err();
     assert_eq!(
         errors[0].message,
         "1000001 routes are too many: 1000000 is the most"
@@ -43,16 +43,16 @@ fn a_million_mistakes_are_counted() {
     for _ in 0..400_000 {
         text.push_str("[[routes]]\nfrom='x'\nto='y'\nx='z'\n");
     }
-    let source = Source::new("t", text);
+    let source = SourceText::new("t", text);
     let start = std::time::Instant::now();
-    let errors = load(&source, &Kinds::standard()).unwrap_err();
+    let errors = load(&source, &PortKinds::standard()).unwrap_err();
     println!("{:?}", start.elapsed());
     let last = &errors[errors.len() - 1].message;
     assert_eq!(last, "1199000 more mistakes are not shown");
 
-    let source = Source::new("t", "a b\n".repeat(1_000_000));
+    let source = SourceText::new("t", "a b\n".repeat(1_000_000));
     let start = std::time::Instant::now();
-    let errors = load(&source, &Kinds::standard()).unwrap_err();
+    let errors = load(&source, &PortKinds::standard()).unwrap_err();
     println!("{:?}", start.elapsed());
     assert_eq!(errors.len(), 1001);
 }

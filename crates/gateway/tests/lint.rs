@@ -2,12 +2,12 @@
 //! message with its place and its remedy.
 #![allow(clippy::unwrap_used)]
 
-use config::{Diagnostic, Severity, Source};
-use gateway::config::{Config, load};
-use port::Kinds;
+use config::{Diagnostic, Severity, SourceText};
+use gateway::config::{GatewayConfig, load};
+use port::PortKinds;
 
-fn read(text: &str) -> (Option<Config>, Vec<Diagnostic>) {
-    match load(&Source::new("t", text), &Kinds::standard()) {
+fn read(text: &str) -> (Option<GatewayConfig>, Vec<Diagnostic>) {
+    match load(&SourceText::new("t", text), &PortKinds::standard()) {
         Ok((config, warnings)) => (Some(config), warnings),
         Err(errors) => (None, errors),
     }

@@ -2,8 +2,8 @@
 //! the word, and the key that is meant.
 #![allow(clippy::unwrap_used)]
 
-use config::{Diagnostic, Source};
-use port::Kinds;
+use config::{Diagnostic, SourceText};
+use port::PortKinds;
 
 /// Two valid ports and a valid route, so that no other mistake is reported.
 const PORTS: &str = "[ports.a]\nkind = 'socketcan'\n[ports.b]\nkind = 'bus'\n";
@@ -11,8 +11,8 @@ const ROUTE: &str = "[[routes]]\nfrom = 'a'\nto = 'b'\n";
 
 /// Returns the reported mistakes: the text at the place, and the hint.
 fn reported(text: &str) -> Vec<(String, String)> {
-    let source = Source::new("t", text);
-    let found = match gateway::config::load(&source, &Kinds::standard()) {
+    let source = SourceText::new("t", text);
+    let found = match gateway::config::load(&source, &PortKinds::standard()) {
         Ok((_, warnings)) => panic!("{text} is taken, with {warnings:?}"),
         Err(found) => found,
     };

@@ -7,12 +7,12 @@ use common::wire::{END, Outside, WireSite, plan};
 use common::{all, route};
 use engine::LinkState;
 use frame::Nanos;
-use gateway::control::{Request, request};
-use gateway::notice::{Level, Notice, Said};
+use gateway::control::{ControlRequest, request};
+use gateway::notice::{NoticeLevel, Notice, LoggedNotice};
 use gateway::run::RouteChanges;
-use gateway::run::{LoadError, Options, Plan, Port, Reason, Site, Summary, supervise};
+use gateway::run::{LoadError, RunSettings, RunPlan, Port, EndReason, PlanSource, RunSummary, supervise};
 use port::{
-    Interest, Nowhere, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Wait,
+    FrameInterest, NullTransmitter, PollReceive, PortError, Receive, ReceivedFrame, RxCounters, RxReport, PortWait,
 };
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -20,30 +20,30 @@ use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-type Heard = Arc<Mutex<Vec<Said>>>;
+type Heard = Arc<Mutex<Vec<LoggedNotice>>>;
 
 /// Runs a site, and `meanwhile` once it is ready, until that ends it; returns its notices.
-fn run<S: Site + Send>(
+fn run<S: PlanSource + Send>(
     mut site: S,
-    first: Plan<S::Spec>,
+    first: RunPlan<S::Spec>,
     until_end: &[&str],
     meanwhile: impl FnOnce(&Path),
-) -> (Summary, Vec<Said>)
+) -> (RunSummary, Vec<LoggedNotice>)
 where
     S::Spec: Send,
 {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("gate.sock");
-    let options = Options {
+    let options = RunSettings {
         control: Some(socket.clone()),
         until_end: until_end.iter().map(|&name| name.to_owned()).collect(),
-        ..Options::default()
+        ..RunSettings::default()
     };
     let heard = Heard::default();
     let mine = Arc::clone(&heard);
     let summary = std::thread::scope(|scope| {
         let run = scope.spawn(move || {
-            let listener = |said: &Said| mine.lock().unwrap().push(said.clone());
+            let listener = |said: &LoggedNotice| mine.lock().unwrap().push(said.clone());
             supervise(&mut site, first, &options, &listener).unwrap()
         });
         let is_ready = || {
@@ -64,7 +64,7 @@ where
     (summary, heard)
 }
 
-fn events(heard: &[Said]) -> Vec<&'static str> {
+fn events(heard: &[LoggedNotice]) -> Vec<&'static str> {
     heard.iter().map(|said| said.notice.event()).collect()
 }
 
@@ -79,14 +79,14 @@ fn a_life_is_told_from_ready_to_the_end() {
         unopenable: None,
     };
     let (_, heard) = run(site, first, &[], |socket| {
-        let reload = |plan: Result<Plan<u32>, String>| {
+        let reload = |plan: Result<RunPlan<u32>, String>| {
             *next.lock().unwrap() = plan;
-            let _ = request(socket, Request::Reload, PATIENCE);
+            let _ = request(socket, ControlRequest::Reload, PATIENCE);
         };
         let changed = all(vec![route("r", &[0], &[2]), route("new", &[1], &[0])]);
         reload(Ok(plan(&[("a", 0), ("b", 7), ("c", 0)], changed)));
         reload(Err("gateway.toml:3:1: what is this?".into()));
-        request(socket, Request::Shutdown, PATIENCE).unwrap();
+        request(socket, ControlRequest::Shutdown, PATIENCE).unwrap();
     });
     assert_eq!(
         events(&heard),
@@ -155,7 +155,7 @@ impl Receive for Flapping {
         &mut self,
         _: Nanos,
         _: usize,
-        _: &mut dyn FnMut(Received<'_>),
+        _: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let news = self.left > 0;
         if news {
@@ -188,28 +188,28 @@ impl Receive for Flapping {
 }
 
 impl PollReceive for Flapping {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }
 
 struct FlappingSite(u64);
 
-impl Site for FlappingSite {
+impl PlanSource for FlappingSite {
     type Spec = u32;
 
-    fn load(&mut self) -> Result<Plan<u32>, LoadError> {
+    fn load(&mut self) -> Result<RunPlan<u32>, LoadError> {
         Err(LoadError::NoFile)
     }
 
-    fn open(&mut self, name: &str, _: &u32, _: &Interest) -> Result<Port, PortError> {
+    fn open(&mut self, name: &str, _: &u32, _: &FrameInterest) -> Result<Port, PortError> {
         Ok(Port {
             name: name.to_owned(),
             rx: Box::new(Flapping {
                 left: self.0,
                 link: LinkState::Up,
             }),
-            tx: Box::new(Nowhere),
+            tx: Box::new(NullTransmitter),
         })
     }
 
@@ -223,7 +223,7 @@ fn a_link_that_flaps_floods_nobody_and_its_last_state_is_told() {
     const FLAPS: u64 = 20_000;
     let first = plan(&[("a", 0)], all(vec![]));
     let (_, heard) = run(FlappingSite(FLAPS), first, &["a"], |_| ());
-    let links: Vec<&Said> = heard
+    let links: Vec<&LoggedNotice> = heard
         .iter()
         .filter(|s| s.notice.event() == "link")
         .collect();

@@ -3,11 +3,11 @@
 //! The process is this test program again; an environment variable makes it run as a gateway.
 #![allow(clippy::unwrap_used)]
 
-use config::Source;
-use engine::Snapshot;
-use gateway::control::{Request, request};
-use gateway::run::{Reason, RunOptions, run};
-use port::Kinds;
+use config::SourceText;
+use engine::CounterSnapshot;
+use gateway::control::{ControlRequest, request};
+use gateway::run::{EndReason, RunOptions, run};
+use port::PortKinds;
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn the_gateway() {
     let file = PathBuf::from(file);
     let text = std::fs::read_to_string(&file).unwrap();
     let (config, _) =
-        gateway::config::load(&Source::new("gateway.toml", text), &Kinds::standard()).unwrap();
+        gateway::config::load(&SourceText::new("gateway.toml", text), &PortKinds::standard()).unwrap();
     let options = RunOptions {
         file: Some(file),
         until_end: std::env::var_os(UNTIL_END).is_some(),
@@ -90,17 +90,17 @@ fn the_gateway() {
         service: None,
         persist: false,
     };
-    match run(config, &Kinds::standard(), &options, &|said| {
+    match run(config, &PortKinds::standard(), &options, &|said| {
         eprintln!("{}", said.notice);
     }) {
         Ok(summary) => {
             summary.stats.process.check().unwrap();
             eprintln!("{}", serde_json::to_string(&summary.stats.process).unwrap());
             std::process::exit(match summary.reason {
-                Reason::Signal => 10,
-                Reason::Request => 11,
-                Reason::Finished => 12,
-                Reason::Failed => 13,
+                EndReason::Signal => 10,
+                EndReason::Request => 11,
+                EndReason::Finished => 12,
+                EndReason::Failed => 13,
             });
         }
         Err(error) => {
@@ -139,7 +139,7 @@ fn start(folder: &Path, text: &str) -> Gateway {
         child,
         socket: folder.join("cangate/gate.sock"),
     };
-    while gateway.ask(Request::Ping).is_err() {
+    while gateway.ask(ControlRequest::Ping).is_err() {
         if let Some(status) = gateway.child.try_wait().unwrap() {
             panic!("the gateway ended at once: {status} {}", gateway.rest());
         }
@@ -149,13 +149,13 @@ fn start(folder: &Path, text: &str) -> Gateway {
 }
 
 impl Gateway {
-    fn ask(&self, what: Request) -> Result<serde_json::Value, String> {
+    fn ask(&self, what: ControlRequest) -> Result<serde_json::Value, String> {
         request(&self.socket, what, PATIENCE).map_err(|e| e.to_string())
     }
 
-    fn stats(&self) -> Snapshot {
-        let value = self.ask(Request::Stats).unwrap();
-        let snapshot: Snapshot = serde_json::from_value(value).unwrap();
+    fn stats(&self) -> CounterSnapshot {
+        let value = self.ask(ControlRequest::Stats).unwrap();
+        let snapshot: CounterSnapshot = serde_json::from_value(value).unwrap();
         snapshot.check().unwrap();
         snapshot
     }
@@ -193,7 +193,7 @@ impl Gateway {
     }
 
     /// Waits for the end; returns the exit status and the last counters.
-    fn end(mut self) -> (Option<i32>, Snapshot) {
+    fn end(mut self) -> (Option<i32>, CounterSnapshot) {
         let status = self.child.wait().unwrap();
         let text = self.rest();
         let json = text.lines().find(|line| line.starts_with('{'));
@@ -262,7 +262,7 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
 
     std::fs::write(&file, "[ports.in]\nkind = \"telepathy\"\n").unwrap();
     gateway.signal(Signal::HUP);
-    let refused = gateway.ask(Request::Reload).unwrap_err();
+    let refused = gateway.ask(ControlRequest::Reload).unwrap_err();
     assert!(refused.contains("gate.toml:2:8"), "{refused}");
     gateway.send("123#02");
     assert_eq!(gateway.receive(), "123#02");
@@ -276,7 +276,7 @@ fn sighup_reloads_and_a_broken_file_changes_nothing() {
     gateway.send("123#03");
     gateway.send("456#04");
     assert_eq!(gateway.receive(), "456#04");
-    let routes = gateway.ask(Request::Routes).unwrap();
+    let routes = gateway.ask(ControlRequest::Routes).unwrap();
     assert!(
         routes[0]["words"].as_str().unwrap().contains("456"),
         "{routes}"
@@ -328,7 +328,7 @@ fn embedded_buses_run_in_real_time() {
     for n in 0..50 {
         assert_eq!(gateway.receive(), format!("123#{n:02X}"));
     }
-    gateway.ask(Request::Shutdown).unwrap();
+    gateway.ask(ControlRequest::Shutdown).unwrap();
     let (code, last) = gateway.end();
     assert_eq!(code, Some(11));
     assert_eq!(last.port("left").unwrap().tx.sent, 50);
@@ -370,11 +370,11 @@ fn a_client_that_goes_away_harms_nobody() {
     let gateway = start(folder.path(), ONE);
     for _ in 0..20 {
         let mut stream = std::os::unix::net::UnixStream::connect(&gateway.socket).unwrap();
-        stream.write_all(&Request::Stats.line().repeat(50)).unwrap();
+        stream.write_all(&ControlRequest::Stats.line().repeat(50)).unwrap();
         drop(stream);
     }
     gateway.signal(Signal::PIPE);
-    gateway.ask(Request::Ping).unwrap();
+    gateway.ask(ControlRequest::Ping).unwrap();
     gateway.signal(Signal::TERM);
     assert_eq!(gateway.end().0, Some(10));
 }

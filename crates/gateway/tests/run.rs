@@ -5,9 +5,9 @@ mod common;
 
 use common::wire::{END, Next, Outside, WireSite, plan};
 use common::{all, route};
-use engine::Snapshot;
-use gateway::control::{CallError, Request, request};
-use gateway::run::{Options, Plan, Reason, Reloaded, RunError, Summary, supervise};
+use engine::CounterSnapshot;
+use gateway::control::{CallError, ControlRequest, request};
+use gateway::run::{RunSettings, RunPlan, EndReason, ReloadSummary, RunError, RunSummary, supervise};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ struct Running {
     next: Next,
     socket: PathBuf,
     _folder: tempfile::TempDir,
-    thread: JoinHandle<Result<Summary, RunError>>,
+    thread: JoinHandle<Result<RunSummary, RunError>>,
 }
 
-fn start(first: Plan<u32>, until_end: &[&str]) -> Running {
+fn start(first: RunPlan<u32>, until_end: &[&str]) -> Running {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("gate.sock");
     let outside = Outside::default();
@@ -39,10 +39,10 @@ fn start(first: Plan<u32>, until_end: &[&str]) -> Running {
         next: Arc::clone(&next),
         unopenable: Some("nowhere".into()),
     };
-    let options = Options {
+    let options = RunSettings {
         control: Some(socket.clone()),
         until_end: until_end.iter().map(|&n| n.to_owned()).collect(),
-        ..Options::default()
+        ..RunSettings::default()
     };
     let thread = std::thread::spawn(move || supervise(&mut site, first, &options, &|_| ()));
     let running = Running {
@@ -60,19 +60,19 @@ fn start(first: Plan<u32>, until_end: &[&str]) -> Running {
     running
 }
 
-fn ask(socket: &Path, what: Request) -> Result<serde_json::Value, CallError> {
+fn ask(socket: &Path, what: ControlRequest) -> Result<serde_json::Value, CallError> {
     request(socket, what, PATIENCE)
 }
 
-fn stats(socket: &Path) -> Snapshot {
-    let snapshot: Snapshot = serde_json::from_value(ask(socket, Request::Stats).unwrap()).unwrap();
+fn stats(socket: &Path) -> CounterSnapshot {
+    let snapshot: CounterSnapshot = serde_json::from_value(ask(socket, ControlRequest::Stats).unwrap()).unwrap();
     snapshot.check().unwrap();
     snapshot
 }
 
 impl Running {
-    fn stop(self) -> Summary {
-        ask(&self.socket, Request::Shutdown).unwrap();
+    fn stop(self) -> RunSummary {
+        ask(&self.socket, ControlRequest::Shutdown).unwrap();
         let summary = self.thread.join().unwrap().unwrap();
         summary.stats.process.check().unwrap();
         assert!(
@@ -175,8 +175,8 @@ fn reloads_under_flood_drop_no_frame() {
     while arrived.load(Ordering::Acquire) < LAST && !receiver.is_finished() {
         let next = if reloads % 2 == 0 { &two } else { &one };
         *running.next.lock().unwrap() = Ok(next.clone());
-        let done = ask(&running.socket, Request::Reload).unwrap();
-        let done: Reloaded = serde_json::from_value(done).unwrap();
+        let done = ask(&running.socket, ControlRequest::Reload).unwrap();
+        let done: ReloadSummary = serde_json::from_value(done).unwrap();
         assert_eq!((done.continued, done.kept.len()), (1, 2));
         reloads += 1;
         let now = stats(&running.socket);
@@ -195,7 +195,7 @@ fn reloads_under_flood_drop_no_frame() {
 }
 
 /// Checks that no counter of a port or route that is in both decreases.
-fn never_less(before: &Snapshot, now: &Snapshot) {
+fn never_less(before: &CounterSnapshot, now: &CounterSnapshot) {
     assert!(now.received() >= before.received());
     for row in &before.ports {
         if let Some(count) = now.port(&row.name) {
@@ -221,10 +221,10 @@ fn a_broken_reload_changes_nothing() {
     };
     works(1);
     let before = stats(&running.socket);
-    let routes_before = ask(&running.socket, Request::Routes).unwrap();
+    let routes_before = ask(&running.socket, ControlRequest::Routes).unwrap();
     let beyond = all(vec![route("r", &[0], &[9])]);
     let twins = all(vec![route("r", &[0], &[1]), route("r", &[1], &[0])]);
-    let broken: [(Result<Plan<u32>, String>, &str); 4] = [
+    let broken: [(Result<RunPlan<u32>, String>, &str); 4] = [
         (
             Err("gateway.toml:3:1: what is this?".into()),
             "what is this?",
@@ -238,7 +238,7 @@ fn a_broken_reload_changes_nothing() {
     ];
     for (next, why) in broken {
         *running.next.lock().unwrap() = next;
-        match ask(&running.socket, Request::Reload) {
+        match ask(&running.socket, ControlRequest::Reload) {
             Err(CallError::Refused(text)) => assert!(text.contains(why), "{text}"),
             other => panic!("{other:?}"),
         }
@@ -261,8 +261,8 @@ fn a_changed_port_is_opened_anew_and_continues_its_counters() {
     send(&running.outside, "a", 1);
     assert_eq!(receive(&running.outside, "b"), 1);
     *running.next.lock().unwrap() = Ok(plan(&[("a", 0), ("b", 5)], routes));
-    let done = ask(&running.socket, Request::Reload).unwrap();
-    let done: Reloaded = serde_json::from_value(done).unwrap();
+    let done = ask(&running.socket, ControlRequest::Reload).unwrap();
+    let done: ReloadSummary = serde_json::from_value(done).unwrap();
     assert_eq!(
         (done.opened, done.closed),
         (vec!["b".to_owned()], vec!["b".to_owned()])
@@ -298,7 +298,7 @@ fn a_removed_port_sends_what_it_holds() {
             assert_eq!(u64::from_be_bytes(bytes), n);
         }
     });
-    ask(&running.socket, Request::Reload).unwrap();
+    ask(&running.socket, ControlRequest::Reload).unwrap();
     reader.join().unwrap();
     let retired = stats(&running.socket).retired_ports.tx;
     assert_eq!((retired.sent, retired.held, retired.lost), (frames, 0, 0));
@@ -327,7 +327,7 @@ fn garbage_on_the_control_socket_gets_an_error_and_the_gateway_goes_on() {
         assert!(reply.contains("\"error\""), "{garbage:?} got {reply:?}");
     }
     // The same connection is still good, and answers come one for one.
-    stream.write_all(&Request::Ping.line().repeat(3)).unwrap();
+    stream.write_all(&ControlRequest::Ping.line().repeat(3)).unwrap();
     for _ in 0..3 {
         let mut reply = String::new();
         lines.read_line(&mut reply).unwrap();
@@ -361,7 +361,7 @@ fn too_many_clients_are_turned_away_with_a_word() {
     let mut served = 0;
     for mut client in clients.into_iter().rev() {
         client.set_read_timeout(Some(PATIENCE)).unwrap();
-        let _ = client.write_all(&Request::Ping.line());
+        let _ = client.write_all(&ControlRequest::Ping.line());
         let mut reply = String::new();
         BufReader::new(&client).read_line(&mut reply).unwrap();
         if reply.contains("too many clients") {
@@ -386,6 +386,6 @@ fn ports_that_cannot_be_opened_are_all_named() {
         next: Arc::new(Mutex::new(Ok(first.clone()))),
         unopenable: Some("nowhere".into()),
     };
-    let error = supervise(&mut site, first, &Options::default(), &|_| ()).unwrap_err();
+    let error = supervise(&mut site, first, &RunSettings::default(), &|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "nowhere: there is no such interface");
 }

@@ -2,9 +2,9 @@
 //! has.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use config::{Key, Severity, Shape, Source};
+use config::{KeySpec, Severity, ValueShape, SourceText};
 use gateway::config::{keys, keys_asked_for, load, schema};
-use port::Kinds;
+use port::PortKinds;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,17 +57,17 @@ do = [
 /// Keys that the reader of every kind checks, to report that the kind has none of them.
 const QUEUEING: [&str; 3] = ["order", "max_age", "when_full"];
 
-fn find<'k>(keys: &'k [Key], name: &str) -> &'k Key {
+fn find<'k>(keys: &'k [KeySpec], name: &str) -> &'k KeySpec {
     let found = keys.iter().find(|key| key.name == name);
     found.unwrap_or_else(|| panic!("the schema has no `{name}`"))
 }
 
 /// Returns the keys of the table that a shape is or can be; of several tables, the one that fits.
-fn table<'k>(shape: &'k Shape, fits: &dyn Fn(&[Key]) -> bool) -> &'k [Key] {
+fn table<'k>(shape: &'k ValueShape, fits: &dyn Fn(&[KeySpec]) -> bool) -> &'k [KeySpec] {
     match shape {
-        Shape::Table(keys) | Shape::OneKey(keys) if fits(keys) => keys,
-        Shape::Named(of) | Shape::List(of) | Shape::OneOrList(of) => table(of, fits),
-        Shape::Any(all) => {
+        ValueShape::Table(keys) | ValueShape::OneKey(keys) if fits(keys) => keys,
+        ValueShape::Named(of) | ValueShape::List(of) | ValueShape::OneOrList(of) => table(of, fits),
+        ValueShape::Any(all) => {
             let mut all = all.iter().map(|shape| table(shape, fits));
             all.find(|keys| !keys.is_empty()).unwrap_or_default()
         }
@@ -76,12 +76,12 @@ fn table<'k>(shape: &'k Shape, fits: &dyn Fn(&[Key]) -> bool) -> &'k [Key] {
 }
 
 /// Returns the keys that the schema has for a table, by its name in messages.
-fn in_schema<'k>(keys: &'k [Key], place: &str) -> &'k [Key] {
-    let any = |_: &[Key]| true;
-    let inner = |key: &'k Key| table(&key.shape, &any);
+fn in_schema<'k>(keys: &'k [KeySpec], place: &str) -> &'k [KeySpec] {
+    let any = |_: &[KeySpec]| true;
+    let inner = |key: &'k KeySpec| table(&key.shape, &any);
     let name = place.split('`').nth(1).unwrap_or_default();
     let of_kind = |kind: &str| {
-        let kind = Shape::Words(vec![Box::leak(kind.to_owned().into_boxed_str())]);
+        let kind = ValueShape::Words(vec![Box::leak(kind.to_owned().into_boxed_str())]);
         table(&find(keys, "ports").shape, &|keys| {
             keys.iter()
                 .any(|key| key.name == "kind" && key.shape == kind)
@@ -110,9 +110,9 @@ fn in_schema<'k>(keys: &'k [Key], place: &str) -> &'k [Key] {
 
 #[test]
 fn the_reader_and_the_schema_know_the_same_keys() {
-    let kinds = Kinds::standard();
+    let kinds = PortKinds::standard();
     let all = keys(&kinds);
-    let source = Source::new("all.toml", ALL);
+    let source = SourceText::new("all.toml", ALL);
     let mut heard: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for table in keys_asked_for(&source, &kinds) {
         // The schema has one table for both controllers.
@@ -147,7 +147,7 @@ fn the_reader_and_the_schema_know_the_same_keys() {
 /// The reader refuses a key that the schema does not have for a kind.
 #[test]
 fn keys_that_are_only_refused_are_refused() {
-    let kinds = Kinds::standard();
+    let kinds = PortKinds::standard();
     let all = keys(&kinds);
     for kind in kinds.keywords().filter(|kind| *kind != "controller") {
         for key in QUEUEING {
@@ -159,7 +159,7 @@ fn keys_that_are_only_refused_are_refused() {
                 continue;
             }
             let text = format!("[ports.{kind}]\nkind = '{kind}'\n{key} = 'fifo'\n");
-            let found = load(&Source::new("x", text), &kinds).unwrap_err();
+            let found = load(&SourceText::new("x", text), &kinds).unwrap_err();
             let refused = found
                 .iter()
                 .any(|d| d.message.contains(&format!("have no `{key}`")));
@@ -247,11 +247,11 @@ fn fits(schema: &Value, value: &Value) -> Result<(), String> {
 /// has them.
 fn takes(text: &str) -> Result<(), String> {
     let value: Value = toml::from_str(text).map_err(|error| error.to_string())?;
-    fits(&schema(&Kinds::standard()), &value)
+    fits(&schema(&PortKinds::standard()), &value)
 }
 
 fn reader_takes(text: &str) -> bool {
-    load(&Source::new("x.toml", text), &Kinds::standard()).is_ok()
+    load(&SourceText::new("x.toml", text), &PortKinds::standard()).is_ok()
 }
 
 fn repository() -> PathBuf {
@@ -302,12 +302,12 @@ fn what_the_reader_takes_the_schema_takes() {
 }
 
 /// Returns a valid value of a shape.
-fn valid(shape: &Shape, pick: usize) -> String {
+fn valid(shape: &ValueShape, pick: usize) -> String {
     match shape {
-        Shape::Anything | Shape::Text => "\"x\"".to_owned(),
-        Shape::Flag => ["true", "false"][pick % 2].to_owned(),
-        Shape::Integer(bounds) => [bounds.start(), bounds.end()][pick % 2].to_string(),
-        Shape::Number(bounds) => {
+        ValueShape::Anything | ValueShape::Text => "\"x\"".to_owned(),
+        ValueShape::Flag => ["true", "false"][pick % 2].to_owned(),
+        ValueShape::Integer(bounds) => [bounds.start(), bounds.end()][pick % 2].to_string(),
+        ValueShape::Number(bounds) => {
             let value = if pick.is_multiple_of(2) {
                 bounds.start()
             } else {
@@ -315,29 +315,29 @@ fn valid(shape: &Shape, pick: usize) -> String {
             };
             format!("{value:?}")
         }
-        Shape::Bitrate => ["500000", "\"500k\""][pick % 2].to_owned(),
-        Shape::Size => ["65536", "\"100M\""][pick % 2].to_owned(),
-        Shape::Duration => ["\"50ms\"", "\"2s\""][pick % 2].to_owned(),
-        Shape::Rate => "\"100/s\"".to_owned(),
-        Shape::Byte => ["7", "\"0F\""][pick % 2].to_owned(),
-        Shape::Hex => "\"00FF\"".to_owned(),
-        Shape::Words(words) => format!("{:?}", words[pick % words.len()]),
-        Shape::Table(keys) => {
+        ValueShape::Bitrate => ["500000", "\"500k\""][pick % 2].to_owned(),
+        ValueShape::Size => ["65536", "\"100M\""][pick % 2].to_owned(),
+        ValueShape::Duration => ["\"50ms\"", "\"2s\""][pick % 2].to_owned(),
+        ValueShape::Rate => "\"100/s\"".to_owned(),
+        ValueShape::Byte => ["7", "\"0F\""][pick % 2].to_owned(),
+        ValueShape::Hex => "\"00FF\"".to_owned(),
+        ValueShape::Words(words) => format!("{:?}", words[pick % words.len()]),
+        ValueShape::Table(keys) => {
             let some = keys.iter().enumerate();
             let some = some.filter(|(n, key)| key.is_needed || (pick >> n) & 1 == 1);
             let some =
                 some.map(|(n, key)| format!("{} = {}", key.name, valid(&key.shape, pick + n)));
             format!("{{ {} }}", some.collect::<Vec<_>>().join(", "))
         }
-        Shape::OneKey(keys) => {
+        ValueShape::OneKey(keys) => {
             let key = &keys[pick % keys.len()];
             format!("{{ {} = {} }}", key.name, valid(&key.shape, pick / 2))
         }
-        Shape::Named(of) => format!("{{ a = {} }}", valid(of, pick)),
-        Shape::List(of) => format!("[{}]", valid(of, pick)),
-        Shape::OneOrList(of) if pick.is_multiple_of(2) => valid(of, pick / 2),
-        Shape::OneOrList(of) => format!("[{}]", valid(of, pick / 2)),
-        Shape::Any(all) => valid(&all[pick % all.len()], pick / all.len()),
+        ValueShape::Named(of) => format!("{{ a = {} }}", valid(of, pick)),
+        ValueShape::List(of) => format!("[{}]", valid(of, pick)),
+        ValueShape::OneOrList(of) if pick.is_multiple_of(2) => valid(of, pick / 2),
+        ValueShape::OneOrList(of) => format!("[{}]", valid(of, pick / 2)),
+        ValueShape::Any(all) => valid(&all[pick % all.len()], pick / all.len()),
     }
 }
 

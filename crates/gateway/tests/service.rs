@@ -1,16 +1,16 @@
 //! The notifications to the service manager while a gateway runs, and the watchdog of the worker.
 #![allow(clippy::unwrap_used)]
 
-use config::{Diagnostics, Source, Table};
+use config::{Diagnostics, SourceText, TomlTable};
 use frame::Nanos;
 use gateway::config::load;
-use gateway::control::{Request, request};
-use gateway::run::{Reason, RunOptions, run};
-use gateway::service::Service;
+use gateway::control::{ControlRequest, request};
+use gateway::run::{EndReason, RunOptions, run};
+use gateway::service::ServiceContext;
 use port::{
-    Accepted, FlushReport, Halves, Kinds, Opener, Outgoing, PollReceive, PollTransmit, PortError,
-    PortKind, Receive, Received, Refused, RxCounters, RxReport, Settings, Transmit, TxCounters,
-    Wait,
+    Accepted, FlushReport, Halves, PortKinds, PortOpener, OutgoingFrame, PollReceive, PollTransmit, PortError,
+    PortKind, Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, PortSettings, Transmit, TxCounters,
+    PortWait,
 };
 use std::os::unix::net::UnixDatagram;
 use std::sync::{Arc, Mutex};
@@ -37,12 +37,12 @@ impl PortKind for StickyKind {
         "sticky"
     }
 
-    fn parse(&self, _: &str, _: &mut Table<'_>, _: &mut Diagnostics) -> Arc<dyn Settings> {
+    fn parse(&self, _: &str, _: &mut TomlTable<'_>, _: &mut Diagnostics) -> Arc<dyn PortSettings> {
         Arc::new(StickySettings(Arc::clone(&self.0), Arc::clone(&self.1)))
     }
 }
 
-impl Settings for StickySettings {
+impl PortSettings for StickySettings {
     fn kind(&self) -> &'static str {
         "sticky"
     }
@@ -51,7 +51,7 @@ impl Settings for StickySettings {
         "a port that can stick".to_owned()
     }
 
-    fn open(&self, _: &str, _: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, _: &str, _: &mut PortOpener) -> Result<Halves, PortError> {
         drop(self.1.lock());
         Ok((
             Box::new(Sticky(Arc::clone(&self.0))),
@@ -67,7 +67,7 @@ impl Receive for Sticky {
         &mut self,
         _: Nanos,
         _: usize,
-        _: &mut dyn FnMut(Received<'_>),
+        _: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         drop(self.0.lock());
         Ok(RxReport::default())
@@ -84,13 +84,13 @@ impl Receive for Sticky {
 }
 
 impl PollReceive for Sticky {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }
 
 impl Transmit for Sticky {
-    fn transmit(&mut self, _: Nanos, _: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _: Nanos, _: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         Ok(Accepted)
     }
 
@@ -108,8 +108,8 @@ impl Transmit for Sticky {
 }
 
 impl PollTransmit for Sticky {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }
 
@@ -154,19 +154,19 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     );
     std::fs::write(at("g.toml"), &text).unwrap();
     let (brake, opening) = (Brake::default(), Brake::default());
-    let kinds = Kinds::standard().with(StickyKind(Arc::clone(&brake), Arc::clone(&opening)));
+    let kinds = PortKinds::standard().with(StickyKind(Arc::clone(&brake), Arc::clone(&opening)));
     let options = RunOptions {
         file: Some(at("g.toml")),
         until_end: false,
         strict: false,
         signals: false,
-        service: Some(Service {
+        service: Some(ServiceContext {
             socket: at("notify").into(),
             watchdog: Some(Duration::from_millis(300)),
         }),
         persist: false,
     };
-    let (config, _) = load(&Source::new("t", text.clone()), &kinds).unwrap();
+    let (config, _) = load(&SourceText::new("t", text.clone()), &kinds).unwrap();
     let gateway = std::thread::spawn(move || run(config, &kinds, &options, &|_| ()).unwrap());
     let ready = manager.hears();
     assert_eq!(ready, "READY=1\nSTATUS=2 ports, 1 route; 0 frames received");
@@ -182,13 +182,13 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     manager.waits_for("WATCHDOG=1\n");
 
     let ask = |what| request(&at("control"), what, patience);
-    ask(Request::Reload).unwrap();
+    ask(ControlRequest::Reload).unwrap();
     let begun = manager.waits_for("RELOADING=1\nMONOTONIC_USEC=");
     assert!(begun.contains("\nSTATUS="), "{begun}");
     let ready = manager.waits_for("READY=1\n");
     assert!(!ready.contains("refused"), "{ready}");
     std::fs::write(at("g.toml"), "nonsense").unwrap();
-    ask(Request::Reload).unwrap_err();
+    ask(ControlRequest::Reload).unwrap_err();
     manager.waits_for("RELOADING=1\n");
     let ready = manager.waits_for("READY=1\n");
     let refused = "; the last reload was refused";
@@ -197,7 +197,7 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     let alive = manager.waits_for("WATCHDOG=1\n");
     assert!(alive.ends_with(refused), "{alive}");
     std::fs::write(at("g.toml"), &text).unwrap();
-    ask(Request::Reload).unwrap();
+    ask(ControlRequest::Reload).unwrap();
     manager.waits_for("RELOADING=1\n");
     let ready = manager.waits_for("READY=1\n");
     assert!(!ready.contains("refused"), "{ready}");
@@ -209,7 +209,7 @@ fn the_manager_hears_of_start_reload_life_and_end() {
         .replace("to = 'b'", "to = 'c'");
     std::fs::write(at("g.toml"), other).unwrap();
     let control = at("control");
-    let asked = std::thread::spawn(move || request(&control, Request::Reload, patience));
+    let asked = std::thread::spawn(move || request(&control, ControlRequest::Reload, patience));
     manager.waits_for("RELOADING=1\n");
     for _ in 0..3 {
         manager.waits_for("WATCHDOG=1");
@@ -222,7 +222,7 @@ fn the_manager_hears_of_start_reload_life_and_end() {
     manager.waits_for("READY=1\n");
     asked.join().unwrap().unwrap();
 
-    ask(Request::Shutdown).unwrap();
+    ask(ControlRequest::Shutdown).unwrap();
     manager.waits_for("STOPPING=1\n");
     assert_eq!(gateway.join().unwrap().reason, Reason::Request);
 }

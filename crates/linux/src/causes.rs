@@ -23,14 +23,14 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("{0}")]
-    struct Outer(&'static str, #[source] std::fmt::Error);
+    struct OuterError(&'static str, #[source] std::fmt::Error);
 
     #[test]
     fn causes_are_added_once() {
         let cause = std::fmt::Error.to_string();
-        let text = with_causes(&Outer("it failed", std::fmt::Error));
+        let text = with_causes(&OuterError("it failed", std::fmt::Error));
         assert_eq!(text, format!("it failed: {cause}"));
         let told: &'static str = Box::leak(format!("it failed ({cause})").into_boxed_str());
-        assert_eq!(with_causes(&Outer(told, std::fmt::Error)), told);
+        assert_eq!(with_causes(&OuterError(told, std::fmt::Error)), told);
     }
 }

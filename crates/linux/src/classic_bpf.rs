@@ -26,7 +26,7 @@ pub const DEVICE_TYPE: u32 = ANCILLARY + 28;
 /// One instruction (`struct sock_filter`). A = accumulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub struct Instruction {
+pub struct ClassicInstruction {
     /// The operation: `BPF_LD | BPF_W | BPF_ABS` …
     pub code: u16,
     /// Number of instructions to skip where a comparison holds.
@@ -37,9 +37,9 @@ pub struct Instruction {
     pub k: u32,
 }
 
-const _: () = assert!(size_of::<Instruction>() == size_of::<libc::sock_filter>());
+const _: () = assert!(size_of::<ClassicInstruction>() == size_of::<libc::sock_filter>());
 
-impl Instruction {
+impl ClassicInstruction {
     const fn of(code: u32, k: u32) -> Self {
         Self {
             code: code as u16,
@@ -124,7 +124,7 @@ impl Instruction {
 /// The error of setsockopt(2): EINVAL for a program that the kernel refuses (empty, longer than
 /// [`MOST_INSTRUCTIONS`], a jump beyond the end), ENOMEM for one that is too large for the socket's
 /// option memory (`net.core.optmem_max`).
-pub fn attach(socket: impl AsFd, program: &[Instruction]) -> Result<(), Errno> {
+pub fn attach(socket: impl AsFd, program: &[ClassicInstruction]) -> Result<(), Errno> {
     let len = u16::try_from(program.len()).map_err(|_| Errno::INVAL)?;
     let program = libc::sock_fprog {
         len,
@@ -132,7 +132,7 @@ pub fn attach(socket: impl AsFd, program: &[Instruction]) -> Result<(), Errno> {
         filter: program.as_ptr().cast_mut().cast(),
     };
     // SAFETY: the option's value is one live `sock_fprog`, whose address and number are those of a
-    // live slice of `Instruction`, laid out as `sock_filter` (`repr(C)`, the same fields; the size
+    // live slice of `ClassicInstruction`, laid out as `sock_filter` (`repr(C)`, the same fields; the size
     // is compared above). The kernel copies both during the call and writes to neither. The
     // descriptor is borrowed, so it is open.
     let result = unsafe {
@@ -162,13 +162,13 @@ mod tests {
         let (a, b) = UnixDatagram::pair().unwrap();
         b.set_nonblocking(true).unwrap();
         let program = [
-            Instruction::load(0),
-            Instruction::and(0xFF00_0000),
-            Instruction::store(3),
-            Instruction::recall(3),
-            Instruction::jump_equal(0x6100_0000, 1, 0),
-            Instruction::keep(0),
-            Instruction::keep(u32::MAX),
+            ClassicInstruction::load(0),
+            ClassicInstruction::and(0xFF00_0000),
+            ClassicInstruction::store(3),
+            ClassicInstruction::recall(3),
+            ClassicInstruction::jump_equal(0x6100_0000, 1, 0),
+            ClassicInstruction::keep(0),
+            ClassicInstruction::keep(u32::MAX),
         ];
         attach(&b, &program).unwrap();
         for word in [b"abcd", b"bbcd", b"aaaa"] {
@@ -186,8 +186,8 @@ mod tests {
     fn what_the_kernel_refuses_is_an_error() {
         let (a, _b) = UnixDatagram::pair().unwrap();
         assert_eq!(attach(&a, &[]), Err(Errno::INVAL));
-        assert_eq!(attach(&a, &[Instruction::jump(1)]), Err(Errno::INVAL));
-        let long = vec![Instruction::keep(0); 1 << 16];
+        assert_eq!(attach(&a, &[ClassicInstruction::jump(1)]), Err(Errno::INVAL));
+        let long = vec![ClassicInstruction::keep(0); 1 << 16];
         assert_eq!(attach(&a, &long), Err(Errno::INVAL));
     }
 }

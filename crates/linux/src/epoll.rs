@@ -6,7 +6,7 @@
 )]
 
 use crate::Errno;
-use crate::poll::Watch;
+use crate::poll::PollWatch;
 use rustix::event::epoll::{self, CreateFlags, Event, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Result;
@@ -25,7 +25,7 @@ pub(crate) const NO_EVENT: Event = Event {
 };
 
 /// A list of places, each with a descriptor to wait for or none; the list is given anew for each
-/// wait as with [`Poll`](crate::Poll). The kernel keeps the last list and gets only the changes: a
+/// wait as with [`PollSet`](crate::PollSet). The kernel keeps the last list and gets only the changes: a
 /// wait costs as much for hundreds of descriptors as for a few.
 ///
 /// As long as a place has the same descriptor number, this must be the same open file: the kernel
@@ -34,7 +34,7 @@ pub(crate) const NO_EVENT: Event = Event {
 pub struct Epoll {
     set: OwnedFd,
     /// The present list, by place.
-    places: Vec<Option<Watch>>,
+    places: Vec<Option<PollWatch>>,
     /// The place of the next [`Epoll::add`].
     next: usize,
     /// The list differs from the last one.
@@ -44,9 +44,9 @@ pub struct Epoll {
     /// The number of kernel sets that preceded the present one.
     before: u64,
     /// The files in the kernel's set, in the order of descriptors.
-    files: Vec<File>,
+    files: Vec<EpollFile>,
     /// Spare memory for another such list.
-    spare: Vec<File>,
+    spare: Vec<EpollFile>,
     /// The number of files that are always ready.
     always: usize,
     /// The buffer for events; `found` of them are valid.
@@ -59,7 +59,7 @@ pub struct Epoll {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct File {
+struct EpollFile {
     fd: RawFd,
     what: EventFlags,
     /// The file cannot be waited for, because it is always ready: a file on a disk.
@@ -72,7 +72,7 @@ impl AsFd for Epoll {
     }
 }
 
-impl File {
+impl EpollFile {
     /// Passes the file to the kernel. An event's data is the descriptor's number.
     fn tell(&self, set: &OwnedFd, what: libc::c_int) -> Result<()> {
         control(set, what, self.fd, self.what, self.fd as u64)
@@ -109,7 +109,7 @@ impl Epoll {
 
     /// Sets the descriptor to wait for at the next place; `None` for no descriptor.
     #[inline]
-    pub fn add(&mut self, what: impl Into<Option<Watch>>) {
+    pub fn add(&mut self, what: impl Into<Option<PollWatch>>) {
         let what = what.into();
         match self.places.get_mut(self.next) {
             Some(before) if *before == what => {}
@@ -233,7 +233,7 @@ impl Epoll {
         let mut wanted = std::mem::take(&mut self.spare);
         wanted.clear();
         for watch in self.places.iter().flatten().filter(|watch| watch.fd >= 0) {
-            wanted.push(File {
+            wanted.push(EpollFile {
                 fd: watch.fd,
                 what: flags_of(*watch),
                 always: false,
@@ -249,7 +249,7 @@ impl Epoll {
             same
         });
         let mut before = std::mem::take(&mut self.files);
-        let gone = |file: &File| find(&wanted, file.fd).is_none() && !file.always;
+        let gone = |file: &EpollFile| find(&wanted, file.fd).is_none() && !file.always;
         let mut closed = false;
         for file in before.iter().filter(|file| gone(file)) {
             // A closed descriptor whose file is still open elsewhere stays in the set, out of
@@ -296,12 +296,12 @@ impl Epoll {
 }
 
 /// Returns the file with this descriptor, from a list in the order of descriptors.
-fn find(files: &[File], fd: RawFd) -> Option<&File> {
+fn find(files: &[EpollFile], fd: RawFd) -> Option<&EpollFile> {
     let at = files.binary_search_by_key(&fd, |file| file.fd);
     files.get(at.ok()?)
 }
 
-fn flags_of(watch: Watch) -> EventFlags {
+fn flags_of(watch: PollWatch) -> EventFlags {
     let mut flags = EventFlags::empty();
     flags.set(EventFlags::IN, watch.readable);
     flags.set(EventFlags::OUT, watch.writable);
@@ -357,21 +357,21 @@ pub(crate) fn control(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Poll;
+    use crate::PollSet;
     use proptest::prelude::*;
     use std::fs::File as DiskFile;
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
 
-    fn watch(stream: &impl AsRawFd, readable: bool, writable: bool) -> Option<Watch> {
-        Some(Watch {
+    fn watch(stream: &impl AsRawFd, readable: bool, writable: bool) -> Option<PollWatch> {
+        Some(PollWatch {
             fd: stream.as_raw_fd(),
             readable,
             writable,
         })
     }
 
-    fn at_once(epoll: &mut Epoll, places: &[Option<Watch>]) -> Vec<bool> {
+    fn at_once(epoll: &mut Epoll, places: &[Option<PollWatch>]) -> Vec<bool> {
         epoll.clear();
         for place in places {
             epoll.add(*place);
@@ -430,12 +430,12 @@ mod tests {
         let file: DiskFile = tempfile::tempfile().unwrap();
         let (mut a, b) = UnixStream::pair().unwrap();
         let mut epoll = Epoll::new().unwrap();
-        let nobody = Watch {
+        let nobody = PollWatch {
             fd: -1,
             readable: true,
             writable: true,
         };
-        let closed = Watch {
+        let closed = PollWatch {
             fd: 1 << 19,
             ..nobody
         };
@@ -495,7 +495,7 @@ mod tests {
                     .iter()
                     .map(|place| place.and_then(|(at, r, w)| watch(&pairs[at].1, r, w)))
                     .collect();
-                let mut poll = Poll::default();
+                let mut poll = PollSet::default();
                 for place in &places {
                     match place {
                         Some(watch) => poll.add(*watch),

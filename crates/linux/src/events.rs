@@ -9,7 +9,7 @@
 //!
 //! # Waiting
 //! A thread that [attends](EventSet::attend) the set waits by [`EventSet::wait`]. Where no thread
-//! does, a member checks the epoll itself when it is asked ([`Member::take`]), and the set's
+//! does, a member checks the epoll itself when it is asked ([`SetMember::take`]), and the set's
 //! descriptor is readable when any member has an event.
 
 use crate::Errno;
@@ -30,7 +30,7 @@ const BELL: u64 = u64::MAX;
 
 /// The condition under which a descriptor brings its member an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Trigger {
+pub enum EventTrigger {
     /// As long as there is something to read.
     Level,
     /// Each time that something was written, which need not be read. For an event descriptor
@@ -43,7 +43,7 @@ pub struct EventSet {
     epoll: OwnedFd,
     /// Wakes the waiting thread when a member was [stirred](Member::stir) by another thread.
     bell: OwnedFd,
-    known: Mutex<Known>,
+    known: Mutex<KnownDescriptor>,
     /// A thread waits in the set repeatedly.
     attended: AtomicBool,
     /// A thread waits at present, or is about to.
@@ -55,7 +55,7 @@ pub struct EventSet {
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownDescriptor {
     /// The number of the next member. Numbers are not used again, so that an event of a member that
     /// is gone never reaches another one.
     next: u32,
@@ -66,7 +66,7 @@ struct Known {
     owners: Vec<(RawFd, u32)>,
 }
 
-fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+fn lock(known: &Mutex<KnownDescriptor>) -> MutexGuard<'_, KnownDescriptor> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -93,14 +93,14 @@ impl EventSet {
 
     /// Creates a new member.
     #[must_use]
-    pub fn member(self: &Arc<Self>) -> Member {
+    pub fn member(self: &Arc<Self>) -> SetMember {
         let has = Arc::new(AtomicU32::new(0));
         let mut known = lock(&self.known);
         let number = known.next;
         known.next += 1;
         known.members.push((number, Arc::clone(&has)));
         drop(known);
-        Member {
+        SetMember {
             set: Arc::clone(self),
             number,
             has,
@@ -167,24 +167,24 @@ const fn parts(data: u64) -> (u32, u32) {
 }
 
 /// One owner of descriptors in a set.
-pub struct Member {
+pub struct SetMember {
     set: Arc<EventSet>,
     number: u32,
     has: Arc<AtomicU32>,
 }
 
-impl Member {
-    /// Adds a descriptor: from now on bit `what` (0 to 31) of [`Member::take`] is set when it is
-    /// readable. The descriptor belongs to the member until [`Member::leave`]; one that is closed
+impl SetMember {
+    /// Adds a descriptor: from now on bit `what` (0 to 31) of [`SetMember::take`] is set when it is
+    /// readable. The descriptor belongs to the member until [`SetMember::leave`]; one that is closed
     /// earlier leaves the set on its own, unless the same file is open elsewhere.
     ///
     /// # Errors
     /// Those of epoll_ctl(2): no memory, `/proc/sys/fs/epoll/max_user_watches`, a file that cannot
     /// be waited for.
-    pub fn add(&self, fd: impl AsFd, what: u8, trigger: Trigger) -> io::Result<()> {
+    pub fn add(&self, fd: impl AsFd, what: u8, trigger: EventTrigger) -> io::Result<()> {
         let fd = fd.as_fd().as_raw_fd();
         let mut flags = EventFlags::IN;
-        flags.set(EventFlags::ET, trigger == Trigger::Edge);
+        flags.set(EventFlags::ET, trigger == EventTrigger::Edge);
         let data = u64::from(self.number) << 8 | u64::from(what & 31);
         let mut known = lock(&self.set.known);
         match control(&self.set.epoll, libc::EPOLL_CTL_ADD, fd, flags, data) {
@@ -207,7 +207,7 @@ impl Member {
         self.has.swap(0, Ordering::SeqCst)
     }
 
-    /// Returns whether [`Member::take`] of an attended set would return an event.
+    /// Returns whether [`SetMember::take`] of an attended set would return an event.
     #[must_use]
     pub fn has_some(&self) -> bool {
         self.has.load(Ordering::SeqCst) != 0
@@ -251,7 +251,7 @@ impl Member {
     }
 }
 
-impl Drop for Member {
+impl Drop for SetMember {
     fn drop(&mut self) {
         self.leave();
         lock(&self.set.known)
@@ -279,7 +279,7 @@ mod tests {
 
     /// Returns whether the set's descriptor is readable.
     fn is_readable(set: &EventSet) -> bool {
-        let mut poll = crate::Poll::default();
+        let mut poll = crate::PollSet::default();
         poll.add_fd(set.as_fd().as_raw_fd(), true, false);
         poll.wait(AT_ONCE).unwrap() > 0
     }
@@ -291,8 +291,8 @@ mod tests {
         let (one, other) = (set.member(), set.member());
         let (mut far, near) = UnixStream::pair().unwrap();
         let kick = counter();
-        one.add(&near, 3, Trigger::Level).unwrap();
-        other.add(&kick, 31, Trigger::Edge).unwrap();
+        one.add(&near, 3, EventTrigger::Level).unwrap();
+        other.add(&kick, 31, EventTrigger::Edge).unwrap();
         assert_eq!(set.wait(AT_ONCE).unwrap(), 0);
         far.write_all(b"x").unwrap();
         ring(&kick);
@@ -315,7 +315,7 @@ mod tests {
         let set = EventSet::new().unwrap();
         let (one, other) = (set.member(), set.member());
         let kick = counter();
-        one.add(&kick, 0, Trigger::Edge).unwrap();
+        one.add(&kick, 0, EventTrigger::Edge).unwrap();
         assert!(!is_readable(&set));
         ring(&kick);
         assert!(is_readable(&set));
@@ -364,7 +364,7 @@ mod tests {
         let member = set.member();
         let (mut far, near) = UnixStream::pair().unwrap();
         let kept = near.try_clone().unwrap();
-        member.add(&near, 0, Trigger::Level).unwrap();
+        member.add(&near, 0, EventTrigger::Level).unwrap();
         far.write_all(b"x").unwrap();
         member.leave();
         drop(near);
@@ -374,13 +374,13 @@ mod tests {
         // number.
         let (a, b) = (set.member(), set.member());
         let first = counter();
-        a.add(&first, 0, Trigger::Edge).unwrap();
+        a.add(&first, 0, EventTrigger::Edge).unwrap();
         let number = first.as_raw_fd();
         let copy = rustix::io::dup(&first).unwrap();
         drop(first);
         let second = counter();
         if second.as_raw_fd() == number {
-            b.add(&second, 5, Trigger::Edge).unwrap();
+            b.add(&second, 5, EventTrigger::Edge).unwrap();
             a.leave();
             ring(&second);
             assert_eq!(b.take(), 1 << 5);
@@ -397,14 +397,14 @@ mod tests {
         let set = EventSet::new().unwrap();
         let (one, other) = (set.member(), set.member());
         let kick = counter();
-        one.add(&kick, 0, Trigger::Edge).unwrap();
-        other.add(&kick, 1, Trigger::Edge).unwrap();
+        one.add(&kick, 0, EventTrigger::Edge).unwrap();
+        other.add(&kick, 1, EventTrigger::Edge).unwrap();
         drop(one);
         ring(&kick);
         assert_eq!(other.take(), 1 << 1);
         assert!(
             other
-                .add(tempfile::tempfile().unwrap(), 0, Trigger::Level)
+                .add(tempfile::tempfile().unwrap(), 0, EventTrigger::Level)
                 .is_err()
         );
     }

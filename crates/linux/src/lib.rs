@@ -77,6 +77,6 @@ pub mod uring;
 pub use causes::with_causes;
 pub use epoll::Epoll;
 pub use events::EventSet;
-pub use poll::Poll;
+pub use poll::PollSet;
 /// The error that the kernel returns when it refuses a call.
 pub use rustix::io::Errno;

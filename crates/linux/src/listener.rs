@@ -25,7 +25,7 @@ pub enum ListenError {
 /// A listening socket. Its file is removed when the value is dropped, unless another process has
 /// replaced the file.
 #[derive(Debug)]
-pub struct Listener {
+pub struct SocketListener {
     listener: UnixListener,
     path: PathBuf,
     identity: Option<(u64, u64)>,
@@ -37,7 +37,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((there.dev(), there.ino()))
 }
 
-impl Listener {
+impl SocketListener {
     /// Listens at `path`. Replaces a socket at which no process listens any more.
     ///
     /// # Errors
@@ -71,13 +71,13 @@ impl Listener {
     }
 }
 
-impl AsFd for Listener {
+impl AsFd for SocketListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
 }
 
-impl Drop for Listener {
+impl Drop for SocketListener {
     fn drop(&mut self) {
         if identity(&self.path) == self.identity {
             let _ = std::fs::remove_file(&self.path);

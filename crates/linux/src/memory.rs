@@ -12,7 +12,7 @@ pub(crate) const WORD: usize = size_of::<u64>();
 
 /// A mapping. It is read and written in words and atomically, because the kernel may write to it at
 /// any time.
-pub(crate) struct Memory {
+pub(crate) struct MappedMemory {
     start: NonNull<u64>,
     words: usize,
     /// Number of bytes that were mapped.
@@ -21,12 +21,12 @@ pub(crate) struct Memory {
 
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; every
 // access to it is atomic.
-unsafe impl Send for Memory {}
+unsafe impl Send for MappedMemory {}
 // SAFETY: as for `Send`: through a shared reference there are only atomic accesses, which threads
 // may make at the same time.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for MappedMemory {}
 
-impl Memory {
+impl MappedMemory {
     /// Maps `len` bytes of a device, rounded down to whole words.
     pub(crate) fn map(device: impl AsFd, len: usize) -> Result<Self, Errno> {
         // SAFETY: the kernel chooses an unused address range (a null hint without MAP_FIXED), so
@@ -127,7 +127,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for MappedMemory {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's, created by `map` with this start and this length,
         // which the kernel rounds up to pages as it did for mmap(2). No reference into it is left,
@@ -138,15 +138,15 @@ impl Drop for Memory {
 
 /// A mapping of `WORDS` words. Because their number is known at compile time, most of the bounds
 /// checks are left out, on a path where each instruction counts.
-pub(crate) struct Page<const WORDS: usize>(Memory);
+pub(crate) struct MappedPage<const WORDS: usize>(MappedMemory);
 
-impl<const WORDS: usize> Page<WORDS> {
+impl<const WORDS: usize> MappedPage<WORDS> {
     /// Maps a device's first words.
     pub(crate) fn map(device: impl AsFd) -> Result<Self, Errno> {
-        Self::of(Memory::map(device, WORDS * WORD)?)
+        Self::of(MappedMemory::map(device, WORDS * WORD)?)
     }
 
-    fn of(memory: Memory) -> Result<Self, Errno> {
+    fn of(memory: MappedMemory) -> Result<Self, Errno> {
         if memory.words < WORDS {
             return Err(Errno::INVAL);
         }
@@ -159,11 +159,11 @@ impl<const WORDS: usize> Page<WORDS> {
             return None;
         }
         // SAFETY: `at / WORD` is below `WORDS`, and `of` refuses a mapping that has fewer words;
-        // the rest as in `Memory::word`.
+        // the rest as in `MappedMemory::word`.
         Some(unsafe { AtomicU64::from_ptr(self.0.start.as_ptr().add(at / WORD)) })
     }
 
-    /// Does the same as [`Memory::get`].
+    /// Does the same as [`MappedMemory::get`].
     #[inline]
     pub(crate) fn get(&self, at: usize) -> Option<u64> {
         Some(self.word(at)?.load(Ordering::Acquire))
@@ -192,7 +192,7 @@ unsafe impl Send for Registers32 {}
 impl Registers32 {
     /// Maps `len` bytes of a device from its start.
     pub(crate) fn map(device: impl AsFd, len: usize) -> Result<Self, Errno> {
-        // SAFETY: as in `Memory::map`.
+        // SAFETY: as in `MappedMemory::map`.
         let start = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn nothing_beyond_the_end() {
-        let memory = Memory::anonymous(4096);
+        let memory = MappedMemory::anonymous(4096);
         assert_eq!(memory.len(), 4096);
         assert!(memory.write(4080, &[1, 2]));
         assert_eq!((memory.get(4080), memory.get(4088)), (Some(1), Some(2)));
@@ -289,11 +289,11 @@ mod tests {
 
     #[test]
     fn a_page_has_as_many_words_as_it_says() {
-        let page = Page::<4>::of(Memory::anonymous(32)).unwrap();
+        let page = MappedPage::<4>::of(MappedMemory::anonymous(32)).unwrap();
         assert!(page.set(24, 7));
         assert_eq!((page.get(24), page.get(0)), (Some(7), Some(0)));
         assert!(!page.set(32, 7));
         assert_eq!((page.get(32), page.get(3)), (None, None));
-        assert!(Page::<5>::of(Memory::anonymous(32)).is_err());
+        assert!(MappedPage::<5>::of(MappedMemory::anonymous(32)).is_err());
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The events to wait for on one descriptor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Watch {
+pub struct PollWatch {
     /// The descriptor.
     pub fd: RawFd,
     /// Whether to wait until there is something to read.
@@ -23,11 +23,11 @@ pub struct Watch {
 /// File descriptors to wait for, listed anew for each wait: the list changes with the state of
 /// their owners. The memory is reused.
 #[derive(Default)]
-pub struct Poll {
+pub struct PollSet {
     fds: Vec<libc::pollfd>,
 }
 
-impl Poll {
+impl PollSet {
     /// Returns an empty list with room for this many descriptors without an allocation.
     #[must_use]
     pub fn with_capacity(fds: usize) -> Self {
@@ -43,7 +43,7 @@ impl Poll {
 
     /// Adds a descriptor with its events, unless it is `None`.
     #[inline]
-    pub fn add(&mut self, what: impl Into<Option<Watch>>) {
+    pub fn add(&mut self, what: impl Into<Option<PollWatch>>) {
         if let Some(watch) = what.into() {
             self.add_fd(watch.fd, watch.readable, watch.writable);
         }
@@ -126,10 +126,10 @@ mod tests {
         let (mut a, b) = UnixStream::pair().unwrap();
         let (_c, d) = UnixStream::pair().unwrap();
         a.write_all(b"x").unwrap();
-        let mut poll = Poll::with_capacity(2);
+        let mut poll = PollSet::with_capacity(2);
         poll.add_fd(d.as_raw_fd(), true, false);
         poll.add(None);
-        poll.add(Watch {
+        poll.add(PollWatch {
             fd: b.as_raw_fd(),
             readable: true,
             writable: false,
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn the_time_ends_the_waiting() {
         let (_a, b) = UnixStream::pair().unwrap();
-        let mut poll = Poll::default();
+        let mut poll = PollSet::default();
         poll.add_fd(b.as_raw_fd(), true, false);
         assert_eq!(poll.wait(Some(Duration::from_millis(1))).unwrap(), 0);
         poll.clear();

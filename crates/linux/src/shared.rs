@@ -1,15 +1,15 @@
 //! Memory that other processes or other machines also write.
 
-use crate::memory::Memory;
+use crate::memory::MappedMemory;
 use rustix::fd::AsFd;
 use rustix::fs::{FileType, SealFlags, fcntl_get_seals, fstat};
 use rustix::io::Errno;
 use std::sync::atomic::{Ordering, fence};
 
 /// A mapping of such memory, read and written in words of the processor's byte order.
-pub struct Shared(Memory);
+pub struct SharedMapping(MappedMemory);
 
-impl Shared {
+impl SharedMapping {
     /// Maps the whole of a memory file that no process can shrink (`F_SEAL_SHRINK`,
     /// memfd_create(2)).
     ///
@@ -22,7 +22,7 @@ impl Shared {
             return Err(Errno::PERM);
         }
         let len = usize::try_from(fstat(fd)?.st_size).map_err(|_| Errno::FBIG)?;
-        Ok(Self(Memory::map(fd, len)?))
+        Ok(Self(MappedMemory::map(fd, len)?))
     }
 
     /// Maps a file of sysfs or of a device, which cannot shrink, from its start.
@@ -36,7 +36,7 @@ impl Shared {
         if !of_sysfs && kind != FileType::CharacterDevice {
             return Err(Errno::PERM);
         }
-        Ok(Self(Memory::map(fd, len)?))
+        Ok(Self(MappedMemory::map(fd, len)?))
     }
 
     /// Returns the length in bytes.
@@ -85,10 +85,10 @@ mod tests {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = memfd_create("shared", flags).unwrap();
         ftruncate(&file, 8192).unwrap();
-        assert_eq!(Shared::map(&file).err(), Some(Errno::PERM), "it can shrink");
-        assert_eq!(Shared::map_device(&file, 8192).err(), Some(Errno::PERM));
+        assert_eq!(SharedMapping::map(&file).err(), Some(Errno::PERM), "it can shrink");
+        assert_eq!(SharedMapping::map_device(&file, 8192).err(), Some(Errno::PERM));
         fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
-        let (one, two) = (Shared::map(&file).unwrap(), Shared::map(&file).unwrap());
+        let (one, two) = (SharedMapping::map(&file).unwrap(), SharedMapping::map(&file).unwrap());
         one.set(8184, 7);
         one.set(8192, 8);
         one.fence();

@@ -6,14 +6,14 @@ use std::fmt;
 
 /// A position in a log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Place {
+pub enum LogPlace {
     /// A line, counted from 1.
     Line(u64),
     /// The byte offset (unpacked, from 0) at which a block begins.
     Byte(u64),
 }
 
-impl Place {
+impl LogPlace {
     /// Returns the number of the line or the byte.
     #[must_use]
     pub const fn number(self) -> u64 {
@@ -23,7 +23,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LogPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(number) => write!(f, "line {number}"),
@@ -34,7 +34,7 @@ impl fmt::Display for Place {
 
 /// The mistake at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
+pub enum LogFault {
     /// The text does not follow the format of `candump -L`.
     Text(ParseError),
     /// The text does not follow its format: the column (from 1) and the element expected there.
@@ -49,21 +49,21 @@ pub enum Fault {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadLine {
     /// The position.
-    pub place: Place,
+    pub place: LogPlace,
     /// The mistake.
-    pub fault: Fault,
+    pub fault: LogFault,
 }
 
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.place;
         match &self.fault {
-            Fault::Text(error) => write!(f, "{place}, {error}"),
-            Fault::Column(column, expected) => {
+            LogFault::Text(error) => write!(f, "{place}, {error}"),
+            LogFault::Column(column, expected) => {
                 write!(f, "{place}, column {column}: expected {expected}")
             }
-            Fault::Said(what) => write!(f, "{place}: {what}"),
-            Fault::TooLong => write!(
+            LogFault::Said(what) => write!(f, "{place}: {what}"),
+            LogFault::TooLong => write!(
                 f,
                 "{place}: longer than {MAX_LINE} bytes, which no frame is; is this a log?"
             ),
@@ -114,10 +114,10 @@ impl BadLines {
         let mut out = Vec::new();
         if let Some(first) = self.first.first() {
             let what = match (first.place, self.count) {
-                (Place::Line(_), 1) => "line was",
-                (Place::Line(_), _) => "lines were",
-                (Place::Byte(_), 1) => "block was",
-                (Place::Byte(_), _) => "blocks were",
+                (LogPlace::Line(_), 1) => "line was",
+                (LogPlace::Line(_), _) => "lines were",
+                (LogPlace::Byte(_), 1) => "block was",
+                (LogPlace::Byte(_), _) => "blocks were",
             };
             out.push(format!("{name}: {} bad {what} left out", self.count));
             out.extend(self.first.iter().map(|line| format!("{name}: {line}")));

@@ -1,6 +1,6 @@
 //! A classic or FD frame under construction.
 
-use crate::bad::Fault;
+use crate::bad::LogFault;
 use frame::{CanId, FrameBuf, Header, Kind, flags};
 
 /// The ID of a controller's error frame where a log records only that there was one: a bus error
@@ -9,7 +9,7 @@ pub(crate) const BUS_ERROR: CanId = CanId::from_raw(CanId::ERR_FLAG | 0x80);
 
 /// The fields of a frame as a log gives them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Draft {
+pub(crate) struct FrameDraft {
     pub(crate) id: CanId,
     pub(crate) kind: Kind,
     pub(crate) flags: u8,
@@ -18,7 +18,7 @@ pub(crate) struct Draft {
     pub(crate) data: [u8; 64],
 }
 
-impl Draft {
+impl FrameDraft {
     pub(crate) const fn new(id: CanId) -> Self {
         Self {
             id,
@@ -53,18 +53,18 @@ impl Draft {
     }
 
     /// Returns the buffer for its payload.
-    pub(crate) fn payload(&mut self) -> Result<&mut [u8], Fault> {
+    pub(crate) fn payload(&mut self) -> Result<&mut [u8], LogFault> {
         let most = self.kind.max_len();
         match self.data.get_mut(..self.len) {
             Some(payload) if self.len <= most => Ok(payload),
-            _ => Err(Fault::Said("more bytes than a frame of this kind carries")),
+            _ => Err(LogFault::Said("more bytes than a frame of this kind carries")),
         }
     }
 
     /// Builds the frame in `frame`.
-    pub(crate) fn put(&self, frame: &mut FrameBuf) -> Result<(), Fault> {
+    pub(crate) fn put(&self, frame: &mut FrameBuf) -> Result<(), LogFault> {
         let header = Header::new(self.kind, self.id, self.len)
-            .map_err(|_| Fault::Said("more bytes than a frame of this kind carries"))?
+            .map_err(|_| LogFault::Said("more bytes than a frame of this kind carries"))?
             .with_flags(self.flags)
             .with_len8_dlc(self.raw_dlc);
         frame.reset(header);

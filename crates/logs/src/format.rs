@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The format of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
+pub enum FileFormat {
     /// The lines of `candump -L` and `candump -l`.
     Log,
     /// The output of `candump -t a` or `-t A`.
@@ -23,7 +23,7 @@ pub enum Format {
     Pcap,
 }
 
-impl Format {
+impl FileFormat {
     /// All formats, with the names that users give them.
     pub const NAMES: [(&'static str, Self); 8] = [
         ("log", Self::Log),
@@ -43,7 +43,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for FileFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Log => "candump -L",

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! * [`LogReader`]: from beginning to end, for callers that may block.
-//! * [`Scanner`]: piece by piece, for callers that must not block.
+//! * [`LogScanner`]: piece by piece, for callers that must not block.
 //!
-//! The formats are those of [`Format`]. A log is recognised by its first lines or bytes; a file
-//! that is not a log fails before any frame is returned, and [`Looks`] describes what it looks
+//! The formats are those of [`FileFormat`]. A log is recognised by its first lines or bytes; a file
+//! that is not a log fails before any frame is returned, and [`OtherKind`] describes what it looks
 //! like. Memory is bounded, however long the log is.
 //!
 //! # Times
@@ -33,11 +33,11 @@ mod text;
 mod unpack;
 mod zstd;
 
-pub use bad::{BadLine, BadLines, Fault, Place};
-pub use format::Format;
+pub use bad::{BadLine, BadLines, LogFault, LogPlace};
+pub use format::FileFormat;
 pub use lines::MAX_LINE;
 pub use name::InterfaceName;
 pub use reader::{LogEntry, LogError, LogReader};
-pub use recognise::Looks;
-pub use scanner::{Logged, Missing, Scanner, Step};
-pub use unpack::{Unpacked, is_torn};
+pub use recognise::OtherKind;
+pub use scanner::{LoggedFrame, MissingFrames, LogScanner, ScanStep};
+pub use unpack::{UnpackedInput, is_torn};

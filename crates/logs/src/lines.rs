@@ -12,7 +12,7 @@ pub(crate) const BUFFER: usize = 64 * 1024;
 
 /// A line without its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Text<'a> {
+pub(crate) enum LineText<'a> {
     /// Its bytes; neither `\n` nor a `\r` before it.
     Whole(&'a [u8]),
     /// The line is longer than [`MAX_LINE`].
@@ -20,7 +20,7 @@ pub(crate) enum Text<'a> {
 }
 
 /// Splits the input into lines. The buffer is allocated once.
-pub(crate) struct Lines {
+pub(crate) struct LineSplitter {
     buffer: Box<[u8]>,
     /// Unused bytes are `start..end`; there is no line end before `scanned`.
     start: usize,
@@ -55,7 +55,7 @@ pub(crate) fn line_end(head: &[u8], last: bool) -> Option<u8> {
     }
 }
 
-impl Lines {
+impl LineSplitter {
     pub(crate) fn new() -> Self {
         Self {
             buffer: vec![0; BUFFER].into_boxed_slice(),
@@ -88,12 +88,12 @@ impl Lines {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Returns the position of [`Lines::head`] in the input.
+    /// Returns the position of [`LineSplitter::head`] in the input.
     pub(crate) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Consumes bytes of [`Lines::head`], at most all of it; returns their number.
+    /// Consumes bytes of [`LineSplitter::head`], at most all of it; returns their number.
     pub(crate) fn consume(&mut self, bytes: usize) -> usize {
         let bytes = bytes.min(self.end - self.start);
         self.start += bytes;
@@ -122,7 +122,7 @@ impl Lines {
 
     /// Returns the next line, if it is complete. After the end of the input (`last`), the remaining
     /// bytes are a line, too.
-    pub(crate) fn next(&mut self, last: bool) -> Option<Text<'_>> {
+    pub(crate) fn next(&mut self, last: bool) -> Option<LineText<'_>> {
         let end = self.buffer[self.scanned..self.end]
             .iter()
             .position(|&b| b == self.ends)
@@ -142,17 +142,17 @@ impl Lines {
     }
 
     /// Takes the line that ends before `end`; the next one begins at `next`.
-    fn cut(&mut self, end: usize, next: usize) -> Text<'_> {
+    fn cut(&mut self, end: usize, next: usize) -> LineText<'_> {
         let line = self.start..end;
         self.offset += (next - self.start) as u64;
         self.start = next;
         self.scanned = next;
         self.number += 1;
         if std::mem::take(&mut self.skipping) || line.len() > MAX_LINE {
-            return Text::TooLong;
+            return LineText::TooLong;
         }
         let line = &self.buffer[line];
-        Text::Whole(line.strip_suffix(b"\r").unwrap_or(line))
+        LineText::Whole(line.strip_suffix(b"\r").unwrap_or(line))
     }
 }
 
@@ -162,9 +162,9 @@ mod tests {
     use proptest::prelude::*;
 
     /// Returns at most `step` bytes at a time.
-    struct Trickle<'a>(&'a [u8], usize);
+    struct TrickleReader<'a>(&'a [u8], usize);
 
-    impl Read for Trickle<'_> {
+    impl Read for TrickleReader<'_> {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
             let n = self.1.min(self.0.len()).min(into.len());
             into[..n].copy_from_slice(&self.0[..n]);
@@ -174,13 +174,13 @@ mod tests {
     }
 
     fn split(input: &[u8], step: usize) -> Vec<Option<Vec<u8>>> {
-        let mut input = Trickle(input, step);
-        let (mut lines, mut out, mut last) = (Lines::new(), Vec::new(), false);
+        let mut input = TrickleReader(input, step);
+        let (mut lines, mut out, mut last) = (LineSplitter::new(), Vec::new(), false);
         loop {
             while let Some(line) = lines.next(last) {
                 out.push(match line {
-                    Text::Whole(bytes) => Some(bytes.to_vec()),
-                    Text::TooLong => None,
+                    LineText::Whole(bytes) => Some(bytes.to_vec()),
+                    LineText::TooLong => None,
                 });
             }
             if last {

@@ -8,14 +8,14 @@ use crate::name::InterfaceName;
 
 /// The number of frames that are missing, and their interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Loss {
+pub(crate) struct FrameLoss {
     pub(crate) frames: u64,
     pub(crate) interface: Option<InterfaceName>,
 }
 
 /// Parses `12 frames of can0 are missing here: the reason`, without the characters that begin a
 /// comment.
-pub(crate) fn line(text: &[u8]) -> Option<Loss> {
+pub(crate) fn line(text: &[u8]) -> Option<FrameLoss> {
     let text = str::from_utf8(text).ok()?.trim_ascii();
     let (count, rest) = text.split_once(" frames")?;
     let frames = count.parse().ok()?;
@@ -25,7 +25,7 @@ pub(crate) fn line(text: &[u8]) -> Option<Loss> {
         None if whose.is_empty() => None,
         None => return None,
     };
-    Some(Loss { frames, interface })
+    Some(FrameLoss { frames, interface })
 }
 
 /// Parses `12 frames of any interface are missing: the reason`.

@@ -1,11 +1,11 @@
 //! A reader of a log from beginning to end.
 
 use crate::bad::{BadLine, BadLines};
-use crate::format::Format;
+use crate::format::FileFormat;
 use crate::name::InterfaceName;
-use crate::recognise::Looks;
-use crate::scanner::{Logged, Missing, Scanner, Step};
-use crate::unpack::{Unpacked, is_torn};
+use crate::recognise::OtherKind;
+use crate::scanner::{LoggedFrame, MissingFrames, LogScanner, ScanStep};
+use crate::unpack::{UnpackedInput, is_torn};
 use frame::FrameBuf;
 use std::fs::File;
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use std::path::Path;
 #[derive(Clone, Debug)]
 pub struct LogEntry {
     /// The information of the log in addition to the frame.
-    pub logged: Logged,
+    pub logged: LoggedFrame,
     /// The frame.
     pub frame: FrameBuf,
 }
@@ -48,7 +48,7 @@ pub enum LogError {
         /// Its name.
         name: String,
         /// The description of the input.
-        looks: Looks,
+        looks: OtherKind,
     },
     /// The log cannot be read (any further).
     #[error("{name}: cannot be read: {source}")]
@@ -82,9 +82,9 @@ pub enum LogError {
 /// assert_eq!(reader.bad().first()[0].place.number(), 2);
 /// ```
 pub struct LogReader<R: Read> {
-    input: Unpacked<R>,
+    input: UnpackedInput<R>,
     name: String,
-    scanner: Scanner,
+    scanner: LogScanner,
     last: bool,
     finished: bool,
 }
@@ -107,9 +107,9 @@ impl<R: Read> LogReader<R> {
     /// Creates a reader of any input. `name` is for messages.
     pub fn new(input: R, name: impl Into<String>) -> Self {
         Self {
-            input: Unpacked::new(input),
+            input: UnpackedInput::new(input),
             name: name.into(),
-            scanner: Scanner::new(None),
+            scanner: LogScanner::new(None),
             last: false,
             finished: false,
         }
@@ -117,9 +117,9 @@ impl<R: Read> LogReader<R> {
 
     /// Reads this format, regardless of the beginning. Must be called before anything is read.
     #[must_use]
-    pub fn of(mut self, format: Option<Format>) -> Self {
+    pub fn of(mut self, format: Option<FileFormat>) -> Self {
         let only = self.scanner.interface();
-        self.scanner = Scanner::new(format).only(only);
+        self.scanner = LogScanner::new(format).only(only);
         self
     }
 
@@ -134,15 +134,15 @@ impl<R: Read> LogReader<R> {
     ///
     /// # Errors
     /// [`LogError::Unknown`] where it is not a log, [`LogError::Read`].
-    pub fn recognise(&mut self) -> Result<Format, LogError> {
+    pub fn recognise(&mut self) -> Result<FileFormat, LogError> {
         while !self.scanner.recognise(self.last) {
             self.fill()?;
         }
         match self.scanner.format() {
             Some(format) => Ok(format),
             None => match self.scanner.step(&mut FrameBuf::new(), self.last) {
-                Step::Unknown(looks) => Err(self.unknown(looks)),
-                _ => Ok(Format::Log),
+                ScanStep::Unknown(looks) => Err(self.unknown(looks)),
+                _ => Ok(FileFormat::Log),
             },
         }
     }
@@ -152,26 +152,26 @@ impl<R: Read> LogReader<R> {
     /// # Errors
     /// [`LogError::Bad`] for a bad line, after which reading continues; the others once, after
     /// which the log is at its end.
-    pub fn read(&mut self, frame: &mut FrameBuf) -> Result<Option<Logged>, LogError> {
+    pub fn read(&mut self, frame: &mut FrameBuf) -> Result<Option<LoggedFrame>, LogError> {
         while !self.finished {
             match self.scanner.step(frame, self.last) {
-                Step::Frame(logged) => return Ok(Some(logged)),
-                Step::Bad(line) => {
+                ScanStep::Frame(logged) => return Ok(Some(logged)),
+                ScanStep::Bad(line) => {
                     let name = self.name.clone();
                     return Err(LogError::Bad { name, line });
                 }
-                Step::Other | Step::Elsewhere(_) => {}
-                Step::Unknown(looks) => {
+                ScanStep::Other | ScanStep::Elsewhere(_) => {}
+                ScanStep::Unknown(looks) => {
                     self.finished = true;
                     return Err(self.unknown(looks));
                 }
-                Step::Lost(line) => {
+                ScanStep::Lost(line) => {
                     self.finished = true;
                     let name = self.name.clone();
                     return Err(LogError::Lost { name, line });
                 }
-                Step::Starved if self.last => self.finished = true,
-                Step::Starved => self.fill()?,
+                ScanStep::Starved if self.last => self.finished = true,
+                ScanStep::Starved => self.fill()?,
             }
         }
         Ok(None)
@@ -192,7 +192,7 @@ impl<R: Read> LogReader<R> {
         Ok(())
     }
 
-    fn unknown(&self, looks: Looks) -> LogError {
+    fn unknown(&self, looks: OtherKind) -> LogError {
         let name = self.name.clone();
         LogError::Unknown { name, looks }
     }
@@ -206,7 +206,7 @@ impl<R: Read> LogReader<R> {
     /// Returns the frames that are not in the log because its writer lost them, as the log itself
     /// states: those reported since the last call, which were lost before the frame that was read
     /// last, or at the end.
-    pub fn take_missing(&mut self) -> Vec<Missing> {
+    pub fn take_missing(&mut self) -> Vec<MissingFrames> {
         self.scanner.take_missing()
     }
 

@@ -1,10 +1,10 @@
 //! Recognition of the format of a log by its beginning.
 
-use crate::format::Format;
+use crate::format::FileFormat;
 use crate::lines::line_end;
-use crate::pcap::{classic, link::Link, ng};
-use crate::text::plain::{Stamp, stamp, without_colours};
-use crate::text::words::Words;
+use crate::pcap::{classic, link::FrameLink, ng};
+use crate::text::plain::{BracketStamp, stamp, without_colours};
+use crate::text::words::LineWords;
 use crate::text::{asc, trc};
 use std::fmt;
 
@@ -19,7 +19,7 @@ const TIMES: usize = 32;
 
 /// A description of input that is not a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Looks {
+pub enum OtherKind {
     /// No bytes.
     Empty,
     /// Only zero bytes.
@@ -33,12 +33,12 @@ pub enum Looks {
     /// pcap with a link type that carries no CAN frames.
     LinkType(u32),
     /// A log in another format than the given one.
-    Other(Format),
+    Other(FileFormat),
     /// A known kind of file, with advice.
     Known(&'static str, &'static str),
 }
 
-impl fmt::Display for Looks {
+impl fmt::Display for OtherKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => {
@@ -70,56 +70,56 @@ impl fmt::Display for Looks {
 
 /// The result for the beginning of a log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum FormatVerdict {
     /// More input is needed.
     More,
     /// A log of this format.
-    Is(Format),
+    Is(FileFormat),
     /// Not a log.
-    No(Looks),
+    No(OtherKind),
 }
 
-const UTF_16: Looks = Looks::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
+const UTF_16: OtherKind = OtherKind::Known("text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE > NEW");
 
 /// The beginnings of other kinds of file, with advice.
-const OTHERS: [(&[u8], Looks); 13] = [
+const OTHERS: [(&[u8], OtherKind); 13] = [
     (
         &[0x1F, 0x8B],
-        Looks::Known(
+        OtherKind::Known(
             "gzip, which is unpacked out of files only",
             "zcat FILE | cangate …",
         ),
     ),
     (
         &[0x28, 0xB5, 0x2F, 0xFD],
-        Looks::Known(
+        OtherKind::Known(
             "Zstandard, which is unpacked out of files only",
             "zstdcat FILE | cangate …",
         ),
     ),
-    (b"BZh", Looks::Known("bzip2", "unpack it with bunzip2")),
+    (b"BZh", OtherKind::Known("bzip2", "unpack it with bunzip2")),
     (
         &[0xFD, b'7', b'z', b'X', b'Z'],
-        Looks::Known("xz", "unpack it with unxz"),
+        OtherKind::Known("xz", "unpack it with unxz"),
     ),
-    (b"PK\x03\x04", Looks::Known("a ZIP archive", "unpack it")),
+    (b"PK\x03\x04", OtherKind::Known("a ZIP archive", "unpack it")),
     (
         b"LOGG",
-        Looks::Known(
+        OtherKind::Known(
             "Vector BLF",
             "write it as ASC or pcapng with another program, such as python-can's can_logconvert",
         ),
     ),
     (
         b"MDF ",
-        Looks::Known(
+        OtherKind::Known(
             "ASAM MDF",
             "write it as ASC or pcapng with another program, such as asammdf",
         ),
     ),
     (
         b"UnFinMF ",
-        Looks::Known(
+        OtherKind::Known(
             "ASAM MDF that was not finished when its recording broke off",
             "finish it and write it as ASC or pcapng with another program, such as asammdf",
         ),
@@ -128,90 +128,90 @@ const OTHERS: [(&[u8], Looks); 13] = [
     (&[0xFE, 0xFF], UTF_16),
     (
         b"PAR1",
-        Looks::Known("Parquet", "cangate writes it, and does not read it"),
+        OtherKind::Known("Parquet", "cangate writes it, and does not read it"),
     ),
     (
         b"\x7FELF",
-        Looks::Known("a program (ELF)", "is the name right?"),
+        OtherKind::Known("a program (ELF)", "is the name right?"),
     ),
     (
         b"SQLite format 3",
-        Looks::Known("an SQLite database", "is the name right?"),
+        OtherKind::Known("an SQLite database", "is the name right?"),
     ),
 ];
 
 /// Examines the beginning; `last`: there is nothing after it.
-pub(crate) fn recognise(head: &[u8], last: bool) -> Verdict {
+pub(crate) fn recognise(head: &[u8], last: bool) -> FormatVerdict {
     // The result must not depend on how much of the input has been read.
     let last = last && head.len() <= LOOK;
     let head = head.get(..LOOK).unwrap_or(head);
     let enough = last || head.len() >= LOOK;
     if head.len() < 4 && !enough {
-        return Verdict::More;
+        return FormatVerdict::More;
     }
     if head.is_empty() {
-        return Verdict::No(Looks::Empty);
+        return FormatVerdict::No(OtherKind::Empty);
     }
     if head.starts_with(&ng::SECTION) {
-        return Verdict::Is(Format::Pcapng);
+        return FormatVerdict::Is(FileFormat::Pcapng);
     }
     if classic::magic(head).is_some() {
         return match classic::link_type(head) {
-            None if last => Verdict::No(Looks::Binary),
-            None => Verdict::More,
-            Some(link) if Link::of(link).is_none() => Verdict::No(Looks::LinkType(link)),
-            Some(_) => Verdict::Is(Format::Pcap),
+            None if last => FormatVerdict::No(OtherKind::Binary),
+            None => FormatVerdict::More,
+            Some(link) if FrameLink::of(link).is_none() => FormatVerdict::No(OtherKind::LinkType(link)),
+            Some(_) => FormatVerdict::Is(FileFormat::Pcap),
         };
     }
     if let Some((_, looks)) = OTHERS.iter().find(|(begin, _)| head.starts_with(begin)) {
-        return Verdict::No(*looks);
+        return FormatVerdict::No(*looks);
     }
     let ends = line_end(head, last).unwrap_or(b'\n');
-    let mut lines = Whole { head, last, ends };
+    let mut lines = WholeLines { head, last, ends };
     let mut seen = 0;
     while let Some(line) = lines.next() {
         let so_far = head.len() - lines.head.len();
         match of_line(line) {
-            Line::Empty => continue,
+            LineKind::Empty => continue,
             // A line that looks like a frame among bytes that are not text is there by chance.
-            Line::Is(_) | Line::NoTimes if !is_text(head.get(..so_far).unwrap_or(head)) => {
-                return Verdict::No(unknown(head));
+            LineKind::Is(_) | LineKind::NoTimes if !is_text(head.get(..so_far).unwrap_or(head)) => {
+                return FormatVerdict::No(unknown(head));
             }
-            Line::Is(Format::CandumpZero) => return zero_or_delta(line, lines, enough),
-            Line::Is(format) => return Verdict::Is(format),
-            Line::NoTimes => return Verdict::No(Looks::NoTimes),
-            Line::Unknown => seen += 1,
+            LineKind::Is(FileFormat::CandumpZero) => return zero_or_delta(line, lines, enough),
+            LineKind::Is(format) => return FormatVerdict::Is(format),
+            LineKind::NoTimes => return FormatVerdict::No(OtherKind::NoTimes),
+            LineKind::Unknown => seen += 1,
         }
         if seen == LINES {
             let seen = head.len() - lines.head.len();
-            return Verdict::No(unknown(head.get(..seen).unwrap_or(head)));
+            return FormatVerdict::No(unknown(head.get(..seen).unwrap_or(head)));
         }
     }
     match (enough, seen) {
-        (false, _) => Verdict::More,
+        (false, _) => FormatVerdict::More,
         // Only comments: a log without a frame.
-        (true, 0) if last => Verdict::Is(Format::Log),
-        (true, _) => Verdict::No(unknown(head)),
+        (true, 0) if last => FormatVerdict::Is(FileFormat::Log),
+        (true, _) => FormatVerdict::No(unknown(head)),
     }
 }
 
 /// Determines whether a log in this format, which the user named, can begin in this way. A text is
 /// accepted with any garbage in it: each wrong line is reported. Only input that is clearly
 /// something else is refused, because it would be read to its end in vain.
-pub(crate) fn begins(format: Format, head: &[u8], last: bool) -> Verdict {
+pub(crate) fn begins(format: FileFormat, head: &[u8], last: bool) -> FormatVerdict {
     let verdict = recognise(head, last);
-    let named = Verdict::Is(format);
+    let named = FormatVerdict::Is(format);
     match verdict {
-        Verdict::Is(found) if found == format => named,
-        Verdict::Is(found) if found.is_text() && format.is_text() => named,
-        Verdict::Is(found) => Verdict::No(Looks::Other(found)),
-        Verdict::No(Looks::Known(..)) => verdict,
-        Verdict::No(Looks::Zeros) if head.len() >= LOOK => verdict,
-        Verdict::No(_) if format.is_text() => named,
-        Verdict::No(_) => verdict,
+        FormatVerdict::Is(found) if found == format => named,
+        FormatVerdict::Is(found) if found.is_text() && format.is_text() => named,
+        FormatVerdict::Is(found) => FormatVerdict::No(OtherKind::Other(found)),
+        FormatVerdict::No(OtherKind::Known(..)) => verdict,
+        FormatVerdict::No(OtherKind::Zeros) if head.len() >= LOOK => verdict,
+        FormatVerdict::No(_) if format.is_text() => named,
+        FormatVerdict::No(_) => verdict,
         // One line is enough; a pipe is not read any further before the decision.
-        Verdict::More if format.is_text() && head.contains(&b'\n') => named,
-        Verdict::More => Verdict::More,
+        FormatVerdict::More if format.is_text() && head.contains(&b'\n') => named,
+        FormatVerdict::More => FormatVerdict::More,
     }
 }
 
@@ -221,24 +221,24 @@ fn is_text(head: &[u8]) -> bool {
         .all(|b| !b.is_ascii_control() || b.is_ascii_whitespace() || *b == 0x1B)
 }
 
-fn unknown(head: &[u8]) -> Looks {
+fn unknown(head: &[u8]) -> OtherKind {
     if head.iter().all(|b| *b == 0) {
-        Looks::Zeros
+        OtherKind::Zeros
     } else if is_text(head) {
-        Looks::Text
+        OtherKind::Text
     } else {
-        Looks::Binary
+        OtherKind::Binary
     }
 }
 
 /// The lines that are complete.
-struct Whole<'a> {
+struct WholeLines<'a> {
     head: &'a [u8],
     last: bool,
     ends: u8,
 }
 
-impl<'a> Iterator for Whole<'a> {
+impl<'a> Iterator for WholeLines<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -253,36 +253,36 @@ impl<'a> Iterator for Whole<'a> {
     }
 }
 
-enum Line {
+enum LineKind {
     Empty,
-    Is(Format),
+    Is(FileFormat),
     NoTimes,
     Unknown,
 }
 
 /// Returns the kind of a line, even if the line has mistakes.
-fn of_line(line: &[u8]) -> Line {
+fn of_line(line: &[u8]) -> LineKind {
     let plain = without_colours(line);
     let line = &*plain;
-    let mut words = Words::new(line);
+    let mut words = LineWords::new(line);
     let Some(first) = words.peek() else {
-        return Line::Empty;
+        return LineKind::Empty;
     };
     match first.text {
-        [b'#', ..] => return Line::Empty,
-        [b';', ..] => return Line::Is(Format::Trc),
+        [b'#', ..] => return LineKind::Empty,
+        [b';', ..] => return LineKind::Is(FileFormat::Trc),
         [b'(', ..] => {
             let Ok(found) = stamp(&mut words) else {
-                return Line::Unknown;
+                return LineKind::Unknown;
             };
             words.next();
             return match words.peek() {
-                Some(word) if word.text.contains(&b'#') => Line::Is(Format::Log),
-                Some(_) if words.any(|word| is_length(word.text)) => Line::Is(match found {
-                    Stamp::Absolute(_) => Format::Candump,
-                    Stamp::Relative(_) => Format::CandumpZero,
+                Some(word) if word.text.contains(&b'#') => LineKind::Is(FileFormat::Log),
+                Some(_) if words.any(|word| is_length(word.text)) => LineKind::Is(match found {
+                    BracketStamp::Absolute(_) => FileFormat::Candump,
+                    BracketStamp::Relative(_) => FileFormat::CandumpZero,
                 }),
-                _ => Line::Unknown,
+                _ => LineKind::Unknown,
             };
         }
         _ => {}
@@ -298,10 +298,10 @@ fn of_line(line: &[u8]) -> Line {
         || is(0, "//") && is(1, "version");
     // A section cut out of a log has no header.
     if asc || asc::is_frame(line) {
-        return Line::Is(Format::Asc);
+        return LineKind::Is(FileFormat::Asc);
     }
     if trc::is_frame(line) {
-        return Line::Is(Format::Trc);
+        return LineKind::Is(FileFormat::Trc);
     }
     let hex = |at: usize| {
         all.get(at)
@@ -316,7 +316,7 @@ fn of_line(line: &[u8]) -> Line {
                 && matches!(id.len(), 3 | 5 | 8)
                 && id.iter().all(u8::is_ascii_hexdigit)
         });
-    if bare { Line::NoTimes } else { Line::Unknown }
+    if bare { LineKind::NoTimes } else { LineKind::Unknown }
 }
 
 /// Returns whether a word is a length: `[8]`, `{B}`, `[08]`.
@@ -325,24 +325,24 @@ fn is_length(word: &[u8]) -> bool {
 }
 
 /// Times that count from the first frame nearly always grow; differences grow half of the time.
-fn zero_or_delta(first: &[u8], lines: Whole<'_>, enough: bool) -> Verdict {
+fn zero_or_delta(first: &[u8], lines: WholeLines<'_>, enough: bool) -> FormatVerdict {
     let times = std::iter::once(first).chain(lines);
     let times = times.filter_map(
-        |line| match stamp(&mut Words::new(&without_colours(line))) {
-            Ok(Stamp::Relative(ns)) => Some(ns),
+        |line| match stamp(&mut LineWords::new(&without_colours(line))) {
+            Ok(BracketStamp::Relative(ns)) => Some(ns),
             _ => None,
         },
     );
     let times: Vec<_> = times.take(TIMES).collect();
     if times.len() < TIMES && !enough {
-        return Verdict::More;
+        return FormatVerdict::More;
     }
     let steps = times.len().saturating_sub(1);
     let grows = times.iter().zip(times.iter().skip(1));
     let grows = grows.filter(|(a, b)| a < b).count();
-    Verdict::Is(if 4 * grows >= 3 * steps {
-        Format::CandumpZero
+    FormatVerdict::Is(if 4 * grows >= 3 * steps {
+        FileFormat::CandumpZero
     } else {
-        Format::CandumpDelta
+        FileFormat::CandumpDelta
     })
 }

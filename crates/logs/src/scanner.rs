@@ -1,24 +1,24 @@
 //! The scanner, which turns bytes into frames, independently of their source and of the time at
 //! which they arrive.
 
-use crate::bad::{BadLine, BadLines, Fault, Place};
-use crate::format::Format;
-use crate::lines::{Lines, Text};
-use crate::loss::Loss;
+use crate::bad::{BadLine, BadLines, LogFault, LogPlace};
+use crate::format::FileFormat;
+use crate::lines::{LineSplitter, LineText};
+use crate::loss::FrameLoss;
 use crate::name::InterfaceName;
-use crate::pcap::classic::{self, Pcap};
-use crate::pcap::{Block, ng::Pcapng};
-use crate::recognise::{Looks, Verdict, begins, recognise};
-use crate::text::{Event, Got, Lined};
+use crate::pcap::classic::{self, PcapReader};
+use crate::pcap::{NextBlock, ng::PcapngReader};
+use crate::recognise::{OtherKind, FormatVerdict, begins, recognise};
+use crate::text::{LineEvent, ParsedFrame, LineParser};
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos};
 use std::io::{self, Read};
 
 /// The information of a log in addition to the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Logged {
+pub struct LoggedFrame {
     /// Its position.
-    pub place: Place,
+    pub place: LogPlace,
     /// Nanoseconds since the log's epoch, nearly always Unix's.
     pub ns: Nanos,
     /// The interface.
@@ -31,82 +31,82 @@ pub struct Logged {
 
 /// Frames that are not in the log because its writer lost them, as the log itself states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Missing {
+pub struct MissingFrames {
     /// Their interface; `None` where the log does not know it.
     pub interface: Option<InterfaceName>,
     /// Number of frames.
     pub frames: u64,
 }
 
-/// Maximum number of separate [`Missing`] entries until the caller takes them; further ones are
+/// Maximum number of separate [`MissingFrames`] entries until the caller takes them; further ones are
 /// added up.
 const MOST_MISSING: usize = 64;
 
 /// The result for one line or block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum ScanStep {
     /// A frame; it is in the buffer.
-    Frame(Logged),
+    Frame(LoggedFrame),
     /// The line or block is wrong and was left out.
     Bad(BadLine),
     /// Empty, a comment, or another event that is known not to be a frame.
     Other,
     /// A frame of an interface that is not selected, with its stamp.
     Elsewhere(Nanos),
-    /// More input is needed ([`Scanner::fill`]).
+    /// More input is needed ([`LogScanner::fill`]).
     Starved,
     /// The input is not a log; nothing of it will be read.
-    Unknown(Looks),
+    Unknown(OtherKind),
     /// Nothing after this place can be read.
     Lost(BadLine),
 }
 
 /// The fault where packed bytes break off.
-const TORN: Fault = Fault::Said(
+const TORN: LogFault = LogFault::Said(
     "what gzip or Zstandard has packed breaks off or is damaged: the rest of the log cannot be read",
 );
 
 /// The fault where the last block is not complete.
-const CUT: Fault = Fault::Said("the log ends within this block: was it cut off?");
+const CUT: LogFault = LogFault::Said("the log ends within this block: was it cut off?");
 
-enum State {
+enum ScanState {
     /// The format is not known yet.
     Unknown,
-    No(Looks),
-    Lines(Lined),
-    Pcapng(Box<Pcapng>),
-    Pcap(Pcap),
+    No(OtherKind),
+    Lines(LineParser),
+    Pcapng(Box<PcapngReader>),
+    Pcap(PcapReader),
     /// The rest cannot be read.
     Lost(BadLine),
 }
 
-/// Reads a log piece by piece, in bounded memory. It never blocks: [`Scanner::step`] reports when
-/// it needs more bytes, and the caller decides when to [`Scanner::fill`].
-pub struct Scanner {
-    lines: Lines,
-    state: State,
-    format: Option<Format>,
+/// Reads a log piece by piece, in bounded memory. It never blocks: [`LogScanner::step`] reports when
+/// it needs more bytes, and the caller decides when to [`LogScanner::fill`].
+pub struct LogScanner {
+    lines: LineSplitter,
+    state: ScanState,
+    format: Option<FileFormat>,
     /// Number of bytes of a long block that still have to be skipped.
     skip: u64,
     bad: BadLines,
     only: Option<InterfaceName>,
     elsewhere: u64,
     other: Option<InterfaceName>,
-    missing: Vec<Missing>,
+    missing: Vec<MissingFrames>,
     all_missing: u64,
     /// The input broke off, or is damaged, after the part that was read.
     torn: bool,
 }
 
-impl Scanner {
+impl LogScanner {
     /// Creates a scanner for this format; `None`: for the one that is recognised from the beginning
     /// of the log. A format given by name is accepted unless the beginning is clearly something
     /// else.
     #[must_use]
-    pub fn new(format: Option<Format>) -> Self {
+    pub fn new(format: Option<FileFormat>) -> Self {
         Self {
-            lines: Lines::new(),
-            state: State::Unknown,
+            lines: LineSplitter::new(),
+            state: ScanState::Unknown,
             format,
             skip: 0,
             bad: BadLines::new(),
@@ -130,7 +130,7 @@ impl Scanner {
 
     /// Returns the frames that are missing according to the log, since the last call: they were
     /// lost before the frame that was returned last, or after all frames.
-    pub fn take_missing(&mut self) -> Vec<Missing> {
+    pub fn take_missing(&mut self) -> Vec<MissingFrames> {
         std::mem::take(&mut self.missing)
     }
 
@@ -146,11 +146,11 @@ impl Scanner {
             return;
         }
         self.all_missing = self.all_missing.saturating_add(frames);
-        let same = |missing: &&mut Missing| missing.interface == interface;
+        let same = |missing: &&mut MissingFrames| missing.interface == interface;
         if let Some(known) = self.missing.iter_mut().find(same) {
             known.frames = known.frames.saturating_add(frames);
         } else if self.missing.len() < MOST_MISSING {
-            self.missing.push(Missing { interface, frames });
+            self.missing.push(MissingFrames { interface, frames });
         } else if let Some(last) = self.missing.last_mut() {
             last.interface = None;
             last.frames = last.frames.saturating_add(frames);
@@ -166,9 +166,9 @@ impl Scanner {
 
     /// Returns the format, as soon as it is known.
     #[must_use]
-    pub const fn format(&self) -> Option<Format> {
+    pub const fn format(&self) -> Option<FileFormat> {
         match self.state {
-            State::Unknown | State::No(_) => None,
+            ScanState::Unknown | ScanState::No(_) => None,
             _ => self.format,
         }
     }
@@ -203,7 +203,7 @@ impl Scanner {
     /// Determines the format; returns false where more input is needed. `last`: no more input will
     /// follow.
     pub fn recognise(&mut self, last: bool) -> bool {
-        if matches!(self.state, State::Unknown) {
+        if matches!(self.state, ScanState::Unknown) {
             if !self.lines.begin(last) {
                 return false;
             }
@@ -213,74 +213,74 @@ impl Scanner {
                 None => recognise(head, last),
             };
             match verdict {
-                Verdict::More => return false,
-                Verdict::No(looks) => self.state = State::No(looks),
-                Verdict::Is(format) => self.begin(format),
+                FormatVerdict::More => return false,
+                FormatVerdict::No(looks) => self.state = ScanState::No(looks),
+                FormatVerdict::Is(format) => self.begin(format),
             }
         }
         true
     }
 
-    fn begin(&mut self, format: Format) {
+    fn begin(&mut self, format: FileFormat) {
         self.format = Some(format);
         self.state = match format {
-            Format::Pcapng => State::Pcapng(Box::new(Pcapng::new())),
-            Format::Pcap => match Pcap::new(self.lines.head()) {
+            FileFormat::Pcapng => ScanState::Pcapng(Box::new(PcapngReader::new())),
+            FileFormat::Pcap => match PcapReader::new(self.lines.head()) {
                 Some(pcap) => {
                     self.lines.consume(classic::FILE_HEADER);
-                    State::Pcap(pcap)
+                    ScanState::Pcap(pcap)
                 }
-                None => State::No(Looks::Binary),
+                None => ScanState::No(OtherKind::Binary),
             },
-            format => State::Lines(Lined::new(format)),
+            format => ScanState::Lines(LineParser::new(format)),
         };
     }
 
     /// Processes one line or block. `last`: no more input will follow.
-    pub fn step(&mut self, frame: &mut FrameBuf, last: bool) -> Step {
+    pub fn step(&mut self, frame: &mut FrameBuf, last: bool) -> ScanStep {
         if self.skip > 0 {
             let most = usize::try_from(self.skip).unwrap_or(usize::MAX);
             self.skip -= self.lines.consume(most) as u64;
             if self.skip > 0 && last {
                 self.skip = 0;
-                let place = Place::Byte(self.lines.offset());
+                let place = LogPlace::Byte(self.lines.offset());
                 let torn = std::mem::take(&mut self.torn);
                 return self.wrong(place, if torn { TORN } else { CUT });
             }
             if self.skip > 0 {
-                return Step::Starved;
+                return ScanStep::Starved;
             }
         }
         let (place, done) = match &mut self.state {
-            State::Unknown => {
+            ScanState::Unknown => {
                 return if self.recognise(last) {
-                    Step::Other
+                    ScanStep::Other
                 } else {
-                    Step::Starved
+                    ScanStep::Starved
                 };
             }
-            State::No(looks) => return Step::Unknown(*looks),
-            State::Lost(bad) => return Step::Lost(*bad),
-            State::Lines(lined) => {
+            ScanState::No(looks) => return ScanStep::Unknown(*looks),
+            ScanState::Lost(bad) => return ScanStep::Lost(*bad),
+            ScanState::Lines(lined) => {
                 let done = match self.lines.next(last && !self.torn) {
                     None if last && self.torn => {
                         self.torn = false;
                         self.lines.consume(usize::MAX);
-                        let place = Place::Line(self.lines.number() + 1);
+                        let place = LogPlace::Line(self.lines.number() + 1);
                         return self.wrong(place, TORN);
                     }
-                    None => return Step::Starved,
-                    Some(Text::TooLong) => Err(Fault::TooLong),
-                    Some(Text::Whole(line)) => lined.line(line, frame),
+                    None => return ScanStep::Starved,
+                    Some(LineText::TooLong) => Err(LogFault::TooLong),
+                    Some(LineText::Whole(line)) => lined.line(line, frame),
                 };
-                (Place::Line(self.lines.number()), done)
+                (LogPlace::Line(self.lines.number()), done)
             }
-            State::Pcapng(pcapng) => {
+            ScanState::Pcapng(pcapng) => {
                 let place = self.lines.offset();
                 let block = pcapng.block(self.lines.head(), frame);
                 return self.block(place, block, last);
             }
-            State::Pcap(pcap) => {
+            ScanState::Pcap(pcap) => {
                 let place = self.lines.offset();
                 let block = pcap.record(self.lines.head(), frame);
                 return self.block(place, block, last);
@@ -288,66 +288,66 @@ impl Scanner {
         };
         match done {
             Err(fault) => self.wrong(place, fault),
-            Ok(Event::Other) => Step::Other,
-            Ok(Event::Loss(Loss { frames, interface })) => {
+            Ok(LineEvent::Other) => ScanStep::Other,
+            Ok(LineEvent::Loss(FrameLoss { frames, interface })) => {
                 self.miss(frames, interface);
-                Step::Other
+                ScanStep::Other
             }
-            Ok(Event::Frame(got)) => self.found(place, &got),
+            Ok(LineEvent::Frame(got)) => self.found(place, &got),
         }
     }
 
-    fn block(&mut self, offset: u64, block: Block, last: bool) -> Step {
-        let place = Place::Byte(offset);
+    fn block(&mut self, offset: u64, block: NextBlock, last: bool) -> ScanStep {
+        let place = LogPlace::Byte(offset);
         match block {
-            Block::More if last && (self.torn || !self.lines.head().is_empty()) => {
+            NextBlock::More if last && (self.torn || !self.lines.head().is_empty()) => {
                 self.lines.consume(usize::MAX);
                 let torn = std::mem::take(&mut self.torn);
                 self.wrong(place, if torn { TORN } else { CUT })
             }
-            Block::More => Step::Starved,
-            Block::Other(size) => {
+            NextBlock::More => ScanStep::Starved,
+            NextBlock::Other(size) => {
                 self.skip = size;
-                Step::Other
+                ScanStep::Other
             }
-            Block::Lossy(size, Loss { frames, interface }) => {
+            NextBlock::Lossy(size, FrameLoss { frames, interface }) => {
                 self.skip = size;
                 self.miss(frames, interface);
-                Step::Other
+                ScanStep::Other
             }
-            Block::Frame(size, got) => {
+            NextBlock::Frame(size, got) => {
                 self.lines.consume(size);
                 self.found(place, &got)
             }
-            Block::Bad(size, fault) => {
+            NextBlock::Bad(size, fault) => {
                 self.skip = size;
                 self.wrong(place, fault)
             }
-            Block::Lost(fault) => {
+            NextBlock::Lost(fault) => {
                 self.wrong(place, fault);
                 let bad = BadLine { place, fault };
-                self.state = State::Lost(bad);
-                Step::Lost(bad)
+                self.state = ScanState::Lost(bad);
+                ScanStep::Lost(bad)
             }
         }
     }
 
-    fn wrong(&mut self, place: Place, fault: Fault) -> Step {
+    fn wrong(&mut self, place: LogPlace, fault: LogFault) -> ScanStep {
         let bad = BadLine { place, fault };
         self.bad.add(bad);
-        Step::Bad(bad)
+        ScanStep::Bad(bad)
     }
 
-    fn found(&mut self, place: Place, got: &Got) -> Step {
+    fn found(&mut self, place: LogPlace, got: &ParsedFrame) -> ScanStep {
         if self.only.is_some_and(|only| only != got.name) {
             self.elsewhere += 1;
             self.other.get_or_insert(got.name);
             self.miss(got.lost_anywhere, None);
-            return Step::Elsewhere(got.ns);
+            return ScanStep::Elsewhere(got.ns);
         }
         self.miss(got.lost, Some(got.name));
         self.miss(got.lost_anywhere, None);
-        Step::Frame(Logged {
+        ScanStep::Frame(LoggedFrame {
             place,
             ns: got.ns,
             interface: got.name,

@@ -1,6 +1,6 @@
 //! Unpacking of gzip and Zstandard during reading.
 
-use crate::zstd::{Zstd, is_zstd};
+use crate::zstd::{ZstdInput, is_zstd};
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufReader, Cursor, Read};
 
@@ -17,23 +17,23 @@ type Whole<R> = BufReader<io::Chain<Cursor<Vec<u8>>, R>>;
 /// written by `cangate capture`, are one log. A read blocks as long as a read of the input does,
 /// and one read of this can be several of the input: it is for files, and for callers that may
 /// block.
-pub struct Unpacked<R: Read>(State<R>);
+pub struct UnpackedInput<R: Read>(UnpackState<R>);
 
-enum State<R: Read> {
+enum UnpackState<R: Read> {
     Unread(Option<R>),
     Plain(Whole<R>),
     Gzip(Box<MultiGzDecoder<Whole<R>>>),
-    Zstd(Box<Zstd<Whole<R>>>),
+    Zstd(Box<ZstdInput<Whole<R>>>),
 }
 
-impl<R: Read> Unpacked<R> {
+impl<R: Read> UnpackedInput<R> {
     /// Creates a reader that has not read anything yet.
     pub const fn new(input: R) -> Self {
-        Self(State::Unread(Some(input)))
+        Self(UnpackState::Unread(Some(input)))
     }
 
     /// Determines how the input is packed.
-    fn begin(mut input: R) -> io::Result<State<R>> {
+    fn begin(mut input: R) -> io::Result<UnpackState<R>> {
         let mut head = Vec::with_capacity(HEAD);
         // The first bytes decide: with a pipe that has a short first line, it does not wait for
         // more.
@@ -56,28 +56,28 @@ impl<R: Read> Unpacked<R> {
         );
         let whole = BufReader::new(Cursor::new(head).chain(input));
         Ok(if gzip {
-            State::Gzip(Box::new(MultiGzDecoder::new(whole)))
+            UnpackState::Gzip(Box::new(MultiGzDecoder::new(whole)))
         } else if zstd {
-            State::Zstd(Box::new(Zstd::new(whole)))
+            UnpackState::Zstd(Box::new(ZstdInput::new(whole)))
         } else {
-            State::Plain(whole)
+            UnpackState::Plain(whole)
         })
     }
 }
 
-impl<R: Read> Read for Unpacked<R> {
+impl<R: Read> Read for UnpackedInput<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             match &mut self.0 {
-                State::Unread(input) => match input.take() {
+                UnpackState::Unread(input) => match input.take() {
                     Some(input) => self.0 = Self::begin(input)?,
                     None => return Ok(0),
                 },
-                State::Plain(input) => return input.read(into),
-                State::Gzip(input) => {
+                UnpackState::Plain(input) => return input.read(into),
+                UnpackState::Gzip(input) => {
                     return input.read(into).map_err(|error| unpacking("gzip", error));
                 }
-                State::Zstd(input) => {
+                UnpackState::Zstd(input) => {
                     return input
                         .read(into)
                         .map_err(|error| unpacking("Zstandard", error));
@@ -90,7 +90,7 @@ impl<R: Read> Read for Unpacked<R> {
 /// The error for packed data that breaks off or is damaged.
 #[derive(thiserror::Error, Debug)]
 #[error("{what} cannot be unpacked any further: {source}")]
-struct Torn {
+struct TornInput {
     what: &'static str,
     source: io::Error,
 }
@@ -102,7 +102,7 @@ struct Torn {
 pub fn is_torn(error: &io::Error) -> bool {
     error
         .get_ref()
-        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<Torn>)
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<TornInput>)
 }
 
 fn unpacking(what: &'static str, source: io::Error) -> io::Error {
@@ -111,7 +111,7 @@ fn unpacking(what: &'static str, source: io::Error) -> io::Error {
     // These are the unpackers' own errors; an input's own errors have error numbers of the system.
     let own = matches!(kind, InvalidData | InvalidInput | Other | UnexpectedEof);
     if own && source.raw_os_error().is_none() {
-        return io::Error::new(kind, Torn { what, source });
+        return io::Error::new(kind, TornInput { what, source });
     }
     source
 }
@@ -136,7 +136,7 @@ mod tests {
 
     fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
-        Unpacked::new(bytes).read_to_end(&mut out)?;
+        UnpackedInput::new(bytes).read_to_end(&mut out)?;
         Ok(out)
     }
 
@@ -157,7 +157,7 @@ mod tests {
 
     /// Returns the data that can be unpacked before an error, and the error.
     fn until_torn(bytes: &[u8]) -> (Vec<u8>, Option<io::Error>) {
-        let (mut unpacked, mut out) = (Unpacked::new(bytes), Vec::new());
+        let (mut unpacked, mut out) = (UnpackedInput::new(bytes), Vec::new());
         let error = unpacked.read_to_end(&mut out).err();
         (out, error)
     }
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn an_input_that_cannot_be_read_is_not_torn() {
-        struct Fails;
-        impl Read for Fails {
+        struct FailingInput;
+        impl Read for FailingInput {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
                 Err(io::Error::from_raw_os_error(5))
             }
@@ -201,7 +201,7 @@ mod tests {
         let text = vec![7; 50_000];
         for packed in [gzip(&text), zstd(&text)] {
             let begin = &packed[..packed.len() / 2];
-            let mut unpacked = Unpacked::new(begin.chain(Fails));
+            let mut unpacked = UnpackedInput::new(begin.chain(FailingInput));
             let error = unpacked.read_to_end(&mut Vec::new()).unwrap_err();
             assert!(!is_torn(&error), "{error}");
         }

@@ -34,20 +34,20 @@ pub(crate) fn is_zstd(head: &[u8]) -> bool {
     clippy::large_enum_variant,
     reason = "there is one, in a box, and it is the large one nearly always"
 )]
-pub(crate) enum Zstd<R: Read> {
+pub(crate) enum ZstdInput<R: Read> {
     Between(Option<R>),
-    Within(Option<StreamingDecoder<Blocks<R>, ruzstd::decoding::FrameDecoder>>),
+    Within(Option<StreamingDecoder<ZstdBlocks<R>, ruzstd::decoding::FrameDecoder>>),
     /// The previous frame was completed; the input is at its end.
     Torn,
 }
 
-impl<R: BufRead> Zstd<R> {
+impl<R: BufRead> ZstdInput<R> {
     pub(crate) const fn new(input: R) -> Self {
         Self::Between(Some(input))
     }
 }
 
-impl<R: BufRead> Read for Zstd<R> {
+impl<R: BufRead> Read for ZstdInput<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             match self {
@@ -65,7 +65,7 @@ impl<R: BufRead> Read for Zstd<R> {
                         *self = Self::Between(Some(rest));
                         continue;
                     }
-                    let blocks = Blocks::begin(magic, rest)?;
+                    let blocks = ZstdBlocks::begin(magic, rest)?;
                     let decoder = StreamingDecoder::new(blocks).map_err(io::Error::other)?;
                     *self = Self::Within(Some(decoder));
                 }
@@ -110,7 +110,7 @@ fn skip(input: &mut impl Read) -> io::Result<()> {
 }
 
 /// A single frame, block by block.
-pub(crate) struct Blocks<R> {
+pub(crate) struct ZstdBlocks<R> {
     input: R,
     /// Complete parts that the decoder has not read.
     ready: Vec<u8>,
@@ -124,7 +124,7 @@ pub(crate) struct Blocks<R> {
     failed: Option<io::Error>,
 }
 
-impl<R: Read> Blocks<R> {
+impl<R: Read> ZstdBlocks<R> {
     /// Reads the header of a frame after its first four bytes.
     fn begin(magic: [u8; 4], mut input: R) -> io::Result<Self> {
         let mut ready = magic.to_vec();
@@ -183,7 +183,7 @@ impl<R: Read> Blocks<R> {
     }
 }
 
-impl<R: Read> Read for Blocks<R> {
+impl<R: Read> Read for ZstdBlocks<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.at == self.ready.len() && !self.ended {
             match self.next() {

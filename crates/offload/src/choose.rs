@@ -5,7 +5,7 @@
 //! Routes have the same meaning in every data path, and frames keep their order. Therefore two
 //! routes must use one data path
 //!
-//! * if both begin at one port, and only the first match counts ([`Mode::First`](route::Mode)) or
+//! * if both begin at one port, and only the first match counts ([`RouteMode::First`](route::RouteMode)) or
 //!   one of the port's routes drops: then one route decides whether the other sees a frame;
 //! * if both begin at one port and lead to one port: the faster path would overtake the slower one;
 //! * if one leads to the port where the other begins, and frames that are sent there also come in
@@ -27,14 +27,14 @@ use crate::bpf;
 use crate::data_path::DataPath;
 use crate::kernel_path::KernelPath;
 use crate::kernel_paths::{KERNEL_PATHS, kernel_path};
-use crate::machine::Machine;
+use crate::machine::HostMachine;
 use route::parts::{sort, sorts};
-use route::{Mode, PortId, Route, RouteId, Routes};
+use route::{RouteMode, PortId, Route, RouteId, Routes};
 use std::collections::{HashMap, HashSet};
 
 /// The data path of a route, and the reasons against faster ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Choice {
+pub struct PathChoice {
     /// The data path.
     pub data_path: DataPath,
     /// For each faster data path, the reason against it.
@@ -48,7 +48,7 @@ pub struct Choice {
 pub fn objections(
     routes: &Routes,
     interfaces: &[Option<String>],
-    machine: &Machine,
+    machine: &HostMachine,
     data_path: DataPath,
 ) -> Vec<Option<String>> {
     match kernel_path(data_path) {
@@ -58,7 +58,7 @@ pub fn objections(
 }
 
 /// The objections of one of the kernel's data paths to routes.
-struct Candidate {
+struct PathCandidate {
     path: &'static dyn KernelPath,
     /// The reasons, by [`RouteId`].
     reasons: Vec<Option<String>>,
@@ -67,7 +67,7 @@ struct Candidate {
 /// Returns the fastest data path for each route, by [`RouteId`]. `interfaces` are the Linux
 /// interfaces of the ports, by [`PortId`]; `None` for a port that is not a Linux interface.
 #[must_use]
-pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> Vec<Choice> {
+pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &HostMachine) -> Vec<PathChoice> {
     let groups = groups(routes, interfaces, machine);
     let no_xl: Vec<bool> = routes
         .routes
@@ -89,13 +89,13 @@ pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &Machine)
                     .or_else(|| into_the_unknown(path, route, interfaces, machine));
             }
         }
-        Candidate { path, reasons }
+        PathCandidate { path, reasons }
     });
     loop {
         let choices = fastest(routes, &groups, &candidates, &no_xl);
         // Limits on the routes as a whole can be checked only once all routes of a path are known.
         let mut news = false;
-        for Candidate { path, reasons } in &mut candidates {
+        for PathCandidate { path, reasons } in &mut candidates {
             let (chosen, ids) = part(routes, &choices, path.data_path());
             let too_much = path.objections(&chosen, interfaces, machine);
             for (id, wrong) in ids.iter().zip(too_much) {
@@ -116,9 +116,9 @@ pub fn choose(routes: &Routes, interfaces: &[Option<String>], machine: &Machine)
 fn fastest(
     routes: &Routes,
     groups: &[usize],
-    candidates: &[Candidate],
+    candidates: &[PathCandidate],
     no_xl: &[bool],
-) -> Vec<Choice> {
+) -> Vec<PathChoice> {
     let kept_out: Vec<HashMap<usize, usize>> = candidates
         .iter()
         .map(|candidate| kept_out(&candidate.reasons, groups))
@@ -126,7 +126,7 @@ fn fastest(
     let choice = |(id, (group, no_xl)): (usize, (&usize, &bool))| {
         let mut because = Vec::new();
         let mut data_path = DataPath::Process;
-        for (Candidate { path, reasons }, kept_out) in candidates.iter().zip(&kept_out) {
+        for (PathCandidate { path, reasons }, kept_out) in candidates.iter().zip(&kept_out) {
             let own = reasons.get(id).cloned().flatten();
             let why = own.or_else(|| {
                 let other = routes.routes.get(*kept_out.get(group)?)?;
@@ -138,7 +138,7 @@ fn fastest(
             };
             because.push((path.data_path(), why));
         }
-        Choice {
+        PathChoice {
             data_path,
             because,
             no_xl: *no_xl,
@@ -150,7 +150,7 @@ fn fastest(
 
 /// Returns the routes of one data path, in their order, with their numbers among all routes.
 #[must_use]
-pub fn part(routes: &Routes, choices: &[Choice], data_path: DataPath) -> (Routes, Vec<RouteId>) {
+pub fn part(routes: &Routes, choices: &[PathChoice], data_path: DataPath) -> (Routes, Vec<RouteId>) {
     let without_xl = kernel_path(data_path).is_some_and(KernelPath::without_xl);
     let ids = (0..).map(RouteId).zip(routes.routes.iter().zip(choices));
     let (ids, chosen) = ids
@@ -168,7 +168,7 @@ pub fn part(routes: &Routes, choices: &[Choice], data_path: DataPath) -> (Routes
 /// Returns whether routes of other data paths begin at a port where routes of this one begin. Then
 /// they must see the frames that BPF takes.
 #[must_use]
-pub fn shares_entrances(routes: &Routes, choices: &[Choice], data_path: DataPath) -> bool {
+pub fn shares_entrances(routes: &Routes, choices: &[PathChoice], data_path: DataPath) -> bool {
     let begin = |here: bool| -> HashSet<PortId> {
         let routes = routes.routes.iter().zip(choices);
         routes
@@ -196,7 +196,7 @@ fn into_the_unknown(
     path: &dyn KernelPath,
     route: &Route,
     interfaces: &[Option<String>],
-    machine: &Machine,
+    machine: &HostMachine,
 ) -> Option<String> {
     let name = |to: &PortId| interfaces.get(usize::from(to.0))?.as_deref();
     let mut to = route.to.iter().filter_map(name);
@@ -211,7 +211,7 @@ fn into_the_unknown(
 fn error_frames_to_a_controller(
     route: &Route,
     interfaces: &[Option<String>],
-    machine: &Machine,
+    machine: &HostMachine,
 ) -> Option<String> {
     if sorts(route) & sort::ANY_ERR == 0 {
         return None;
@@ -225,7 +225,7 @@ fn error_frames_to_a_controller(
     ))
 }
 
-fn begins_without_xl(route: &Route, interfaces: &[Option<String>], machine: &Machine) -> bool {
+fn begins_without_xl(route: &Route, interfaces: &[Option<String>], machine: &HostMachine) -> bool {
     route.from.iter().all(|port| {
         let name = interfaces
             .get(usize::from(port.0))
@@ -247,8 +247,8 @@ fn kept_out(reasons: &[Option<String>], groups: &[usize]) -> HashMap<usize, usiz
 }
 
 /// Returns a number for each route; routes that must stay together have the same number.
-fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> Vec<usize> {
-    let mut sets = Sets::new(routes.routes.len());
+fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &HostMachine) -> Vec<usize> {
+    let mut sets = RouteSets::new(routes.routes.len());
     let all = || routes.routes.iter().enumerate();
     let drops: HashSet<PortId> = all()
         .filter(|(_, route)| route.drop)
@@ -257,7 +257,7 @@ fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> 
     let mut first: HashMap<(PortId, Option<PortId>), usize> = HashMap::new();
     for (id, route) in all() {
         for from in &route.from {
-            if routes.mode == Mode::First || drops.contains(from) {
+            if routes.mode == RouteMode::First || drops.contains(from) {
                 sets.join(*first.entry((*from, None)).or_insert(id), id);
                 continue;
             }
@@ -293,9 +293,9 @@ fn groups(routes: &Routes, interfaces: &[Option<String>], machine: &Machine) -> 
 }
 
 /// Disjoint sets of routes.
-struct Sets(Vec<usize>);
+struct RouteSets(Vec<usize>);
 
-impl Sets {
+impl RouteSets {
     fn new(len: usize) -> Self {
         Self((0..len).collect())
     }

@@ -11,8 +11,8 @@ pub struct RouteCounts {
     pub taken: Option<u64>,
     /// Copies handed to an outgoing interface.
     pub sent: u64,
-    /// Stopped frames, by reason, in the order of [`route::Stop::ALL`].
-    pub stopped: [u64; route::Stop::ALL.len()],
+    /// Stopped frames, by reason, in the order of [`route::StopReason::ALL`].
+    pub stopped: [u64; route::StopReason::ALL.len()],
     /// Copies that the outgoing interface did not accept (down, gone, no memory).
     pub failed: u64,
 }

@@ -20,12 +20,12 @@ const OURS: u16 = 0x8000;
 
 /// A gateway, identified by its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Instance {
+pub struct GatewayInstance {
     name: String,
     mark: u16,
 }
 
-impl Instance {
+impl GatewayInstance {
     /// Creates the instance of a name. The same name gives the same marks, also after a restart and
     /// in later versions.
     #[must_use]
@@ -66,8 +66,8 @@ impl Instance {
 
     /// Makes sure that no other process acts for the instance in one `way`, until the result is
     /// dropped.
-    pub(crate) fn hold(&self, way: &str) -> Result<Hold, Held> {
-        Hold::new(&self.held(way))
+    pub(crate) fn hold(&self, way: &str) -> Result<InstanceHold, InstanceHeld> {
+        InstanceHold::new(&self.held(way))
     }
 
     #[cfg(any(feature = "bpf", test))]
@@ -115,7 +115,7 @@ impl std::fmt::Display for ForeignHolder {
 
 /// The reason why something cannot be held.
 #[derive(Debug)]
-pub(crate) enum Held {
+pub(crate) enum InstanceHeld {
     /// A process of this user or of root holds it, or one about which nothing is known.
     By(Option<u32>),
     /// A process of another user holds it, which may not be a gateway.
@@ -126,22 +126,22 @@ pub(crate) enum Held {
 
 /// The exclusive right of one process to do something.
 #[derive(Debug)]
-pub(crate) struct Hold(OwnedFd);
+pub(crate) struct InstanceHold(OwnedFd);
 
-impl Hold {
+impl InstanceHold {
     /// Takes a name in this network namespace.
     ///
     /// A name that is taken but whose socket does not listen is in transition: it is just being
     /// released or just being taken. A program that another thread starts has a copy of every
     /// descriptor until its exec, and keeps the name until then. This function waits for the end of
     /// the transition.
-    pub(crate) fn new(name: &str) -> Result<Self, Held> {
-        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).map_err(Held::Failed)?;
-        let fd = socket().map_err(Held::Failed)?;
+    pub(crate) fn new(name: &str) -> Result<Self, InstanceHeld> {
+        let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).map_err(InstanceHeld::Failed)?;
+        let fd = socket().map_err(InstanceHeld::Failed)?;
         for _ in 0..CHANGES_HANDS {
             match bind(&fd, &address) {
                 Ok(()) => {
-                    listen(&fd, ASKING).map_err(Held::Failed)?;
+                    listen(&fd, ASKING).map_err(InstanceHeld::Failed)?;
                     return Ok(Self(fd));
                 }
                 Err(Errno::ADDRINUSE) => match holder(&address) {
@@ -149,16 +149,16 @@ impl Hold {
                     Ok(holder) => {
                         return Err(holder.held(name, rustix::process::geteuid().as_raw()));
                     }
-                    Err(_) => return Err(Held::By(None)),
+                    Err(_) => return Err(InstanceHeld::By(None)),
                 },
-                Err(errno) => return Err(Held::Failed(errno)),
+                Err(errno) => return Err(InstanceHeld::Failed(errno)),
             }
         }
-        Err(Held::By(None))
+        Err(InstanceHeld::By(None))
     }
 }
 
-impl Drop for Hold {
+impl Drop for InstanceHold {
     /// Releases the name immediately, even if another process has a copy of the descriptor.
     fn drop(&mut self) {
         // This can fail only if the descriptor is not a socket.
@@ -182,17 +182,17 @@ fn socket() -> rustix::io::Result<OwnedFd> {
 
 /// The process that listens at a name. The kernel reports the state at the time when it began to
 /// listen (SO_PEERCRED, unix(7)).
-struct Holder {
+struct TestHolder {
     pid: Option<u32>,
     user: u32,
 }
 
-impl Holder {
-    fn held(self, name: &str, us: u32) -> Held {
+impl TestHolder {
+    fn held(self, name: &str, us: u32) -> InstanceHeld {
         if self.user == us || self.user == 0 {
-            return Held::By(self.pid);
+            return InstanceHeld::By(self.pid);
         }
-        Held::Foreign(ForeignHolder {
+        InstanceHeld::Foreign(ForeignHolder {
             socket: format!("@{name}"),
             pid: self.pid,
             user: self.user,
@@ -201,11 +201,11 @@ impl Holder {
 }
 
 /// Returns the process that listens at an address.
-fn holder(address: &SocketAddrUnix) -> rustix::io::Result<Holder> {
+fn holder(address: &SocketAddrUnix) -> rustix::io::Result<TestHolder> {
     let fd = socket()?;
     connect(&fd, address)?;
     let peer = socket_peercred(&fd)?;
-    Ok(Holder {
+    Ok(TestHolder {
         pid: u32::try_from(peer.pid.as_raw_nonzero().get()).ok(),
         user: peer.uid.as_raw(),
     })
@@ -219,7 +219,7 @@ mod tests {
     fn marks_stay_the_same_for_ever() {
         assert_eq!(Instance::new("").uid(1), 0x9CD9_0001);
         assert_eq!(Instance::new("gateway").uid(0xFFFF), 0xA633_FFFF);
-        let one = Instance::new("one");
+        let one = GatewayInstance::new("one");
         assert!(one.owns(one.uid(7)));
         assert!(!one.owns(Instance::new("two").uid(7)) && !one.owns(0) && !one.owns(7));
         assert!(Instance::any_owns(one.uid(7)) && !Instance::any_owns(7));
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn one_process_at_a_time() {
-        let instance = Instance::new("one process at a time");
+        let instance = GatewayInstance::new("one process at a time");
         let hold = instance.hold("one").unwrap();
-        let Err(Held::By(pid)) = instance.hold("one") else {
+        let Err(InstanceHeld::By(pid)) = instance.hold("one") else {
             panic!("held twice");
         };
         assert_eq!(pid, Some(std::process::id()));
@@ -243,14 +243,14 @@ mod tests {
     /// Any user can take the name first; the error then names that user.
     #[test]
     fn a_holder_of_another_user_is_named() {
-        let found = |user| Holder {
+        let found = |user| TestHolder {
             pid: Some(77),
             user,
         };
         let words = |user, us| match found(user).held("cangate/bpf/9cd9", us) {
-            Held::By(pid) => format!("{pid:?}"),
-            Held::Foreign(holder) => holder.to_string(),
-            Held::Failed(errno) => panic!("{errno}"),
+            InstanceHeld::By(pid) => format!("{pid:?}"),
+            InstanceHeld::Foreign(holder) => holder.to_string(),
+            InstanceHeld::Failed(errno) => panic!("{errno}"),
         };
         assert_eq!(words(1000, 1000), "Some(77)");
         // Root may do everything to a gateway anyway.
@@ -269,15 +269,15 @@ mod tests {
             eprintln!("SKIPPED because only root can take another user's place");
             return;
         }
-        let instance = Instance::new("taken by another user");
+        let instance = GatewayInstance::new("taken by another user");
         let held = std::thread::spawn(|| {
             // This applies to this thread only.
             let user = rustix::process::Uid::from_raw(65534);
             rustix::thread::set_thread_uid(user).unwrap();
-            Instance::new("taken by another user").hold("bpf").unwrap()
+            GatewayInstance::new("taken by another user").hold("bpf").unwrap()
         });
         let hold = held.join().unwrap();
-        let Err(Held::Foreign(holder)) = instance.hold("bpf") else {
+        let Err(InstanceHeld::Foreign(holder)) = instance.hold("bpf") else {
             panic!("it is another user's");
         };
         assert_eq!(holder.user, 65534);
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn what_was_given_back_can_be_taken_although_a_copy_is_left() {
-        let instance = Instance::new("given back");
+        let instance = GatewayInstance::new("given back");
         let hold = instance.hold("one").unwrap();
         let copy = hold.0.try_clone().unwrap();
         drop(hold);

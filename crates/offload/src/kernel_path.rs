@@ -3,11 +3,11 @@
 //! BPF and can-gw each implement [`KernelPath`]; [`KERNEL_PATHS`](crate::KERNEL_PATHS) lists both.
 
 use crate::RouteCounts;
-use crate::bpf::{self, ListedTable, Options};
+use crate::bpf::{self, ListedTable, BpfOptions};
 use crate::cangw::{self, ListedRule};
 use crate::data_path::DataPath;
-use crate::instance::Instance;
-use crate::machine::Machine;
+use crate::instance::GatewayInstance;
+use crate::machine::HostMachine;
 use route::Routes;
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
@@ -31,21 +31,21 @@ pub enum Error {
 
 /// The task of one data path.
 #[derive(Clone, Copy, Debug)]
-pub struct Assignment<'a> {
+pub struct PathAssignment<'a> {
     /// The routes, at least one.
     pub routes: &'a Routes,
     /// The Linux interfaces of the ports, by [`route::PortId`]; `None` for a port that is not a
     /// Linux interface.
     pub interfaces: &'a [Option<String>],
     /// The options of BPF; can-gw has none.
-    pub options: &'a Options,
+    pub options: &'a BpfOptions,
     /// At the end everything stays in place, for the next start.
     pub persist: bool,
 }
 
 /// The result of a start or a change.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Report {
+pub struct PathReport {
     /// The result in words, if there is something to report.
     pub words: Option<String>,
     /// Interfaces that do not exist or are not CAN interfaces; the routes with them wait.
@@ -56,7 +56,7 @@ pub struct Report {
 
 /// The contents of a data path, of every origin.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Listing {
+pub enum PathListing {
     /// Tables of BPF.
     Tables(Vec<ListedTable>),
     /// Rules of can-gw.
@@ -73,7 +73,7 @@ pub trait KernelPath: Sync {
         &self,
         routes: &Routes,
         interfaces: &[Option<String>],
-        machine: &Machine,
+        machine: &HostMachine,
     ) -> Vec<Option<String>>;
 
     /// Returns whether this path does not support XL frames, so that a route must run without them;
@@ -89,7 +89,7 @@ pub trait KernelPath: Sync {
     ///
     /// # Errors
     /// A process runs the instance; errors of the kernel.
-    fn remove_leftovers(&self, instance: &Instance) -> Result<Option<String>, Error>;
+    fn remove_leftovers(&self, instance: &GatewayInstance) -> Result<Option<String>, Error>;
 
     /// Puts routes into the kernel. What an earlier process of the instance left there is taken
     /// over (adopted) without a gap. A missing interface is not an error: its routes start when it
@@ -100,32 +100,32 @@ pub trait KernelPath: Sync {
     /// kernel lacks; errors of the kernel. In each case nothing was changed.
     fn start(
         &self,
-        instance: &Instance,
-        assignment: Assignment<'_>,
-    ) -> Result<(Box<dyn Running>, Report), Error>;
+        instance: &GatewayInstance,
+        assignment: PathAssignment<'_>,
+    ) -> Result<(Box<dyn PathRun>, PathReport), Error>;
 
     /// Lists everything that is there, of all cangate instances.
     ///
     /// # Errors
     /// No permission to list; errors of the kernel.
-    fn list(&self) -> Result<Listing, Error>;
+    fn list(&self) -> Result<PathListing, Error>;
 }
 
 /// The routes of one gateway in a data path of the kernel. They are removed when it is dropped. Its
 /// descriptor is readable when interfaces have changed.
-pub trait Running: AsFd {
+pub trait PathRun: AsFd {
     /// Replaces the routes. Counters continue for routes with the same names.
     ///
     /// # Errors
     /// As [`KernelPath::start`]; the previous routes stay in place.
-    fn reload(&mut self, assignment: Assignment<'_>) -> Result<Report, Error>;
+    fn reload(&mut self, assignment: PathAssignment<'_>) -> Result<PathReport, Error>;
 
     /// Handles changes of interfaces. Call this when the descriptor is readable. Returns `None` if
     /// nothing had changed.
     ///
     /// # Errors
     /// Errors of the kernel.
-    fn links_changed(&mut self) -> Result<Option<Report>, Error>;
+    fn links_changed(&mut self) -> Result<Option<PathReport>, Error>;
 
     /// Checks that everything is in place, and restores what another program removed (`cangw -F`,
     /// `tc qdisc del`, an unloaded module): the kernel does not notify when that happens. Returns
@@ -133,7 +133,7 @@ pub trait Running: AsFd {
     ///
     /// # Errors
     /// Errors of the kernel; what is missing stays missing.
-    fn look_after(&mut self) -> Result<Option<Report>, Error>;
+    fn look_after(&mut self) -> Result<Option<PathReport>, Error>;
 
     /// Returns the counters of each route since the start, by [`route::RouteId`].
     ///

@@ -5,7 +5,7 @@ use crate::kernel_path::KernelPath;
 use crate::{bpf, cangw};
 
 /// All data paths in the kernel, the fastest first.
-pub static KERNEL_PATHS: [&dyn KernelPath; 2] = [&bpf::Bpf, &cangw::CanGw];
+pub static KERNEL_PATHS: [&dyn KernelPath; 2] = [&bpf::BpfPath, &cangw::CanGw];
 
 /// Returns the data path in the kernel, if `data_path` is one.
 #[must_use]

@@ -26,9 +26,9 @@ mod machine;
 
 pub use counts::RouteCounts;
 pub use data_path::DataPath;
-pub use instance::{ForeignHolder, Instance};
-pub use kernel_path::{Assignment, Error, KernelPath, Listing, Report, Running};
+pub use instance::{ForeignHolder, GatewayInstance};
+pub use kernel_path::{PathAssignment, Error, KernelPath, PathListing, PathReport, PathRun};
 pub use kernel_paths::{KERNEL_PATHS, kernel_path};
-pub use linux::link::{Link, Links};
+pub use linux::link::{NetLink, NetLinks};
 pub use linux::with_causes;
-pub use machine::Machine;
+pub use machine::HostMachine;

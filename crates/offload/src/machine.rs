@@ -4,22 +4,22 @@ use crate::{bpf, cangw};
 
 /// The interfaces and kernel features of a machine.
 #[derive(Debug)]
-pub struct Machine {
+pub struct HostMachine {
     /// Its CAN interfaces.
     pub interfaces: Vec<bpf::Interface>,
     /// Whether BPF is available; the reason if it is not.
-    pub bpf: Result<(), bpf::Missing>,
+    pub bpf: Result<(), bpf::MissingFeature>,
     /// The limits of can-gw if it is available; the reason if it is not.
-    pub can_gw: Result<cangw::Limits, cangw::Error>,
+    pub can_gw: Result<cangw::KernelLimits, cangw::Error>,
 }
 
-impl Machine {
+impl HostMachine {
     /// Examines this machine, as far as this process has access. Loads can-gw if it is missing and
     /// this process has the permission.
     #[must_use]
     pub fn look() -> Self {
         let can_gw = || {
-            let mut kernel = cangw::Kernel::open()?;
+            let mut kernel = cangw::CanGwKernel::open()?;
             kernel.ready()?;
             Ok(kernel.limits())
         };
@@ -27,7 +27,7 @@ impl Machine {
         Self {
             // BPF itself does not need AF_CAN, but without AF_CAN there is no CAN interface for it.
             bpf: if interfaces.is_empty() && !linux::can::is_in_kernel() {
-                Err(bpf::Missing::Can)
+                Err(bpf::MissingFeature::Can)
             } else {
                 bpf::features().map(drop)
             },

@@ -2,11 +2,11 @@
 //! that took (drivers-2009 §3.1, whose tool is called canping). It works over every kind of port,
 //! and so over every kind of driver.
 //!
-//! * [`Plan`]: the frames to send, the period, and the timeout for an answer.
-//! * [`Master`], [`Slave`]: one step of each; a clock passes the time in, so that tests run in
+//! * [`PingPlan`]: the frames to send, the period, and the timeout for an answer.
+//! * [`PingMaster`], [`PingSlave`]: one step of each; a clock passes the time in, so that tests run in
 //!   virtual time.
 //! * [`RoundTrips`]: the statistics of a master, exact for the first million, in bounded memory.
-//! * [`Party`], [`play`]: masters and slaves with their ports, in threads that wait.
+//! * [`PingParty`], [`play`]: masters and slaves with their ports, in threads that wait.
 //! * [`results`]: every round trip for `probe`'s file.
 //!
 //! The measured time is the time that an application sees: from just before the call that sends to
@@ -30,19 +30,19 @@ mod stop;
 mod test_port;
 
 pub use figures::RoundTrips;
-pub use live::Live;
-pub use master::{Counts, Master, RoundTrip};
-pub use party::{Part, Party, Played, Settings, play};
-pub use plan::{LONGEST_TIMEOUT, Plan, PlanError, bus_time};
+pub use live::LiveCounts;
+pub use master::{MasterCounts, PingMaster, RoundTrip};
+pub use party::{PartyRole, PingParty, PartyEnd, PingSettings, play};
+pub use plan::{LONGEST_TIMEOUT, PingPlan, PlanError, bus_time};
 pub use rate::bit_rate;
-pub use slave::{Answered, Slave};
-pub use stop::Stop;
+pub use slave::{SlaveCounts, PingSlave};
+pub use stop::StopHandle;
 
 use frame::Nanos;
 
 /// The time of the next step of a master or a slave, if no frame comes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextCall {
     /// At this time at the latest; `None`: when a frame comes.
     At(Option<Nanos>),
     /// Never: its work is complete.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The progress of a master, for a display: written by the master's thread, read by another.
 #[derive(Debug, Default)]
-pub struct Live {
+pub struct LiveCounts {
     answered: AtomicU64,
     lost: AtomicU64,
     sum: AtomicU64,
@@ -15,7 +15,7 @@ pub struct Live {
     last: AtomicU64,
 }
 
-impl Live {
+impl LiveCounts {
     pub(crate) fn add(&self, trip: &RoundTrip) {
         let Some(duration) = trip.duration() else {
             self.lost.fetch_add(1, Ordering::Relaxed);

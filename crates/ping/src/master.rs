@@ -1,9 +1,9 @@
 //! The master: sends frames and measures the time to their answers.
 
 use crate::slave::{BUDGET, only, take};
-use crate::{Next, Plan, number};
+use crate::{NextCall, PingPlan, number};
 use frame::{Frame, Nanos};
-use port::{Interest, Outgoing, PortError, Receive, Refused, Transmit};
+use port::{FrameInterest, OutgoingFrame, PortError, Receive, TransmitRefusal, Transmit};
 use std::collections::VecDeque;
 
 /// The number of last lost round trips that are remembered, to distinguish a late answer from a
@@ -34,7 +34,7 @@ impl RoundTrip {
 
 /// The counters of a master. `sent = answered + lost`, and one more while it waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct MasterCounts {
     /// Frames sent.
     pub sent: u64,
     /// Round trips with an answer in time.
@@ -57,32 +57,32 @@ pub struct Counts {
 
 /// A master: sends a frame, waits for the answer, sends the next.
 #[derive(Debug)]
-pub struct Master {
+pub struct PingMaster {
     /// The port's name, for errors.
     port: String,
-    plan: Plan,
+    plan: PingPlan,
     number: u64,
-    waiting: Option<Waiting>,
+    waiting: Option<WaitingAnswers>,
     /// The time at which the next frame is due.
     due: Option<Nanos>,
     /// The time since which the port has refused it.
     refused_since: Option<Nanos>,
     lost: VecDeque<u64>,
     frames: Vec<Frame>,
-    counts: Counts,
+    counts: MasterCounts,
     ended: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingAnswers {
     number: u64,
     sent: Nanos,
 }
 
-impl Master {
+impl PingMaster {
     /// Creates a master on the port of this name; it starts at its first step.
     #[must_use]
-    pub fn new(port: impl Into<String>, plan: Plan) -> Self {
+    pub fn new(port: impl Into<String>, plan: PingPlan) -> Self {
         Self {
             port: port.into(),
             plan,
@@ -92,20 +92,20 @@ impl Master {
             refused_since: None,
             lost: VecDeque::with_capacity(REMEMBERED),
             frames: Vec::with_capacity(BUDGET),
-            counts: Counts::default(),
+            counts: MasterCounts::default(),
             ended: false,
         }
     }
 
     /// Returns the frames that it wants to receive.
     #[must_use]
-    pub fn interest(&self) -> Interest {
+    pub fn interest(&self) -> FrameInterest {
         only(self.plan.answer)
     }
 
     /// Returns its counters so far.
     #[must_use]
-    pub const fn counts(&self) -> Counts {
+    pub const fn counts(&self) -> MasterCounts {
         self.counts
     }
 
@@ -125,7 +125,7 @@ impl Master {
         transmit: &mut dyn Transmit,
         clock: &mut dyn FnMut() -> Nanos,
         sink: &mut dyn FnMut(RoundTrip),
-    ) -> Result<Next, PortError> {
+    ) -> Result<NextCall, PortError> {
         let report = take(receive, self.plan.answer, clock(), &mut self.frames)?;
         let now = clock();
         for index in 0..self.frames.len() {
@@ -155,14 +155,14 @@ impl Master {
             // Frames that the port held at first may leave now.
             transmit.flush(now)?;
             let end = waiting.sent.saturating_add(timeout);
-            return Ok(Next::At(Some(if report.more { 0 } else { end })));
+            return Ok(NextCall::At(Some(if report.more { 0 } else { end })));
         }
         if self.ended || self.plan.count.is_some_and(|count| self.number >= count) {
-            return Ok(Next::Done);
+            return Ok(NextCall::Done);
         }
         let due = *self.due.get_or_insert(now);
         if now < due {
-            return Ok(Next::At(Some(if report.more { 0 } else { due })));
+            return Ok(NextCall::At(Some(if report.more { 0 } else { due })));
         }
         self.send(due, transmit, clock, sink)
     }
@@ -174,18 +174,18 @@ impl Master {
         transmit: &mut dyn Transmit,
         clock: &mut dyn FnMut() -> Nanos,
         sink: &mut dyn FnMut(RoundTrip),
-    ) -> Result<Next, PortError> {
+    ) -> Result<NextCall, PortError> {
         let number = self.number;
         let frame = self.plan.frame(self.plan.id, number);
         let frame = frame.map_err(|error| self.error(error.to_string()))?;
         let sent = clock();
-        let outgoing = Outgoing {
+        let outgoing = OutgoingFrame {
             echo: self.plan.own,
-            ..Outgoing::new(frame.view(), 0)
+            ..OutgoingFrame::new(frame.view(), 0)
         };
         match transmit.transmit(sent, outgoing) {
             Ok(_) => transmit.flush(sent)?,
-            Err(Refused::Unsupported) => {
+            Err(TransmitRefusal::Unsupported) => {
                 let kind = if self.plan.fd.is_some() {
                     "FD"
                 } else {
@@ -193,7 +193,7 @@ impl Master {
                 };
                 return Err(self.error(format!("it carries no {kind} frames")));
             }
-            Err(Refused::Full | Refused::Down) => {
+            Err(TransmitRefusal::Full | TransmitRefusal::Down) => {
                 self.counts.stalled += 1;
                 transmit.flush(sent)?;
                 let since = *self.refused_since.get_or_insert(sent);
@@ -210,15 +210,15 @@ impl Master {
                         answered: None,
                     });
                 }
-                return Ok(Next::At(Some(sent.saturating_add(AGAIN))));
+                return Ok(NextCall::At(Some(sent.saturating_add(AGAIN))));
             }
         };
         self.refused_since = None;
         self.counts.sent += 1;
         self.number += 1;
-        self.waiting = Some(Waiting { number, sent });
+        self.waiting = Some(WaitingAnswers { number, sent });
         self.due = Some(self.next_place(due, sent));
-        Ok(Next::At(Some(sent.saturating_add(self.plan.timeout))))
+        Ok(NextCall::At(Some(sent.saturating_add(self.plan.timeout))))
     }
 
     fn error(&self, what: String) -> PortError {
@@ -278,27 +278,27 @@ impl Master {
 mod tests {
     use super::*;
     use crate::plan::tests::plan;
-    use crate::test_port::Pair;
+    use crate::test_port::PortPair;
 
     /// A master on a port, with the round trips that it reported.
-    struct Bench {
-        master: Master,
-        port: Pair,
+    struct MasterBench {
+        master: PingMaster,
+        port: PortPair,
         now: Nanos,
         trips: Vec<RoundTrip>,
     }
 
-    impl Bench {
-        fn new(plan: Plan) -> Self {
+    impl MasterBench {
+        fn new(plan: PingPlan) -> Self {
             Self {
-                master: Master::new("a", plan),
-                port: Pair::default(),
+                master: PingMaster::new("a", plan),
+                port: PortPair::default(),
                 now: 1_000,
                 trips: Vec::new(),
             }
         }
 
-        fn step(&mut self, now: Nanos) -> Next {
+        fn step(&mut self, now: Nanos) -> NextCall {
             self.now = now;
             let (receive, transmit) = self.port.halves();
             let trips = &mut self.trips;
@@ -320,15 +320,15 @@ mod tests {
 
     #[test]
     fn one_after_the_other() {
-        let mut bench = Bench::new(plan());
-        assert_eq!(bench.step(1_000), Next::At(Some(1_001_000)));
+        let mut bench = MasterBench::new(plan());
+        assert_eq!(bench.step(1_000), NextCall::At(Some(1_001_000)));
         bench.answer(0);
         // The answer has come, and the next frame leaves at once.
-        assert_eq!(bench.step(3_000), Next::At(Some(1_003_000)));
+        assert_eq!(bench.step(3_000), NextCall::At(Some(1_003_000)));
         bench.answer(1);
         bench.step(4_000);
         bench.answer(2);
-        assert_eq!(bench.step(9_000), Next::Done);
+        assert_eq!(bench.step(9_000), NextCall::Done);
         assert_eq!(bench.durations(), [Some(2_000), Some(1_000), Some(5_000)]);
         let counts = bench.master.counts();
         assert_eq!((counts.sent, counts.answered, counts.lost), (3, 3, 0));
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_comes_back_is_its_own_answer() {
-        let mut bench = Bench::new(Plan {
+        let mut bench = MasterBench::new(PingPlan {
             answer: plan().id,
             own: true,
             ..plan()
@@ -347,37 +347,37 @@ mod tests {
         bench.answer(0);
         bench.step(3_000);
         assert_eq!(bench.durations(), [Some(2_000)]);
-        let mut bench = Bench::new(plan());
+        let mut bench = MasterBench::new(plan());
         bench.step(1_000);
         assert!(!bench.port.asked_for_echo());
     }
 
     #[test]
     fn at_the_places_of_a_period() {
-        let mut bench = Bench::new(Plan {
+        let mut bench = MasterBench::new(PingPlan {
             period: 10_000,
             ..plan()
         });
         bench.step(1_000);
         bench.answer(0);
-        assert_eq!(bench.step(3_000), Next::At(Some(11_000)));
-        assert_eq!(bench.step(10_999), Next::At(Some(11_000)));
+        assert_eq!(bench.step(3_000), NextCall::At(Some(11_000)));
+        assert_eq!(bench.step(10_999), NextCall::At(Some(11_000)));
         bench.step(11_000);
         bench.answer(1);
         // Two slots have passed: the third is used, late, and the next is again in the period.
         bench.step(35_000);
         assert_eq!(bench.master.counts().skipped, 1);
         bench.answer(2);
-        assert_eq!(bench.step(36_000), Next::Done);
+        assert_eq!(bench.step(36_000), NextCall::Done);
         assert_eq!(bench.trips[2].sent, 35_000);
     }
 
     #[test]
     fn what_does_not_come_is_lost_and_may_be_late() {
-        let mut bench = Bench::new(plan());
+        let mut bench = MasterBench::new(plan());
         bench.step(0);
         // The answer is lost, and the next frame leaves in the same step.
-        assert_eq!(bench.step(1_000_000), Next::At(Some(2_000_000)));
+        assert_eq!(bench.step(1_000_000), NextCall::At(Some(2_000_000)));
         bench.answer(0);
         bench.answer(0);
         bench.answer(1);
@@ -389,9 +389,9 @@ mod tests {
 
     #[test]
     fn no_room_is_tried_again() {
-        let mut bench = Bench::new(plan());
-        bench.port.refuse(Some(Refused::Full));
-        assert_eq!(bench.step(5), Next::At(Some(5 + AGAIN)));
+        let mut bench = MasterBench::new(plan());
+        bench.port.refuse(Some(TransmitRefusal::Full));
+        assert_eq!(bench.step(5), NextCall::At(Some(5 + AGAIN)));
         bench.port.refuse(None);
         bench.step(5 + AGAIN);
         let counts = bench.master.counts();
@@ -401,16 +401,16 @@ mod tests {
     /// An interface that stays down does not end a run on its own, but a run with a count ends.
     #[test]
     fn what_cannot_be_sent_in_time_is_given_up_and_counted() {
-        let mut bench = Bench::new(plan());
-        bench.port.refuse(Some(Refused::Down));
+        let mut bench = MasterBench::new(plan());
+        bench.port.refuse(Some(TransmitRefusal::Down));
         for now in [0, 999_999, 1_000_000, 1_000_001, 2_000_001, 2_000_002] {
-            assert_ne!(bench.step(now), Next::Done);
+            assert_ne!(bench.step(now), NextCall::Done);
         }
         assert_eq!(bench.durations(), [None, None]);
         bench.port.refuse(None);
         bench.step(2_500_000);
         bench.answer(2);
-        assert_eq!(bench.step(2_600_000), Next::Done);
+        assert_eq!(bench.step(2_600_000), NextCall::Done);
         let counts = bench.master.counts();
         assert_eq!((counts.sent, counts.answered), (1, 1));
         assert_eq!((counts.lost, counts.unsent), (0, 2));
@@ -418,8 +418,8 @@ mod tests {
 
     #[test]
     fn a_port_that_cannot_is_named() {
-        let mut bench = Bench::new(plan());
-        bench.port.refuse(Some(Refused::Unsupported));
+        let mut bench = MasterBench::new(plan());
+        bench.port.refuse(Some(TransmitRefusal::Unsupported));
         let (receive, transmit) = bench.port.halves();
         let step = bench.master.step(receive, transmit, &mut || 0, &mut |_| ());
         assert_eq!(
@@ -430,14 +430,14 @@ mod tests {
 
     #[test]
     fn it_ends_when_it_is_told() {
-        let mut bench = Bench::new(Plan {
+        let mut bench = MasterBench::new(PingPlan {
             count: None,
             ..plan()
         });
         bench.step(0);
         bench.master.end();
-        assert_eq!(bench.step(10), Next::At(Some(1_000_000)));
+        assert_eq!(bench.step(10), NextCall::At(Some(1_000_000)));
         bench.answer(0);
-        assert_eq!(bench.step(20), Next::Done);
+        assert_eq!(bench.step(20), NextCall::Done);
     }
 }

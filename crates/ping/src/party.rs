@@ -1,9 +1,9 @@
 //! Masters and slaves with their ports, in threads that wait for frames.
 
-use crate::player::{Player, Role};
-use crate::{Answered, Counts, Live, Next, Plan, RoundTrip, RoundTrips, Stop};
+use crate::player::{PartyPlayer, PlayerRole};
+use crate::{SlaveCounts, MasterCounts, LiveCounts, NextCall, PingPlan, RoundTrip, RoundTrips, StopHandle};
 use frame::Nanos;
-use linux::poll::Poll;
+use linux::poll::PollSet;
 use linux::schedule::{lock_memory, schedule_fifo};
 use port::{Halves, PortError, RxCounters, TxCounters};
 use std::io;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// The role of a party on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum PartyRole {
     /// The master, which sends frames and waits for answers.
     Master,
     /// The slave, which answers.
@@ -22,34 +22,34 @@ pub enum Part {
 }
 
 /// A master or a slave on a port of its own.
-pub struct Party {
+pub struct PingParty {
     /// The port's name.
     pub name: String,
     /// Its role.
-    pub part: Part,
+    pub part: PartyRole,
     /// Its plan; for a slave, the plan of its master.
-    pub plan: Plan,
+    pub plan: PingPlan,
     /// The port.
     pub halves: Halves,
 }
 
 /// The result of a party.
 #[derive(Debug)]
-pub struct Played {
+pub struct PartyEnd {
     /// The port's name.
     pub name: String,
     /// Its role.
-    pub part: Part,
+    pub part: PartyRole,
     /// Its plan.
-    pub plan: Plan,
+    pub plan: PingPlan,
     /// The counters, for a master.
-    pub counts: Counts,
+    pub counts: MasterCounts,
     /// The round trips, for a master.
     pub trips: RoundTrips,
-    /// Each round trip, for a master, if [`Settings::keep`] is not 0.
+    /// Each round trip, for a master, if [`PingSettings::keep`] is not 0.
     pub kept: Vec<RoundTrip>,
     /// The counters, for a slave.
-    pub answered: Answered,
+    pub answered: SlaveCounts,
     /// The port's counters of its receiving side.
     pub received: RxCounters,
     /// The port's counters of its transmitting side.
@@ -60,24 +60,24 @@ pub struct Played {
 
 /// The settings of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Settings {
+pub struct PingSettings {
     /// The SCHED_FIFO priority of every thread, 1 to 99; `None` for ordinary scheduling.
     pub priority: Option<u8>,
     /// The number of round trips of each master that are kept; 0: none.
     pub keep: usize,
 }
 
-/// Runs until all masters are done, or until [`Stop::end`]. `live` has an entry for each party.
+/// Runs until all masters are done, or until [`StopHandle::end`]. `live` has an entry for each party.
 /// Returns the result of each party, in the given order, and sentences on settings that the system
 /// did not allow.
 pub fn play(
-    parties: Vec<Party>,
-    settings: Settings,
-    stop: &Stop,
-    live: &[Live],
-) -> (Vec<Played>, Vec<String>) {
-    let masters = parties.iter().filter(|p| p.part == Part::Master).count();
-    let mut run = Run {
+    parties: Vec<PingParty>,
+    settings: PingSettings,
+    stop: &StopHandle,
+    live: &[LiveCounts],
+) -> (Vec<PartyEnd>, Vec<String>) {
+    let masters = parties.iter().filter(|p| p.part == PartyRole::Master).count();
+    let mut run = SharedRun {
         settings,
         stop,
         masters: AtomicUsize::new(masters),
@@ -92,21 +92,21 @@ pub fn play(
              (ulimit -l unlimited), or run as root"
         ));
     }
-    let mut all: Vec<(usize, Player<'_>)> = Vec::new();
+    let mut all: Vec<(usize, PartyPlayer<'_>)> = Vec::new();
     for (place, party) in parties.into_iter().enumerate() {
-        all.push((place, Player::new(party, settings, live.get(place))));
+        all.push((place, PartyPlayer::new(party, settings, live.get(place))));
     }
     // Ports without a descriptor can only be polled: by one thread, which polls each of them when
     // another of them has done something.
     let (asked, waited): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, p)| !p.can_be_waited_for());
-    let mut groups: Vec<Vec<(usize, Player<'_>)>> =
+    let mut groups: Vec<Vec<(usize, PartyPlayer<'_>)>> =
         waited.into_iter().map(|one| vec![one]).collect();
     if !asked.is_empty() {
         groups.push(asked);
     }
     run.ready = Barrier::new(groups.len());
-    let mut done: Vec<(usize, Played)> = Vec::new();
+    let mut done: Vec<(usize, PartyEnd)> = Vec::new();
     std::thread::scope(|scope| {
         let run = &run;
         let threads: Vec<_> = groups
@@ -133,9 +133,9 @@ pub fn play(
 }
 
 /// The state that the threads of a run share.
-struct Run<'a> {
-    settings: Settings,
-    stop: &'a Stop,
+struct SharedRun<'a> {
+    settings: PingSettings,
+    stop: &'a StopHandle,
     /// The number of masters that are not done.
     masters: AtomicUsize,
     /// Set if there is no master: then slaves answer until the run is ended.
@@ -146,19 +146,19 @@ struct Run<'a> {
     ready: Barrier,
 }
 
-impl Run<'_> {
+impl SharedRun<'_> {
     fn now(&self) -> Nanos {
         Nanos::try_from(self.start.elapsed().as_nanos()).unwrap_or(Nanos::MAX)
     }
 
     /// Does the work of a thread.
-    fn group(&self, mut group: Vec<(usize, Player<'_>)>) -> (Vec<(usize, Played)>, Option<String>) {
+    fn group(&self, mut group: Vec<(usize, PartyPlayer<'_>)>) -> (Vec<(usize, PartyEnd)>, Option<String>) {
         let said = self.prepare();
         for (_, player) in &mut group {
             player.begin();
         }
         self.ready.wait();
-        let mut poll = Poll::with_capacity(2 * group.len() + 2);
+        let mut poll = PollSet::with_capacity(2 * group.len() + 2);
         loop {
             let mut next = None;
             for (_, player) in &mut group {
@@ -192,12 +192,12 @@ impl Run<'_> {
 
     /// Does one step of a party; `next` becomes the earliest time at which a party needs its next
     /// step.
-    fn step(&self, player: &mut Player<'_>, next: &mut Option<Nanos>) {
+    fn step(&self, player: &mut PartyPlayer<'_>, next: &mut Option<Nanos>) {
         if player.done {
             return;
         }
         let over = self.stop.over.is_set() || self.alone && self.stop.asked.is_set();
-        let is_master = matches!(player.role, Role::Master(_));
+        let is_master = matches!(player.role, PlayerRole::Master(_));
         if over && !is_master {
             player.done = true;
             return;
@@ -206,12 +206,12 @@ impl Run<'_> {
             player.told();
         }
         match player.step(&mut || self.now()) {
-            Ok(Next::At(at)) => {
+            Ok(NextCall::At(at)) => {
                 let port = player.deadline();
                 *next = [*next, at, port].into_iter().flatten().min();
                 return;
             }
-            Ok(Next::Done) => {}
+            Ok(NextCall::Done) => {}
             Err(error) => {
                 player.error = Some(error);
                 // After an error no master waits for frames that cannot come any more.
@@ -226,8 +226,8 @@ impl Run<'_> {
 
     fn wait(
         &self,
-        poll: &mut Poll,
-        group: &[(usize, Player<'_>)],
+        poll: &mut PollSet,
+        group: &[(usize, PartyPlayer<'_>)],
         next: Option<Nanos>,
     ) -> io::Result<()> {
         let timeout = match next.map(|next| next.checked_sub(self.now())) {
@@ -247,7 +247,7 @@ impl Run<'_> {
             if receive.is_busy() {
                 return Ok(());
             }
-            let mut add = |wait: port::Wait| {
+            let mut add = |wait: port::PortWait| {
                 if let Some(fd) = wait.fd {
                     poll.add_fd(fd, wait.readable, wait.writable);
                 }

@@ -8,7 +8,7 @@ pub const LONGEST_TIMEOUT: Nanos = 3_600_000_000_000;
 
 /// The frames that a master sends and its slave answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct PingPlan {
     /// The ID of the frames that the master sends.
     pub id: CanId,
     /// The ID of the slave's answers. It differs from `id`, unless `own` is set.
@@ -54,7 +54,7 @@ pub enum PlanError {
     Period,
 }
 
-impl Plan {
+impl PingPlan {
     /// Checks the plan.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Plan {
 /// drivers-2009 §3.1 has 241 µs for 8 bytes at 1 Mbit/s, with the stuff bits of one payload; this
 /// result is exact for the first round trip, whose number is 0.
 #[must_use]
-pub fn bus_time(plan: &Plan, rate: Option<BitRate>) -> Option<Nanos> {
+pub fn bus_time(plan: &PingPlan, rate: Option<BitRate>) -> Option<Nanos> {
     let rate = rate?;
     let of = |id, intermission| on_the_bus(plan, id, 0, rate, intermission);
     if plan.own {
@@ -111,7 +111,7 @@ pub fn bus_time(plan: &Plan, rate: Option<BitRate>) -> Option<Nanos> {
 /// Returns the time that one frame of a round trip is on the bus, ns, with the intermission after
 /// it if `intermission` is set.
 pub(crate) fn on_the_bus(
-    plan: &Plan,
+    plan: &PingPlan,
     id: CanId,
     number: u64,
     rate: BitRate,
@@ -125,8 +125,8 @@ pub(crate) fn on_the_bus(
 pub(crate) mod tests {
     use super::*;
 
-    pub(crate) fn plan() -> Plan {
-        Plan {
+    pub(crate) fn plan() -> PingPlan {
+        PingPlan {
             id: CanId::sff(0x100).unwrap(),
             answer: CanId::sff(0x101).unwrap(),
             own: false,
@@ -142,31 +142,31 @@ pub(crate) mod tests {
     fn what_cannot_be_is_refused() {
         let good = plan();
         assert_eq!(good.check(), Ok(()));
-        let same = Plan {
+        let same = PingPlan {
             answer: good.id,
             ..good
         };
         assert_eq!(same.check(), Err(PlanError::SameId(good.id)));
-        let own = Plan { own: true, ..same };
+        let own = PingPlan { own: true, ..same };
         assert_eq!(own.check(), Ok(()));
-        let other = Plan { own: true, ..good };
+        let other = PingPlan { own: true, ..good };
         assert_eq!(other.check(), Err(PlanError::OtherId(good.id)));
         for len in [9, 64, 65, usize::MAX] {
-            let long = Plan { len, ..good };
+            let long = PingPlan { len, ..good };
             assert!(
                 matches!(long.check(), Err(PlanError::Length { .. })),
                 "{len}"
             );
         }
-        let fd = Plan {
+        let fd = PingPlan {
             len: 64,
             fd: Some(0),
             ..good
         };
         assert_eq!(fd.check(), Ok(()));
-        let hasty = Plan { timeout: 0, ..good };
+        let hasty = PingPlan { timeout: 0, ..good };
         assert_eq!(hasty.check(), Err(PlanError::Timeout));
-        let slow = Plan {
+        let slow = PingPlan {
             period: LONGEST_TIMEOUT + 1,
             ..good
         };
@@ -185,7 +185,7 @@ pub(crate) mod tests {
         );
         assert_eq!(bus_time(&plan(), None), None);
         // One frame, without the intermission behind it.
-        let own = Plan {
+        let own = PingPlan {
             answer: plan().id,
             own: true,
             ..plan()

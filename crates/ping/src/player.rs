@@ -1,43 +1,43 @@
 //! A master or a slave with its port, as its thread has it.
 
 use crate::{
-    Answered, Counts, Live, Master, Next, Part, Party, Plan, Played, RoundTrip, RoundTrips,
+    SlaveCounts, MasterCounts, LiveCounts, PingMaster, NextCall, PartyRole, PingParty, PingPlan, PartyEnd, RoundTrip, RoundTrips,
 };
-use crate::{Settings, Slave};
+use crate::{PingSettings, PingSlave};
 use frame::Nanos;
 use port::{Halves, PortError};
 use std::io;
 
 /// A master or a slave during a run.
-pub(crate) struct Player<'a> {
+pub(crate) struct PartyPlayer<'a> {
     name: String,
-    plan: Plan,
-    pub(crate) role: Role<'a>,
+    plan: PingPlan,
+    pub(crate) role: PlayerRole<'a>,
     pub(crate) halves: Halves,
     pub(crate) error: Option<PortError>,
     pub(crate) done: bool,
 }
 
-pub(crate) enum Role<'a> {
-    Master(Box<Asking<'a>>),
-    Slave(Slave),
+pub(crate) enum PlayerRole<'a> {
+    Master(Box<AskingMaster<'a>>),
+    Slave(PingSlave),
 }
 
 /// A master with its measurements.
-pub(crate) struct Asking<'a> {
-    master: Master,
+pub(crate) struct AskingMaster<'a> {
+    master: PingMaster,
     trips: RoundTrips,
     kept: Vec<RoundTrip>,
     keep: usize,
-    live: Option<&'a Live>,
+    live: Option<&'a LiveCounts>,
 }
 
-impl Asking<'_> {
+impl AskingMaster<'_> {
     fn step(
         &mut self,
         halves: &mut Halves,
         clock: &mut dyn FnMut() -> Nanos,
-    ) -> Result<Next, PortError> {
+    ) -> Result<NextCall, PortError> {
         let Self {
             master,
             trips,
@@ -60,17 +60,17 @@ impl Asking<'_> {
     }
 }
 
-impl<'a> Player<'a> {
-    pub(crate) fn new(party: Party, settings: Settings, live: Option<&'a Live>) -> Self {
+impl<'a> PartyPlayer<'a> {
+    pub(crate) fn new(party: PingParty, settings: PingSettings, live: Option<&'a LiveCounts>) -> Self {
         let role = match party.part {
-            Part::Master => Role::Master(Box::new(Asking {
-                master: Master::new(&party.name, party.plan),
+            PartyRole::Master => PlayerRole::Master(Box::new(AskingMaster {
+                master: PingMaster::new(&party.name, party.plan),
                 trips: RoundTrips::new(),
                 kept: Vec::with_capacity(settings.keep),
                 keep: settings.keep,
                 live,
             })),
-            Part::Slave => Role::Slave(Slave::new(&party.plan)),
+            PartyRole::Slave => PlayerRole::Slave(PingSlave::new(&party.plan)),
         };
         Self {
             name: party.name,
@@ -88,8 +88,8 @@ impl<'a> Player<'a> {
 
     pub(crate) fn begin(&mut self) {
         let interest = match &self.role {
-            Role::Master(asking) => asking.master.interest(),
-            Role::Slave(slave) => slave.interest(),
+            PlayerRole::Master(asking) => asking.master.interest(),
+            PlayerRole::Slave(slave) => slave.interest(),
         };
         if let Err(error) = self.halves.0.set_interest(&interest) {
             self.error = Some(error);
@@ -97,18 +97,18 @@ impl<'a> Player<'a> {
     }
 
     pub(crate) fn told(&mut self) {
-        if let Role::Master(asking) = &mut self.role {
+        if let PlayerRole::Master(asking) = &mut self.role {
             asking.master.end();
         }
     }
 
-    pub(crate) fn step(&mut self, clock: &mut dyn FnMut() -> Nanos) -> Result<Next, PortError> {
+    pub(crate) fn step(&mut self, clock: &mut dyn FnMut() -> Nanos) -> Result<NextCall, PortError> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
         match &mut self.role {
-            Role::Slave(slave) => slave.step(&mut self.halves.0, &mut self.halves.1, clock),
-            Role::Master(asking) => asking.step(&mut self.halves, clock),
+            PlayerRole::Slave(slave) => slave.step(&mut self.halves.0, &mut self.halves.1, clock),
+            PlayerRole::Master(asking) => asking.step(&mut self.halves, clock),
         }
     }
 
@@ -128,25 +128,25 @@ impl<'a> Player<'a> {
         });
     }
 
-    pub(crate) fn end(self) -> Played {
+    pub(crate) fn end(self) -> PartyEnd {
         let (receive, transmit) = &self.halves;
         let (received, transmitted) = (receive.counters(), transmit.counters());
-        let mut played = Played {
+        let mut played = PartyEnd {
             name: self.name,
-            part: Part::Slave,
+            part: PartyRole::Slave,
             plan: self.plan,
-            counts: Counts::default(),
+            counts: MasterCounts::default(),
             trips: RoundTrips::default(),
             kept: Vec::new(),
-            answered: Answered::default(),
+            answered: SlaveCounts::default(),
             received,
             transmitted,
             error: self.error,
         };
         match self.role {
-            Role::Slave(slave) => played.answered = slave.counts(),
-            Role::Master(asking) => {
-                played.part = Part::Master;
+            PlayerRole::Slave(slave) => played.answered = slave.counts(),
+            PlayerRole::Master(asking) => {
+                played.part = PartyRole::Master;
                 played.counts = asking.master.counts();
                 played.trips = asking.trips;
                 played.kept = asking.kept;

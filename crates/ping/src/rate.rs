@@ -1,8 +1,8 @@
 //! The bit rate of the bus that round trips are measured on.
 
 use frame::wire::BitRate;
-use linux::chardev::Device;
-use linux::link::Link;
+use linux::chardev::CharDevice;
+use linux::link::NetLink;
 
 /// The prefix of the paths of character devices; other names are interfaces.
 const DEVICES: &str = "/dev/";
@@ -14,9 +14,9 @@ const DEVICES: &str = "/dev/";
 #[must_use]
 pub fn bit_rate(name: &str, brs: bool) -> Option<BitRate> {
     let rate = if name.starts_with(DEVICES) {
-        Device::open(name).ok()?.bit_rate().ok().flatten()
+        CharDevice::open(name).ok()?.bit_rate().ok().flatten()
     } else {
-        Link::find(name).ok()?.bit_rate
+        NetLink::find(name).ok()?.bit_rate
     };
     rate.filter(|rate| !brs || rate.data().is_some())
 }

@@ -2,10 +2,10 @@
 //! data tool.
 
 use crate::plan::on_the_bus;
-use crate::{Part, Played};
+use crate::{PartyRole, PartyEnd};
 use frame::Kind;
 use frame::wire::BitRate;
-use probe::{Description, Incoming, Outgoing, Record, Results, Status};
+use probe::{RunDescription, IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
 
 /// The events that the time stamps of a round trip mark. No other results have this description.
 pub const STAMP: &str =
@@ -23,17 +23,17 @@ pub const FRAME: &str = "own frame on the bus, ns";
 /// bits of its number and is subtracted; `rate` is the rate of the bus, `None` if frames take no
 /// time.
 #[must_use]
-pub fn of(played: &[Played], rate: Option<BitRate>, description: Description) -> Results {
-    let mut results = Results {
-        description: Description {
+pub fn of(played: &[PartyEnd], rate: Option<BitRate>, description: RunDescription) -> RunResults {
+    let mut results = RunResults {
+        description: RunDescription {
             stamp: STAMP.to_owned(),
             time_base: "time of the machine (CLOCK_MONOTONIC)".to_owned(),
             blind_spots: blind_spots(played).to_owned(),
             ..description
         },
-        ..Results::default()
+        ..RunResults::default()
     };
-    for master in played.iter().filter(|one| one.part == Part::Master) {
+    for master in played.iter().filter(|one| one.part == PartyRole::Master) {
         let port = index(&mut results.ports, master.name.clone());
         let route = format!(
             "{} {} > {}",
@@ -54,17 +54,17 @@ pub fn of(played: &[Played], rate: Option<BitRate>, description: Description) ->
         };
         results
             .records
-            .extend(master.kept.iter().map(|trip| Record {
+            .extend(master.kept.iter().map(|trip| FrameRecord {
                 tag: trip.number,
                 route: Some(route),
-                incoming: Some(Incoming {
+                incoming: Some(IncomingFrame {
                     port,
                     id: master.plan.id,
                     kind: Some(kind),
                     len,
                     end: trip.sent,
                 }),
-                outgoing: trip.answered.map(|end| Outgoing {
+                outgoing: trip.answered.map(|end| SentCopy {
                     port,
                     id: master.plan.answer,
                     kind: Some(kind),
@@ -85,7 +85,7 @@ pub fn of(played: &[Played], rate: Option<BitRate>, description: Description) ->
 }
 
 /// Returns a description of the aspects that the figures cannot show.
-fn blind_spots(played: &[Played]) -> &'static str {
+fn blind_spots(played: &[PartyEnd]) -> &'static str {
     if played.iter().any(|one| one.plan.own) {
         "the frame's time on the bus is taken off; what comes back is the driver's echo of the frame, which says that it was \
          sent, and not what a controller has received"

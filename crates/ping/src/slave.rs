@@ -1,8 +1,8 @@
 //! The slave: answers frames.
 
-use crate::{Next, Plan};
+use crate::{NextCall, PingPlan};
 use frame::{CanId, Frame, FrameRef, Nanos};
-use port::{Ids, Interest, Outgoing, PortError, RawFilter, Receive, Refused, Transmit};
+use port::{InterestIds, FrameInterest, OutgoingFrame, PortError, RawFilter, Receive, TransmitRefusal, Transmit};
 
 /// The maximum number of frames that are taken at once.
 pub(crate) const BUDGET: usize = 16;
@@ -13,43 +13,43 @@ const EXACTLY: u32 = 0xDFFF_FFFF;
 
 /// A slave: answers every frame of one ID with a frame with the same payload and another ID.
 #[derive(Debug)]
-pub struct Slave {
+pub struct PingSlave {
     id: CanId,
     answer: CanId,
     frames: Vec<Frame>,
-    counts: Answered,
+    counts: SlaveCounts,
 }
 
 /// The counters of a slave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answered {
+pub struct SlaveCounts {
     /// Frames answered.
     pub answered: u64,
     /// Frames whose answer met a full queue of the port, or an interface that is down.
     pub unanswered: u64,
 }
 
-impl Slave {
+impl PingSlave {
     /// Creates the slave of a master with this plan.
     #[must_use]
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &PingPlan) -> Self {
         Self {
             id: plan.id,
             answer: plan.answer,
             frames: Vec::with_capacity(BUDGET),
-            counts: Answered::default(),
+            counts: SlaveCounts::default(),
         }
     }
 
     /// Returns the frames that it wants to receive.
     #[must_use]
-    pub fn interest(&self) -> Interest {
+    pub fn interest(&self) -> FrameInterest {
         only(self.id)
     }
 
     /// Returns its counters so far.
     #[must_use]
-    pub const fn counts(&self) -> Answered {
+    pub const fn counts(&self) -> SlaveCounts {
         self.counts
     }
 
@@ -62,7 +62,7 @@ impl Slave {
         receive: &mut dyn Receive,
         transmit: &mut dyn Transmit,
         clock: &mut dyn FnMut() -> Nanos,
-    ) -> Result<Next, PortError> {
+    ) -> Result<NextCall, PortError> {
         let report = take(receive, self.id, clock(), &mut self.frames)?;
         for frame in self.frames.drain(..) {
             let header = frame.header().with_id(self.answer);
@@ -70,31 +70,31 @@ impl Slave {
                 self.counts.unanswered += 1;
                 continue;
             };
-            match transmit.transmit(clock(), Outgoing::new(answer, 0)) {
+            match transmit.transmit(clock(), OutgoingFrame::new(answer, 0)) {
                 Ok(_) => self.counts.answered += 1,
-                Err(Refused::Full | Refused::Down | Refused::Unsupported) => {
+                Err(TransmitRefusal::Full | TransmitRefusal::Down | TransmitRefusal::Unsupported) => {
                     self.counts.unanswered += 1;
                 }
             }
         }
         transmit.flush(clock())?;
         Ok(if report.more {
-            Next::At(Some(0))
+            NextCall::At(Some(0))
         } else {
-            Next::At(None)
+            NextCall::At(None)
         })
     }
 }
 
 /// Returns the interest in frames of one ID, whatever their kind.
-pub(crate) fn only(id: CanId) -> Interest {
-    Interest {
-        ids: Ids::Filters(vec![RawFilter {
+pub(crate) fn only(id: CanId) -> FrameInterest {
+    FrameInterest {
+        ids: InterestIds::Filters(vec![RawFilter {
             id: id.raw(),
             mask: EXACTLY,
         }]),
         xl: false,
-        ..Interest::default()
+        ..FrameInterest::default()
     }
 }
 
@@ -119,19 +119,19 @@ pub(crate) fn take(
 mod tests {
     use super::*;
     use crate::plan::tests::plan;
-    use crate::test_port::Pair;
+    use crate::test_port::PortPair;
 
     #[test]
     fn it_answers_what_is_asked_and_nothing_else() {
         let plan = plan();
-        let mut slave = Slave::new(&plan);
-        let mut port = Pair::default();
+        let mut slave = PingSlave::new(&plan);
+        let mut port = PortPair::default();
         let asked = plan.frame(plan.id, 7).unwrap();
         port.incoming
             .extend([asked, plan.frame(plan.answer, 7).unwrap(), asked]);
         let (receive, transmit) = port.halves();
         let next = slave.step(receive, transmit, &mut || 5).unwrap();
-        assert_eq!(next, Next::At(None));
+        assert_eq!(next, NextCall::At(None));
         let answer = plan.frame(plan.answer, 7).unwrap();
         assert_eq!(port.outgoing(), [answer, answer]);
         assert_eq!(slave.counts().answered, 2);
@@ -140,15 +140,15 @@ mod tests {
     #[test]
     fn what_cannot_be_answered_is_counted() {
         let plan = plan();
-        let mut slave = Slave::new(&plan);
-        let mut port = Pair::default();
-        port.refuse(Some(Refused::Full));
+        let mut slave = PingSlave::new(&plan);
+        let mut port = PortPair::default();
+        port.refuse(Some(TransmitRefusal::Full));
         port.incoming.push_back(plan.frame(plan.id, 7).unwrap());
         let (receive, transmit) = port.halves();
         slave.step(receive, transmit, &mut || 5).unwrap();
         assert_eq!(
             slave.counts(),
-            Answered {
+            SlaveCounts {
                 answered: 0,
                 unanswered: 1
             }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_interest_is_one_id() {
-        let Ids::Filters(filters) = Slave::new(&plan()).interest().ids else {
+        let InterestIds::Filters(filters) = PingSlave::new(&plan()).interest().ids else {
             panic!("no filters");
         };
         let pass = |raw| filters.iter().any(|f| f.passes(raw));

@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A handle that ends a run.
 #[derive(Debug)]
-pub struct Stop {
+pub struct StopHandle {
     /// Set when masters must send nothing more.
-    pub(crate) asked: Flag,
+    pub(crate) asked: WakeFlag,
     /// Set when slaves must answer nothing more.
-    pub(crate) over: Flag,
+    pub(crate) over: WakeFlag,
 }
 
 /// A flag that wakes up the threads that wait for it.
 #[derive(Debug)]
-pub(crate) struct Flag {
+pub(crate) struct WakeFlag {
     set: AtomicBool,
     pub(crate) fd: OwnedFd,
 }
 
-impl Flag {
+impl WakeFlag {
     fn new() -> io::Result<Self> {
         Ok(Self {
             set: AtomicBool::new(false),
@@ -40,15 +40,15 @@ impl Flag {
     }
 }
 
-impl Stop {
+impl StopHandle {
     /// Creates a handle for one run.
     ///
     /// # Errors
     /// The process has no descriptor left.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            asked: Flag::new()?,
-            over: Flag::new()?,
+            asked: WakeFlag::new()?,
+            over: WakeFlag::new()?,
         })
     }
 

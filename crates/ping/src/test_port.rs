@@ -2,27 +2,27 @@
 
 use frame::{Frame, Nanos};
 use port::{
-    Accepted, FlushReport, Outgoing, PortError, Receive, Received, Refused, RxCounters, RxReport,
-    Stamp, Transmit, TxCounters,
+    Accepted, FlushReport, OutgoingFrame, PortError, Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport,
+    ReceiveStamp, Transmit, TxCounters,
 };
 use std::collections::VecDeque;
 
 /// Both halves and their frames.
 #[derive(Default)]
-pub(crate) struct Pair {
-    pub(crate) incoming: Waiting,
-    transmit: Sent,
+pub(crate) struct PortPair {
+    pub(crate) incoming: WaitingFrames,
+    transmit: SentFrames,
 }
 
 #[derive(Default)]
-pub(crate) struct Sent {
+pub(crate) struct SentFrames {
     frames: Vec<Frame>,
     echo: bool,
-    refuse: Option<Refused>,
+    refuse: Option<TransmitRefusal>,
 }
 
-impl Pair {
-    pub(crate) fn halves(&mut self) -> (&mut Waiting, &mut Sent) {
+impl PortPair {
+    pub(crate) fn halves(&mut self) -> (&mut WaitingFrames, &mut SentFrames) {
         (&mut self.incoming, &mut self.transmit)
     }
 
@@ -35,16 +35,16 @@ impl Pair {
         self.transmit.echo
     }
 
-    pub(crate) fn refuse(&mut self, why: Option<Refused>) {
+    pub(crate) fn refuse(&mut self, why: Option<TransmitRefusal>) {
         self.transmit.refuse = why;
     }
 }
 
 /// Frames to receive.
 #[derive(Default)]
-pub(crate) struct Waiting(VecDeque<Frame>);
+pub(crate) struct WaitingFrames(VecDeque<Frame>);
 
-impl Waiting {
+impl WaitingFrames {
     pub(crate) fn push_back(&mut self, frame: Frame) {
         self.0.push_back(frame);
     }
@@ -54,20 +54,20 @@ impl Waiting {
     }
 }
 
-impl Receive for Waiting {
+impl Receive for WaitingFrames {
     fn receive(
         &mut self,
         _: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let mut report = RxReport::default();
         while report.frames < budget
             && let Some(frame) = self.0.pop_front()
         {
-            take(Received {
+            take(ReceivedFrame {
                 frame: frame.view(),
-                stamp: Stamp::default(),
+                stamp: ReceiveStamp::default(),
                 hops: 0,
                 token: 0,
             });
@@ -86,8 +86,8 @@ impl Receive for Waiting {
     }
 }
 
-impl Transmit for Sent {
-    fn transmit(&mut self, _: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+impl Transmit for SentFrames {
+    fn transmit(&mut self, _: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if let Some(why) = self.refuse {
             return Err(why);
         }

@@ -1,23 +1,23 @@
 //! `[ports.NAME.faults]`: faults that are injected, to test how other programs cope with them.
 
 use crate::{Halves, PortError};
-use config::{Diagnostic, Diagnostics, Key, Shape, Table};
-use engine::wrap::{Chances, ChancesError, Faulty};
+use config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable};
+use engine::wrap::{FaultChances, ChancesError, FaultyHalf};
 
 /// The faults that are injected on a port. The same seed, port name and frames give the same
 /// faults.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Faults {
+pub struct PortFaults {
     /// Seed of the pseudo-random numbers; default 0.
     pub seed: u64,
     /// Chances for frames that come in. `refuse` is 0.
-    pub receive: Chances,
+    pub receive: FaultChances,
     /// Chances for frames that go out.
-    pub transmit: Chances,
+    pub transmit: FaultChances,
 }
 
 /// The key of a fault, its description for `cangate check`, and its field of the chances.
-type Fault = (&'static str, &'static str, fn(&mut Chances) -> &mut f64);
+type Fault = (&'static str, &'static str, fn(&mut FaultChances) -> &mut f64);
 
 const ON_RECEIVING: [Fault; 3] = [
     ("drop", "dropped", |c| &mut c.drop),
@@ -31,27 +31,27 @@ const ON_SENDING: [Fault; 4] = [
     ("refuse", "refused", |c| &mut c.refuse),
 ];
 
-impl Faults {
-    /// Returns the key that [`Faults::parse`] reads.
-    pub(crate) fn key() -> Key {
+impl PortFaults {
+    /// Returns the key that [`PortFaults::parse`] reads.
+    pub(crate) fn key() -> KeySpec {
         let side = |known: &[Fault]| {
             let chance = |(name, ..): &Fault| {
-                Key::new(name, Shape::Number(0.0..=1.0), "The chance, from 0 to 1.")
+                KeySpec::new(name, ValueShape::Number(0.0..=1.0), "The chance, from 0 to 1.")
             };
-            Shape::Table(known.iter().map(chance).collect())
+            ValueShape::Table(known.iter().map(chance).collect())
         };
         let keys = vec![
-            Key::new(
+            KeySpec::new(
                 "seed",
-                Shape::Integer(0..=i64::MAX),
+                ValueShape::Integer(0..=i64::MAX),
                 "The same seed, port name and frames give the same faults.",
             ),
-            Key::new("receive", side(&ON_RECEIVING), "On frames that come in."),
-            Key::new("transmit", side(&ON_SENDING), "On frames that go out."),
+            KeySpec::new("receive", side(&ON_RECEIVING), "On frames that come in."),
+            KeySpec::new("transmit", side(&ON_SENDING), "On frames that go out."),
         ];
-        Key::new(
+        KeySpec::new(
             "faults",
-            Shape::Table(keys),
+            ValueShape::Table(keys),
             "What is to go wrong on purpose; for tests.",
         )
     }
@@ -59,7 +59,7 @@ impl Faults {
     /// Reads the key `faults` of `[ports.NAME]`, and adds a warning that it is present.
     pub(crate) fn parse(
         port: &str,
-        ports_table: &mut Table<'_>,
+        ports_table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let value = ports_table.get("faults")?;
@@ -67,8 +67,8 @@ impl Faults {
         let seed = table.integer("seed", 0..=i64::MAX, found);
         let mut faults = Self {
             seed: seed.map_or(0, |seed| seed.value.unsigned_abs()),
-            receive: Chances::default(),
-            transmit: Chances::default(),
+            receive: FaultChances::default(),
+            transmit: FaultChances::default(),
         };
         let sides = [
             ("receive", &ON_RECEIVING[..], &mut faults.receive),
@@ -97,7 +97,7 @@ impl Faults {
     }
 
     fn are_none(&self) -> bool {
-        self.receive == Chances::default() && self.transmit == Chances::default()
+        self.receive == FaultChances::default() && self.transmit == FaultChances::default()
     }
 
     /// Returns a line for each side with faults.
@@ -136,15 +136,15 @@ impl Faults {
             what: "faults cannot be injected".to_owned(),
             source: Some(error.into()),
         };
-        let rx = Faulty::new(rx, self.receive, mixed(self.seed, port, "receive")).map_err(wrong)?;
+        let rx = FaultyHalf::new(rx, self.receive, mixed(self.seed, port, "receive")).map_err(wrong)?;
         let tx =
-            Faulty::new(tx, self.transmit, mixed(self.seed, port, "transmit")).map_err(wrong)?;
+            FaultyHalf::new(tx, self.transmit, mixed(self.seed, port, "transmit")).map_err(wrong)?;
         Ok((Box::new(rx), Box::new(tx)))
     }
 }
 
 /// Reads a chance from 0 to 1.
-fn chance(table: &mut Table<'_>, key: &'static str, found: &mut Diagnostics) -> f64 {
+fn chance(table: &mut TomlTable<'_>, key: &'static str, found: &mut Diagnostics) -> f64 {
     let Some(value) = table.get(key) else {
         return 0.0;
     };
@@ -176,15 +176,15 @@ fn mixed(seed: u64, port: &str, side: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Nothing, Nowhere};
-    use config::{Document, Source};
+    use crate::{NullReceiver, NullTransmitter};
+    use config::{TomlDocument, SourceText};
     use std::collections::HashSet;
 
-    fn parse(text: &str) -> (Option<Faults>, Vec<String>) {
-        let source = Source::new("t", text);
+    fn parse(text: &str) -> (Option<PortFaults>, Vec<String>) {
+        let source = SourceText::new("t", text);
         let mut found = Diagnostics::new();
-        let document = Document::parse(&source, &mut found);
-        let faults = Faults::parse("p", &mut document.root(), &mut found);
+        let document = TomlDocument::parse(&source, &mut found);
+        let faults = PortFaults::parse("p", &mut document.root(), &mut found);
         let messages = found.list().iter().map(|d| d.message.clone()).collect();
         (faults, messages)
     }
@@ -197,10 +197,10 @@ mod tests {
         );
         assert_eq!(messages, ["port `p` injects faults"]);
         let faults = faults.unwrap();
-        let receive = Chances {
+        let receive = FaultChances {
             drop: 0.07,
             corrupt: 1.0,
-            ..Chances::default()
+            ..FaultChances::default()
         };
         assert_eq!((faults.seed, faults.receive), (7, receive));
         assert_eq!(
@@ -262,15 +262,15 @@ mod tests {
 
     #[test]
     fn a_chance_that_is_none_is_an_error() {
-        let faults = Faults {
+        let faults = PortFaults {
             seed: 0,
-            receive: Chances {
+            receive: FaultChances {
                 drop: f64::NAN,
-                ..Chances::default()
+                ..FaultChances::default()
             },
-            transmit: Chances::default(),
+            transmit: FaultChances::default(),
         };
-        let halves: Halves = (Box::new(Nothing), Box::new(Nowhere));
+        let halves: Halves = (Box::new(NullReceiver), Box::new(NullTransmitter));
         let error = faults.inject("p", halves).err().unwrap();
         assert!(error.source.unwrap().to_string().contains("from 0 to 1"));
     }

@@ -1,11 +1,11 @@
 //! Kinds of port: a keyword, settings, and the way to make a port from them.
 
-use crate::opener::Opener;
+use crate::opener::PortOpener;
 use crate::queueing::QueueSize;
 use crate::{Halves, PortError};
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
-use config::Value;
-use config::{Diagnostics, Key, Shape, Table};
+use config::TomlValue;
+use config::{Diagnostics, KeySpec, ValueShape, TomlTable};
 use frame::Kind;
 use std::any::Any;
 use std::fmt::Debug;
@@ -30,13 +30,13 @@ pub trait PortKind: Send + Sync {
     fn parse(
         &self,
         port: &str,
-        table: &mut Table<'_>,
+        table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
-    ) -> Arc<dyn Settings>;
+    ) -> Arc<dyn PortSettings>;
 
     /// Returns the keys that [`PortKind::parse`] reads and those of its transmit queue, for a
     /// schema. A kind that returns `None` is described as a table with any keys.
-    fn keys(&self) -> Option<Vec<Key>> {
+    fn keys(&self) -> Option<Vec<KeySpec>> {
         None
     }
 
@@ -53,14 +53,14 @@ pub struct PlacedPort<'a> {
     /// The port's name.
     pub name: &'a str,
     /// The port's settings.
-    pub settings: &'a dyn Settings,
+    pub settings: &'a dyn PortSettings,
     /// Position of its name in the text.
     pub span: Range<usize>,
 }
 
 /// The settings of a port of some kind, and everything that a gateway has to know of it before it
 /// is open.
-pub trait Settings: Comparable + Debug + Send + Sync {
+pub trait PortSettings: ComparableSettings + Debug + Send + Sync {
     /// Returns the keyword of its kind.
     fn kind(&self) -> &'static str;
 
@@ -68,11 +68,11 @@ pub trait Settings: Comparable + Debug + Send + Sync {
     fn describe(&self) -> String;
 
     /// Opens the port. Actions that cannot be undone, such as emptying a file, are deferred with
-    /// [`Opener::at_start`].
+    /// [`PortOpener::at_start`].
     ///
     /// # Errors
     /// [`PortError`] names what is wrong or missing, and the remedy.
-    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError>;
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError>;
 
     /// Returns whether the resource under the port (such as its interface) is still set up as these
     /// settings specify, or another program has changed it since. If false, a reload opens the port
@@ -100,13 +100,13 @@ pub trait Settings: Comparable + Debug + Send + Sync {
 
     /// Returns the stream that it reads from. A gateway makes sure that no port empties a file that
     /// another one reads.
-    fn reads(&self) -> Option<&Stream> {
+    fn reads(&self) -> Option<&FileOrStream> {
         None
     }
 
     /// Returns the stream that it writes to. A file is emptied when the start of a run has
     /// succeeded.
-    fn writes(&self) -> Option<&Stream> {
+    fn writes(&self) -> Option<&FileOrStream> {
         None
     }
 
@@ -118,11 +118,11 @@ pub trait Settings: Comparable + Debug + Send + Sync {
         None
     }
 
-    /// Returns whether this kind of frame passes, as far as the settings decide: [`Passage::Open`]
+    /// Returns whether this kind of frame passes, as far as the settings decide: [`FramePassage::Open`]
     /// where an interface or a machine decides.
-    fn passes(&self, kind: Kind) -> Passage {
+    fn passes(&self, kind: Kind) -> FramePassage {
         let _ = kind;
-        Passage::Open
+        FramePassage::Open
     }
 
     /// Returns whether its input comes to an end on its own, as a file's does.
@@ -134,7 +134,7 @@ pub trait Settings: Comparable + Debug + Send + Sync {
 
 /// Whether frames of a kind pass a port, in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passage {
+pub enum FramePassage {
     /// All pass: the port is set up for them.
     Yes,
     /// None ever passes.
@@ -143,7 +143,7 @@ pub enum Passage {
     Open,
 }
 
-impl Passage {
+impl FramePassage {
     /// Returns the passage through a controller with or without a data phase: XL frames never pass.
     #[must_use]
     pub const fn by_data_phase(kind: Kind, has_data_phase: bool) -> Self {
@@ -154,29 +154,29 @@ impl Passage {
     }
 }
 
-impl dyn Settings {
+impl dyn PortSettings {
     /// Returns the settings of one kind, for callers that know it.
     #[must_use]
-    pub fn downcast_ref<S: Settings + 'static>(&self) -> Option<&S> {
+    pub fn downcast_ref<S: PortSettings + 'static>(&self) -> Option<&S> {
         let any: &dyn Any = self;
         any.downcast_ref()
     }
 }
 
 /// Two equal settings need no new port after a reload.
-impl PartialEq for dyn Settings {
+impl PartialEq for dyn PortSettings {
     fn eq(&self, other: &Self) -> bool {
         self.equals(other)
     }
 }
 
 /// Comparison of settings of any kind. Every type with `PartialEq` implements it.
-pub trait Comparable: Any {
+pub trait ComparableSettings: Any {
     /// Returns whether the other value has the same type and is equal.
     fn equals(&self, other: &dyn Any) -> bool;
 }
 
-impl<S: Any + PartialEq> Comparable for S {
+impl<S: Any + PartialEq> ComparableSettings for S {
     fn equals(&self, other: &dyn Any) -> bool {
         other.downcast_ref() == Some(self)
     }
@@ -184,7 +184,7 @@ impl<S: Any + PartialEq> Comparable for S {
 
 /// A file, or one of the standard streams.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Stream {
+pub enum FileOrStream {
     /// `-`: standard input or output.
     Standard,
     /// A file; a relative path starts at the working directory.
@@ -193,7 +193,7 @@ pub enum Stream {
 
 /// Reads the key `queue`: the number of frames that can wait while the other side has no room, 1
 /// to [`LONGEST_QUEUE`].
-pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u32 {
+pub fn queue(table: &mut TomlTable<'_>, default: u32, found: &mut Diagnostics) -> u32 {
     table
         .integer("queue", 1..=i64::from(LONGEST_QUEUE), found)
         .map_or(default, |n| n.value as u32)
@@ -201,35 +201,35 @@ pub fn queue(table: &mut Table<'_>, default: u32, found: &mut Diagnostics) -> u3
 
 /// Returns the key that [`queue()`] reads.
 #[must_use]
-pub fn queue_key(about: &'static str) -> Key {
-    Key::new("queue", Shape::Integer(1..=i64::from(LONGEST_QUEUE)), about)
+pub fn queue_key(about: &'static str) -> KeySpec {
+    KeySpec::new("queue", ValueShape::Integer(1..=i64::from(LONGEST_QUEUE)), about)
 }
 
 /// Returns the keys of bit rates and sample points, which several kinds have; each kind reads them
 /// itself.
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
-pub(crate) fn rate_keys() -> Vec<Key> {
-    let point = || Shape::Number(0.001..=0.999);
+pub(crate) fn rate_keys() -> Vec<KeySpec> {
+    let point = || ValueShape::Number(0.001..=0.999);
     vec![
-        Key::new(
+        KeySpec::new(
             "bitrate",
-            Shape::Bitrate,
+            ValueShape::Bitrate,
             "Nominal bit rate, such as \"500k\".",
         ),
-        Key::new(
+        KeySpec::new(
             "data_bitrate",
-            Shape::Bitrate,
+            ValueShape::Bitrate,
             "Bit rate of the data phase, such as \"2M\"; with it, FD frames are taken and sent.",
         ),
-        Key::new(
+        KeySpec::new(
             "sample_point",
             point(),
             "Where in the bit the bus is sampled, such as 0.875.",
         ),
-        Key::new("data_sample_point", point(), "The same for the data phase."),
-        Key::new(
+        KeySpec::new("data_sample_point", point(), "The same for the data phase."),
+        KeySpec::new(
             "restart",
-            Shape::Any(vec![Shape::Duration, Shape::Words(vec!["never"])]),
+            ValueShape::Any(vec![ValueShape::Duration, ValueShape::Words(vec!["never"])]),
             "The time from bus-off to the restart, or \"never\". Default \"100ms\".",
         ),
     ]
@@ -238,17 +238,17 @@ pub(crate) fn rate_keys() -> Vec<Key> {
 /// Returns the keys of a controller's settings, which several kinds have; each kind reads them
 /// itself.
 #[cfg(any(feature = "direct", feature = "chardev"))]
-pub(crate) fn controller_keys() -> Vec<Key> {
+pub(crate) fn controller_keys() -> Vec<KeySpec> {
     vec![
-        Key::new(
+        KeySpec::new(
             "listen_only",
-            Shape::Flag,
+            ValueShape::Flag,
             "The controller sends nothing, not even acknowledgements.",
         ),
-        Key::new("one_shot", Shape::Flag, "Each frame is tried once."),
-        Key::new(
+        KeySpec::new("one_shot", ValueShape::Flag, "Each frame is tried once."),
+        KeySpec::new(
             "bus_errors",
-            Shape::Flag,
+            ValueShape::Flag,
             "Error frames tell of each error on the bus, too.",
         ),
     ]
@@ -256,7 +256,7 @@ pub(crate) fn controller_keys() -> Vec<Key> {
 
 /// Converts a number such as 0.875 to thousandths of a bit.
 #[cfg(any(feature = "direct", feature = "chardev", feature = "socketcan"))]
-pub(crate) fn thousandths(value: &Value<'_>, found: &mut Diagnostics) -> Option<u32> {
+pub(crate) fn thousandths(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u32> {
     let part = value.number(found)?;
     if (0.001..=0.999).contains(&part.value) {
         return Some((part.value * 1000.0).round() as u32);

@@ -1,7 +1,7 @@
 //! The list of the kinds of port.
 
-use crate::{Faults, PortKind};
-use config::{At, Diagnostic, Diagnostics, Key, Shape, Value, did_you_mean};
+use crate::{PortFaults, PortKind};
+use config::{SpannedValue, Diagnostic, Diagnostics, KeySpec, ValueShape, TomlValue, did_you_mean};
 use std::env::consts::ARCH;
 use std::fmt;
 use std::sync::Arc;
@@ -53,11 +53,11 @@ const OTHER_WORDS: [(&str, &[&str]); 5] = [
 ];
 
 /// The kinds of port that a gateway knows. It is a value: a crate with another kind adds it with
-/// [`Kinds::with`], and passes the list to `gateway::config::load` and `gateway::run::run`.
+/// [`PortKinds::with`], and passes the list to `gateway::config::load` and `gateway::run::run`.
 #[derive(Clone, Default)]
-pub struct Kinds(Vec<Arc<dyn PortKind>>);
+pub struct PortKinds(Vec<Arc<dyn PortKind>>);
 
-impl Kinds {
+impl PortKinds {
     /// Returns an empty list.
     #[must_use]
     pub fn none() -> Self {
@@ -85,28 +85,28 @@ impl Kinds {
 
     /// Returns the shape of a table `[ports.NAME]`, for a schema.
     #[must_use]
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> ValueShape {
         // `[controllers.NAME]` is a table of its own.
         let kinds = self.iter().filter(|kind| kind.keyword() != CONTROLLER);
         let of = |kind: &dyn PortKind| {
-            let name = Key::new(
+            let name = KeySpec::new(
                 "kind",
-                Shape::Words(vec![kind.keyword()]),
+                ValueShape::Words(vec![kind.keyword()]),
                 "What the port is.",
             );
             match kind.keys() {
                 Some(keys) => with_faults([vec![name.needed()], keys].concat()),
-                None => Shape::Anything,
+                None => ValueShape::Anything,
             }
         };
-        Shape::Any(kinds.map(of).collect())
+        ValueShape::Any(kinds.map(of).collect())
     }
 
     /// Returns the shape of a table `[controllers.NAME]`; `None` where there is no such kind.
     #[must_use]
-    pub fn controller_shape(&self) -> Option<Shape> {
+    pub fn controller_shape(&self) -> Option<ValueShape> {
         let kind = self.iter().find(|kind| kind.keyword() == CONTROLLER)?;
-        Some(kind.keys().map_or(Shape::Anything, with_faults))
+        Some(kind.keys().map_or(ValueShape::Anything, with_faults))
     }
 
     /// Returns all kinds in the list.
@@ -136,7 +136,7 @@ impl Kinds {
     /// Returns the kind that a value names; reports an unknown one.
     pub(crate) fn named(
         &self,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         found: &mut Diagnostics,
     ) -> Option<&dyn PortKind> {
         let word = value.string(found)?.value;
@@ -168,7 +168,7 @@ impl Kinds {
     pub(crate) fn placed(
         &self,
         keyword: &str,
-        name: &At<&str>,
+        name: &SpannedValue<&str>,
         found: &mut Diagnostics,
     ) -> Option<&dyn PortKind> {
         let kind = self.iter().find(|kind| kind.keyword() == keyword);
@@ -223,12 +223,12 @@ impl LeftOut {
 const CONTROLLER: &str = "controller";
 
 /// Adds the key for faults, which any port can have.
-fn with_faults(mut keys: Vec<Key>) -> Shape {
-    keys.push(Faults::key());
-    Shape::Table(keys)
+fn with_faults(mut keys: Vec<KeySpec>) -> ValueShape {
+    keys.push(PortFaults::key());
+    ValueShape::Table(keys)
 }
 
-impl fmt::Debug for Kinds {
+impl fmt::Debug for PortKinds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.keywords()).finish()
     }
@@ -276,7 +276,7 @@ pub(crate) use kinds;
 mod tests {
     use super::*;
     use crate::PortSpec;
-    use config::{Document, Source};
+    use config::{TomlDocument, SourceText};
 
     const EACH: [&str; 8] = [
         "socketcan",
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn each_kind_is_built_in_or_left_out_with_its_reason() {
-        let kinds = Kinds::standard();
+        let kinds = PortKinds::standard();
         for keyword in EACH {
             let built_in = kinds.keywords().any(|known| known == keyword);
             let left_out = kinds.left_out().find(|kind| kind.keyword == keyword);
@@ -321,7 +321,7 @@ mod tests {
     /// leaves out all kinds.
     #[test]
     fn a_kind_that_is_left_out_is_refused_with_the_reason_at_its_place() {
-        let kinds = Kinds::standard();
+        let kinds = PortKinds::standard();
         for missing in kinds.left_out() {
             let (text, message) = match missing.keyword {
                 CONTROLLER => (
@@ -333,10 +333,10 @@ mod tests {
                     format!("kind \"{keyword}\" is not in this build"),
                 ),
             };
-            let source = Source::new("t", &text);
+            let source = SourceText::new("t", &text);
             let mut found = Diagnostics::new();
-            let document = Document::parse(&source, &mut found);
-            let name = At {
+            let document = TomlDocument::parse(&source, &mut found);
+            let name = SpannedValue {
                 value: "p",
                 span: 0..0,
             };

@@ -7,7 +7,7 @@
 //! # Kinds of port
 //!
 //! Each kind is a folder with its halves and its settings, and a cargo feature: the dependencies of
-//! one kind do not burden builds without it. [`Kinds::left_out`] lists the kinds that a build
+//! one kind do not burden builds without it. [`PortKinds::left_out`] lists the kinds that a build
 //! lacks, and why.
 //!
 //! | folder | feature and keyword | content |
@@ -21,13 +21,13 @@
 //! | [`shm`] | `shm` | memory that is shared with another machine or process |
 //! | [`controllers`] | `virtio`; keyword `controller` | a controller that machines share |
 //!
-//! A kind is a [`PortKind`]: its keyword, and the parser of its [`Settings`] in `gateway.toml`.
+//! A kind is a [`PortKind`]: its keyword, and the parser of its [`PortSettings`] in `gateway.toml`.
 //! The settings open the port, and answer the gateway's questions before that. The list of kinds,
-//! [`Kinds`], is a value: a dependent crate adds a kind of its own to it, without a change here or
+//! [`PortKinds`], is a value: a dependent crate adds a kind of its own to it, without a change here or
 //! in `gateway`.
 //!
-//! Faults can be injected on any port: [`Faults`] wraps the halves of the kind. Where the kind
-//! has a transmit queue, [`Queueing`] puts another one in front of it.
+//! Faults can be injected on any port: [`PortFaults`] wraps the halves of the kind. Where the kind
+//! has a transmit queue, [`QueueSettings`] puts another one in front of it.
 //!
 //! The caller passes the time in.
 
@@ -46,28 +46,28 @@ mod wait;
 kinds::kinds! {
     "socketcan" by "socketcan" => socketcan::SocketCan,
     "bus" by "bus" => embedded::EmbeddedBus,
-    "log" by "log" => log::Log,
-    "direct" by "direct" => direct::Direct,
+    "log" by "log" => log::LogPorts,
+    "direct" by "direct" => direct::DirectPorts,
     "chardev" by "chardev" => chardev::CharDev,
     // vm-memory, the library for a machine's memory, is for 64-bit processors only.
-    "virtio" by "virtio" where target_pointer_width = "64", "64-bit" => virtio::Virtio,
-    "shm" by "shm" => shm::Shm,
-    "controller" by "virtio" where target_pointer_width = "64", "64-bit" => controllers::Controllers,
+    "virtio" by "virtio" where target_pointer_width = "64", "64-bit" => virtio::VirtioPorts,
+    "shm" by "shm" => shm::ShmPorts,
+    "controller" by "virtio" where target_pointer_width = "64", "64-bit" => controllers::SharedControllers,
 }
 
 pub use engine::{
-    Accepted, FlushReport, Ids, Interest, LinkState, Nothing, Nowhere, Outgoing, PortError,
-    RawFilter, Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Token,
+    Accepted, FlushReport, InterestIds, FrameInterest, LinkState, NullReceiver, NullTransmitter, OutgoingFrame, PortError,
+    RawFilter, Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Token,
     Transmit, TxCounters,
 };
-pub use faults::Faults;
+pub use faults::PortFaults;
 pub use kind::{
-    Comparable, LONGEST_NAME, LONGEST_QUEUE, Passage, PlacedPort, PortKind, Settings, Stream,
+    ComparableSettings, LONGEST_NAME, LONGEST_QUEUE, FramePassage, PlacedPort, PortKind, PortSettings, FileOrStream,
     queue, queue_key,
 };
-pub use kinds::{Kinds, LeftOut};
-pub use opener::{AtStart, Opener};
-pub use pace::Pace;
-pub use queueing::{QueueSize, Queueing};
+pub use kinds::{PortKinds, LeftOut};
+pub use opener::{AtStart, PortOpener};
+pub use pace::SourcePace;
+pub use queueing::{QueueSize, QueueSettings};
 pub use spec::PortSpec;
-pub use wait::{Halves, PollReceive, PollTransmit, Wait};
+pub use wait::{Halves, PollReceive, PollTransmit, PortWait};

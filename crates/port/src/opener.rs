@@ -10,8 +10,8 @@ use std::collections::HashMap;
 /// earlier ones: a bus inside the process, or the list of logs that this run has begun.
 ///
 /// Opening does no harm to anything that exists. When all ports are open and nothing else can fail,
-/// [`Opener::start`] lets them begin; otherwise, [`Opener::give_up`] leaves everything as it was.
-pub struct Opener {
+/// [`PortOpener::start`] lets them begin; otherwise, [`PortOpener::give_up`] leaves everything as it was.
+pub struct PortOpener {
     started: Nanos,
     epoch: Nanos,
     strict: bool,
@@ -30,7 +30,7 @@ pub trait AtStart: Send {
     fn start(&mut self) -> Result<(), PortError>;
 }
 
-impl Opener {
+impl PortOpener {
     /// Returns an opener. `now` is the present time of the gateway's clock and `unix` the present
     /// Unix time, both ns: logs are written in Unix time. Embedded buses begin at time 0 now and
     /// keep pace with the clock.
@@ -85,7 +85,7 @@ impl Opener {
         self.strict
     }
 
-    /// Defers an action until [`Opener::start`].
+    /// Defers an action until [`PortOpener::start`].
     pub fn at_start(&mut self, what: impl AtStart + 'static) {
         self.at_start.push(Box::new(what));
     }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn each_type_is_kept_once() {
-        let mut opener = Opener::new(5, 12).strict(true);
+        let mut opener = PortOpener::new(5, 12).strict(true);
         assert_eq!((opener.started(), opener.epoch()), (5, 7));
         assert!(opener.is_strict());
         *opener.shared(|| 1_u32) += 1;

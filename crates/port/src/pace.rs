@@ -6,7 +6,7 @@ use frame::Nanos;
 ///
 /// The speed is kept in millionths, so that the arithmetic is exact and the same everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pace {
+pub struct SourcePace {
     clock: Nanos,
     source: Nanos,
     millionths: u64,
@@ -14,7 +14,7 @@ pub struct Pace {
 
 const ONE: u64 = 1_000_000;
 
-impl Pace {
+impl SourcePace {
     /// The range of speeds, from the slowest to the fastest.
     pub const SPEEDS: std::ops::RangeInclusive<f64> = 0.000_001..=1_000_000.0;
 
@@ -30,7 +30,7 @@ impl Pace {
     }
 
     /// Returns the same with the source `speed` times as fast as the clock; `None` if `speed` is
-    /// not within [`Pace::SPEEDS`]. The speed is rounded to millionths.
+    /// not within [`SourcePace::SPEEDS`]. The speed is rounded to millionths.
     #[must_use]
     pub fn scaled(clock: Nanos, source: Nanos, speed: f64) -> Option<Self> {
         Self::SPEEDS.contains(&speed).then(|| Self {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn twice_as_fast() {
-        let pace = Pace::scaled(1_000, 50, 2.0).unwrap();
+        let pace = SourcePace::scaled(1_000, 50, 2.0).unwrap();
         assert_eq!(pace.to_source(1_000), 50);
         assert_eq!(pace.to_source(1_500), 1_050);
         assert_eq!(pace.to_clock(1_050), 1_500);

@@ -1,8 +1,8 @@
 //! `order`, `max_age` and `when_full` of `[ports.NAME]`: the rules of the transmit queue.
 
-use crate::{Halves, Settings};
-use config::{Diagnostics, Key, Misnomer, Shape, Table, Value};
-use engine::wrap::{Order, Queued, Rules, WhenFull, Witness};
+use crate::{Halves, PortSettings};
+use config::{Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable, TomlValue};
+use engine::wrap::{QueueOrder, QueuedTransmitter, QueueRules, WhenFull, Witness};
 use frame::Nanos;
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ pub struct QueueSize {
 
 /// The rules of a transmit queue, where the configuration of a port gives them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Queueing {
+pub struct QueueSettings {
     /// Order in which frames leave.
-    pub order: Order,
+    pub order: QueueOrder,
     /// Maximum time that a frame waits, ns.
     pub max_age: Option<Nanos>,
     /// Rule for when the queue is full.
     pub when_full: WhenFull,
 }
 
-const ORDERS: [(&str, Order); 2] = [("fifo", Order::Fifo), ("priority", Order::Priority)];
+const ORDERS: [(&str, QueueOrder); 2] = [("fifo", QueueOrder::Fifo), ("priority", QueueOrder::Priority)];
 const WHEN_FULL: [(&str, WhenFull); 3] = [
     ("refuse", WhenFull::Refuse),
     ("drop-oldest", WhenFull::DropOldest),
@@ -34,16 +34,16 @@ const WHEN_FULL: [(&str, WhenFull); 3] = [
 ];
 
 /// Names of these keys in other tools.
-pub(crate) const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of("order", &["queue_order", "discipline", "qdisc", "sort"]),
-    Misnomer::of("max_age", &["ttl", "max_delay", "lifetime", "expiry"]),
-    Misnomer::of("when_full", &["if_full", "overflow"]),
+pub(crate) const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of("order", &["queue_order", "discipline", "qdisc", "sort"]),
+    KeyMisnomer::of("max_age", &["ttl", "max_delay", "lifetime", "expiry"]),
+    KeyMisnomer::of("when_full", &["if_full", "overflow"]),
 ];
 
-impl Queueing {
+impl QueueSettings {
     /// Returns the keys with the rules of the queue, of kinds with a transmit queue.
     #[must_use]
-    pub fn all_keys() -> Vec<Key> {
+    pub fn all_keys() -> Vec<KeySpec> {
         vec![
             Key::new(
                 "order",
@@ -66,8 +66,8 @@ impl Queueing {
     /// Reads the keys. Returns `None` if they ask for nothing but the behaviour of the port's own
     /// queue.
     pub(crate) fn parse(
-        table: &mut Table<'_>,
-        settings: &dyn Settings,
+        table: &mut TomlTable<'_>,
+        settings: &dyn PortSettings,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let keys = ["order", "max_age", "when_full"];
@@ -90,7 +90,7 @@ impl Queueing {
         let order = order.and_then(|value| value.one_of(&ORDERS, found));
         let when_full = when_full.and_then(|value| value.one_of(&WHEN_FULL, found));
         let queueing = Self {
-            order: order.map_or(Order::Fifo, |order| order.value),
+            order: order.map_or(QueueOrder::Fifo, |order| order.value),
             max_age: max_age.and_then(|value| age(&value, found)),
             when_full: when_full.map_or(WhenFull::Refuse, |rule| rule.value),
         };
@@ -102,7 +102,7 @@ impl Queueing {
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
         let mut keys = Vec::new();
-        if self.order != Order::Fifo {
+        if self.order != QueueOrder::Fifo {
             keys.push(key("order", word(&ORDERS, self.order)));
         }
         if let Some(age) = self.max_age {
@@ -117,8 +117,8 @@ impl Queueing {
     /// Returns a line for `cangate check`.
     pub(crate) fn describe(&self) -> String {
         let order = match self.order {
-            Order::Fifo => "as they came",
-            Order::Priority => "the highest priority first",
+            QueueOrder::Fifo => "as they came",
+            QueueOrder::Priority => "the highest priority first",
         };
         let age = self.max_age.map_or_else(String::new, |age| {
             format!("; one that has waited {} is dropped", words(age))
@@ -126,8 +126,8 @@ impl Queueing {
         let full = match self.when_full {
             WhenFull::Refuse => "refuses new ones",
             WhenFull::DropOldest => match self.order {
-                Order::Fifo => "drops the oldest",
-                Order::Priority => "drops the oldest of the lowest priority",
+                QueueOrder::Fifo => "drops the oldest",
+                QueueOrder::Priority => "drops the oldest of the lowest priority",
             },
             WhenFull::Wait => "makes the ports wait from which routes lead here",
         };
@@ -137,7 +137,7 @@ impl Queueing {
     /// Returns the halves, with this queue in front of the transmitting one.
     #[must_use]
     pub fn in_front_of(&self, (rx, tx): Halves, size: QueueSize) -> Halves {
-        (rx, Box::new(Queued::new(tx, self.rules(size))))
+        (rx, Box::new(QueuedTransmitter::new(tx, self.rules(size))))
     }
 
     /// Returns the same, with `witness` notified of each frame that the queue gives up.
@@ -148,14 +148,14 @@ impl Queueing {
         size: QueueSize,
         witness: Witness,
     ) -> Halves {
-        let queued = Queued::new(tx, self.rules(size)).with_witness(witness);
+        let queued = QueuedTransmitter::new(tx, self.rules(size)).with_witness(witness);
         (rx, Box::new(queued))
     }
 
     /// Returns the rules of a queue of this size.
     #[must_use]
-    pub const fn rules(&self, size: QueueSize) -> Rules {
-        Rules {
+    pub const fn rules(&self, size: QueueSize) -> QueueRules {
+        QueueRules {
             order: self.order,
             max_age: self.max_age,
             when_full: self.when_full,
@@ -181,7 +181,7 @@ fn words(age: Nanos) -> String {
     format!("{:?}", Duration::from_nanos(age)).replace('µ', "u")
 }
 
-fn age(value: &Value<'_>, found: &mut Diagnostics) -> Option<Nanos> {
+fn age(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Nanos> {
     let age = value.duration(found)?.value;
     if age == 0 {
         let hint =

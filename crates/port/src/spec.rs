@@ -1,16 +1,16 @@
 //! The table of a port in `gateway.toml`: `[ports.NAME]`.
 
-use crate::faults::Faults;
-use crate::kind::{LONGEST_NAME, PortKind, Settings};
-use crate::kinds::Kinds;
-use crate::opener::Opener;
-use crate::queueing::{self, Queueing};
+use crate::faults::PortFaults;
+use crate::kind::{LONGEST_NAME, PortKind, PortSettings};
+use crate::kinds::PortKinds;
+use crate::opener::PortOpener;
+use crate::queueing::{self, QueueSettings};
 use crate::{Halves, PortError};
-use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
+use config::{SpannedValue, Diagnostic, Diagnostics, KeyMisnomer, TomlTable};
 use std::sync::Arc;
 
 /// Names of `kind` in python-can and other tools.
-const MISNOMERS: &[Misnomer] = &[Misnomer::of(
+const MISNOMERS: &[KeyMisnomer] = &[KeyMisnomer::of(
     "kind",
     &["type", "bustype", "bus_type", "driver", "backend", "class"],
 )];
@@ -21,11 +21,11 @@ pub struct PortSpec {
     /// The port's name: letters, digits, `_`, `-` and `.`, at most [`LONGEST_NAME`].
     pub name: String,
     /// The settings of its kind.
-    pub settings: Arc<dyn Settings>,
+    pub settings: Arc<dyn PortSettings>,
     /// Faults to inject; none where absent.
-    pub faults: Option<Faults>,
+    pub faults: Option<PortFaults>,
     /// Rules of the transmit queue; where absent, the kind's own queue is used.
-    pub queueing: Option<Queueing>,
+    pub queueing: Option<QueueSettings>,
 }
 
 impl PartialEq for PortSpec {
@@ -39,7 +39,7 @@ impl PartialEq for PortSpec {
 
 impl PortSpec {
     /// Returns a port with these settings, without injected faults.
-    pub fn new(name: impl Into<String>, settings: impl Settings + 'static) -> Self {
+    pub fn new(name: impl Into<String>, settings: impl PortSettings + 'static) -> Self {
         Self {
             name: name.into(),
             settings: Arc::new(settings),
@@ -52,9 +52,9 @@ impl PortSpec {
     /// wrong, there is no port.
     #[must_use]
     pub fn parse(
-        name: &At<&str>,
-        mut table: Table<'_>,
-        kinds: &Kinds,
+        name: &SpannedValue<&str>,
+        mut table: TomlTable<'_>,
+        kinds: &PortKinds,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         table.rename(format!("port `{}`", name.value));
@@ -92,9 +92,9 @@ impl PortSpec {
     #[must_use]
     pub fn parse_as(
         keyword: &str,
-        name: &At<&str>,
-        mut table: Table<'_>,
-        kinds: &Kinds,
+        name: &SpannedValue<&str>,
+        mut table: TomlTable<'_>,
+        kinds: &PortKinds,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         table.rename(format!("{keyword} `{}`", name.value));
@@ -104,15 +104,15 @@ impl PortSpec {
     }
 
     fn of_kind(
-        name: &At<&str>,
+        name: &SpannedValue<&str>,
         named: bool,
         kind: &dyn PortKind,
-        mut table: Table<'_>,
+        mut table: TomlTable<'_>,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let settings = kind.parse(name.value, &mut table, found);
-        let queueing = Queueing::parse(&mut table, &*settings, found);
-        let faults = Faults::parse(name.value, &mut table, found);
+        let queueing = QueueSettings::parse(&mut table, &*settings, found);
+        let faults = PortFaults::parse(name.value, &mut table, found);
         table.finish(found);
         named.then(|| Self {
             name: name.value.to_owned(),
@@ -126,7 +126,7 @@ impl PortSpec {
     ///
     /// # Errors
     /// [`PortError`] names what is wrong or missing, and the remedy.
-    pub fn open(&self, opener: &mut Opener) -> Result<Halves, PortError> {
+    pub fn open(&self, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let mut halves = self.settings.open(&self.name, opener)?;
         if let (Some(queueing), Some(size)) = (self.queueing, self.settings.transmit_queue()) {
             halves = queueing.in_front_of(halves, size);
@@ -163,8 +163,8 @@ impl PortSpec {
     /// with rules and for each side with faults.
     #[must_use]
     pub fn describe(&self) -> String {
-        let faults = self.faults.as_ref().map(Faults::describe);
-        let queueing = self.queueing.as_ref().map(Queueing::describe);
+        let faults = self.faults.as_ref().map(PortFaults::describe);
+        let queueing = self.queueing.as_ref().map(QueueSettings::describe);
         format!(
             "{}: {}{}{}",
             self.name,
@@ -175,7 +175,7 @@ impl PortSpec {
     }
 }
 
-fn check_name(name: &At<&str>, found: &mut Diagnostics) -> bool {
+fn check_name(name: &SpannedValue<&str>, found: &mut Diagnostics) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let bad = if name.value.is_empty() {
         "a port's name cannot be empty".to_owned()

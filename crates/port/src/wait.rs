@@ -4,14 +4,14 @@
 //! crate also names the file descriptor that brings it work earlier. That is meaningful only with
 //! an operating system, so it is defined here and not in the engine.
 
-use engine::{Nothing, Nowhere, Receive, Transmit, wrap};
-use linux::events::Member;
+use engine::{NullReceiver, NullTransmitter, Receive, Transmit, wrap};
+use linux::events::SetMember;
 use std::os::fd::RawFd;
 
 /// The file descriptor to wait for. A port that waits for several puts them into an epoll instance
 /// of its own, or into the one that ports have in common ([`PollReceive::events`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wait {
+pub struct PortWait {
     /// A file descriptor to wait for until the next call on the half; `None` where there is none,
     /// and only the half's deadline counts. As long as the half lives, the same number must be the
     /// same open file: the worker updates its registration with the kernel only when the number
@@ -27,13 +27,13 @@ pub struct Wait {
 pub trait PollReceive: Receive + Send {
     /// Returns the descriptor to wait for. The worker calls the half again when it is ready, or at
     /// [`Receive::deadline`], whichever comes first.
-    fn wait(&self) -> Wait;
+    fn wait(&self) -> PortWait;
 
     /// Returns the half's membership in an event set that ports have in common, if its descriptors
     /// are in one. A worker with several such ports waits for the set, which dispatches the events
     /// to each of them. [`PollReceive::wait`] is valid for such a half, too: a worker can wait for
     /// the set as one descriptor, if it then calls all halves in the set.
-    fn events(&self) -> Option<&Member> {
+    fn events(&self) -> Option<&SetMember> {
         None
     }
 
@@ -56,18 +56,18 @@ pub trait PollReceive: Receive + Send {
 pub trait PollTransmit: Transmit + Send {
     /// Returns the descriptor to wait for while frames are held. The worker flushes again when it
     /// is ready, or at [`Transmit::deadline`], whichever comes first.
-    fn wait(&self) -> Wait;
+    fn wait(&self) -> PortWait;
 }
 
 /// Both halves of a port.
 pub type Halves = (Box<dyn PollReceive>, Box<dyn PollTransmit>);
 
 impl<H: PollReceive + ?Sized> PollReceive for Box<H> {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         (**self).wait()
     }
 
-    fn events(&self) -> Option<&Member> {
+    fn events(&self) -> Option<&SetMember> {
         (**self).events()
     }
 
@@ -81,35 +81,35 @@ impl<H: PollReceive + ?Sized> PollReceive for Box<H> {
 }
 
 impl<H: PollTransmit + ?Sized> PollTransmit for Box<H> {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         (**self).wait()
     }
 }
 
-impl PollReceive for Nothing {
-    fn wait(&self) -> Wait {
-        Wait::default()
+impl PollReceive for NullReceiver {
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }
 
-impl PollTransmit for Nowhere {
-    fn wait(&self) -> Wait {
-        Wait::default()
+impl PollTransmit for NullTransmitter {
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }
 
-impl<H: PollTransmit> PollTransmit for wrap::Queued<H> {
-    fn wait(&self) -> Wait {
+impl<H: PollTransmit> PollTransmit for wrap::QueuedTransmitter<H> {
+    fn wait(&self) -> PortWait {
         self.half().wait()
     }
 }
 
-impl<H: PollReceive> PollReceive for wrap::Faulty<H> {
-    fn wait(&self) -> Wait {
+impl<H: PollReceive> PollReceive for wrap::FaultyHalf<H> {
+    fn wait(&self) -> PortWait {
         self.half().wait()
     }
 
-    fn events(&self) -> Option<&Member> {
+    fn events(&self) -> Option<&SetMember> {
         self.half().events()
     }
 
@@ -118,8 +118,8 @@ impl<H: PollReceive> PollReceive for wrap::Faulty<H> {
     }
 }
 
-impl<H: PollTransmit> PollTransmit for wrap::Faulty<H> {
-    fn wait(&self) -> Wait {
+impl<H: PollTransmit> PollTransmit for wrap::FaultyHalf<H> {
+    fn wait(&self) -> PortWait {
         self.half().wait()
     }
 }

@@ -5,9 +5,9 @@
 
 use bus::{BusConfig, NodeConfig};
 use frame::{CanId, Frame};
-use port::embedded::{BusIndex, World};
-use port::log::{InterfaceName, LogSink, LogSource, Replay, SinkConfig, SourceConfig};
-use port::{Outgoing, Receive, Transmit};
+use port::embedded::{BusIndex, BusWorld};
+use port::log::{InterfaceName, LogSink, LogSource, ReplaySpeed, SinkConfig, SourceConfig};
+use port::{OutgoingFrame, Receive, Transmit};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::io::{Seek, Write};
 
@@ -24,7 +24,7 @@ fn allocations(mut work: impl FnMut()) -> u64 {
 }
 
 fn over_buses() -> u64 {
-    let world = World::new();
+    let world = BusWorld::new();
     for name in ["a", "b"] {
         world.bus(name, BusConfig::classic(500_000)).unwrap();
     }
@@ -41,7 +41,7 @@ fn over_buses() -> u64 {
             while let Some(t) = world.next() {
                 world.run_until(t, &mut |_, _| {});
                 rx.receive(t, 64, &mut |r| {
-                    let sent = tx.transmit(t, Outgoing::new(r.frame, r.token));
+                    let sent = tx.transmit(t, OutgoingFrame::new(r.frame, r.token));
                     forwarded += u64::from(sent.is_ok());
                 })
                 .unwrap();
@@ -64,7 +64,7 @@ fn from_log_to_log() -> u64 {
     }
     file.rewind().unwrap();
     let config = SourceConfig {
-        replay: Replay::Fast,
+        replay: ReplaySpeed::Fast,
         ..SourceConfig::default()
     };
     let mut rx = LogSource::from_file("in", "in.log", file, config).unwrap();
@@ -78,7 +78,7 @@ fn from_log_to_log() -> u64 {
     let count = allocations(|| {
         for _ in 0..20 {
             rx.receive(0, 50, &mut |r| {
-                tx.transmit(0, Outgoing::new(r.frame, r.token)).unwrap();
+                tx.transmit(0, OutgoingFrame::new(r.frame, r.token)).unwrap();
                 forwarded += 1;
             })
             .unwrap();

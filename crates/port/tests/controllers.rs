@@ -4,21 +4,21 @@
 
 mod sharing;
 
-use bus::{ErrorKind, Fault, When};
+use bus::{ErrorKind, FrameFault, FaultTime};
 use frame::{Frame, Nanos, wire};
 use port::LinkState;
 use port::controllers::{ControllerSettings, RightsText, rules};
 use port::embedded::BusSettings;
 use sharing::machine::wait;
 use sharing::{Lab, everything};
-use vcontroller::{Budget, Unit};
+use vcontroller::{SendBudget, BudgetUnit};
 
 const BITRATE: u32 = 500_000;
 /// A bit, ns.
 const BIT: Nanos = 2_000;
 const MS: Nanos = 1_000_000;
 
-fn on_bus(all: Vec<(RightsText, Option<Budget>)>) -> Lab {
+fn on_bus(all: Vec<(RightsText, Option<SendBudget>)>) -> Lab {
     let bus = BusSettings {
         bus: "body".to_owned(),
         bitrate: BITRATE,
@@ -95,8 +95,8 @@ fn rights_say_what_a_machine_sends_and_hears() {
 
 #[test]
 fn a_budget_keeps_a_machine_that_babbles_from_the_bus() {
-    let budget = Budget {
-        unit: Unit::Frames,
+    let budget = SendBudget {
+        unit: BudgetUnit::Frames,
         amount: 100,
         per: 1000 * MS,
         burst: 1,
@@ -160,8 +160,8 @@ fn bus_off_is_the_controllers_and_all_machines_are_told() {
     let mut lab = on_bus(vec![everything(), everything()]);
     let bus = lab.world.find("body").unwrap();
     for start in 0..40 {
-        let fault = Fault::new(ErrorKind::Bit);
-        lab.world.inject(bus, When::Start(start), fault).unwrap();
+        let fault = FrameFault::new(ErrorKind::Bit);
+        lab.world.inject(bus, FaultTime::Start(start), fault).unwrap();
     }
     lab.send(0, "100#");
     lab.send(1, "200#");

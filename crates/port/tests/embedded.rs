@@ -1,31 +1,31 @@
 //! Gateway nodes on embedded buses.
 #![allow(clippy::unwrap_used)]
 
-use bus::{BusConfig, DropReason, ErrorKind, Event, Fault, Faults, NodeConfig, When};
+use bus::{BusConfig, DropReason, ErrorKind, NodeEvent, FrameFault, BusFaults, NodeConfig, FaultTime};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, Nanos};
-use port::embedded::{BusIndex, BusReceive, BusTransmit, Tester, World, WorldError};
-use port::{Outgoing, Pace, Receive, Refused, RxReport, StampSource, Transmit};
+use port::embedded::{BusIndex, BusReceive, BusTransmit, TesterNode, BusWorld, WorldError};
+use port::{OutgoingFrame, SourcePace, Receive, TransmitRefusal, RxReport, StampSource, Transmit};
 use proptest::prelude::*;
 
 fn frame(id: u32, data: &[u8]) -> Frame {
     Frame::classic(CanId::sff(id).unwrap(), data).unwrap()
 }
 
-fn world(buses: &[&str]) -> World {
-    let world = World::new();
+fn world(buses: &[&str]) -> BusWorld {
+    let world = BusWorld::new();
     for name in buses {
         world.bus(name, BusConfig::classic(500_000)).unwrap();
     }
     world
 }
 
-fn tester(world: &World, bus: usize) -> Tester {
+fn tester(world: &BusWorld, bus: usize) -> TesterNode {
     world
         .tester(BusIndex(bus), NodeConfig::new("tester"))
         .unwrap()
 }
 
-fn gate(world: &World, bus: usize) -> (BusReceive, BusTransmit) {
+fn gate(world: &BusWorld, bus: usize) -> (BusReceive, BusTransmit) {
     world
         .attach(BusIndex(bus), NodeConfig::new("gateway"))
         .unwrap()
@@ -46,11 +46,11 @@ fn take(rx: &mut BusReceive, now: Nanos) -> Vec<(u32, Nanos, u64)> {
 type Sent = Vec<(usize, u32, Nanos, Nanos, u64)>;
 
 /// Runs a gateway that forwards all frames from `rx` to `tx`, to the end of all traffic.
-fn forward(world: &World, rx: &mut BusReceive, tx: &mut BusTransmit) -> Sent {
+fn forward(world: &BusWorld, rx: &mut BusReceive, tx: &mut BusTransmit) -> Sent {
     let mut sent = Vec::new();
     while let Some(t) = world.next() {
         world.run_until(t, &mut |bus, event| {
-            if let Event::Frame {
+            if let NodeEvent::Frame {
                 start,
                 end,
                 tag,
@@ -62,7 +62,7 @@ fn forward(world: &World, rx: &mut BusReceive, tx: &mut BusTransmit) -> Sent {
             }
         });
         rx.receive(t, 64, &mut |r| {
-            let _ = tx.transmit(t, Outgoing::new(r.frame, r.token));
+            let _ = tx.transmit(t, OutgoingFrame::new(r.frame, r.token));
         })
         .unwrap();
         tx.flush(t).unwrap();
@@ -123,7 +123,7 @@ fn everybody_receives_but_the_sender() {
     let sender = tester(&world, 0);
     let (mut rx1, mut tx1) = gate(&world, 0);
     let (mut rx2, _tx2) = gate(&world, 0);
-    tx1.transmit(0, Outgoing::new(frame(1, &[]).view(), 5))
+    tx1.transmit(0, OutgoingFrame::new(frame(1, &[]).view(), 5))
         .unwrap();
     tx1.flush(0).unwrap();
     world.send(sender, 0, &frame(2, &[]), 6).unwrap();
@@ -166,7 +166,7 @@ fn an_fd_frame_of_ten_bytes_comes_in_with_twelve() {
     let attach = || world.attach(fd, NodeConfig::new("g")).unwrap();
     let ((_, mut tx), (mut rx, _)) = (attach(), attach());
     let ten = Frame::fd(CanId::from_raw(1), 0, &[0x55; 10]).unwrap();
-    tx.transmit(0, Outgoing::new(ten.view(), 0)).unwrap();
+    tx.transmit(0, OutgoingFrame::new(ten.view(), 0)).unwrap();
     tx.flush(0).unwrap();
     world.run_until(1_000_000, &mut |_, _| {});
     let mut came = Vec::new();
@@ -179,7 +179,7 @@ fn an_fd_frame_of_ten_bytes_comes_in_with_twelve() {
 fn what_a_node_cannot_send_is_refused() {
     let world = world(&["a"]);
     let (_, mut tx) = gate(&world, 0);
-    let mut refuse = |frame: frame::FrameRef<'_>| tx.transmit(0, Outgoing::new(frame, 0));
+    let mut refuse = |frame: frame::FrameRef<'_>| tx.transmit(0, OutgoingFrame::new(frame, 0));
     let fd = Frame::fd(CanId::from_raw(1), 0, &[0; 12]).unwrap();
     let error = Frame::classic(CanId::from_raw(0x2000_0080), &[0; 8]).unwrap();
     let mut xl = FrameBuf::new();
@@ -197,7 +197,7 @@ fn what_a_node_cannot_send_is_refused() {
         ..NodeConfig::new("quiet")
     };
     let (_, mut tx) = world.attach(both, quiet).unwrap();
-    let refused = tx.transmit(0, Outgoing::new(fd.view(), 0));
+    let refused = tx.transmit(0, OutgoingFrame::new(fd.view(), 0));
     assert_eq!(refused, Err(Refused::Unsupported));
 }
 
@@ -212,7 +212,7 @@ fn a_full_queue_refuses_until_a_frame_is_gone() {
     };
     let (_, mut tx) = world.attach(BusIndex(0), node).unwrap();
     let offer =
-        |tx: &mut BusTransmit, now| tx.transmit(now, Outgoing::new(frame(1, &[]).view(), 0));
+        |tx: &mut BusTransmit, now| tx.transmit(now, OutgoingFrame::new(frame(1, &[]).view(), 0));
     for _ in 0..3 {
         assert!(offer(&mut tx, 0).is_ok());
     }
@@ -232,13 +232,13 @@ fn bus_off_loses_what_is_held_and_refuses_more() {
     tester(&world, 0);
     let (_, mut tx) = gate(&world, 0);
     for n in 1..=64 {
-        let fault = Fault::new(ErrorKind::Bit);
+        let fault = FrameFault::new(ErrorKind::Bit);
         world
-            .inject(BusIndex(0), When::StartOf(tx.node(), n), fault)
+            .inject(BusIndex(0), FaultTime::StartOf(tx.node(), n), fault)
             .unwrap();
     }
     for id in 0..5 {
-        tx.transmit(0, Outgoing::new(frame(id, &[]).view(), 0))
+        tx.transmit(0, OutgoingFrame::new(frame(id, &[]).view(), 0))
             .unwrap();
     }
     tx.flush(0).unwrap();
@@ -254,12 +254,12 @@ fn bus_off_loses_what_is_held_and_refuses_more() {
     });
     assert_eq!(dropped, 5);
     assert_eq!(tx.counters().lost, 5);
-    let mut offer = |now| tx.transmit(now, Outgoing::new(frame(1, &[]).view(), 0));
+    let mut offer = |now| tx.transmit(now, OutgoingFrame::new(frame(1, &[]).view(), 0));
     assert_eq!(offer(100_000_000), Err(Refused::Down));
     let node = tx.node();
     world.restart(BusIndex(0), node).unwrap();
     world.run_until(200_000_000, &mut |_, _| {});
-    let mut offer = |now| tx.transmit(now, Outgoing::new(frame(1, &[]).view(), 0));
+    let mut offer = |now| tx.transmit(now, OutgoingFrame::new(frame(1, &[]).view(), 0));
     assert!(offer(200_000_000).is_ok());
 }
 
@@ -274,7 +274,7 @@ fn mistakes_are_named() {
     assert_eq!(world.find("slow"), None);
     assert!(world.tester(BusIndex(9), NodeConfig::new("t")).is_err());
     let (rx, _) = gate(&world, 0);
-    let stolen = Tester {
+    let stolen = TesterNode {
         bus: BusIndex(0),
         node: rx.node(),
     };
@@ -288,7 +288,7 @@ fn paced_by_a_clock() {
     let sender = tester(&world, 0);
     let (mut rx, mut tx) = gate(&world, 0);
     let start = 5_000_000_000;
-    world.pace(Pace::real_time(start, 0));
+    world.pace(SourcePace::real_time(start, 0));
     world.send(sender, 1_000_000, &frame(1, &[]), 9).unwrap();
     assert!(take(&mut rx, start).is_empty());
     let mut now = start;
@@ -298,7 +298,7 @@ fn paced_by_a_clock() {
         now = due;
         if let [(1, end, 9)] = take(&mut rx, now)[..] {
             assert_eq!(start + end, now, "taken at the end of frame");
-            tx.transmit(now, Outgoing::new(frame(3, &[]).view(), 0))
+            tx.transmit(now, OutgoingFrame::new(frame(3, &[]).view(), 0))
                 .unwrap();
             tx.flush(now).unwrap();
         }

@@ -5,7 +5,7 @@
 
 use frame::{CanId, Frame};
 use port::log::{InterfaceName, LogReader, LogSink, SinkConfig};
-use port::{Outgoing, Transmit};
+use port::{OutgoingFrame, Transmit};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const SECOND: u64 = 1_000_000_000;
@@ -24,7 +24,7 @@ fn the_begun_line_is_taken_off() {
     let mut sink = LogSink::create("out", &path, config).unwrap();
     let frame = Frame::classic(CanId::from_raw(0x123), &[1, 2]).unwrap();
     for _ in 0..100 {
-        sink.transmit(0, Outgoing::new(frame.view(), 0)).unwrap();
+        sink.transmit(0, OutgoingFrame::new(frame.view(), 0)).unwrap();
     }
     let line = "(0000000000.000000) can0 123#0102\n".len() as u64;
     let limit = Rlimit {
@@ -45,9 +45,9 @@ fn the_begun_line_is_taken_off() {
     // The sink tries again on its own, later each time that it fails.
     let again = |sink: &mut LogSink, at| {
         assert_eq!(sink.retry_at(), Some(at));
-        let early = sink.transmit(at - 1, Outgoing::new(frame.view(), 0));
-        assert_eq!(early, Err(port::Refused::Down));
-        sink.transmit(at, Outgoing::new(frame.view(), 0)).unwrap();
+        let early = sink.transmit(at - 1, OutgoingFrame::new(frame.view(), 0));
+        assert_eq!(early, Err(port::TransmitRefusal::Down));
+        sink.transmit(at, OutgoingFrame::new(frame.view(), 0)).unwrap();
         assert_eq!(sink.retry_at(), None);
         sink.flush(at)
     };

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame};
-use port::log::{Format, LogReader, LogSettings, Rotate};
-use port::{Halves, Opener, Outgoing, PollTransmit, PortSpec, Stream};
+use port::log::{FileFormat, LogReader, LogSettings, RotationRule};
+use port::{Halves, PortOpener, OutgoingFrame, PollTransmit, PortSpec, FileOrStream};
 use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 const OLD: &str = "(1.000000) can0 7FF#0D\n";
 
-fn open(opener: &mut Opener, path: &Path, settings: LogSettings) -> Box<dyn PollTransmit> {
+fn open(opener: &mut PortOpener, path: &Path, settings: LogSettings) -> Box<dyn PollTransmit> {
     let settings = LogSettings {
-        write: Some(Stream::File(path.to_owned())),
+        write: Some(FileOrStream::File(path.to_owned())),
         interface: Some("can0".to_owned()),
         ..settings
     };
@@ -23,7 +23,7 @@ fn open(opener: &mut Opener, path: &Path, settings: LogSettings) -> Box<dyn Poll
 
 /// Returns a sink of a start that has succeeded.
 fn started(path: &Path, settings: LogSettings) -> Box<dyn PollTransmit> {
-    let mut opener = Opener::new(0, 0);
+    let mut opener = PortOpener::new(0, 0);
     let tx = open(&mut opener, path, settings);
     opener.start().unwrap();
     tx
@@ -33,13 +33,13 @@ fn started(path: &Path, settings: LogSettings) -> Box<dyn PollTransmit> {
 fn send(tx: &mut dyn PollTransmit, now: u64, numbers: std::ops::Range<u32>) {
     for number in numbers {
         let frame = Frame::classic(CanId::from_raw(0x123), &number.to_be_bytes()).unwrap();
-        tx.transmit(now, Outgoing::new(frame.view(), 0)).unwrap();
+        tx.transmit(now, OutgoingFrame::new(frame.view(), 0)).unwrap();
     }
 }
 
 fn numbers(bytes: &[u8]) -> Vec<u32> {
     // A file without a frame yet is a log, too, so the format is given.
-    let reader = LogReader::new(bytes, "a log").of(Some(Format::Log));
+    let reader = LogReader::new(bytes, "a log").of(Some(FileFormat::Log));
     let frames = reader.map(|entry| entry.unwrap().frame);
     let number = |data: &[u8]| u32::from_be_bytes(data.try_into().unwrap());
     frames.map(|frame| number(frame.view().data())).collect()
@@ -74,20 +74,20 @@ fn a_start_that_fails_leaves_everything_as_it_was() {
     symlink(&there, &link).unwrap();
     symlink(dir.path().join("target.log"), &dangling).unwrap();
     let rotate = LogSettings {
-        rotate: Some(Rotate {
+        rotate: Some(RotationRule {
             size: Some(4096),
-            ..Rotate::default()
+            ..RotationRule::default()
         }),
         ..LogSettings::default()
     };
     for path in [&there, &absent, &link, &dangling] {
         for settings in [LogSettings::default(), rotate.clone()] {
-            let mut opener = Opener::new(0, 0);
+            let mut opener = PortOpener::new(0, 0);
             let sink = open(&mut opener, path, settings.clone());
             opener.give_up();
             drop(sink);
             // The same, if the whole run ends.
-            let mut opener = Opener::new(0, 0);
+            let mut opener = PortOpener::new(0, 0);
             let sink = open(&mut opener, path, settings);
             drop(opener);
             drop(sink);
@@ -104,7 +104,7 @@ fn a_start_that_succeeds_begins_the_log_anew_behind_a_link_too() {
     fs::write(&there, OLD).unwrap();
     let link = dir.path().join("link.log");
     symlink(&there, &link).unwrap();
-    let mut opener = Opener::new(0, 0);
+    let mut opener = PortOpener::new(0, 0);
     let mut sink = open(&mut opener, &link, LogSettings::default());
     assert_eq!(fs::read_to_string(&there).unwrap(), OLD);
     opener.start().unwrap();
@@ -151,10 +151,10 @@ fn a_divided_log_keeps_what_an_earlier_run_wrote() {
     fs::write(dir.path().join("out.log.000041"), OLD).unwrap();
     let settings = |append| LogSettings {
         append,
-        rotate: Some(Rotate {
+        rotate: Some(RotationRule {
             every: Some(10),
             keep: Some(2),
-            ..Rotate::default()
+            ..RotationRule::default()
         }),
         ..LogSettings::default()
     };
@@ -188,9 +188,9 @@ fn a_file_that_cannot_be_exchanged_is_used_on_and_that_is_said() {
     fs::create_dir(&folder).unwrap();
     let path = folder.join("out.log");
     let settings = LogSettings {
-        rotate: Some(Rotate {
+        rotate: Some(RotationRule {
             size: Some(100),
-            ..Rotate::default()
+            ..RotationRule::default()
         }),
         ..LogSettings::default()
     };

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use port::log::LogSettings;
-use port::{Opener, PollReceive, Settings, Stream};
+use port::{PortOpener, PollReceive, PortSettings, FileOrStream};
 use std::path::Path;
 
 /// One recording of two buses, each request with its answer.
@@ -13,13 +13,13 @@ const DRIVE: &str = "(10.000000) can0 7E0#0210030000000000\n\
 
 fn settings(path: &Path, interface: Option<&str>) -> LogSettings {
     LogSettings {
-        read: Some(Stream::File(path.to_owned())),
+        read: Some(FileOrStream::File(path.to_owned())),
         interface: interface.map(str::to_owned),
         ..LogSettings::default()
     }
 }
 
-fn open(opener: &mut Opener, name: &str, settings: &LogSettings) -> Box<dyn PollReceive> {
+fn open(opener: &mut PortOpener, name: &str, settings: &LogSettings) -> Box<dyn PollReceive> {
     settings.open(name, opener).unwrap().0
 }
 
@@ -51,7 +51,7 @@ fn one_recording_of_two_buses_keeps_its_order() {
     let link = dir.path().join("link.log");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     for order in [["can0", "can1"], ["can1", "can0"]] {
-        let mut opener = Opener::new(0, 0);
+        let mut opener = PortOpener::new(0, 0);
         let mut ports = vec![
             open(&mut opener, "a", &settings(&path, Some(order[0]))),
             open(&mut opener, "b", &settings(&link, Some(order[1]))),
@@ -71,7 +71,7 @@ fn clocks_that_were_not_set_do_not_part_the_ports() {
     let log =
         "(1000.000) can0 001#\n(2.000) can1 002#\n(1000.100) can0 003#\n(1000.200) can1 004#\n";
     std::fs::write(&path, log).unwrap();
-    let mut opener = Opener::new(0, 0);
+    let mut opener = PortOpener::new(0, 0);
     let mut ports = vec![
         open(&mut opener, "a", &settings(&path, Some("can0"))),
         open(&mut opener, "b", &settings(&path, Some("can1"))),
@@ -99,7 +99,7 @@ fn two_recordings_of_the_same_time_keep_their_distance() {
     let late = at("b.log", "(1712567411.200) can0 002#\n");
     let other = at("c.log", "(1712999999.000) can0 004#\n");
     let replayed = |own: bool| {
-        let mut opener = Opener::new(0, 0);
+        let mut opener = PortOpener::new(0, 0);
         let mut second = settings(&late, None);
         second.own_origin = own;
         let mut ports = vec![
@@ -135,7 +135,7 @@ fn a_log_that_is_replayed_alone_begins_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("drive.log");
     std::fs::write(&path, DRIVE).unwrap();
-    let mut opener = Opener::new(0, 0);
+    let mut opener = PortOpener::new(0, 0);
     let mut ports = vec![open(&mut opener, "b", &settings(&path, Some("can1")))];
     opener.start().unwrap();
     assert_eq!(

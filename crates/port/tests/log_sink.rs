@@ -3,7 +3,7 @@
 
 use frame::{CanId, Frame, FrameBuf, Header, Kind, XlFields, flags};
 use port::log::{InterfaceName, LogReader, LogSink, SinkConfig};
-use port::{Outgoing, PollTransmit, PortError, Refused, Stamp, StampSource, Transmit, TxCounters};
+use port::{OutgoingFrame, PollTransmit, PortError, TransmitRefusal, ReceiveStamp, StampSource, Transmit, TxCounters};
 use std::fs::File;
 use std::io::{PipeReader, Read};
 use std::os::fd::OwnedFd;
@@ -48,7 +48,7 @@ fn a_log_that_is_moved_away_or_removed_goes_on_in_a_new_file() {
     let mut sink = LogSink::create("out", &path, config).unwrap();
     let mut send = |now: u64| {
         let frame = Frame::classic(CanId::from_raw(0x123), &[]).unwrap();
-        sink.transmit(now, Outgoing::new(frame.view(), 0)).unwrap();
+        sink.transmit(now, OutgoingFrame::new(frame.view(), 0)).unwrap();
         sink.flush(now).unwrap();
         Transmit::remarks(&sink).join("")
     };
@@ -92,20 +92,20 @@ fn byte_for_byte_as_candump_writes_it() {
             .unwrap()
             .with_xl(XlFields::default()),
     );
-    let stamp = Stamp {
+    let stamp = ReceiveStamp {
         ns: 5_000_001_999,
         source: StampSource::Log,
     };
-    sink.transmit(12_345_678, Outgoing::new(classic.view(), 0))
+    sink.transmit(12_345_678, OutgoingFrame::new(classic.view(), 0))
         .unwrap();
-    sink.transmit(12_345_678, Outgoing::new(fd.view(), 0))
+    sink.transmit(12_345_678, OutgoingFrame::new(fd.view(), 0))
         .unwrap();
-    let kept = Outgoing {
+    let kept = OutgoingFrame {
         stamp: Some(stamp),
-        ..Outgoing::new(remote.view(), 0)
+        ..OutgoingFrame::new(remote.view(), 0)
     };
     sink.transmit(12_345_678, kept).unwrap();
-    sink.transmit(12_345_678, Outgoing::new(xl.view(), 0))
+    sink.transmit(12_345_678, OutgoingFrame::new(xl.view(), 0))
         .unwrap();
     assert_eq!(std::fs::read(&path).unwrap(), b"", "written by flush");
     let report = sink.flush(12_345_678).unwrap();
@@ -132,7 +132,7 @@ fn byte_for_byte_as_candump_writes_it() {
 fn a_full_disk_is_an_error_that_names_the_file() {
     let mut sink = LogSink::create("out", Path::new("/dev/full"), CONFIG()).unwrap();
     for id in 0..3 {
-        sink.transmit(0, Outgoing::new(frame(id, &[]).view(), 0))
+        sink.transmit(0, OutgoingFrame::new(frame(id, &[]).view(), 0))
             .unwrap();
     }
     let error = sink.flush(0).unwrap_err();
@@ -142,7 +142,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
         "{text}"
     );
     assert_eq!(cause(error), std::io::ErrorKind::StorageFull);
-    let refused = sink.transmit(0, Outgoing::new(frame(4, &[]).view(), 0));
+    let refused = sink.transmit(0, OutgoingFrame::new(frame(4, &[]).view(), 0));
     assert_eq!(refused, Err(Refused::Down));
     let counters = sink.counters();
     assert_eq!((counters.taken, counters.lost, counters.held), (3, 3, 0));
@@ -153,7 +153,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
 fn a_reader_that_is_gone_is_an_error() {
     let (mut sink, reader) = piped();
     drop(reader);
-    sink.transmit(0, Outgoing::new(frame(1, &[]).view(), 0))
+    sink.transmit(0, OutgoingFrame::new(frame(1, &[]).view(), 0))
         .unwrap();
     let error = sink.flush(0).unwrap_err();
     assert!(
@@ -172,7 +172,7 @@ fn a_slow_reader_holds_frames_up_and_loses_none() {
     for round in 0..3000u64 {
         for i in 0..4 {
             let data = (round * 4 + i).to_be_bytes();
-            let taken = sink.transmit(round, Outgoing::new(frame(0x100, &data).view(), 0));
+            let taken = sink.transmit(round, OutgoingFrame::new(frame(0x100, &data).view(), 0));
             accepted += u64::from(taken.is_ok());
         }
         let report = sink.flush(round).unwrap();
@@ -212,7 +212,7 @@ fn a_full_buffer_refuses_and_takes_again() {
     let (mut sink, _reader) = piped();
     let long = frame(0x1FFF_FFFF | CanId::EFF_FLAG, &[0xFF; 8]);
     let mut taken = 0u64;
-    while sink.transmit(0, Outgoing::new(long.view(), 0)).is_ok() {
+    while sink.transmit(0, OutgoingFrame::new(long.view(), 0)).is_ok() {
         taken += 1;
         assert!(taken < 100_000, "memory is bounded");
     }

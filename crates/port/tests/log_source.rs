@@ -4,9 +4,9 @@
 use frame::FrameBuf;
 use frame::text::parse_line;
 use port::log::{
-    BadLines, Format, InterfaceName, LogError, LogReader, LogSource, OnFull, Replay, SourceConfig,
+    BadLines, FileFormat, InterfaceName, LogError, LogReader, LogSource, OnFull, ReplaySpeed, SourceConfig,
 };
-use port::{Interest, PollReceive, Receive, RxReport};
+use port::{FrameInterest, PollReceive, Receive, RxReport};
 use proptest::prelude::*;
 use std::fs::File;
 use std::io::{PipeWriter, Write};
@@ -14,9 +14,9 @@ use std::os::fd::OwnedFd;
 
 const FAST: SourceConfig = SourceConfig {
     // Given, because there may be no line with a frame.
-    format: Some(Format::Log),
+    format: Some(FileFormat::Log),
     interface: None,
-    replay: Replay::Fast,
+    replay: ReplaySpeed::Fast,
     strict: false,
     on_full: OnFull::Wait,
 };
@@ -69,7 +69,7 @@ fn drain(source: &mut LogSource, budget: usize) -> Vec<String> {
 fn frames_are_due_when_the_log_says() {
     let log = b"(100.000000) can0 001#\n(100.000500) can0 002#\n(100.002000) can0 003#\n";
     let config = SourceConfig {
-        replay: Replay::Scaled(2.0),
+        replay: ReplaySpeed::Scaled(2.0),
         ..FAST
     };
     let mut source = source(log, config);
@@ -136,7 +136,7 @@ fn bad_lines_are_counted_and_named() {
 #[test]
 fn many_bad_lines_are_counted_but_not_kept() {
     let log = "x\n".repeat(1000);
-    let mut reader = LogReader::new(log.as_bytes(), "x").of(Some(Format::Log));
+    let mut reader = LogReader::new(log.as_bytes(), "x").of(Some(FileFormat::Log));
     assert!(reader.by_ref().all(|line| line.is_err()));
     assert_eq!(reader.bad().count(), 1000);
     assert_eq!(reader.bad().first().len(), BadLines::KEPT);
@@ -185,9 +185,9 @@ fn error_frames_only_where_they_are_wanted() {
     assert_eq!(drain(&mut plain, 10).len(), 1);
     assert_eq!(plain.counters().error_frames, 1);
     let mut wanted = source(log, FAST);
-    let interest = Interest {
+    let interest = FrameInterest {
         error_frames: true,
-        ..Interest::default()
+        ..FrameInterest::default()
     };
     wanted.set_interest(&interest).unwrap();
     assert_eq!(drain(&mut wanted, 10).len(), 2);

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame, FrameBuf, Header, Kind, XlFields};
-use port::log::{LogSettings, LogSource, Replay, SourceConfig};
-use port::{Halves, Opener, Outgoing, PollTransmit, PortSpec, Receive, Stream};
+use port::log::{LogSettings, LogSource, ReplaySpeed, SourceConfig};
+use port::{Halves, PortOpener, OutgoingFrame, PollTransmit, PortSpec, Receive, FileOrStream};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -19,11 +19,11 @@ fn pipe(folder: &Path) -> PathBuf {
 
 fn sink(path: &Path) -> Box<dyn PollTransmit> {
     let settings = LogSettings {
-        write: Some(Stream::File(path.to_owned())),
+        write: Some(FileOrStream::File(path.to_owned())),
         interface: Some("can0".to_owned()),
         ..LogSettings::default()
     };
-    let mut opener = Opener::new(0, 0);
+    let mut opener = PortOpener::new(0, 0);
     let (_, tx): Halves = PortSpec::new("out", settings).open(&mut opener).unwrap();
     opener.start().unwrap();
     tx
@@ -31,7 +31,7 @@ fn sink(path: &Path) -> Box<dyn PollTransmit> {
 
 fn send(tx: &mut dyn PollTransmit, id: u32) {
     let frame = Frame::classic(CanId::from_raw(id), &[]).unwrap();
-    tx.transmit(0, Outgoing::new(frame.view(), 0)).unwrap();
+    tx.transmit(0, OutgoingFrame::new(frame.view(), 0)).unwrap();
 }
 
 fn line(id: u32) -> String {
@@ -116,7 +116,7 @@ fn a_source_has_ended_when_its_writer_has_come_and_gone() {
     let dir = tempfile::tempdir().unwrap();
     let path = pipe(dir.path());
     let config = SourceConfig {
-        replay: Replay::Fast,
+        replay: ReplaySpeed::Fast,
         ..SourceConfig::default()
     };
     let mut source = LogSource::open("in", &path, config).unwrap();
@@ -154,7 +154,7 @@ fn no_write_to_a_pipe_is_longer_than_what_it_takes_at_once() {
     let mut xl = FrameBuf::new();
     let header = Header::new(Kind::Xl, CanId::from_raw(0x45), 2048).unwrap();
     xl.reset(header.with_xl(XlFields::default()));
-    port::Transmit::transmit(&mut sink, 0, Outgoing::new(xl.view(), 0)).unwrap();
+    port::Transmit::transmit(&mut sink, 0, OutgoingFrame::new(xl.view(), 0)).unwrap();
     // It would block here for ever.
     let report = port::Transmit::flush(&mut sink, 0).unwrap();
     assert_eq!((report.sent, report.held), (0, 1));

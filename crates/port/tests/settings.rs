@@ -1,36 +1,36 @@
 //! The settings of a port in `gateway.toml`, for every kind.
 #![allow(clippy::unwrap_used)]
 
-use config::{Diagnostics, Document, Source};
+use config::{Diagnostics, TomlDocument, SourceText};
 use frame::wire::BitRate;
-use linux::link::Setup;
-use port::direct::{DirectSettings, Drive};
+use linux::link::LinkSetup;
+use port::direct::{DirectSettings, DriveMode};
 use port::embedded::BusSettings;
-use port::log::{LogSettings, OnFull, Replay, Rotate};
-use port::socketcan::{Optimise, ReceiveBy, SocketCanSettings, TransmitBy};
-use port::{Kinds, PortSpec, Settings, Stream};
+use port::log::{LogSettings, OnFull, ReplaySpeed, RotationRule};
+use port::socketcan::{OptimiseFor, ReceiveBy, SocketCanSettings, TransmitBy};
+use port::{PortKinds, PortSpec, PortSettings, FileOrStream};
 use std::sync::Arc;
 
 fn read(text: &str) -> (Option<PortSpec>, Vec<String>) {
-    let source = Source::new("t", text);
+    let source = SourceText::new("t", text);
     let mut found = Diagnostics::new();
-    let document = Document::parse(&source, &mut found);
+    let document = TomlDocument::parse(&source, &mut found);
     let mut root = document.root();
     let ports = root.table("ports", "ports", &mut found).unwrap();
     let (name, value) = ports.all().remove(0);
     let table = value.table("port", &mut found).unwrap();
-    let spec = PortSpec::parse(&name, table, &Kinds::standard(), &mut found);
+    let spec = PortSpec::parse(&name, table, &PortKinds::standard(), &mut found);
     let messages = found.list().iter().map(|d| d.message.clone()).collect();
     (spec, messages)
 }
 
-fn good(text: &str) -> Arc<dyn Settings> {
+fn good(text: &str) -> Arc<dyn PortSettings> {
     let (spec, messages) = read(text);
     assert_eq!(messages, [""; 0]);
     spec.unwrap().settings
 }
 
-fn settings(settings: impl Settings + 'static) -> Arc<dyn Settings> {
+fn settings(settings: impl PortSettings + 'static) -> Arc<dyn PortSettings> {
     Arc::new(settings)
 }
 
@@ -88,7 +88,7 @@ fn a_controller_that_is_driven_directly() {
             sample_point: None,
             data_bitrate: None,
             data_sample_point: None,
-            mode: Drive::Poll,
+            mode: DriveMode::Poll,
             listen_only: false,
             one_shot: false,
             bus_errors: false,
@@ -109,7 +109,7 @@ fn a_controller_that_is_driven_directly() {
             sample_point: Some(800),
             data_bitrate: Some(2_000_000),
             data_sample_point: Some(750),
-            mode: Drive::Interrupt,
+            mode: DriveMode::Interrupt,
             listen_only: true,
             one_shot: true,
             bus_errors: true,
@@ -130,11 +130,11 @@ fn every_key() {
         ),
         &*settings(SocketCanSettings {
             interface: "can1".into(),
-            setup: Some(Setup {
+            setup: Some(LinkSetup {
                 rate: BitRate::new(500_000, Some(2_000_000)).unwrap(),
                 sample_point: 800,
                 data_sample_point: 750,
-                restart: linux::link::Restart::Asked(50),
+                restart: linux::link::RestartDelay::Asked(50),
             }),
             fd: false,
             xl: true,
@@ -237,15 +237,15 @@ fn faults_make_another_port_and_keep_it_out_of_the_kernel() {
 /// Messages about a kind come from the list of kinds.
 #[test]
 fn an_empty_list_knows_no_kind() {
-    let source = Source::new("t", "[p]\nkind = 'bus'");
+    let source = SourceText::new("t", "[p]\nkind = 'bus'");
     let mut found = Diagnostics::new();
-    let document = Document::parse(&source, &mut found);
+    let document = TomlDocument::parse(&source, &mut found);
     let (name, value) = document.root().all().remove(0);
     let table = value.table("p", &mut found).unwrap();
-    let spec = PortSpec::parse(&name, table, &Kinds::none(), &mut found);
+    let spec = PortSpec::parse(&name, table, &PortKinds::none(), &mut found);
     assert_eq!(spec, None);
     assert_eq!(found.list()[0].message, "`kind` cannot be `bus`");
-    let standard: Vec<_> = Kinds::standard().keywords().collect();
+    let standard: Vec<_> = PortKinds::standard().keywords().collect();
     let all = [
         "socketcan",
         "bus",

@@ -3,14 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use engine::{LinkState, Outgoing, Refused};
+use engine::{LinkState, OutgoingFrame, TransmitRefusal};
 use frame::{CanId, Frame, Nanos};
-use linux::Poll;
-use port::shm::{Attach, ShmSettings};
-use port::{Halves, Opener, Settings};
+use linux::PollSet;
+use port::shm::{AttachMode, ShmSettings};
+use port::{Halves, PortOpener, PortSettings};
 use proptest::prelude::*;
 use shm::layout::{LEAST, slots};
-use shm::link::Server;
+use shm::link::ShmServer;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,37 +18,37 @@ const BEAT: Nanos = 500_000_000;
 
 fn settings(path: &Path) -> ShmSettings {
     ShmSettings {
-        attach: Attach::Socket(path.to_owned()),
+        attach: AttachMode::Socket(path.to_owned()),
     }
 }
 
 fn open(path: &Path) -> Halves {
-    settings(path).open("p", &mut Opener::new(0, 0)).unwrap()
+    settings(path).open("p", &mut PortOpener::new(0, 0)).unwrap()
 }
 
 /// Returns the numbers of the frames that have come.
 fn receive(halves: &mut Halves, now: Nanos, budget: usize) -> Vec<u32> {
     let mut got = Vec::new();
-    let take = &mut |received: port::Received<'_>| got.push(received.frame.id().number());
+    let take = &mut |received: port::ReceivedFrame<'_>| got.push(received.frame.id().number());
     halves.0.receive(now, budget, take).unwrap();
     got
 }
 
-fn transmit(halves: &mut Halves, number: u32) -> Result<(), Refused> {
+fn transmit(halves: &mut Halves, number: u32) -> Result<(), TransmitRefusal> {
     let frame = Frame::classic(CanId::eff(number).unwrap(), &[1, 2, 3]).unwrap();
-    let outgoing = Outgoing::new(frame.view(), 0);
+    let outgoing = OutgoingFrame::new(frame.view(), 0);
     halves.1.transmit(0, outgoing).map(drop)
 }
 
 /// Returns whether the kernel reports that there is something to do.
 fn is_rung(halves: &Halves) -> bool {
-    let mut poll = Poll::default();
+    let mut poll = PollSet::default();
     poll.add_fd(halves.0.wait().fd.unwrap(), true, false);
     poll.wait(Some(Duration::ZERO)).unwrap() > 0
 }
 
 /// Lets server and ports find one another.
-fn join(server: &mut Server, sides: &mut [&mut Halves], now: Nanos) {
+fn join(server: &mut ShmServer, sides: &mut [&mut Halves], now: Nanos) {
     for _ in 0..4 {
         for side in &mut *sides {
             assert_eq!(receive(side, now, 0), [0; 0]);
@@ -69,7 +69,7 @@ fn frames_pass_and_nobody_waits_in_vain() {
     let again = one.0.deadline().unwrap();
     assert!(again > 0, "it looks for its server from time to time");
     // Ports may be there before their server.
-    let mut server = Server::bind(&path, LEAST).unwrap();
+    let mut server = ShmServer::bind(&path, LEAST).unwrap();
     join(&mut server, &mut [&mut one, &mut two], again);
     assert!(one.0.is_up() && two.0.is_up());
     assert!(!is_rung(&one) && !is_rung(&two));
@@ -112,7 +112,7 @@ fn frames_pass_and_nobody_waits_in_vain() {
 fn a_full_ring_refuses_and_says_when_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
-    let mut server = Server::bind(&path, LEAST).unwrap();
+    let mut server = ShmServer::bind(&path, LEAST).unwrap();
     let (mut one, mut two) = (open(&path), open(&path));
     join(&mut server, &mut [&mut one, &mut two], 0);
     let room = slots(LEAST);
@@ -135,7 +135,7 @@ fn a_full_ring_refuses_and_says_when_there_is_room() {
 fn sides_come_and_go() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
-    let mut server = Server::bind(&path, LEAST).unwrap();
+    let mut server = ShmServer::bind(&path, LEAST).unwrap();
     let (mut one, mut two) = (open(&path), open(&path));
     join(&mut server, &mut [&mut one, &mut two], 0);
     transmit(&mut one, 7).unwrap();
@@ -165,7 +165,7 @@ fn sides_come_and_go() {
         one.0.remarks()
     );
     assert!(!is_rung(&one), "an end is no news for ever");
-    let mut server = Server::bind(&path, LEAST).unwrap();
+    let mut server = ShmServer::bind(&path, LEAST).unwrap();
     drop(two);
     let mut two = open(&path);
     receive(&mut one, BEAT / 2, 1);
@@ -182,7 +182,7 @@ fn sides_come_and_go() {
 fn a_third_one_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
-    let mut server = Server::bind(&path, LEAST).unwrap();
+    let mut server = ShmServer::bind(&path, LEAST).unwrap();
     let (mut one, mut two, mut three) = (open(&path), open(&path), open(&path));
     join(&mut server, &mut [&mut one, &mut two, &mut three], 0);
     assert_eq!(three.0.link(), LinkState::Gone);

@@ -10,7 +10,7 @@ mod common;
 use common::{FD_MTU, Pair, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
-use port::{Halves, Outgoing};
+use port::{Halves, OutgoingFrame};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, Stats, StatsAlloc};
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ fn pass(
     frames: &[Frame],
 ) -> usize {
     for frame in frames {
-        let offer = Outgoing::new(frame.view(), 0);
+        let offer = OutgoingFrame::new(frame.view(), 0);
         sender.1.transmit(now(), offer).unwrap();
     }
     let (mut arrived, start) = (0, Instant::now());
@@ -38,7 +38,7 @@ fn pass(
         let t = now();
         near.0
             .receive(t, 64, &mut |r| {
-                let offer = Outgoing::new(r.frame, r.token);
+                let offer = OutgoingFrame::new(r.frame, r.token);
                 far.1.transmit(t, offer).unwrap();
             })
             .unwrap();
@@ -47,7 +47,7 @@ fn pass(
         // either.
         let nothing = far.0.receive(t, 64, &mut |_| {});
         nothing.unwrap();
-        let count = &mut |_: port::Received<'_>| arrived += 1;
+        let count = &mut |_: port::ReceivedFrame<'_>| arrived += 1;
         end.0.receive(now(), 64, count).unwrap();
     }
     arrived

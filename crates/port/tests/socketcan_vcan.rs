@@ -9,7 +9,7 @@ mod common;
 use common::{Vcan, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
-use port::{Halves, Ids, Interest, Outgoing, RawFilter, Refused, StampSource};
+use port::{Halves, InterestIds, FrameInterest, OutgoingFrame, RawFilter, TransmitRefusal, StampSource};
 use std::time::{Duration, Instant};
 
 fn config(interface: &str) -> SocketCanConfig {
@@ -31,7 +31,7 @@ fn send(halves: &mut Halves, frames: &[Frame]) {
     for frame in frames {
         halves
             .1
-            .transmit(now(), Outgoing::new(frame.view(), 0))
+            .transmit(now(), OutgoingFrame::new(frame.view(), 0))
             .unwrap();
     }
     while halves.1.flush(now()).unwrap().held > 0 {
@@ -44,7 +44,7 @@ fn take(halves: &mut Halves, count: usize) -> Vec<String> {
     let mut got = Vec::new();
     let start = Instant::now();
     while got.len() < count && start.elapsed() < Duration::from_secs(1) {
-        let keep = &mut |r: port::Received<'_>| got.push(r.frame.to_string());
+        let keep = &mut |r: port::ReceivedFrame<'_>| got.push(r.frame.to_string());
         halves.0.receive(now(), 64, keep).unwrap();
     }
     got
@@ -103,26 +103,26 @@ fn frames_go_from_port_to_port_and_not_to_oneself() {
 fn the_kernel_leaves_out_what_is_of_no_use() {
     let vcan = or_skip!(Vcan::new("cgt_filter"));
     let (mut a, mut b) = (port(&vcan.0), port(&vcan.0));
-    let only = |ids| Interest {
+    let only = |ids| FrameInterest {
         ids,
-        ..Interest::default()
+        ..FrameInterest::default()
     };
     let exact = |id| RawFilter {
         id,
         mask: 0xC000_07FF,
     };
-    b.0.set_interest(&only(Ids::Filters(vec![exact(2)])))
+    b.0.set_interest(&only(InterestIds::Filters(vec![exact(2)])))
         .unwrap();
     send(&mut a, &[classic(1, &[]), classic(2, &[]), classic(3, &[])]);
     assert_eq!(take(&mut b, 1), ["002#"]);
-    b.0.set_interest(&only(Ids::Nothing)).unwrap();
+    b.0.set_interest(&only(InterestIds::Nothing)).unwrap();
     send(&mut a, &[classic(2, &[])]);
     let mut count = 0;
     b.0.receive(now(), 64, &mut |_| count += 1).unwrap();
     assert_eq!(count, 0);
     // More filters than the kernel takes: they are wider, but no frame of use is missing.
     let many: Vec<_> = (0..700).map(exact).collect();
-    b.0.set_interest(&only(Ids::Filters(many))).unwrap();
+    b.0.set_interest(&only(InterestIds::Filters(many))).unwrap();
     let frames: Vec<_> = (0..700).step_by(100).map(|id| classic(id, &[])).collect();
     send(&mut a, &frames);
     assert_eq!(take(&mut b, 7).len(), 7);
@@ -130,7 +130,7 @@ fn the_kernel_leaves_out_what_is_of_no_use() {
         id: 2 | RawFilter::INVERTED,
         mask: 0x7FF,
     };
-    b.0.set_interest(&only(Ids::Filters(vec![inverted])))
+    b.0.set_interest(&only(InterestIds::Filters(vec![inverted])))
         .unwrap();
     send(&mut a, &[classic(2, &[]), classic(3, &[])]);
     assert_eq!(take(&mut b, 1), ["003#"]);
@@ -145,7 +145,7 @@ fn down_and_up_again() {
     assert!(!b.0.is_up());
     let frame = classic(1, &[]);
     let offer = |a: &mut Halves| {
-        let result = a.1.transmit(now(), Outgoing::new(frame.view(), 0));
+        let result = a.1.transmit(now(), OutgoingFrame::new(frame.view(), 0));
         a.1.flush(now()).unwrap();
         result
     };
@@ -168,9 +168,9 @@ fn unplugged_and_plugged_in_again() {
         id: 0x42,
         mask: 0xC000_07FF,
     };
-    let interest = Interest {
-        ids: Ids::Filters(vec![exact]),
-        ..Interest::default()
+    let interest = FrameInterest {
+        ids: InterestIds::Filters(vec![exact]),
+        ..FrameInterest::default()
     };
     b.0.set_interest(&interest).unwrap();
     ip(&format!("link del {}", vcan.0)).unwrap();
@@ -178,7 +178,7 @@ fn unplugged_and_plugged_in_again() {
     assert!(!b.0.is_up());
     a.0.receive(now(), 64, &mut |_| {}).unwrap();
     let frame = classic(0x42, &[]);
-    let refused = a.1.transmit(now(), Outgoing::new(frame.view(), 0));
+    let refused = a.1.transmit(now(), OutgoingFrame::new(frame.view(), 0));
     assert_eq!(refused, Err(Refused::Down));
     ip(&format!("link add dev {} type vcan", vcan.0)).unwrap();
     vcan.up();
@@ -223,7 +223,7 @@ fn classic_only_where_the_mtu_says_so() {
     ip(&format!("link set {} up", vcan.0)).unwrap();
     let mut a = port(&vcan.0);
     let fd = Frame::fd(CanId::sff(1).unwrap(), 0, &[0; 12]).unwrap();
-    let refused = a.1.transmit(now(), Outgoing::new(fd.view(), 0));
+    let refused = a.1.transmit(now(), OutgoingFrame::new(fd.view(), 0));
     assert_eq!(refused, Err(Refused::Unsupported));
     send(&mut a, &[classic(1, &[])]);
 }

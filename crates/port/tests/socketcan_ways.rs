@@ -10,7 +10,7 @@ mod common;
 use common::{FD_MTU, Pair, ip, now, or_skip};
 use frame::{CanId, Frame, flags};
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
-use port::{Halves, Ids, Interest, Outgoing, RawFilter, Refused};
+use port::{Halves, InterestIds, FrameInterest, OutgoingFrame, RawFilter, TransmitRefusal};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ fn texts(frames: &[Frame]) -> Vec<String> {
 
 fn send(halves: &mut Halves, frames: &[Frame]) {
     for frame in frames {
-        while halves.1.transmit(now(), Outgoing::new(frame.view(), 0)) == Err(Refused::Full) {
+        while halves.1.transmit(now(), OutgoingFrame::new(frame.view(), 0)) == Err(TransmitRefusal::Full) {
             halves.1.flush(now()).unwrap();
         }
     }
@@ -78,7 +78,7 @@ fn take(halves: &mut Halves, count: usize) -> Vec<String> {
     let mut got = Vec::new();
     let start = Instant::now();
     while got.len() < count && start.elapsed() < Duration::from_secs(1) {
-        let keep = &mut |r: port::Received<'_>| got.push(r.frame.to_string());
+        let keep = &mut |r: port::ReceivedFrame<'_>| got.push(r.frame.to_string());
         halves.0.receive(now(), 64, keep).unwrap();
     }
     got
@@ -88,7 +88,7 @@ fn take(halves: &mut Halves, count: usize) -> Vec<String> {
 fn rest(halves: &mut Halves) -> Vec<String> {
     let mut got = Vec::new();
     for _ in 0..100 {
-        let keep = &mut |r: port::Received<'_>| got.push(r.frame.to_string());
+        let keep = &mut |r: port::ReceivedFrame<'_>| got.push(r.frame.to_string());
         halves.0.receive(now(), 64, keep).unwrap();
     }
     got
@@ -154,25 +154,25 @@ fn the_kernel_leaves_out_what_is_of_no_use_by_every_way() {
             mask: 0x7FF,
         };
         let many = |n| (0..n).map(exact).collect::<Vec<_>>();
-        let cases: [(Ids, &[&str]); 5] = [
-            (Ids::Filters(vec![exact(2), exact(4)]), &["002#", "004#"]),
-            (Ids::Nothing, &[]),
+        let cases: [(InterestIds, &[&str]); 5] = [
+            (InterestIds::Filters(vec![exact(2), exact(4)]), &["002#", "004#"]),
+            (InterestIds::Nothing, &[]),
             (
-                Ids::Filters(vec![inverted]),
+                InterestIds::Filters(vec![inverted]),
                 // For the EFF frame, too, only the bits of the mask count.
                 &["001#", "003#", "004#"],
             ),
-            (Ids::Filters(many(500)), &["001#", "002#", "003#", "004#"]),
+            (InterestIds::Filters(many(500)), &["001#", "002#", "003#", "004#"]),
             (
-                Ids::Everything,
+                InterestIds::Everything,
                 &["001#", "002#", "003#", "004#", "00000002#"],
             ),
         ];
         for (ids, expected) in cases {
             let what = format!("{by:?} {ids:?}");
-            let interest = Interest {
+            let interest = FrameInterest {
                 ids,
-                ..Interest::default()
+                ..FrameInterest::default()
             };
             near.0.set_interest(&interest).unwrap();
             let ids = [1, 2, 3, 4, 0x8000_0002];
@@ -232,7 +232,7 @@ fn an_interface_goes_down_and_comes_back_by_every_pair() {
         );
         let refused = near
             .1
-            .transmit(now(), Outgoing::new(classic(1, &[]).view(), 0));
+            .transmit(now(), OutgoingFrame::new(classic(1, &[]).view(), 0));
         assert_eq!(refused, Err(Refused::Down), "{by:?}");
         ip(&format!("link set {} up", pair.near)).unwrap();
         let mut sent = 0;
@@ -271,9 +271,9 @@ fn an_interface_is_unplugged_and_plugged_in_again_by_every_pair() {
             id: 0x42,
             mask: 0xC000_07FF,
         };
-        let interest = Interest {
-            ids: Ids::Filters(vec![exact]),
-            ..Interest::default()
+        let interest = FrameInterest {
+            ids: InterestIds::Filters(vec![exact]),
+            ..FrameInterest::default()
         };
         near.0.set_interest(&interest).unwrap();
         ip(&format!("link del {}", pair.near)).unwrap();
@@ -343,7 +343,7 @@ fn what_the_interface_has_no_room_for_is_held_and_leaves_in_order() {
         let accepted: Vec<String> = frames
             .iter()
             .take_while(|frame| {
-                let frame = Outgoing::new(frame.view(), 0);
+                let frame = OutgoingFrame::new(frame.view(), 0);
                 near.1.transmit(now(), frame).is_ok()
             })
             .map(ToString::to_string)
@@ -394,7 +394,7 @@ fn frames_that_became_too_long_are_left_out() {
         let fd = Frame::fd(CanId::sff(1).unwrap(), 0, &[0; 12]).unwrap();
         for frame in [classic(1, &[]), fd, classic(2, &[]), classic(3, &[])] {
             near.1
-                .transmit(now(), Outgoing::new(frame.view(), 0))
+                .transmit(now(), OutgoingFrame::new(frame.view(), 0))
                 .unwrap();
         }
         // The port does not notice it: for the port, the interface was up all the time.

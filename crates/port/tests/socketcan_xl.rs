@@ -10,7 +10,7 @@ mod common;
 use common::{Pair, XL_MTU, now, or_skip};
 use frame::FrameBuf;
 use port::socketcan::{ReceiveBy, SocketCanConfig, TransmitBy, open};
-use port::{Halves, Outgoing};
+use port::{Halves, OutgoingFrame};
 use std::time::{Duration, Instant};
 
 fn frames() -> Vec<FrameBuf> {
@@ -37,7 +37,7 @@ fn frames() -> Vec<FrameBuf> {
 
 fn send(halves: &mut Halves, frames: &[FrameBuf], by: &str) {
     for frame in frames {
-        let taken = halves.1.transmit(now(), Outgoing::new(frame.view(), 0));
+        let taken = halves.1.transmit(now(), OutgoingFrame::new(frame.view(), 0));
         assert!(taken.is_ok(), "{by}: {taken:?} {}", frame.view());
     }
     let start = Instant::now();
@@ -49,7 +49,7 @@ fn send(halves: &mut Halves, frames: &[FrameBuf], by: &str) {
 fn take(halves: &mut Halves, count: usize) -> Vec<String> {
     let (mut got, start) = (Vec::new(), Instant::now());
     while got.len() < count && start.elapsed() < Duration::from_secs(1) {
-        let keep = &mut |r: port::Received<'_>| got.push(r.frame.to_string());
+        let keep = &mut |r: port::ReceivedFrame<'_>| got.push(r.frame.to_string());
         halves.0.receive(now(), 64, keep).unwrap();
     }
     got

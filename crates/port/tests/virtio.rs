@@ -7,11 +7,11 @@
 mod machine;
 
 use ::virtio::message::{MESSAGE_START, MESSAGE_STOP, MESSAGE_TX, RX, TX, feature};
-use engine::{LinkState, Outgoing, Refused};
+use engine::{LinkState, OutgoingFrame, TransmitRefusal};
 use frame::{CanId, Frame};
 use machine::{BUFFERS, Machine, command_in, connect_while, wait};
 use port::virtio::VirtioSettings;
-use port::{Halves, Opener, PollReceive, Receive, Settings, Transmit};
+use port::{Halves, PortOpener, PollReceive, Receive, PortSettings, Transmit};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn open(path: &Path) -> Halves {
         socket: path.to_owned(),
         connect: false,
         shares: None,
-        options: ::virtio::Options {
+        options: ::virtio::DeviceOptions {
             fd: true,
             brs: true,
             late_ack: false,
@@ -34,7 +34,7 @@ fn open(path: &Path) -> Halves {
         },
         queue: QUEUE,
     };
-    settings.open("vm", &mut Opener::new(0, 0)).unwrap()
+    settings.open("vm", &mut PortOpener::new(0, 0)).unwrap()
 }
 
 fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) -> Frontend {

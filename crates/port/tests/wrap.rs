@@ -3,11 +3,11 @@
 
 use bus::{BusConfig, NodeConfig};
 use engine::FaultCounters;
-use engine::wrap::{Chances, Faulty};
+use engine::wrap::{FaultChances, FaultyHalf};
 use frame::{CanId, Frame};
-use port::embedded::{BusIndex, BusReceive, BusTransmit, World};
-use port::log::{LogSource, Replay, SourceConfig};
-use port::{Outgoing, Receive, Refused, Transmit};
+use port::embedded::{BusIndex, BusReceive, BusTransmit, BusWorld};
+use port::log::{LogSource, ReplaySpeed, SourceConfig};
+use port::{OutgoingFrame, Receive, TransmitRefusal, Transmit};
 use std::io::{Seek, Write};
 
 fn frame(id: u32, data: &[u8]) -> Frame {
@@ -15,8 +15,8 @@ fn frame(id: u32, data: &[u8]) -> Frame {
 }
 
 /// Returns a bus with one gateway node that sends and one that receives.
-fn pair() -> (World, BusTransmit, BusReceive) {
-    let world = World::new();
+fn pair() -> (BusWorld, BusTransmit, BusReceive) {
+    let world = BusWorld::new();
     let bus = world.bus("a", BusConfig::classic(500_000)).unwrap();
     let node = NodeConfig {
         queue: 1000,
@@ -35,7 +35,7 @@ fn replay(lines: usize) -> LogSource {
     }
     file.rewind().unwrap();
     let config = SourceConfig {
-        replay: Replay::Fast,
+        replay: ReplaySpeed::Fast,
         ..SourceConfig::default()
     };
     LogSource::from_file("replay", "made up", file, config).unwrap()
@@ -61,14 +61,14 @@ fn take(rx: &mut dyn Receive, budget: usize) -> Vec<u64> {
 
 #[test]
 fn mishaps_on_receiving_are_counted_and_repeat() {
-    let chances = Chances {
+    let chances = FaultChances {
         drop: 0.2,
         duplicate: 0.2,
         corrupt: 0.2,
         refuse: 0.0,
     };
     let run = |seed| {
-        let mut rx = Faulty::new(replay(1000), chances, seed).unwrap();
+        let mut rx = FaultyHalf::new(replay(1000), chances, seed).unwrap();
         let got = take(&mut rx, 7);
         (got, rx.faults(), rx.counters())
     };
@@ -86,17 +86,17 @@ fn mishaps_on_receiving_are_counted_and_repeat() {
 
 #[test]
 fn certain_and_impossible_mishaps() {
-    let none = |rx: LogSource| Faulty::new(rx, Chances::default(), 0).unwrap();
+    let none = |rx: LogSource| FaultyHalf::new(rx, FaultChances::default(), 0).unwrap();
     assert_eq!(take(&mut none(replay(50)), 9).len(), 50);
-    let all = Chances {
+    let all = FaultChances {
         drop: 1.0,
-        ..Chances::default()
+        ..FaultChances::default()
     };
     assert!(take(&mut Faulty::new(replay(50), all, 0).unwrap(), 9).is_empty());
     for wrong in [-0.1, 1.1, f64::NAN] {
-        let chances = Chances {
+        let chances = FaultChances {
             duplicate: wrong,
-            ..Chances::default()
+            ..FaultChances::default()
         };
         assert!(Faulty::new(replay(1), chances, 0).is_err());
     }
@@ -105,18 +105,18 @@ fn certain_and_impossible_mishaps() {
 #[test]
 fn mishaps_on_sending_keep_the_sums() {
     let (world, tx, mut rx) = pair();
-    let chances = Chances {
+    let chances = FaultChances {
         drop: 0.1,
         duplicate: 0.1,
         corrupt: 0.1,
         refuse: 0.1,
     };
-    let mut tx = Faulty::new(tx, chances, 3).unwrap();
+    let mut tx = FaultyHalf::new(tx, chances, 3).unwrap();
     let (mut accepted, mut refused) = (0, 0);
     for i in 0..500u32 {
-        match tx.transmit(0, Outgoing::new(frame(i, &[0; 8]).view(), 0)) {
+        match tx.transmit(0, OutgoingFrame::new(frame(i, &[0; 8]).view(), 0)) {
             Ok(_) => accepted += 1,
-            Err(Refused::Full) => refused += 1,
+            Err(TransmitRefusal::Full) => refused += 1,
             Err(e) => panic!("{e:?}"),
         }
     }

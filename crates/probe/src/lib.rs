@@ -3,12 +3,12 @@
 //!
 //! Nothing here reads a clock, opens a socket or depends on a gateway. Time is passed in, in
 //! nanoseconds; its meaning (bus time, a kernel's stamps) is defined by the caller, and is written
-//! into the results ([`Description::time_base`]).
+//! into the results ([`RunDescription::time_base`]).
 //!
 //! * [`traffic`]: frames with release times: the SAE class C message set, the kinds of traffic of
 //!   gateway-2011 §2.2, replay of a log.
 //! * [`matching`]: the assignment of frames that came out to frames that went in.
-//! * [`Record`]: the path of one frame. [`LatencyProfile`], [`Summary`], [`BusLoad`]: statistics of
+//! * [`FrameRecord`]: the path of one frame. [`LatencyProfile`], [`LatencySummary`], [`BusLoad`]: statistics of
 //!   many records.
 //! * [`results`]: the Parquet file of a run.
 
@@ -24,6 +24,6 @@ mod rng;
 pub mod traffic;
 
 pub use load::{BusLoad, LoadPoint};
-pub use payloads::Payloads;
-pub use profile::{LatencyProfile, Summary};
-pub use record::{Description, Incoming, Outgoing, Record, Results, Status};
+pub use payloads::PayloadStore;
+pub use profile::{LatencyProfile, LatencySummary};
+pub use record::{RunDescription, IncomingFrame, SentCopy, FrameRecord, RunResults, Status};

@@ -3,14 +3,14 @@
 
 /// The place of a payload. 8 bytes, because there are two for each record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span {
+struct PayloadSpan {
     /// [`NOWHERE`] where the payload is not known.
     at: u32,
     len: u16,
 }
 
 const NOWHERE: u32 = u32::MAX;
-const UNKNOWN: Span = Span {
+const UNKNOWN: PayloadSpan = PayloadSpan {
     at: NOWHERE,
     len: 0,
 };
@@ -20,13 +20,13 @@ const UNKNOWN: Span = Span {
 ///
 /// At most 4 GiB of them are stored; later ones are not kept, and are unknown.
 #[derive(Clone, Debug, Default)]
-pub struct Payloads {
+pub struct PayloadStore {
     bytes: Vec<u8>,
-    rows: Vec<[Span; 2]>,
+    rows: Vec<[PayloadSpan; 2]>,
 }
 
 /// Compares the payloads of the same records, wherever the bytes are stored.
-impl PartialEq for Payloads {
+impl PartialEq for PayloadStore {
     fn eq(&self, other: &Self) -> bool {
         let rows = self.rows.len().max(other.rows.len());
         (0..rows)
@@ -34,9 +34,9 @@ impl PartialEq for Payloads {
     }
 }
 
-impl Eq for Payloads {}
+impl Eq for PayloadStore {}
 
-impl Payloads {
+impl PayloadStore {
     /// Sets the payload of the record's frame as it came in.
     pub fn set_incoming(&mut self, record: usize, payload: &[u8]) {
         self.set(record, 0, payload);
@@ -81,7 +81,7 @@ impl Payloads {
         }
     }
 
-    fn keep(&mut self, payload: &[u8]) -> Span {
+    fn keep(&mut self, payload: &[u8]) -> PayloadSpan {
         let end = self.bytes.len() + payload.len();
         match (
             u32::try_from(self.bytes.len()),
@@ -89,7 +89,7 @@ impl Payloads {
         ) {
             (Ok(at), Ok(len)) if end < NOWHERE as usize => {
                 self.bytes.extend_from_slice(payload);
-                Span { at, len }
+                PayloadSpan { at, len }
             }
             _ => UNKNOWN,
         }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_was_set_comes_back_and_the_same_is_kept_once() {
-        let mut payloads = Payloads::default();
+        let mut payloads = PayloadStore::default();
         assert_eq!(payloads.incoming(0), None);
         payloads.set_incoming(2, &[1, 2, 3]);
         payloads.set_outgoing(2, &[1, 2, 3]);
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(payloads.outgoing(2), Some(&[1, 2, 3][..]));
         assert_eq!(payloads.outgoing(0), Some(&[][..]), "none is not unknown");
         assert_eq!(payloads.incoming(0), Some(&[9][..]));
-        let mut same = Payloads::default();
+        let mut same = PayloadStore::default();
         same.set_incoming(0, &[9]);
         assert_ne!(same, payloads);
         same.set_outgoing(0, &[]);

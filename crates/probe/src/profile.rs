@@ -3,7 +3,7 @@
 /// Key values of a distribution, ns. Quantiles are by nearest rank: the smallest value that at
 /// least this share of all values does not exceed; always a value that occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct LatencySummary {
     /// Number of values.
     pub count: u64,
     /// The smallest value.
@@ -104,8 +104,8 @@ impl LatencyProfile {
 
     /// Returns count, minimum, median, 99th percentile and maximum; `None` without values.
     #[must_use]
-    pub fn summary(&self) -> Option<Summary> {
-        Some(Summary {
+    pub fn summary(&self) -> Option<LatencySummary> {
+        Some(LatencySummary {
             count: self.count(),
             min: *self.sorted.first()?,
             p50: self.quantile(500)?,

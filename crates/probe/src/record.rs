@@ -1,14 +1,14 @@
 //! The path of one frame, and the description of a run.
 
-use crate::payloads::Payloads;
+use crate::payloads::PayloadStore;
 use frame::{CanId, Kind, Nanos};
 use std::fmt;
 use std::str::FromStr;
 
 /// A frame as it came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Incoming {
-    /// Index into [`Results::ports`].
+pub struct IncomingFrame {
+    /// Index into [`RunResults::ports`].
     pub port: u16,
     /// Its identifier, SocketCAN's 32 bits.
     pub id: CanId,
@@ -22,8 +22,8 @@ pub struct Incoming {
 
 /// A frame as it went out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outgoing {
-    /// Index into [`Results::ports`].
+pub struct SentCopy {
+    /// Index into [`RunResults::ports`].
     pub port: u16,
     /// Its identifier, SocketCAN's 32 bits.
     pub id: CanId,
@@ -109,15 +109,15 @@ impl FromStr for Status {
 /// The path of one frame: one row of the results. A frame that is routed to several destinations
 /// has a row for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct FrameRecord {
     /// The number that identified it during the run ([`crate::traffic::Release::tag`]).
     pub tag: u64,
-    /// Index into [`Results::routes`], if a route took it.
+    /// Index into [`RunResults::routes`], if a route took it.
     pub route: Option<u16>,
     /// The frame as it came in; `None` for [`Status::Unexpected`].
-    pub incoming: Option<Incoming>,
+    pub incoming: Option<IncomingFrame>,
     /// The frame as it went out, if it did.
-    pub outgoing: Option<Outgoing>,
+    pub outgoing: Option<SentCopy>,
     /// The outcome of the frame.
     pub status: Status,
     /// The CPU time for decision and modification, ns of real time, where measured. It is from a
@@ -130,7 +130,7 @@ pub struct Record {
     pub accesses: Option<u32>,
 }
 
-impl Record {
+impl FrameRecord {
     /// Returns the gateway's latency, ns, as gateway-2011 §2.1 (Fig. 2) defines it: end of the
     /// outgoing frame − end of the incoming frame − duration of the outgoing frame. Negative where
     /// the stamps are inexact enough; `None` where a frame is missing.
@@ -145,7 +145,7 @@ impl Record {
 
 /// The information needed to repeat a run and to interpret its results correctly.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Description {
+pub struct RunDescription {
     /// A description of the run for display: the report's title.
     pub title: String,
     /// cangate's version (and commit, where known).
@@ -172,26 +172,26 @@ pub struct Description {
 
 /// The results of a whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Results {
+pub struct RunResults {
     /// The description of the run.
-    pub description: Description,
+    pub description: RunDescription,
     /// Names of the routes.
     pub routes: Vec<String>,
     /// Names of the ports.
     pub ports: Vec<String>,
     /// A row for every frame.
-    pub records: Vec<Record>,
+    pub records: Vec<FrameRecord>,
     /// The frames' payloads, by the index of the row.
-    pub payloads: Payloads,
+    pub payloads: PayloadStore,
 }
 
-impl Results {
+impl RunResults {
     /// Returns the latencies of a route's frames, in the records' order; of all frames for `None`.
     pub fn latencies(&self, route: Option<u16>) -> impl Iterator<Item = i64> + '_ {
         self.records
             .iter()
             .filter(move |r| route.is_none() || r.route == route)
-            .filter_map(Record::latency)
+            .filter_map(FrameRecord::latency)
     }
 
     /// Returns the number of records with each status, in the statuses' order, without those at 0.
@@ -207,19 +207,19 @@ impl Results {
 mod tests {
     use super::*;
 
-    fn record(end_in: Nanos, end_out: Nanos, duration: Nanos) -> Record {
+    fn record(end_in: Nanos, end_out: Nanos, duration: Nanos) -> FrameRecord {
         let id = CanId::from_raw(1);
-        Record {
+        FrameRecord {
             tag: 0,
             route: None,
-            incoming: Some(Incoming {
+            incoming: Some(IncomingFrame {
                 port: 0,
                 id,
                 kind: None,
                 len: 0,
                 end: end_in,
             }),
-            outgoing: Some(Outgoing {
+            outgoing: Some(SentCopy {
                 port: 1,
                 id,
                 kind: None,
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(record(1_000, 250_000, 222_000).latency(), Some(27_000));
         assert_eq!(record(1_000, 222_900, 222_000).latency(), Some(-100));
         assert_eq!(record(u64::MAX, 0, u64::MAX).latency(), None, "no overflow");
-        let lost = Record {
+        let lost = FrameRecord {
             outgoing: None,
             ..record(0, 0, 0)
         };

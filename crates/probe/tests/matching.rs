@@ -1,6 +1,6 @@
 //! The matcher, tested with channels whose true behaviour is known.
 
-use cangate_probe::matching::{Matcher, Outcome, Sent, Settings};
+use cangate_probe::matching::{FrameMatcher, MatchOutcome, SentFrame, MatcherSettings};
 use proptest::prelude::*;
 
 /// The effect of a channel on one frame: the copies that come out, each with its delay.
@@ -57,12 +57,12 @@ fn run(
     fates: &[Fate],
     first: u16,
     streams: u32,
-) -> (Vec<Outcome>, cangate_probe::matching::Counts) {
-    let settings = Settings {
+) -> (Vec<MatchOutcome>, cangate_probe::matching::OutcomeCounts) {
+    let settings = MatcherSettings {
         timeout: TIMEOUT,
-        ..Settings::default()
+        ..MatcherSettings::default()
     };
-    let mut matcher = Matcher::new(settings);
+    let mut matcher = FrameMatcher::new(settings);
     let mut outcomes = Vec::new();
     let mut sink = |o| outcomes.push(o);
     for event in events(fates) {
@@ -73,7 +73,7 @@ fn run(
             let stream = (event.serial % u64::from(streams)) as u32;
             matcher.sent(
                 key,
-                Sent {
+                SentFrame {
                     tag: event.serial,
                     at: event.at,
                     stream,
@@ -201,13 +201,13 @@ fn numbers_may_wrap() {
 #[test]
 fn the_time_out_is_the_last_moment_that_counts() {
     for (late, matched) in [(0, true), (1, false)] {
-        let mut matcher = Matcher::new(Settings {
+        let mut matcher = FrameMatcher::new(MatcherSettings {
             timeout: 100,
             capacity: 8,
-            ..Settings::default()
+            ..MatcherSettings::default()
         });
         let mut outcomes = Vec::new();
-        let sent = Sent {
+        let sent = SentFrame {
             tag: 5,
             at: 1_000,
             stream: 0,
@@ -228,13 +228,13 @@ fn the_time_out_is_the_last_moment_that_counts() {
 
 #[test]
 fn equal_keys_go_first_in_first_out_and_are_marked() {
-    let mut matcher = Matcher::new(Settings::default());
+    let mut matcher = FrameMatcher::new(MatcherSettings::default());
     let mut outcomes = Vec::new();
     let mut sink = |o| outcomes.push(o);
     for tag in 0..2 {
         matcher.sent(
             0x123,
-            Sent {
+            SentFrame {
                 tag,
                 at: tag,
                 stream: 0,
@@ -248,8 +248,8 @@ fn equal_keys_go_first_in_first_out_and_are_marked() {
     let seen: Vec<_> = outcomes
         .iter()
         .map(|o| match o {
-            Outcome::Matched(m) => (m.sent.tag, m.ambiguous),
-            Outcome::Duplicated { of, .. } => (of.tag + 100, false),
+            MatchOutcome::Matched(m) => (m.sent.tag, m.ambiguous),
+            MatchOutcome::Duplicated { of, .. } => (of.tag + 100, false),
             other => panic!("{other:?}"),
         })
         .collect();

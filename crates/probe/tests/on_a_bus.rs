@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
-use bus::{Bus, BusConfig, Event, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, NodeEvent, NodeConfig, NodeId};
 use cangate_probe::BusLoad;
 use cangate_probe::traffic::{
-    Flood, OneAtATime, Periodic, Schedule, Template, Traffic, period_for_load, sae_class_c,
+    FloodTraffic, OneAtATime, PeriodicTraffic, SetSchedule, FrameTemplate, TrafficSource, period_for_load, sae_class_c,
 };
 use frame::{CanId, Nanos};
 use std::collections::HashMap;
@@ -28,13 +28,13 @@ fn bus_with(nodes: &[&str]) -> (Bus, Vec<NodeId>) {
 }
 
 /// (tag, ready, start, end) of every frame.
-fn run(traffic: &mut impl Traffic, nodes: &[&str]) -> (Vec<(u64, Nanos, Nanos, Nanos)>, Bus) {
+fn run(traffic: &mut impl TrafficSource, nodes: &[&str]) -> (Vec<(u64, Nanos, Nanos, Nanos)>, Bus) {
     let (mut bus, ids) = bus_with(nodes);
     let mut sent = Vec::new();
     loop {
         let mut seen = Vec::new();
-        let mut observe = |event: &Event<'_>| {
-            if let Event::Frame {
+        let mut observe = |event: &NodeEvent<'_>| {
+            if let NodeEvent::Frame {
                 tag,
                 ready,
                 start,
@@ -75,11 +75,11 @@ fn sae_class_c_keeps_its_deadlines_at_500_kbit() {
     let set = sae_class_c();
     let end = 4_000_000_000;
     let mut releases = HashMap::new();
-    let mut copy = Schedule::new(&set, 11, end).unwrap();
+    let mut copy = SetSchedule::new(&set, 11, end).unwrap();
     while let Some(release) = copy.next() {
         releases.insert(release.tag, release);
     }
-    let mut traffic = Schedule::new(&set, 11, end).unwrap();
+    let mut traffic = SetSchedule::new(&set, 11, end).unwrap();
     let (sent, _) = run(&mut traffic, set.nodes);
     assert_eq!(sent.len(), releases.len(), "every release is sent, once");
     let mut load = BusLoad::new(end);
@@ -103,8 +103,8 @@ fn sae_class_c_keeps_its_deadlines_at_500_kbit() {
     assert!((0.15..0.25).contains(&share), "{share}");
 }
 
-fn template() -> Template {
-    Template::classic(CanId::from_raw(0x123), 8, 5).unwrap()
+fn template() -> FrameTemplate {
+    FrameTemplate::classic(CanId::from_raw(0x123), 8, 5).unwrap()
 }
 
 fn load_of(sent: &[(u64, Nanos, Nanos, Nanos)]) -> f64 {
@@ -114,14 +114,14 @@ fn load_of(sent: &[(u64, Nanos, Nanos, Nanos)]) -> f64 {
 
 #[test]
 fn half_load_is_half_and_flood_leaves_intermissions_only() {
-    let (sent, _) = run(&mut Flood::new(template(), 0, 500), &["tester"]);
+    let (sent, _) = run(&mut FloodTraffic::new(template(), 0, 500), &["tester"]);
     assert_eq!(sent.len(), 500);
     for pair in sent.windows(2) {
         // Three bits of intermission at 500 kbit/s.
         assert_eq!(pair[1].2 - pair[0].3, 6_000);
     }
     let mean = sent.iter().map(|f| f.3 - f.2).sum::<Nanos>() / 500;
-    let mut half = Periodic::new(template(), 0, period_for_load(mean, 50), 500);
+    let mut half = PeriodicTraffic::new(template(), 0, period_for_load(mean, 50), 500);
     let (sent, _) = run(&mut half, &["tester"]);
     assert_eq!(sent.len(), 500);
     assert!((0.49..0.51).contains(&load_of(&sent)), "{}", load_of(&sent));

@@ -4,15 +4,15 @@
 
 use bytes::Bytes;
 use cangate_probe::results::{ReadError, read, read_bytes, write, write_to};
-use cangate_probe::{Description, Incoming, Outgoing, Payloads, Record, Results, Status};
+use cangate_probe::{RunDescription, IncomingFrame, SentCopy, PayloadStore, FrameRecord, RunResults, Status};
 use frame::{CanId, Kind};
 use parquet::basic::{LogicalType, Type};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use proptest::prelude::*;
 use std::path::Path;
 
-fn description() -> Description {
-    Description {
+fn description() -> RunDescription {
+    RunDescription {
         title: "A run <with> \"marks\" & ünïcode".into(),
         version: "0.1.0".into(),
         command: "cangate demo --seed 1".into(),
@@ -27,7 +27,7 @@ fn description() -> Description {
     }
 }
 
-fn record() -> impl Strategy<Value = Record> {
+fn record() -> impl Strategy<Value = FrameRecord> {
     let kind = || {
         prop_oneof![
             Just(None),
@@ -56,17 +56,17 @@ fn record() -> impl Strategy<Value = Record> {
     );
     (seen(), seen(), status, rest).prop_map(|(i, o, status, rest)| {
         let (tag, route, duration, processing, accesses) = rest;
-        Record {
+        FrameRecord {
             tag,
             route,
-            incoming: i.map(|(port, id, kind, len, end)| Incoming {
+            incoming: i.map(|(port, id, kind, len, end)| IncomingFrame {
                 port,
                 id: CanId::from_raw(id),
                 kind,
                 len,
                 end,
             }),
-            outgoing: o.map(|(port, id, kind, len, end)| Outgoing {
+            outgoing: o.map(|(port, id, kind, len, end)| SentCopy {
                 port,
                 id: CanId::from_raw(id),
                 kind,
@@ -82,8 +82,8 @@ fn record() -> impl Strategy<Value = Record> {
 }
 
 /// Payloads that a record can have: none, empty, changed by the gateway, or not.
-fn payloads(records: &[Record]) -> Payloads {
-    let mut payloads = Payloads::default();
+fn payloads(records: &[FrameRecord]) -> PayloadStore {
+    let mut payloads = PayloadStore::default();
     for (place, record) in records.iter().enumerate() {
         let bytes = record.tag.to_le_bytes();
         let payload = &bytes[..(record.tag % 9) as usize];
@@ -98,8 +98,8 @@ fn payloads(records: &[Record]) -> Payloads {
     payloads
 }
 
-fn results(records: Vec<Record>) -> Results {
-    Results {
+fn results(records: Vec<FrameRecord>) -> RunResults {
+    RunResults {
         payloads: payloads(&records),
         description: description(),
         routes: vec!["front".into(), "rear".into()],
@@ -117,19 +117,19 @@ const fn kind(n: u64) -> Kind {
     }
 }
 
-fn sample(n: u64) -> Results {
+fn sample(n: u64) -> RunResults {
     let id = CanId::from_raw(0x123);
-    let record = |n: u64| Record {
+    let record = |n: u64| FrameRecord {
         tag: n,
         route: Some((n % 2) as u16),
-        incoming: Some(Incoming {
+        incoming: Some(IncomingFrame {
             port: 0,
             id,
             kind: Some(kind(n)),
             len: 8,
             end: n * 1_000,
         }),
-        outgoing: (!n.is_multiple_of(7)).then_some(Outgoing {
+        outgoing: (!n.is_multiple_of(7)).then_some(SentCopy {
             port: 1,
             id,
             kind: Some(kind(n)),
@@ -148,7 +148,7 @@ fn sample(n: u64) -> Results {
     results((0..n).map(record).collect())
 }
 
-fn bytes(results: &Results) -> Vec<u8> {
+fn bytes(results: &RunResults) -> Vec<u8> {
     write_to(Vec::new(), results).unwrap()
 }
 
@@ -223,8 +223,8 @@ fn errors_name_the_file_and_say_what_is_wrong() {
 #[test]
 fn files_of_former_layouts_are_read() {
     let mut expected = sample(20);
-    expected.payloads = Payloads::default();
-    let parts = |record: &mut Record| {
+    expected.payloads = PayloadStore::default();
+    let parts = |record: &mut FrameRecord| {
         if let Some(incoming) = &mut record.incoming {
             incoming.kind = None;
         }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Dots over time, thinned: no dot that was left out is above or below those that are drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
-pub(crate) struct Cloud {
+pub(crate) struct DotCloud {
     /// End of the incoming frame: the first in ns since the origin, each other one as the distance
     /// from its predecessor.
     pub(crate) x: Vec<u64>,
@@ -16,7 +16,7 @@ pub(crate) struct Cloud {
     pub(crate) of: usize,
 }
 
-impl Cloud {
+impl DotCloud {
     /// Selects about `most` of the given dots (time, value, register accesses). Times are counted
     /// from `origin`, which is not later than any of them. If accesses were counted for all dots,
     /// it selects about as many for each of `costs` (ns that an access adds to the value), so that

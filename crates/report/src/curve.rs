@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Points of a latency profile. Each is exact: the stated number of frames has this latency or
 /// more.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
-pub(crate) struct Curve {
+pub(crate) struct ProfileCurve {
     /// Latencies, ns: the first, then the distance from each one to its predecessor.
     pub(crate) t: Vec<i64>,
     /// Counts.
@@ -15,7 +15,7 @@ pub(crate) struct Curve {
     pub(crate) of: usize,
 }
 
-impl Curve {
+impl ProfileCurve {
     /// Omits points if the step curve through the others is wrong by at most one frame of 200 and
     /// by at most 3 % of the frames that are that slow. So the slow end, where few frames are, is
     /// complete, and so is every isolated point.
@@ -52,7 +52,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Returns the value of the step curve as it is drawn.
-    fn drawn(curve: &Curve, t: i64) -> u64 {
+    fn drawn(curve: &ProfileCurve, t: i64) -> u64 {
         let mut at = 0;
         for (step, m) in curve.t.iter().zip(&curve.m) {
             at += step;
@@ -71,7 +71,7 @@ mod tests {
             probes in prop::collection::vec(-200i64..4_000, 20),
         ) {
             let profile: LatencyProfile = values.iter().copied().collect();
-            let curve = Curve::of(&profile);
+            let curve = ProfileCurve::of(&profile);
             let least = profile.values()[0];
             let greatest = profile.values()[values.len() - 1];
             prop_assert_eq!(curve.t[0], least);
@@ -89,14 +89,14 @@ mod tests {
         #[test]
         fn few_points_for_many_frames(spread in 1_000i64..10_000_000) {
             let profile: LatencyProfile = (0..20_000).map(|n: i64| n * n % spread).collect();
-            let kept = Curve::of(&profile).t.len();
+            let kept = ProfileCurve::of(&profile).t.len();
             prop_assert!(kept <= 700, "{kept}");
         }
 
         #[test]
         fn anything_has_a_curve(values in prop::collection::vec(any::<i64>(), 0..50)) {
             let profile: LatencyProfile = values.into_iter().collect();
-            let curve = Curve::of(&profile);
+            let curve = ProfileCurve::of(&profile);
             prop_assert_eq!(curve.t.len(), curve.m.len());
             prop_assert!(curve.of == 0 || curve.m[0] == profile.count());
         }

@@ -1,6 +1,6 @@
 //! The settings of an experiment, and the clock of its times.
 
-use probe::Description;
+use probe::RunDescription;
 use serde::Serialize;
 
 /// The settings that can be filtered by, in display order.
@@ -46,7 +46,7 @@ pub enum TimeBase {
 impl TimeBase {
     /// Determines the clock from the setting `clock`; else from the words of the description.
     #[must_use]
-    pub fn of(description: &Description) -> Self {
+    pub fn of(description: &RunDescription) -> Self {
         let words = value(description, "clock").unwrap_or(&description.time_base);
         let words = words.to_lowercase();
         let simulated = ["virtual", "simulated"].iter().any(|w| words.contains(w));
@@ -66,13 +66,13 @@ impl TimeBase {
     }
 }
 
-fn value<'a>(description: &'a Description, key: &str) -> Option<&'a str> {
+fn value<'a>(description: &'a RunDescription, key: &str) -> Option<&'a str> {
     let found = description.more.iter().find(|(name, _)| name == key);
     found.map(|(_, value)| value.as_str())
 }
 
 /// Returns the values of [`KNOWN`], empty if not stated.
-pub(crate) fn settings(description: &Description) -> Vec<String> {
+pub(crate) fn settings(description: &RunDescription) -> Vec<String> {
     let alone = value(description, "machines").is_none_or(|count| count == "1");
     let setting = |key: &&str| match *key {
         "clock" => TimeBase::of(description).word().to_owned(),
@@ -85,7 +85,7 @@ pub(crate) fn settings(description: &Description) -> Vec<String> {
 }
 
 /// Returns all information about an experiment, for its details: names and texts.
-pub(crate) fn everything(d: &Description) -> Vec<(String, String)> {
+pub(crate) fn everything(d: &RunDescription) -> Vec<(String, String)> {
     let fixed = [
         ("Title", d.title.clone()),
         ("Command", d.command.clone()),
@@ -115,14 +115,14 @@ pub(crate) fn everything(d: &Description) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    fn described(time_base: &str, clock: Option<&str>) -> Description {
-        Description {
+    fn described(time_base: &str, clock: Option<&str>) -> RunDescription {
+        RunDescription {
             time_base: time_base.into(),
             more: clock
                 .map(|c| ("clock".into(), c.into()))
                 .into_iter()
                 .collect(),
-            ..Description::default()
+            ..RunDescription::default()
         }
     }
 

@@ -7,14 +7,14 @@ mod browser;
 #[path = "sample/bound.rs"]
 mod sample;
 
-use cangate_report::bound::{Data, FILE, page, write};
+use cangate_report::bound::{BoundData, FILE, page, write};
 use serde_json::{Value, json};
 use std::path::Path;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{1b}[31m]]>\u{2028}BOUND STYLE SCRIPT";
 
 /// Returns the data that the page passes to its scripts.
-fn shown(data: &Data) -> Value {
+fn shown(data: &BoundData) -> Value {
     let page = page(data);
     let (_, rest) = page.rsplit_once("\ncangateBound(").unwrap();
     let (json, _) = rest.split_once(");\n</script>").unwrap();
@@ -93,7 +93,7 @@ fn hostile_names_stay_text() {
 
 /// Returns data with names that are far too long, or hostile, and with figures that are far too
 /// great.
-fn nasty() -> Data {
+fn nasty() -> BoundData {
     let mut data = sample::data(1, 12);
     data.title = HOSTILE.into();
     data.notes.push(HOSTILE.into());
@@ -178,7 +178,7 @@ const SCRIPT: &str = r##"(async () => {
 })();"##;
 
 /// Returns the script's report about the page in a window of this width, opened from the disk.
-fn look(browser: &Path, data: &Data, width: u32) -> Value {
+fn look(browser: &Path, data: &BoundData, width: u32) -> Value {
     let dir = tempfile::tempdir().unwrap();
     let text = page(data).replace("</body>", &format!("<script>{SCRIPT}</script></body>"));
     let inner = dir.path().join("inner.html");
@@ -226,7 +226,7 @@ fn the_worst_comes_first_and_each_bar_is_its_bound() {
     // represent.
     let by_name = |name: &str| {
         let messages = &data.buses[0].messages;
-        let label = |m: &cangate_report::bound::Message| format!("{} {}", m.id, m.name);
+        let label = |m: &cangate_report::bound::MessageData| format!("{} {}", m.id, m.name);
         messages
             .iter()
             .find(|m| label(m).trim_end() == name)

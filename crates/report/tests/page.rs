@@ -6,14 +6,14 @@
 
 mod sample;
 
-use cangate_report::run::{Account, Data, page, write};
+use cangate_report::run::{FrameAccount, RunData, page, write};
 use probe::Status;
 use serde_json::Value;
 
 const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u{1b}[31m]]>\u{2028}RUN STYLE SCRIPT";
 
 /// Returns the data that the page passes to its scripts.
-fn shown(data: &Data) -> Value {
+fn shown(data: &RunData) -> Value {
     let page = page(data);
     let (_, rest) = page.rsplit_once("\ncangateRun(").unwrap();
     let (json, _) = rest.split_once(");\n</script>").unwrap();
@@ -123,13 +123,13 @@ fn what_is_drawn_is_what_was_measured() {
 #[test]
 fn a_sum_that_does_not_add_up_is_said() {
     let mut data = sample::data(100);
-    let sums = |data: &Data| -> Vec<bool> {
+    let sums = |data: &RunData| -> Vec<bool> {
         let shown = shown(data);
         let accounts = shown["accounts"].as_array().unwrap().iter();
         accounts.map(|a| a["adds_up"].as_bool().unwrap()).collect()
     };
     assert_eq!(sums(&data), [true, true]);
-    data.accounts.push(Account {
+    data.accounts.push(FrameAccount {
         title: "received".into(),
         total: 10,
         parts: vec![("a".into(), 4), ("b".into(), 5)],

@@ -11,7 +11,7 @@ mod sample;
 
 use browser::chromium;
 use cangate_report::site;
-use probe::Results;
+use probe::RunResults;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,7 +33,7 @@ const FRAMES: u64 = 400;
 /// A folder of experiments, and its site in `site`.
 struct Sample {
     dir: tempfile::TempDir,
-    results: BTreeMap<String, Results>,
+    results: BTreeMap<String, RunResults>,
 }
 
 impl Sample {
@@ -102,13 +102,13 @@ impl Sample {
         Self { dir, results }
     }
 
-    fn write(&self) -> site::Site {
+    fn write(&self) -> site::WrittenSite {
         site::write(self.dir.path(), &self.dir.path().join("site")).unwrap()
     }
 
     /// Returns the names of the experiments with these settings.
     fn with(&self, settings: &[(&str, &[&str])]) -> Vec<&str> {
-        let has = |r: &Results| {
+        let has = |r: &RunResults| {
             settings.iter().all(|(key, values)| {
                 let found = r.description.more.iter().find(|m| m.0 == *key);
                 found.is_some_and(|m| values.contains(&m.1.as_str()))
@@ -390,7 +390,7 @@ fn reads(width: u32) {
 
 /// The worst latency at 1 µs per access, from the records, is the end of the profile and the
 /// highest dot of the time chart.
-fn charged(seen: &Value, results: &Results) {
+fn charged(seen: &Value, results: &RunResults) {
     let timed = || {
         results
             .records
@@ -415,7 +415,7 @@ fn same_results_same_bytes_wherever_they_lie() {
         (first.bytes, &first.left_out),
         (second.bytes, &second.left_out)
     );
-    let files = |site: &site::Site| -> BTreeMap<String, Vec<u8>> {
+    let files = |site: &site::WrittenSite| -> BTreeMap<String, Vec<u8>> {
         let folder = site.index.parent().unwrap();
         let both = [folder.to_owned(), folder.join("data")];
         let entries = both.iter().flat_map(|f| std::fs::read_dir(f).unwrap());

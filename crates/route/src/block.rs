@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 /// Frames whose bits under the mask equal those of the value. The bits are SocketCAN's 32 bits of
 /// the ID; a search can have bits of its own above them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Block {
+pub(crate) struct FrameBlock {
     pub(crate) mask: u64,
     pub(crate) value: u64,
 }
 
-impl Block {
+impl FrameBlock {
     /// Returns the frames that are in both blocks, if there are any.
     pub(crate) fn and(self, other: Self) -> Option<Self> {
         let differs = (self.value ^ other.value) & self.mask & other.mask;

@@ -202,7 +202,7 @@ fn check_match(route: &Route, say: &mut impl FnMut(String)) {
 
 /// The frames of a route that its changes make impossible, so that no bus can carry them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Impossible {
+pub(crate) struct ImpossibleFrame {
     /// The route takes FD frames and makes them remote: it stops them.
     pub(crate) fd: bool,
     /// The route takes XL frames and gives them a flag of the ID: it stops them.
@@ -211,7 +211,7 @@ pub(crate) struct Impossible {
     pub(crate) others: bool,
 }
 
-impl Impossible {
+impl ImpossibleFrame {
     pub(crate) fn of(route: &Route) -> Self {
         let sorts = sorts(route);
         let actions = &route.actions;
@@ -229,7 +229,7 @@ impl Impossible {
 
 /// Reports a route that stops all of its frames, because its changes make them impossible.
 fn check_makes(route: &Route, say: &mut impl FnMut(String)) {
-    let Impossible { fd, xl, others } = Impossible::of(route);
+    let ImpossibleFrame { fd, xl, others } = ImpossibleFrame::of(route);
     if others {
         return;
     }

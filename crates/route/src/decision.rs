@@ -1,12 +1,12 @@
 //! Input and output of a decision.
 
-use crate::{Mode, PortId, RouteId};
+use crate::{RouteMode, PortId, RouteId};
 use core::fmt;
 use frame::{FrameRef, Nanos};
 
 /// Port, time and hop count of a frame that came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
+pub struct FrameArrival {
     /// The port at which it came in.
     pub from: PortId,
     /// The time, for rate limits. The epoch is arbitrary, but the same for all frames of one
@@ -18,7 +18,7 @@ pub struct Arrival {
 
 /// One copy of a frame for one destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Forward<'a> {
+pub struct ForwardedCopy<'a> {
     /// The route that sends it.
     pub route: RouteId,
     /// The destination port.
@@ -35,7 +35,7 @@ pub struct Forward<'a> {
 /// words from here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
-pub enum Stop {
+pub enum StopReason {
     /// The route drops every frame that it takes.
     DropRule = 0,
     /// The frame exceeded the route's rate limit.
@@ -50,7 +50,7 @@ pub enum Stop {
     IdRange = 4,
 }
 
-impl Stop {
+impl StopReason {
     /// All reasons, for counters. The index of each is its number.
     pub const ALL: [Self; 5] = [
         Self::DropRule,
@@ -97,13 +97,13 @@ impl Stop {
     }
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for StopReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.words())
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for RouteMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::All => "all routes that match",
@@ -113,12 +113,12 @@ impl fmt::Display for Mode {
 }
 
 /// Receiver of the results of a decision.
-pub trait Sink {
+pub trait DecisionSink {
     /// Called exactly once for each route that took the frame, before any other call for this
     /// route.
     fn taken(&mut self, route: RouteId);
     /// Called when the route does not send the frame; no copy from this route follows.
-    fn stopped(&mut self, route: RouteId, why: Stop);
+    fn stopped(&mut self, route: RouteId, why: StopReason);
     /// Called for each copy, with its destination.
-    fn forward(&mut self, copy: Forward<'_>);
+    fn forward(&mut self, copy: ForwardedCopy<'_>);
 }

@@ -4,7 +4,7 @@
 //! become one entry for each bit. Bits that the class already determines (EFF, error) are removed
 //! from the mask, so that filters which differ only there share a group.
 
-use crate::{IdFilter, IdSet, match_key::Class};
+use crate::{IdFilter, IdSet, match_key::KeyClass};
 use frame::CanId;
 
 const EFF: u32 = CanId::EFF_FLAG;
@@ -23,7 +23,7 @@ pub(crate) const fn kernel_mask(id: u32, mask: u32) -> u32 {
 
 /// Calls `each(mask, value)` for every block of IDs that the filter matches among frames of this
 /// class. The blocks of one filter do not overlap, except those of error filters.
-pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) {
+pub fn blocks(filter: &IdFilter, class: KeyClass, each: &mut impl FnMut(u32, u32)) {
     match filter.set {
         IdSet::Range { eff, first, last } => {
             let max = if eff {
@@ -31,14 +31,14 @@ pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) 
             } else {
                 CanId::SFF_MASK
             };
-            if first > last || last > max || (class != Class::Err && (class == Class::Eff) != eff) {
+            if first > last || last > max || (class != KeyClass::Err && (class == KeyClass::Eff) != eff) {
                 return;
             }
             // Non-error SFF frames can carry stray bits above 11, which are not part of the number.
             // An error frame's number has 29 bits in either format.
             let (high, flag) = match (class, eff) {
-                (Class::Err, true) => (EFF, EFF),
-                (Class::Err, false) => (EFF | (CanId::EFF_MASK & !max), 0),
+                (KeyClass::Err, true) => (EFF, EFF),
+                (KeyClass::Err, false) => (EFF | (CanId::EFF_MASK & !max), 0),
                 _ => (0, 0),
             };
             let mut block = |low: u32, bits: u32| each((max & !bits) | high, low | flag);
@@ -56,7 +56,7 @@ pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) 
         IdSet::Masked { mask, .. } if mask & ERR != 0 => {
             // An error filter matches if any of the mask's bits is set. The check at compile time
             // has made sure that it is not inverted.
-            if class == Class::Err {
+            if class == KeyClass::Err {
                 for bit in (0..29).map(|n| 1_u32 << n).filter(|bit| mask & bit != 0) {
                     each(bit, bit);
                 }
@@ -66,9 +66,9 @@ pub fn blocks(filter: &IdFilter, class: Class, each: &mut impl FnMut(u32, u32)) 
             let mask = kernel_mask(id, mask);
             let value = id & mask;
             let (known, fixed) = match class {
-                Class::Sff => (EFF | ERR, 0),
-                Class::Eff => (EFF | ERR, EFF),
-                Class::Err => (ERR, ERR),
+                KeyClass::Sff => (EFF | ERR, 0),
+                KeyClass::Eff => (EFF | ERR, EFF),
+                KeyClass::Err => (ERR, ERR),
             };
             // Compare the bits that the class already determines.
             let agrees = (value ^ fixed) & mask & known == 0;

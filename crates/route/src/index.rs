@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 /// No route: marks an empty slot.
 const NONE: u32 = u32::MAX;
-/// Flag in [`Slot::routes`]: the remaining bits are an index into [`Index::lists`].
+/// Flag in [`IndexSlot::routes`]: the remaining bits are an index into [`IdIndex::lists`].
 const MANY: u32 = 1 << 31;
 /// Longest run of slots that a look-up may have to walk. If it would be longer, the group's table
 /// is built again with another multiplier or more room.
@@ -29,9 +29,9 @@ const SMALL: usize = 1024;
 const MULTIPLIERS: [u32; 4] = [0x9E37_79B1, 0x85EB_CA77, 0xC2B2_AE3D, 0x27D4_EB2F];
 
 /// Position in a list of routes that is traversed in ascending order: the next route, and the range
-/// of those after it in [`Index::rest`].
+/// of those after it in [`IdIndex::rest`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cursor {
+pub(crate) struct RouteCursor {
     head: u32,
     next: u32,
     end: u32,
@@ -39,7 +39,7 @@ pub(crate) struct Cursor {
 
 /// Eight bytes, because the slots are the part of a large table that does not fit into the caches.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct IndexSlot {
     /// The value; in an empty slot, a number that no `raw & mask` can be.
     value: u32,
     /// The route; or, with [`MANY`], a list of routes; or [`NONE`].
@@ -47,7 +47,7 @@ struct Slot {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Group {
+struct SlotGroup {
     mask: u32,
     multiplier: u32,
     shift: u32,
@@ -58,7 +58,7 @@ struct Group {
 
 /// The bitmap of a group: it shows whether the group may contain a value.
 #[derive(Clone, Copy, Debug)]
-struct Bits {
+struct GroupBits {
     mask: u32,
     multiplier: u32,
     shift: u32,
@@ -66,7 +66,7 @@ struct Bits {
     base: u32,
 }
 
-impl Bits {
+impl GroupBits {
     /// Returns the word and the bit for a value.
     #[inline]
     fn place(&self, raw: u32) -> (usize, u32) {
@@ -75,15 +75,15 @@ impl Bits {
     }
 }
 
-impl Group {
+impl SlotGroup {
     fn home(&self, value: u32) -> usize {
         // `shift` is 1..=31: the top bits of the product.
         (value.wrapping_mul(self.multiplier) >> self.shift) as usize
     }
 
     /// Returns the slots filled with `lists`, or `None` if a run of probes would exceed `longest`.
-    fn fill(&self, lists: &[Slot], longest: usize) -> Option<Vec<Slot>> {
-        let empty = Slot {
+    fn fill(&self, lists: &[IndexSlot], longest: usize) -> Option<Vec<IndexSlot>> {
+        let empty = IndexSlot {
             // The mask never has all bits set: those that the class determines are not in it.
             value: !self.mask,
             routes: NONE,
@@ -110,20 +110,20 @@ impl Group {
 
 /// The routes that match an ID, for one port and one class.
 #[derive(Debug)]
-pub(crate) struct Index {
+pub(crate) struct IdIndex {
     /// Routes that match every ID.
     always: u32,
-    groups: Vec<Group>,
+    groups: Vec<SlotGroup>,
     /// One bitmap for each group; empty if there is only one group.
-    bits: Vec<Bits>,
+    bits: Vec<GroupBits>,
     words: Vec<u64>,
-    slots: Vec<Slot>,
+    slots: Vec<IndexSlot>,
     /// Ranges of `rest`.
     lists: Vec<(u32, u32)>,
     rest: Vec<u32>,
 }
 
-impl Index {
+impl IdIndex {
     /// Builds the index. `entries` are (mask, value, route); no mask has all bits set.
     pub(crate) fn build(mut entries: Vec<(u32, u32, u32)>) -> Self {
         entries.sort_unstable();
@@ -141,7 +141,7 @@ impl Index {
             let mask = group[0].0;
             let mut lists = Vec::new();
             for list in group.chunk_by(|a, b| a.1 == b.1) {
-                lists.push(Slot {
+                lists.push(IndexSlot {
                     value: list[0].1,
                     routes: index.add_list(list),
                 });
@@ -180,9 +180,9 @@ impl Index {
         self.groups.len() + 1
     }
 
-    fn add_group(&mut self, mask: u32, lists: &[Slot]) {
+    fn add_group(&mut self, mask: u32, lists: &[IndexSlot]) {
         let base = self.slots.len() as u32;
-        let group = |multiplier: u32, bits: u32| Group {
+        let group = |multiplier: u32, bits: u32| SlotGroup {
             mask,
             multiplier,
             shift: 32 - bits,
@@ -224,10 +224,10 @@ impl Index {
     }
 
     /// Builds the bitmap for the slots of a group, which end at `end`.
-    fn add_bits(&mut self, group: &Group, end: usize) {
+    fn add_bits(&mut self, group: &SlotGroup, end: usize) {
         // Eight bits for each slot.
         let shift = group.shift.saturating_sub(3).max(1);
-        let bits = Bits {
+        let bits = GroupBits {
             mask: group.mask,
             multiplier: group.multiplier,
             shift,
@@ -248,7 +248,7 @@ impl Index {
 
     /// Returns the group's entry for this ID: a slot's routes, or [`NONE`].
     #[inline]
-    fn find(&self, group: &Group, raw: u32) -> u32 {
+    fn find(&self, group: &SlotGroup, raw: u32) -> u32 {
         let value = raw & group.mask;
         let mut at = group.base as usize + group.home(value);
         while let Some(slot) = self.slots.get(at) {
@@ -267,21 +267,21 @@ impl Index {
             .unwrap_or(&[])
     }
 
-    fn cursor(&self, routes: u32) -> Cursor {
+    fn cursor(&self, routes: u32) -> RouteCursor {
         if routes & MANY == 0 {
-            return Cursor {
+            return RouteCursor {
                 head: routes,
                 next: 0,
                 end: 0,
             };
         }
         match self.lists.get((routes & !MANY) as usize) {
-            Some((start, end)) => Cursor {
+            Some((start, end)) => RouteCursor {
                 head: self.rest.get(*start as usize).copied().unwrap_or(NONE),
                 next: start + 1,
                 end: *end,
             },
-            None => Cursor {
+            None => RouteCursor {
                 head: NONE,
                 next: 0,
                 end: 0,
@@ -291,7 +291,7 @@ impl Index {
 
     /// Returns the only route that matches this ID, or `None` for no route. This covers the case
     /// that most frames of most tables meet: at most one list to look at. `Err`: the caller must
-    /// use [`Index::routes`].
+    /// use [`IdIndex::routes`].
     #[inline]
     pub(crate) fn only(&self, raw: u32) -> Result<Option<u32>, ()> {
         let found = match &self.groups[..] {
@@ -307,11 +307,11 @@ impl Index {
     }
 
     /// Calls `each` with every route that matches this ID, in ascending order and each once, until
-    /// `each` returns `false`. `scratch` must have room for [`Index::lists`] cursors.
+    /// `each` returns `false`. `scratch` must have room for [`IdIndex::lists`] cursors.
     pub(crate) fn routes(
         &self,
         raw: u32,
-        scratch: &mut Vec<Cursor>,
+        scratch: &mut Vec<RouteCursor>,
         mut each: impl FnMut(u32) -> bool,
     ) {
         scratch.clear();
@@ -366,7 +366,7 @@ impl Index {
     }
 
     /// Merges several lists in ascending order.
-    fn merge(&self, cursors: &mut [Cursor], mut each: impl FnMut(u32) -> bool) {
+    fn merge(&self, cursors: &mut [RouteCursor], mut each: impl FnMut(u32) -> bool) {
         let mut previous = NONE;
         while let Some(lowest) = cursors.iter_mut().min_by_key(|cursor| cursor.head) {
             let route = lowest.head;

@@ -1,9 +1,9 @@
 //! The frames that a port must receive so that its routes can work.
 
 use crate::{
-    IdFilter, IdSet, Match,
+    IdFilter, IdSet, FrameMatch,
     filter::{blocks, kernel_mask},
-    match_key::{Class, sort},
+    match_key::{KeyClass, sort},
 };
 use alloc::vec::Vec;
 use frame::CanId;
@@ -38,7 +38,7 @@ impl RawFilter {
 
 /// The IDs that are needed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ids {
+pub enum InterestIds {
     /// No data or remote frame at all.
     Nothing,
     /// Every ID.
@@ -52,9 +52,9 @@ pub enum Ids {
 /// The frames that a receiver at a port needs: those that it must receive so that every route can
 /// work.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Interest {
+pub struct FrameInterest {
     /// The IDs of data and remote frames.
-    pub ids: Ids,
+    pub ids: InterestIds,
     /// FD frames are needed, too.
     pub fd: bool,
     /// XL frames are needed, too.
@@ -63,11 +63,11 @@ pub struct Interest {
     pub error_frames: bool,
 }
 
-impl Default for Interest {
+impl Default for FrameInterest {
     /// All data and remote frames of every kind, no error frames.
     fn default() -> Self {
         Self {
-            ids: Ids::Everything,
+            ids: InterestIds::Everything,
             fd: true,
             xl: true,
             error_frames: false,
@@ -75,11 +75,11 @@ impl Default for Interest {
     }
 }
 
-impl Interest {
+impl FrameInterest {
     /// Returns an interest in no frames.
     pub(crate) const fn nothing() -> Self {
         Self {
-            ids: Ids::Nothing,
+            ids: InterestIds::Nothing,
             fd: false,
             xl: false,
             error_frames: false,
@@ -88,8 +88,8 @@ impl Interest {
 }
 
 /// Returns the interest of routes, each with the [`sort`]s that it takes.
-pub(crate) fn of<'a>(routes: impl Iterator<Item = (&'a Match, u8)>) -> Interest {
-    let mut interest = Interest::nothing();
+pub(crate) fn of<'a>(routes: impl Iterator<Item = (&'a FrameMatch, u8)>) -> FrameInterest {
+    let mut interest = FrameInterest::nothing();
     let mut filters = Vec::new();
     for (matching, sorts) in routes {
         interest.fd |= sorts & sort::ANY_FD != 0;
@@ -109,11 +109,11 @@ pub(crate) fn of<'a>(routes: impl Iterator<Item = (&'a Match, u8)>) -> Interest 
     filters.dedup();
     filters.shrink_to_fit();
     interest.ids = if filters.is_empty() {
-        Ids::Nothing
+        InterestIds::Nothing
     } else if filters.contains(&RawFilter::ALL) {
-        Ids::Everything
+        InterestIds::Everything
     } else {
-        Ids::Filters(filters)
+        InterestIds::Filters(filters)
     };
     interest
 }
@@ -121,7 +121,7 @@ pub(crate) fn of<'a>(routes: impl Iterator<Item = (&'a Match, u8)>) -> Interest 
 fn add(filter: &IdFilter, sorts: u8, filters: &mut Vec<RawFilter>) {
     match filter.set {
         IdSet::Range { .. } => {
-            for (class, format) in [(Class::Sff, 0), (Class::Eff, CanId::EFF_FLAG)] {
+            for (class, format) in [(KeyClass::Sff, 0), (KeyClass::Eff, CanId::EFF_FLAG)] {
                 blocks(filter, class, &mut |mask, value| {
                     let block = RawFilter {
                         id: value | format,

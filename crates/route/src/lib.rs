@@ -1,7 +1,7 @@
 //! Routes, the compiled routing table and its decisions; no I/O, no clock.
 //!
-//! A [`Routes`] value describes the desired routes. [`Table::compile`] checks it and returns an
-//! immutable [`Table`], which decides about frames; [`Table::memory`] returns a [`Memory`] for the
+//! A [`Routes`] value describes the desired routes. [`RoutingTable::compile`] checks it and returns an
+//! immutable [`RoutingTable`], which decides about frames; [`RoutingTable::memory`] returns a [`TableMemory`] for the
 //! state between frames (rate limits).
 //!
 //! The semantics are based on can-gw's (`net/can/gw.c`): for everything that can-gw can express,
@@ -38,14 +38,14 @@ mod table;
 #[cfg(feature = "config")]
 mod text;
 
-pub use circles::{Circle, Circles, circles};
-pub use decision::{Arrival, Forward, Sink, Stop};
+pub use circles::{RouteCircle, CircleSearch, circles};
+pub use decision::{FrameArrival, ForwardedCopy, DecisionSink, StopReason};
 pub use error::CompileError;
-pub use interest::{Ids, Interest, RawFilter};
-pub use matching::{IdFilter, IdSet, KindSet, Match, PayloadPattern, Tri};
-pub use memory::Memory;
-pub use number::{Mode, PortId, RouteId};
+pub use interest::{InterestIds, FrameInterest, RawFilter};
+pub use matching::{IdFilter, IdSet, KindSet, FrameMatch, PayloadPattern, TriState};
+pub use memory::TableMemory;
+pub use number::{RouteMode, PortId, RouteId};
 pub use operations::*;
-pub use overlap::{Doubled, Overlaps, Unreachable, overlaps};
+pub use overlap::{DoubledRoutes, RouteOverlaps, UnreachableRoute, overlaps};
 pub use routes::{RateLimit, Route, Routes};
-pub use table::Table;
+pub use table::RoutingTable;

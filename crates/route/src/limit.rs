@@ -10,7 +10,7 @@ use frame::{CanId, Nanos};
 
 /// A compiled [`RateLimit`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Limit {
+pub(crate) struct CompiledLimit {
     frames: u32,
     per: Nanos,
     burst: u32,
@@ -18,7 +18,7 @@ pub(crate) struct Limit {
     pub(crate) per_id: u32,
 }
 
-impl Limit {
+impl CompiledLimit {
     pub(crate) const fn new(limit: &RateLimit) -> Self {
         Self {
             frames: limit.frames,
@@ -35,11 +35,11 @@ impl Limit {
 /// The time at which the bucket is full again, in units of 1/`frames` ns. Zero: full from the
 /// start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Bucket(u128);
+struct TokenBucket(u128);
 
-impl Bucket {
+impl TokenBucket {
     /// Takes a frame at `now` if the limit allows one, and returns whether it did.
-    fn take(&mut self, limit: &Limit, now: Nanos) -> bool {
+    fn take(&mut self, limit: &CompiledLimit, now: Nanos) -> bool {
         // Below 2^96 each: u64 times u32.
         let now = u128::from(now) * u128::from(limit.frames);
         let per = u128::from(limit.per);
@@ -56,33 +56,33 @@ impl Bucket {
 
 /// The buckets of one route.
 #[derive(Clone, Debug)]
-pub(crate) struct Buckets {
+pub(crate) struct RouteBuckets {
     /// The route's bucket, or the one that is shared by IDs without a bucket of their own.
-    shared: Bucket,
+    shared: TokenBucket,
     /// Hash table by ID with open addressing, at most half full; empty without `per_id`.
-    slots: Vec<Option<(u32, Bucket)>>,
+    slots: Vec<Option<(u32, TokenBucket)>>,
     free: u32,
 }
 
-impl Buckets {
-    pub(crate) fn new(limit: &Limit) -> Self {
+impl RouteBuckets {
+    pub(crate) fn new(limit: &CompiledLimit) -> Self {
         let slots = match limit.per_id {
             0 => 0,
             ids => (ids as usize * 2).next_power_of_two(),
         };
         Self {
-            shared: Bucket::default(),
+            shared: TokenBucket::default(),
             slots: alloc::vec![None; slots],
             free: limit.per_id,
         }
     }
 
     /// Returns whether a frame with this ID may pass at `now`, and takes it from the bucket.
-    pub(crate) fn take(&mut self, limit: &Limit, id: CanId, now: Nanos) -> bool {
+    pub(crate) fn take(&mut self, limit: &CompiledLimit, id: CanId, now: Nanos) -> bool {
         self.of(key(id)).take(limit, now)
     }
 
-    fn of(&mut self, id: u32) -> &mut Bucket {
+    fn of(&mut self, id: u32) -> &mut TokenBucket {
         if self.slots.is_empty() {
             return &mut self.shared;
         }
@@ -99,7 +99,7 @@ impl Buckets {
             Some(Some((_, bucket))) => bucket,
             Some(empty) if self.free > 0 => {
                 self.free -= 1;
-                &mut empty.insert((id, Bucket::default())).1
+                &mut empty.insert((id, TokenBucket::default())).1
             }
             _ => &mut self.shared,
         }

@@ -1,11 +1,11 @@
 //! The parts of a frame that matching uses.
 
-use crate::{Route, Tri};
+use crate::{Route, TriState};
 use frame::{CanId, FrameRef, Kind};
 
 /// The index of a port in which a frame is looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub enum KeyClass {
     /// SFF identifier, XL priority.
     Sff = 0,
     /// EFF identifier.
@@ -14,7 +14,7 @@ pub enum Class {
     Err = 2,
 }
 
-impl Class {
+impl KeyClass {
     /// All classes, in the order of their numbers.
     pub const ALL: [Self; 3] = [Self::Sff, Self::Eff, Self::Err];
 }
@@ -74,9 +74,9 @@ pub fn sorts(route: &Route) -> u8 {
     }
     for (wanted, those) in [(matching.rtr, sort::ANY_RTR), (matching.err, sort::ANY_ERR)] {
         match wanted {
-            Tri::Either => {}
-            Tri::Yes => sorts &= those,
-            Tri::No => sorts &= !those,
+            TriState::Either => {}
+            TriState::Yes => sorts &= those,
+            TriState::No => sorts &= !those,
         }
     }
     sorts
@@ -87,7 +87,7 @@ pub fn sorts(route: &Route) -> u8 {
 pub(crate) struct MatchKey<'a> {
     /// SocketCAN's 32 bits; for an XL frame only the 11 bits of its priority.
     pub(crate) raw: u32,
-    pub(crate) class: Class,
+    pub(crate) class: KeyClass,
     /// One bit of [`sort`].
     pub(crate) sort: u8,
     pub(crate) len: u16,
@@ -99,9 +99,9 @@ impl<'a> MatchKey<'a> {
         let id = frame.id();
         let xl = frame.kind() == Kind::Xl;
         let class = match (xl, id.is_err(), id.is_eff()) {
-            (true, ..) | (_, false, false) => Class::Sff,
-            (_, true, _) => Class::Err,
-            (_, false, true) => Class::Eff,
+            (true, ..) | (_, false, false) => KeyClass::Sff,
+            (_, true, _) => KeyClass::Err,
+            (_, false, true) => KeyClass::Eff,
         };
         Self {
             raw: if xl {

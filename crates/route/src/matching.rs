@@ -5,16 +5,16 @@ use alloc::vec::Vec;
 /// The conditions that determine which frames a route takes: all parts must match.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Match {
+pub struct FrameMatch {
     /// ID filters, of which any one must match; an empty list matches every ID.
     pub ids: Vec<IdFilter>,
     /// Kinds of frame; if none is set, the default applies: classic, FD and XL.
     pub kinds: KindSet,
     /// Remote frames: only, none, or either.
-    pub rtr: Tri,
+    pub rtr: TriState,
     /// Error frames of the controller: only, none, or either. The default is none, as for a
     /// raw socket without an error mask and for can-gw.
-    pub err: Tri,
+    pub err: TriState,
     /// Payload patterns, all of which must match. A frame that is too short for a pattern does not
     /// match.
     pub payload: Vec<PayloadPattern>,
@@ -22,14 +22,14 @@ pub struct Match {
     pub len: Option<(u16, u16)>,
 }
 
-impl Default for Match {
+impl Default for FrameMatch {
     /// Every frame of every kind, but no error frames.
     fn default() -> Self {
         Self {
             ids: Vec::new(),
             kinds: KindSet::default(),
-            rtr: Tri::Either,
-            err: Tri::No,
+            rtr: TriState::Either,
+            err: TriState::No,
             payload: Vec::new(),
             len: None,
         }
@@ -69,7 +69,7 @@ pub enum IdSet {
     /// Two rules come from the kernel (`net/can/af_can.c`, `can_rcv_list_find`): a mask with the
     /// EFF flag, together with an ID without it, compares no number bits above 11; and a mask with
     /// the error flag (2000_0000) matches only error frames, namely those that have any of the
-    /// mask's other bits. Such a filter needs [`Match::err`] to let error frames in.
+    /// mask's other bits. Such a filter needs [`FrameMatch::err`] to let error frames in.
     Masked {
         /// `can_id` with flag bits.
         id: u32,
@@ -103,8 +103,8 @@ impl Default for KindSet {
 /// Only those, none of those, or either.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Tri {
-    /// Either (for error frames the default is [`Tri::No`], which the configuration sets).
+pub enum TriState {
+    /// Either (for error frames the default is [`TriState::No`], which the configuration sets).
     #[default]
     Either,
     /// Only those.

@@ -1,6 +1,6 @@
 //! The state that a table keeps between frames, and its working space.
 
-use crate::{index::Cursor, limit::Buckets};
+use crate::{index::RouteCursor, limit::RouteBuckets};
 use alloc::{boxed::Box, vec::Vec};
 use frame::{FrameBuf, Nanos};
 
@@ -12,15 +12,15 @@ const DISORDER: Nanos = 1_000_000_000;
 /// [`crate::Table::memory`] creates it and allocates everything at once; there is no allocation
 /// after that. Each thread that decides has its own.
 #[derive(Clone, Debug)]
-pub struct Memory {
-    pub(crate) buckets: Vec<Buckets>,
-    pub(crate) cursors: Vec<Cursor>,
+pub struct TableMemory {
+    pub(crate) buckets: Vec<RouteBuckets>,
+    pub(crate) cursors: Vec<RouteCursor>,
     pub(crate) frame: Box<FrameBuf>,
     clock: Nanos,
 }
 
-impl Memory {
-    pub(crate) fn new(buckets: Vec<Buckets>, cursors: usize) -> Self {
+impl TableMemory {
+    pub(crate) fn new(buckets: Vec<RouteBuckets>, cursors: usize) -> Self {
         Self {
             buckets,
             cursors: Vec::with_capacity(cursors),
@@ -30,8 +30,8 @@ impl Memory {
     }
 
     /// Returns the parts that are needed at the same time.
-    pub(crate) fn parts(&mut self) -> (&mut Vec<Cursor>, Work<'_>) {
-        let work = Work {
+    pub(crate) fn parts(&mut self) -> (&mut Vec<RouteCursor>, RouteWork<'_>) {
+        let work = RouteWork {
             buckets: &mut self.buckets,
             frame: &mut self.frame,
             clock: &mut self.clock,
@@ -41,13 +41,13 @@ impl Memory {
 }
 
 /// The parts that are needed after a route has been found.
-pub(crate) struct Work<'a> {
-    pub(crate) buckets: &'a mut [Buckets],
+pub(crate) struct RouteWork<'a> {
+    pub(crate) buckets: &'a mut [RouteBuckets],
     pub(crate) frame: &'a mut FrameBuf,
     clock: &'a mut Nanos,
 }
 
-impl Work<'_> {
+impl RouteWork<'_> {
     /// Returns the time for rate limits. Small backward steps count as zero time, so that they do
     /// not allow extra frames; after a large one, time continues from the new value.
     pub(crate) fn advance(&mut self, now: Nanos) -> Nanos {

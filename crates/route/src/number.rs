@@ -12,7 +12,7 @@ pub struct RouteId(pub u32);
 /// Number of routes that a frame may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Mode {
+pub enum RouteMode {
     /// Every route that matches gets its copy, in the order of the file, as in can-gw. A route that
     /// drops ends the search.
     #[default]

@@ -1,7 +1,7 @@
 //! The routes that a user requests: those of `gateway.toml`, resolved but not compiled.
 
-use crate::matching::Match;
-use crate::number::{Mode, PortId};
+use crate::matching::FrameMatch;
+use crate::number::{RouteMode, PortId};
 use crate::operations::Action;
 use alloc::{string::String, vec::Vec};
 use frame::Nanos;
@@ -11,7 +11,7 @@ use frame::Nanos;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Routes {
     /// Number of routes that a frame may take.
-    pub mode: Mode,
+    pub mode: RouteMode,
     /// Number of gateways after which a frame is dropped (can-gw's module parameter `max_hops`); 1
     /// to 6, can-gw's default is 1.
     pub max_hops: u8,
@@ -20,10 +20,10 @@ pub struct Routes {
 }
 
 impl Default for Routes {
-    /// No routes, mode [`Mode::All`], can-gw's default of one hop.
+    /// No routes, mode [`RouteMode::All`], can-gw's default of one hop.
     fn default() -> Self {
         Self {
-            mode: Mode::default(),
+            mode: RouteMode::default(),
             max_hops: 1,
             routes: Vec::new(),
         }
@@ -41,7 +41,7 @@ pub struct Route {
     /// The ports to which frames are sent; empty for a route that drops.
     pub to: Vec<PortId>,
     /// The conditions on the frames that it takes.
-    pub matching: Match,
+    pub matching: FrameMatch,
     /// The changes of the frames, in this order. can-gw's order is AND, OR, XOR, SET, CRC8, XOR
     /// checksum.
     pub actions: Vec<Action>,
@@ -68,7 +68,7 @@ impl Route {
             name: name.into(),
             from,
             to,
-            matching: Match::default(),
+            matching: FrameMatch::default(),
             actions: Vec::new(),
             drop: false,
             limit: None,

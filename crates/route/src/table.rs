@@ -1,14 +1,14 @@
 //! The compiled routing table and its decisions.
 
 use crate::{
-    Action, Arrival, CompileError, Forward, Interest, Memory, Mode, PayloadPattern, PortId, Route,
-    RouteId, Routes, Sink, Stop, check, filter,
-    index::Index,
+    Action, FrameArrival, CompileError, ForwardedCopy, FrameInterest, TableMemory, RouteMode, PayloadPattern, PortId, Route,
+    RouteId, Routes, DecisionSink, StopReason, check, filter,
+    index::IdIndex,
     interest,
-    limit::{Buckets, Limit},
-    match_key::{Class, MatchKey, sort, sorts},
-    memory::Work,
-    operations::{self, Compiled as Operation, apply::Apply},
+    limit::{RouteBuckets, CompiledLimit},
+    match_key::{KeyClass, MatchKey, sort, sorts},
+    memory::RouteWork,
+    operations::{self, Compiled as Operation, apply::ApplyOperation},
 };
 use alloc::vec::Vec;
 use frame::FrameRef;
@@ -23,10 +23,10 @@ fn part<T>(list: &[T], start: u32, count: u16) -> &[T] {
 /// the routes of a large table are not in the near caches.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Compiled {
+struct CompiledRoute {
     /// Bits of [`sort`] of the frames that it takes.
     sorts: u8,
-    /// Bits of [`Compiled::DROP`] and the constants after it.
+    /// Bits of [`CompiledRoute::DROP`] and the constants after it.
     flags: u8,
     /// can-gw's `limit_hops`; 0 for none.
     hop_limit: u8,
@@ -36,16 +36,16 @@ struct Compiled {
     /// The only destination if `destinations` is 1, else 0.
     to: PortId,
     len: (u16, u16),
-    /// Index into [`Table::limits`] and [`Memory`]'s buckets; `u32::MAX` for none.
+    /// Index into [`RoutingTable::limits`] and [`TableMemory`]'s buckets; `u32::MAX` for none.
     limit: u32,
     first_pattern: u32,
     first_op: u32,
     first_to: u32,
 }
 
-const _: () = assert!(size_of::<Compiled>() == 32);
+const _: () = assert!(size_of::<CompiledRoute>() == 32);
 
-impl Compiled {
+impl CompiledRoute {
     /// The route takes frames and sends them nowhere.
     const DROP: u8 = 1;
     /// The route may send a frame back to the port where it came in.
@@ -60,7 +60,7 @@ impl Compiled {
         self.flags & flag != 0
     }
 
-    /// Returns whether the route is [`Compiled::PLAIN`].
+    /// Returns whether the route is [`CompiledRoute::PLAIN`].
     fn is_plain(&self) -> bool {
         !self.is(Self::DROP | Self::SAME_PORT)
             && (self.patterns, self.ops, self.destinations) == (0, 0, 1)
@@ -83,25 +83,25 @@ impl Compiled {
 /// range or an inverted filter takes up to 64 times that. The number of IDs that a filter covers
 /// does not matter.
 #[derive(Debug)]
-pub struct Table {
+pub struct RoutingTable {
     first: bool,
     max_hops: u8,
-    routes: Vec<Compiled>,
-    ports: Vec<Port>,
+    routes: Vec<CompiledRoute>,
+    ports: Vec<PortTable>,
     to: Vec<PortId>,
     ops: Vec<Operation>,
     patterns: Vec<PayloadPattern>,
-    limits: Vec<Limit>,
+    limits: Vec<CompiledLimit>,
 }
 
 #[derive(Debug)]
-struct Port {
-    /// One index for each [`Class`].
-    indexes: [Index; 3],
-    interest: Interest,
+struct PortTable {
+    /// One index for each [`KeyClass`].
+    indexes: [IdIndex; 3],
+    interest: FrameInterest,
 }
 
-impl Table {
+impl RoutingTable {
     /// Checks and compiles routes for a gateway with `ports` ports.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Table {
             return Err(errors);
         }
         let mut table = Self {
-            first: routes.mode == Mode::First,
+            first: routes.mode == RouteMode::First,
             max_hops: routes.max_hops,
             routes: Vec::with_capacity(routes.routes.len()),
             ports: Vec::with_capacity(ports),
@@ -143,8 +143,8 @@ impl Table {
                     ))
                 })
             };
-            let port = Port {
-                indexes: Class::ALL.map(|class| build_index(list(), class)),
+            let port = PortTable {
+                indexes: KeyClass::ALL.map(|class| build_index(list(), class)),
                 interest: interest::of(list().map(|(_, route, sorts)| (&route.matching, sorts))),
             };
             table.ports.push(port);
@@ -157,18 +157,18 @@ impl Table {
         let limit = match &route.limit {
             None => u32::MAX,
             Some(limit) => {
-                self.limits.push(Limit::new(limit));
+                self.limits.push(CompiledLimit::new(limit));
                 self.limits.len() as u32 - 1
             }
         };
         let ops: Vec<_> = route.actions.iter().map(Action::compile).collect();
         // The check has made sure that the counts fit.
-        let mut compiled = Compiled {
+        let mut compiled = CompiledRoute {
             sorts: sorts(route),
             flags: [
-                (route.drop, Compiled::DROP),
-                (route.allow_same_port, Compiled::SAME_PORT),
-                (ops.iter().all(Apply::is_header_only), Compiled::HEADER_ONLY),
+                (route.drop, CompiledRoute::DROP),
+                (route.allow_same_port, CompiledRoute::SAME_PORT),
+                (ops.iter().all(ApplyOperation::is_header_only), CompiledRoute::HEADER_ONLY),
             ]
             .iter()
             .fold(0, |flags, (set, flag)| flags | if *set { *flag } else { 0 }),
@@ -187,7 +187,7 @@ impl Table {
             first_to: self.to.len() as u32,
         };
         if compiled.is_plain() {
-            compiled.flags |= Compiled::PLAIN;
+            compiled.flags |= CompiledRoute::PLAIN;
         }
         self.routes.push(compiled);
         self.patterns.extend(matching.payload.iter().cloned());
@@ -200,11 +200,11 @@ impl Table {
     /// Returns a new memory for this table: all rate limits are unused. Everything is allocated
     /// here; there is no allocation later.
     #[must_use]
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self) -> TableMemory {
         let lists = self.ports.iter().flat_map(|port| &port.indexes);
-        Memory::new(
-            self.limits.iter().map(Buckets::new).collect(),
-            lists.map(Index::lists).max().unwrap_or(0),
+        TableMemory::new(
+            self.limits.iter().map(RouteBuckets::new).collect(),
+            lists.map(IdIndex::lists).max().unwrap_or(0),
         )
     }
 
@@ -218,10 +218,10 @@ impl Table {
     /// filters. It never leaves out a frame that a route could take. It includes other frames only
     /// where a filter cannot distinguish them (payload, length, kinds).
     #[must_use]
-    pub fn interest(&self, port: PortId) -> Interest {
+    pub fn interest(&self, port: PortId) -> FrameInterest {
         self.ports
             .get(usize::from(port.0))
-            .map_or_else(Interest::nothing, |port| port.interest.clone())
+            .map_or_else(FrameInterest::nothing, |port| port.interest.clone())
     }
 
     /// Decides where a frame goes and reports it to `sink`. Allocates nothing. `memory` must be
@@ -229,10 +229,10 @@ impl Table {
     #[inline]
     pub fn decide(
         &self,
-        memory: &mut Memory,
-        arrival: Arrival,
+        memory: &mut TableMemory,
+        arrival: FrameArrival,
         frame: FrameRef<'_>,
-        sink: &mut impl Sink,
+        sink: &mut impl DecisionSink,
     ) {
         let Some(port) = self.ports.get(usize::from(arrival.from.0)) else {
             return;
@@ -240,9 +240,9 @@ impl Table {
         let key = MatchKey::new(frame);
         let [sff, eff, err] = &port.indexes;
         let index = match key.class {
-            Class::Sff => sff,
-            Class::Eff => eff,
-            Class::Err => err,
+            KeyClass::Sff => sff,
+            KeyClass::Eff => eff,
+            KeyClass::Err => err,
         };
         match index.only(key.raw) {
             Ok(None) => {}
@@ -252,16 +252,16 @@ impl Table {
     }
 
     /// Runs each of the routes that match a frame's ID. A function of its own, for the reason given
-    /// at [`Table::take`].
+    /// at [`RoutingTable::take`].
     #[inline(never)]
     fn decide_each(
         &self,
-        index: &Index,
+        index: &IdIndex,
         key: &MatchKey<'_>,
-        memory: &mut Memory,
-        arrival: Arrival,
+        memory: &mut TableMemory,
+        arrival: FrameArrival,
         frame: FrameRef<'_>,
-        sink: &mut impl Sink,
+        sink: &mut impl DecisionSink,
     ) {
         let (cursors, mut work) = memory.parts();
         index.routes(key.raw, cursors, |at| {
@@ -275,20 +275,20 @@ impl Table {
         &self,
         at: u32,
         key: &MatchKey<'_>,
-        memory: &mut Memory,
-        arrival: Arrival,
+        memory: &mut TableMemory,
+        arrival: FrameArrival,
         frame: FrameRef<'_>,
-        sink: &mut impl Sink,
+        sink: &mut impl DecisionSink,
     ) {
         let Some(route) = self.routes.get(at as usize) else {
             return;
         };
-        if !route.is(Compiled::PLAIN) || arrival.hops >= self.max_hops {
+        if !route.is(CompiledRoute::PLAIN) || arrival.hops >= self.max_hops {
             self.take(at, key, &mut memory.parts().1, arrival, frame, sink);
         } else if route.sorts & key.sort != 0 && route.to != arrival.from {
             let id = RouteId(at);
             sink.taken(id);
-            sink.forward(Forward {
+            sink.forward(ForwardedCopy {
                 route: id,
                 to: route.to,
                 frame,
@@ -304,10 +304,10 @@ impl Table {
         &self,
         at: u32,
         key: &MatchKey<'_>,
-        work: &mut Work<'_>,
-        arrival: Arrival,
+        work: &mut RouteWork<'_>,
+        arrival: FrameArrival,
         frame: FrameRef<'_>,
-        sink: &mut impl Sink,
+        sink: &mut impl DecisionSink,
     ) -> bool {
         let Some(route) = self.routes.get(at as usize) else {
             return true;
@@ -320,11 +320,11 @@ impl Table {
         if let Err(why) = self.send(route, id, work, arrival, frame, sink) {
             sink.stopped(id, why);
         }
-        !(self.first || route.is(Compiled::DROP))
+        !(self.first || route.is(CompiledRoute::DROP))
     }
 
     #[inline]
-    fn destinations<'a>(&'a self, route: &'a Compiled) -> &'a [PortId] {
+    fn destinations<'a>(&'a self, route: &'a CompiledRoute) -> &'a [PortId] {
         if route.destinations == 1 {
             core::slice::from_ref(&route.to)
         } else {
@@ -334,7 +334,7 @@ impl Table {
 
     /// Returns whether all conditions but the ID match; the index has checked the ID.
     #[inline]
-    fn agrees(&self, route: &Compiled, key: &MatchKey<'_>, from: PortId) -> bool {
+    fn agrees(&self, route: &CompiledRoute, key: &MatchKey<'_>, from: PortId) -> bool {
         route.sorts & key.sort != 0
             && (route.len.0..=route.len.1).contains(&key.len)
             && part(&self.patterns, route.first_pattern, route.patterns)
@@ -345,7 +345,7 @@ impl Table {
                         && (bytes.iter().zip(&pattern.value).zip(&pattern.mask))
                             .all(|((byte, value), mask)| (byte ^ value) & mask == 0)
                 })
-            && (route.is(Compiled::DROP | Compiled::SAME_PORT)
+            && (route.is(CompiledRoute::DROP | CompiledRoute::SAME_PORT)
                 || self.destinations(route).iter().any(|to| *to != from))
     }
 
@@ -353,18 +353,18 @@ impl Table {
     #[inline]
     fn send(
         &self,
-        route: &Compiled,
+        route: &CompiledRoute,
         id: RouteId,
-        work: &mut Work<'_>,
-        arrival: Arrival,
+        work: &mut RouteWork<'_>,
+        arrival: FrameArrival,
         frame: FrameRef<'_>,
-        sink: &mut impl Sink,
-    ) -> Result<(), Stop> {
-        if route.is(Compiled::DROP) {
-            return Err(Stop::DropRule);
+        sink: &mut impl DecisionSink,
+    ) -> Result<(), StopReason> {
+        if route.is(CompiledRoute::DROP) {
+            return Err(StopReason::DropRule);
         }
         if arrival.hops >= self.max_hops {
-            return Err(Stop::HopLimit);
+            return Err(StopReason::HopLimit);
         }
         // Only the first gateway on a frame's path can reduce its number of hops
         // (`can_can_gw_rcv`).
@@ -382,19 +382,19 @@ impl Table {
                 .get_mut(route.limit as usize)
                 .is_none_or(|buckets| buckets.take(limit, frame.id(), now));
             if !allowed {
-                return Err(Stop::RateLimit);
+                return Err(StopReason::RateLimit);
             }
         }
         let frame = match part(&self.ops, route.first_op, route.ops) {
             [] => frame,
-            ops if route.is(Compiled::HEADER_ONLY) => {
+            ops if route.is(CompiledRoute::HEADER_ONLY) => {
                 operations::apply_to_header(ops, frame, work.frame)?
             }
             ops => operations::apply(ops, frame, work.frame)?,
         };
         for to in self.destinations(route) {
-            if *to != arrival.from || route.is(Compiled::SAME_PORT) {
-                sink.forward(Forward {
+            if *to != arrival.from || route.is(CompiledRoute::SAME_PORT) {
+                sink.forward(ForwardedCopy {
                     route: id,
                     to: *to,
                     frame,
@@ -407,12 +407,12 @@ impl Table {
 }
 
 /// Builds the index of one port for one class from (number, route, sorts).
-fn build_index<'a>(routes: impl Iterator<Item = (u32, &'a Route, u8)>, class: Class) -> Index {
+fn build_index<'a>(routes: impl Iterator<Item = (u32, &'a Route, u8)>, class: KeyClass) -> IdIndex {
     let of_class = match class {
-        Class::Err => sort::ANY_ERR,
-        Class::Sff => !sort::ANY_ERR,
+        KeyClass::Err => sort::ANY_ERR,
+        KeyClass::Sff => !sort::ANY_ERR,
         // An XL frame cannot have an EFF ID.
-        Class::Eff => !(sort::ANY_ERR | sort::XL),
+        KeyClass::Eff => !(sort::ANY_ERR | sort::XL),
     };
     let mut entries = Vec::new();
     for (at, route, sorts) in routes {
@@ -428,5 +428,5 @@ fn build_index<'a>(routes: impl Iterator<Item = (u32, &'a Route, u8)>, class: Cl
             });
         }
     }
-    Index::build(entries)
+    IdIndex::build(entries)
 }

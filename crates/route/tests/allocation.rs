@@ -60,14 +60,14 @@ struct Numbers {
     forwarded: u64,
 }
 
-impl Sink for Numbers {
+impl DecisionSink for Numbers {
     fn taken(&mut self, _: RouteId) {
         self.taken += 1;
     }
 
-    fn stopped(&mut self, _: RouteId, _: Stop) {}
+    fn stopped(&mut self, _: RouteId, _: StopReason) {}
 
-    fn forward(&mut self, _: Forward<'_>) {
+    fn forward(&mut self, _: ForwardedCopy<'_>) {
         self.forwarded += 1;
     }
 }
@@ -88,12 +88,12 @@ fn a_decision_allocates_nothing() {
                 });
             }
         }
-        let table = Table::compile(&routes, 3).unwrap();
+        let table = RoutingTable::compile(&routes, 3).unwrap();
         let mut memory = table.memory();
         let frames: Vec<_> = (0..100).map(|_| random_frame(&mut rng)).collect();
         let before = CALLS.get();
         for (at, frame) in frames.iter().enumerate() {
-            let arrival = Arrival {
+            let arrival = FrameArrival {
                 from: PortId((at % 3) as u16),
                 now: at as u64,
                 hops: 0,
@@ -124,7 +124,7 @@ fn bytes_per_route(filter: impl Fn(u32) -> IdFilter, count: u32) -> (i64, i64) {
     };
     let before = HELD.get();
     PEAK.set(before);
-    let table = Table::compile(&routes, 2).unwrap();
+    let table = RoutingTable::compile(&routes, 2).unwrap();
     let (held, peak) = (HELD.get() - before, PEAK.get() - before);
     // The table works.
     let mut memory = table.memory();
@@ -144,7 +144,7 @@ type Case = (&'static str, Box<dyn Fn(u32) -> IdFilter>, i64);
 #[test]
 fn memory_follows_the_number_of_filters_not_what_they_cover() {
     const ROUTES: u32 = 5000;
-    // Documented on `Table`: an entry keeps at most 100 bytes, a range has at most 64 entries;
+    // Documented on `RoutingTable`: an entry keeps at most 100 bytes, a range has at most 64 entries;
     // and 32 bytes for the route itself. Interest keeps 8 bytes an entry more.
     let entry = 100 + 8;
     let mut cases: Vec<Case> = vec![

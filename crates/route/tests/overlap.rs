@@ -15,7 +15,7 @@ fn taken(events: &[Event]) -> Vec<u32> {
     taken.collect()
 }
 
-fn copies(events: &[Event], arrival: Arrival) -> Vec<(u32, u16)> {
+fn copies(events: &[Event], arrival: FrameArrival) -> Vec<(u32, u16)> {
     let _ = arrival;
     let copies = events.iter().filter_map(|event| match event {
         Event::Forward { route, to, .. } => Some((*route, *to)),
@@ -49,7 +49,7 @@ fn no_frame_reaches_what_is_called_unreachable_and_no_doubling_is_missed() {
         unreachable += dead.len();
         late += found.late.len();
         doubled += twice.len();
-        let table = Table::compile(&routes, 3).unwrap();
+        let table = RoutingTable::compile(&routes, 3).unwrap();
         let mut memory = table.memory();
         for _ in 0..300 {
             let frame = random_frame(&mut rng);
@@ -96,7 +96,7 @@ fn the_frame_that_is_named_is_sent_twice() {
     for seed in 0..2_000 {
         let mut rng = Rng(seed);
         let mut routes = random_routes(&mut rng);
-        routes.mode = Mode::All;
+        routes.mode = RouteMode::All;
         for route in &mut routes.routes {
             route.hop_limit = None;
             route.matching.payload.clear();
@@ -107,11 +107,11 @@ fn the_frame_that_is_named_is_sent_twice() {
                 fd: false,
                 xl: false,
             };
-            route.matching.err = Tri::No;
+            route.matching.err = TriState::No;
             route.actions.clear();
         }
         let found = overlaps(&routes, &|port| port);
-        let table = Table::compile(&routes, 3).unwrap();
+        let table = RoutingTable::compile(&routes, 3).unwrap();
         let mut memory = table.memory();
         for one in found.doubled {
             let frame = Owned::new(frame::Kind::Classic, one.example, &[]);

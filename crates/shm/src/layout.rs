@@ -26,14 +26,14 @@ pub const LEAST: usize = 64 << 10;
 
 /// One of the two sides that share the memory; for ivshmem, the peer with this number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Side {
+pub enum ShmSide {
     /// Peer 0.
     First,
     /// Peer 1.
     Second,
 }
 
-impl Side {
+impl ShmSide {
     /// Returns the side with a peer's number; there are two.
     #[must_use]
     pub const fn of(number: u64) -> Option<Self> {

@@ -5,7 +5,7 @@
 //! for the other side.
 //! for the other one.
 //!
-//! * [`Rings`]: one side. Nothing that the other side writes is trusted: each value is read once,
+//! * [`ShmRings`]: one side. Nothing that the other side writes is trusted: each value is read once,
 //!   checked, and bounded.
 //! * [`layout`]: the layout of the memory.
 //! * [`link`]: the exchange of the memory and the doorbells between two processes, or two machines'
@@ -23,7 +23,7 @@
 //! slept (a paused machine), the session continues where it was.
 //!
 //! # Doorbells
-//! A side that is about to wait announces what it waits for ([`Rings::arm`]). Only then the other
+//! A side that is about to wait announces what it waits for ([`ShmRings::arm`]). Only then the other
 //! side rings. So a ring that is never empty needs no doorbell, and one frame after a pause needs
 //! one.
 
@@ -34,12 +34,12 @@ pub mod layout;
 pub mod link;
 mod rings;
 
-pub use layout::Side;
-pub use rings::{Armed, BEAT, Counters, Link, NotSent, Rings, SILENT, TooSmall};
+pub use layout::ShmSide;
+pub use rings::{ArmResult, BEAT, RingCounters, PeerLink, NotSent, ShmRings, SILENT, TooSmall};
 
 /// Memory that is also written by another process or machine. Words are at multiples of 8 bytes; a
 /// word outside of the memory reads as 0, and writes to it have no effect.
-pub trait Words {
+pub trait SharedWords {
     /// Returns the size in bytes.
     fn len(&self) -> usize;
     /// Returns whether the size is 0.
@@ -54,7 +54,7 @@ pub trait Words {
     fn fence(&self);
 }
 
-impl Words for linux::shared::Shared {
+impl SharedWords for linux::shared::SharedMapping {
     fn len(&self) -> usize {
         Self::len(self)
     }

@@ -1,7 +1,7 @@
 //! One side of the shared memory.
 
-use crate::Words;
-use crate::layout::{self, SLOT, Side, VERSION, WANTS_FRAMES, WANTS_ROOM, WORDS, at};
+use crate::SharedWords;
+use crate::layout::{self, SLOT, ShmSide, VERSION, WANTS_FRAMES, WANTS_ROOM, WORDS, at};
 use frame::{Frame, FrameRef, Nanos};
 
 /// Interval at which a side updates its beat, ns.
@@ -16,7 +16,7 @@ pub struct TooSmall(pub usize);
 
 /// State of the other side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Link {
+pub enum PeerLink {
     /// It has never connected, or it has announced that it leaves.
     Absent,
     /// It was connected, and does not beat any more.
@@ -30,7 +30,7 @@ pub enum Link {
 /// Reason why a frame was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotSent {
-    /// The other side is not up: see [`Link`].
+    /// The other side is not up: see [`PeerLink`].
     Down,
     /// The ring is full until the other side has read some frames.
     Full,
@@ -40,16 +40,16 @@ pub enum NotSent {
 
 /// Events that happened while a side announced that it waits for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Armed {
+pub struct ArmResult {
     /// Frames are there.
     pub frames: bool,
     /// There is room in the ring.
     pub room: bool,
 }
 
-/// Counters of frames. `taken = sent + lost +` [`Rings::held`].
+/// Counters of frames. `taken = sent + lost +` [`ShmRings::held`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct RingCounters {
     /// Frames that were put into the ring.
     pub taken: u64,
     /// Frames that the other side has read.
@@ -67,9 +67,9 @@ pub struct Counters {
 }
 
 /// One side.
-pub struct Rings<W> {
+pub struct ShmRings<W> {
     words: W,
-    mine: Side,
+    mine: ShmSide,
     slots: u32,
     life: u32,
     /// Life of the other side; 0 while it is not connected.
@@ -91,20 +91,20 @@ pub struct Rings<W> {
     looked: Nanos,
     silent: bool,
     armed: bool,
-    counters: Counters,
+    counters: RingCounters,
 }
 
 const fn pack(session: u32, count: u32) -> u64 {
     (session as u64) << 32 | count as u64
 }
 
-impl<W: Words> Rings<W> {
+impl<W: SharedWords> ShmRings<W> {
     /// Takes over its side of the memory. `life` must be another number at each start, such as one
     /// from a clock.
     ///
     /// # Errors
     /// [`TooSmall`]
-    pub fn new(words: W, mine: Side, life: u32, now: Nanos) -> Result<Self, TooSmall> {
+    pub fn new(words: W, mine: ShmSide, life: u32, now: Nanos) -> Result<Self, TooSmall> {
         if words.len() < layout::LEAST {
             return Err(TooSmall(words.len()));
         }
@@ -129,7 +129,7 @@ impl<W: Words> Rings<W> {
             looked: now,
             silent: false,
             armed: false,
-            counters: Counters::default(),
+            counters: RingCounters::default(),
         };
         // The other side ignores the rest of the block before its life is there.
         rings.set(at::LIFE, 0);
@@ -171,8 +171,8 @@ impl<W: Words> Rings<W> {
     fn begin(&mut self) {
         self.counters.lost += u64::from(self.held());
         self.session = match self.mine {
-            Side::First => layout::session(self.life, self.theirs),
-            Side::Second => layout::session(self.theirs, self.life),
+            ShmSide::First => layout::session(self.life, self.theirs),
+            ShmSide::Second => layout::session(self.theirs, self.life),
         };
         (self.written, self.shown, self.passed) = (0, 0, 0);
         (self.read, self.released) = (0, 0);
@@ -188,7 +188,7 @@ impl<W: Words> Rings<W> {
         self.begin();
     }
 
-    /// Processes changes of the other side. Returns true if the result of [`Rings::link`] has
+    /// Processes changes of the other side. Returns true if the result of [`ShmRings::link`] has
     /// changed.
     pub fn look(&mut self, now: Nanos) -> bool {
         let before = self.link();
@@ -237,12 +237,12 @@ impl<W: Words> Rings<W> {
     }
 
     /// Returns the state of the other side, as of the last [`look`](Self::look).
-    pub const fn link(&self) -> Link {
+    pub const fn link(&self) -> PeerLink {
         match (self.foreign, self.theirs, self.silent) {
-            (true, _, _) => Link::Foreign,
-            (_, 0, _) => Link::Absent,
-            (_, _, true) => Link::Silent,
-            _ => Link::Up,
+            (true, _, _) => PeerLink::Foreign,
+            (_, 0, _) => PeerLink::Absent,
+            (_, _, true) => PeerLink::Silent,
+            _ => PeerLink::Up,
         }
     }
 
@@ -251,7 +251,7 @@ impl<W: Words> Rings<W> {
     /// # Errors
     /// [`NotSent`]
     pub fn send(&mut self, frame: &FrameRef<'_>) -> Result<(), NotSent> {
-        if self.link() != Link::Up {
+        if self.link() != PeerLink::Up {
             return Err(NotSent::Down);
         }
         let (words, used) = layout::encode(frame).ok_or(NotSent::Unsupported)?;
@@ -270,7 +270,7 @@ impl<W: Words> Rings<W> {
         Ok(())
     }
 
-    fn slot(&self, side: Side, count: u32) -> usize {
+    fn slot(&self, side: ShmSide, count: u32) -> usize {
         side.ring(self.words.len()) + (count % self.slots) as usize * SLOT
     }
 
@@ -350,13 +350,13 @@ impl<W: Words> Rings<W> {
     /// Announces what this side waits for: always frames, room if `room`. Returns what is there
     /// already; then this side must not wait. The next [`look`](Self::look) withdraws the
     /// announcement.
-    pub fn arm(&mut self, room: bool) -> Armed {
+    pub fn arm(&mut self, room: bool) -> ArmResult {
         self.armed = true;
         let what = WANTS_FRAMES | if room { WANTS_ROOM } else { 0 };
         self.set(at::WANTS, what);
         self.words.fence();
         let tail = self.get(at::TAIL);
-        Armed {
+        ArmResult {
             frames: self.waiting() > 0 || self.get(at::LIFE) as u32 != self.theirs && !self.foreign,
             room: room
                 && tail != pack(self.session, self.passed)
@@ -385,7 +385,7 @@ impl<W: Words> Rings<W> {
     }
 
     /// Returns the counters.
-    pub const fn counters(&self) -> Counters {
+    pub const fn counters(&self) -> RingCounters {
         self.counters
     }
 
@@ -395,15 +395,15 @@ impl<W: Words> Rings<W> {
     }
 }
 
-impl<W> Rings<W> {
+impl<W> ShmRings<W> {
     /// Returns the side.
-    pub const fn side(&self) -> Side {
+    pub const fn side(&self) -> ShmSide {
         self.mine
     }
 }
 
 /// Announces the end: the other side's frames are lost immediately, and not after [`SILENT`].
-impl<W: Words> Rings<W> {
+impl<W: SharedWords> ShmRings<W> {
     /// Leaves. Returns true if the other side is connected and should be rung, so that it looks.
     pub fn leave(&mut self) -> bool {
         self.set(at::LIFE, 0);

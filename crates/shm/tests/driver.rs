@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used)]
 
 use frame::{CanId, Frame, dlc};
-use linux::shared::Shared;
+use linux::shared::SharedMapping;
 use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use shm::layout::{LEAST, at};
-use shm::{Link, NotSent, Rings, Side};
+use shm::{PeerLink, NotSent, ShmRings, ShmSide};
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -40,11 +40,11 @@ fn program() -> Result<&'static Path, &'static str> {
 }
 
 /// Creates memory that a child process inherits.
-fn memory() -> (OwnedFd, Shared) {
+fn memory() -> (OwnedFd, SharedMapping) {
     let file = memfd_create("driver", MemfdFlags::ALLOW_SEALING).unwrap();
     ftruncate(&file, LEAST as u64).unwrap();
     fcntl_add_seals(&file, SealFlags::SHRINK).unwrap();
-    let shared = Shared::map(&file).unwrap();
+    let shared = SharedMapping::map(&file).unwrap();
     (file, shared)
 }
 
@@ -56,7 +56,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(program: &Path, memory: &OwnedFd, side: Side) -> Self {
+    fn new(program: &Path, memory: &OwnedFd, side: ShmSide) -> Self {
         let mut child = Command::new(program)
             .arg(memory.as_raw_fd().to_string())
             .arg(LEAST.to_string())
@@ -102,12 +102,12 @@ enum Step {
 }
 
 /// Returns, from this crate, the text that the driver prints.
-fn tell(word: &str, answer: i64, rings: &Rings<Shared>) -> String {
+fn tell(word: &str, answer: i64, rings: &ShmRings<SharedMapping>) -> String {
     let link = match rings.link() {
-        Link::Absent => 0,
-        Link::Silent => 1,
-        Link::Foreign => 2,
-        Link::Up => 3,
+        PeerLink::Absent => 0,
+        PeerLink::Silent => 1,
+        PeerLink::Foreign => 2,
+        PeerLink::Up => 3,
     };
     let c = rings.counters();
     format!(
@@ -158,7 +158,7 @@ fn printed(frame: &Frame) -> String {
 }
 
 /// One step of this crate's side, and the driver's command for it.
-fn step(rings: &mut Rings<Shared>, step: &Step, now: u64) -> (String, String) {
+fn step(rings: &mut ShmRings<SharedMapping>, step: &Step, now: u64) -> (String, String) {
     match step {
         Step::Look => {
             let news = rings.look(now);
@@ -241,7 +241,7 @@ fn steps() -> impl Strategy<Value = Vec<(bool, Step, u64)>> {
         1 => Just(Step::Leave),
         2 => (0..LEAST / 8, any::<u64>()).prop_map(|(at, word)| Step::Write(at * 8, word)),
         1 => (0..8_usize, any::<u64>()).prop_map(|(at, word)| Step::Write(at * 64, word)),
-        1 => any::<u32>().prop_map(|count| Step::Write(Side::Second.block() + at::HEAD, count.into())),
+        1 => any::<u32>().prop_map(|count| Step::Write(ShmSide::Second.block() + at::HEAD, count.into())),
     ];
     let pause = prop_oneof![6 => 0..1_000_u64, 1 => 0..3_000_000_000_u64];
     proptest::collection::vec((any::<bool>(), step, pause), 1..150)
@@ -258,36 +258,36 @@ proptest! {
                 return Ok(());
             }
         };
-        let side = if first { Side::First } else { Side::Second };
+        let side = if first { ShmSide::First } else { ShmSide::Second };
         let (file_a, ours) = memory();
         let (file, theirs) = memory();
         let mut driver = Driver::new(program, &file, side);
         // In one memory, this crate's side and the other side; in the second memory, the driver and
         // the other side.
-        let map = |of: &OwnedFd| Shared::map(of).unwrap();
-        let mut one = Rings::new(map(&file_a), side, 1, 0).unwrap();
+        let map = |of: &OwnedFd| SharedMapping::map(of).unwrap();
+        let mut one = ShmRings::new(map(&file_a), side, 1, 0).unwrap();
         prop_assert_eq!(driver.ask("begin 1 0"), tell("begin", 1, &one));
-        let mut two = [&file_a, &file].map(|of| Rings::new(map(of), side.other(), 2, 0).unwrap());
+        let mut two = [&file_a, &file].map(|of| ShmRings::new(map(of), side.other(), 2, 0).unwrap());
         let mut now = 0;
         for (ours_does, what, pause) in steps {
             now += pause;
             match (&what, ours_does) {
                 (Step::Write(at, word), _) => {
                     // The current session with another count: nearly correct.
-                    let word = if *at == Side::Second.block() + at::HEAD {
-                        ours.get(Side::First.block() + at::HEAD) >> 32 << 32 | word & 0x3FF
+                    let word = if *at == ShmSide::Second.block() + at::HEAD {
+                        ours.get(ShmSide::First.block() + at::HEAD) >> 32 << 32 | word & 0x3FF
                     } else {
                         *word
                     };
-                    shm::Words::set(&ours, *at, word);
-                    shm::Words::set(&theirs, *at, word);
+                    shm::SharedWords::set(&ours, *at, word);
+                    shm::SharedWords::set(&theirs, *at, word);
                 }
                 (Step::Begin(life), true) => {
-                    one = Rings::new(map(&file_a), side, *life, now).unwrap();
+                    one = ShmRings::new(map(&file_a), side, *life, now).unwrap();
                     prop_assert_eq!(driver.ask(&format!("begin {life} {now}")), tell("begin", 1, &one));
                 }
                 (Step::Begin(life), false) => {
-                    two = [&file_a, &file].map(|of| Rings::new(map(of), side.other(), *life, now).unwrap());
+                    two = [&file_a, &file].map(|of| ShmRings::new(map(of), side.other(), *life, now).unwrap());
                 }
                 (what, true) => {
                     let (command, expected) = step(&mut one, what, now);

@@ -3,30 +3,30 @@
 
 use frame::{CanId, Frame};
 use linux::listener::ListenError;
-use linux::shared::Shared;
+use linux::shared::SharedMapping;
 use shm::layout::LEAST;
-use shm::link::{Client, Happened, LinkError, ServeError, Server};
-use shm::{Link, Rings, Side};
+use shm::link::{ShmClient, ServerEvent, LinkError, ServeError, ShmServer};
+use shm::{PeerLink, ShmRings, ShmSide};
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-fn client(server: &mut Server, path: &Path) -> (Client, Vec<Happened>) {
-    let mut client = Client::connect(path).unwrap();
+fn client(server: &mut ShmServer, path: &Path) -> (ShmClient, Vec<ServerEvent>) {
+    let mut client = ShmClient::connect(path).unwrap();
     let happened = server.work();
     client.work().unwrap();
     (client, happened)
 }
 
-fn rings(client: &Client, life: u32) -> Rings<Shared> {
+fn rings(client: &ShmClient, life: u32) -> ShmRings<SharedMapping> {
     let (side, memory) = client.ready().unwrap();
-    Rings::new(Shared::map(memory).unwrap(), side, life, 0).unwrap()
+    ShmRings::new(SharedMapping::map(memory).unwrap(), side, life, 0).unwrap()
 }
 
 /// Returns whether it was rung, and resets it.
-fn rung(client: &mut Client) -> bool {
-    let mut poll = linux::Poll::default();
+fn rung(client: &mut ShmClient) -> bool {
+    let mut poll = linux::PollSet::default();
     poll.add_fd(client.as_fd().as_raw_fd(), true, false);
     let rung = poll.wait(Some(std::time::Duration::ZERO)).unwrap() > 0;
     client.work().unwrap();
@@ -37,12 +37,12 @@ fn rung(client: &mut Client) -> bool {
 fn two_peers_share_a_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
-    let mut server = Server::bind(&path, LEAST).unwrap();
+    let mut server = ShmServer::bind(&path, LEAST).unwrap();
     let (mut one, happened) = client(&mut server, &path);
-    assert_eq!(happened, [Happened::Came(0)]);
+    assert_eq!(happened, [ServerEvent::Came(0)]);
     assert!(!one.other_is_there());
     let (mut two, happened) = client(&mut server, &path);
-    assert_eq!(happened, [Happened::Came(1)]);
+    assert_eq!(happened, [ServerEvent::Came(1)]);
     one.work().unwrap();
     assert!(one.other_is_there() && two.other_is_there());
 
@@ -61,8 +61,8 @@ fn two_peers_share_a_memory() {
     b.receive(9, &mut |frame| got.push(frame));
     assert_eq!(got, [frame]);
 
-    let mut three = Client::connect(&path).unwrap();
-    assert_eq!(server.work(), [Happened::Refused]);
+    let mut three = ShmClient::connect(&path).unwrap();
+    assert_eq!(server.work(), [ServerEvent::Refused]);
     assert_eq!(three.work(), Err(LinkError::Ended));
     assert!(three.ready().is_none());
 }
@@ -71,17 +71,17 @@ fn two_peers_share_a_memory() {
 fn a_peer_goes_and_another_one_comes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
-    let mut server = Server::bind(&path, LEAST).unwrap();
+    let mut server = ShmServer::bind(&path, LEAST).unwrap();
     let (one, _) = client(&mut server, &path);
     let (mut two, _) = client(&mut server, &path);
     let mut b = rings(&two, 1);
     drop(one);
-    assert_eq!(server.work(), [Happened::Went(0)]);
+    assert_eq!(server.work(), [ServerEvent::Went(0)]);
     two.work().unwrap();
     assert!(!two.other_is_there());
     two.ring();
     let (one, happened) = client(&mut server, &path);
-    assert_eq!(happened, [Happened::Came(0)], "it gets the free number");
+    assert_eq!(happened, [ServerEvent::Came(0)], "it gets the free number");
     two.work().unwrap();
     assert!(two.other_is_there());
     let mut a = rings(&one, 2);
@@ -113,7 +113,7 @@ fn what_is_no_server_is_said() {
         (vec![0, 1, -1], LinkError::Missing(-1)),
     ] {
         let listener = UnixListener::bind(&path).unwrap();
-        let mut client = Client::connect(&path).unwrap();
+        let mut client = ShmClient::connect(&path).unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         // In two pieces.
         let bytes: Vec<u8> = numbers.iter().copied().flat_map(i64::to_le_bytes).collect();
@@ -134,11 +134,11 @@ fn what_cannot_be_served_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("link");
     for size in [0, LEAST - 8, LEAST / 2, LEAST + 8] {
-        let error = Server::bind(&path, size).err().unwrap();
+        let error = ShmServer::bind(&path, size).err().unwrap();
         assert!(matches!(error, ServeError::Size(_)), "{error}");
     }
-    let _server = Server::bind(&path, 2 * LEAST).unwrap();
-    let error = Server::bind(&path, LEAST).err().unwrap();
+    let _server = ShmServer::bind(&path, 2 * LEAST).unwrap();
+    let error = ShmServer::bind(&path, LEAST).err().unwrap();
     assert!(
         matches!(error, ServeError::Listen(ListenError::Taken(_))),
         "{error}"

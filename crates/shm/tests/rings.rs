@@ -4,7 +4,7 @@
 use frame::{CanId, Frame};
 use proptest::prelude::*;
 use shm::layout::{LEAST, at, slots};
-use shm::{Armed, BEAT, Link, NotSent, Rings, SILENT, Side, Words};
+use shm::{ArmResult, BEAT, PeerLink, NotSent, ShmRings, SILENT, ShmSide, SharedWords};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -19,7 +19,7 @@ impl Memory {
     }
 }
 
-impl Words for Memory {
+impl SharedWords for Memory {
     fn len(&self) -> usize {
         self.0.len() * 8
     }
@@ -49,15 +49,15 @@ fn number(frame: &Frame) -> u32 {
     frame.id().number()
 }
 
-fn two(memory: &Memory) -> (Rings<Memory>, Rings<Memory>) {
-    let mut one = Rings::new(memory.clone(), Side::First, 1, 0).unwrap();
-    let mut two = Rings::new(memory.clone(), Side::Second, 2, 0).unwrap();
+fn two(memory: &Memory) -> (ShmRings<Memory>, ShmRings<Memory>) {
+    let mut one = ShmRings::new(memory.clone(), ShmSide::First, 1, 0).unwrap();
+    let mut two = ShmRings::new(memory.clone(), ShmSide::Second, 2, 0).unwrap();
     one.look(0);
     two.look(0);
     (one, two)
 }
 
-fn all(rings: &mut Rings<Memory>) -> Vec<u32> {
+fn all(rings: &mut ShmRings<Memory>) -> Vec<u32> {
     let mut got = Vec::new();
     while rings.receive(7, &mut |frame| got.push(number(&frame))) {}
     rings.release();
@@ -65,7 +65,7 @@ fn all(rings: &mut Rings<Memory>) -> Vec<u32> {
 }
 
 /// Sends this many more frames with rising numbers, and makes them visible.
-fn send(rings: &mut Rings<Memory>, numbers: std::ops::Range<u32>) {
+fn send(rings: &mut ShmRings<Memory>, numbers: std::ops::Range<u32>) {
     for n in numbers {
         rings.send(&numbered(n).view()).unwrap();
     }
@@ -76,7 +76,7 @@ fn send(rings: &mut Rings<Memory>, numbers: std::ops::Range<u32>) {
 fn frames_pass_both_ways_in_order() {
     let memory = Memory::new();
     let (mut one, mut two) = two(&memory);
-    assert_eq!((one.link(), two.link()), (Link::Up, Link::Up));
+    assert_eq!((one.link(), two.link()), (PeerLink::Up, PeerLink::Up));
     for round in 0..5 {
         let numbers = round * 200..(round + 1) * 200;
         for _ in 0..2 {
@@ -138,7 +138,7 @@ fn what_was_in_the_ring_of_a_side_that_died_is_lost_and_counted() {
     send(&mut two, 0..3);
     // Killed without notice. Another process takes its place.
     drop(two);
-    let mut two = Rings::new(memory, Side::Second, 3, 0).unwrap();
+    let mut two = ShmRings::new(memory, ShmSide::Second, 3, 0).unwrap();
     send_nothing(&mut one);
     assert!(two.look(0));
     assert_eq!(all(&mut two), [0; 0], "of the time before");
@@ -151,7 +151,7 @@ fn what_was_in_the_ring_of_a_side_that_died_is_lost_and_counted() {
     assert_eq!(one.counters().sessions, 2);
 }
 
-fn send_nothing(rings: &mut Rings<Memory>) {
+fn send_nothing(rings: &mut ShmRings<Memory>) {
     assert_eq!(rings.publish().0, 0);
 }
 
@@ -165,13 +165,13 @@ fn a_side_that_sleeps_goes_on_where_it_was() {
         now += BEAT;
         one.look(now);
     }
-    assert_eq!(one.link(), Link::Silent);
+    assert_eq!(one.link(), PeerLink::Silent);
     assert_eq!(one.send(&numbered(9).view()), Err(NotSent::Down));
     // It wakes up: by its own clock no time has passed in between, or a long time.
     two.look(now);
-    assert_eq!(two.link(), Link::Up, "it slept itself");
+    assert_eq!(two.link(), PeerLink::Up, "it slept itself");
     assert!(one.look(now + 1));
-    assert_eq!(one.link(), Link::Up);
+    assert_eq!(one.link(), PeerLink::Up);
     assert_eq!(all(&mut two), [0, 1, 2, 3, 4]);
     one.look(now + 2);
     assert_eq!((one.counters().sent, one.counters().lost), (5, 0));
@@ -184,7 +184,7 @@ fn a_side_that_goes_says_so() {
     send(&mut one, 0..5);
     assert!(two.leave());
     assert!(one.look(1));
-    assert_eq!(one.link(), Link::Absent);
+    assert_eq!(one.link(), PeerLink::Absent);
     assert_eq!((one.counters().lost, one.held()), (5, 0));
 }
 
@@ -192,11 +192,11 @@ fn a_side_that_goes_says_so() {
 fn another_version_is_told_apart() {
     let memory = Memory::new();
     let (mut one, _two) = two(&memory);
-    memory.set(Side::Second.block() + at::VERSION, 7);
+    memory.set(ShmSide::Second.block() + at::VERSION, 7);
     assert!(one.look(1));
-    assert_eq!(one.link(), Link::Foreign);
+    assert_eq!(one.link(), PeerLink::Foreign);
     assert!(!one.arm(true).frames, "it does not turn round and round");
-    assert!(Rings::new(Memory(Arc::new(Vec::new())), Side::First, 1, 0).is_err());
+    assert!(ShmRings::new(Memory(Arc::new(Vec::new())), ShmSide::First, 1, 0).is_err());
 }
 
 #[derive(Clone, Debug)]
@@ -262,19 +262,19 @@ proptest! {
                 Step::Look(s) => { sides[usize::from(s)].look(0); }
                 Step::Die(s) => {
                     lives += 1;
-                    let side = if s { Side::Second } else { Side::First };
+                    let side = if s { ShmSide::Second } else { ShmSide::First };
                     let s = usize::from(s);
                     // The frames of a new process would have their own numbers; here the numbers
                     // continue.
-                    sides[s] = Rings::new(memory.clone(), side, lives, 0).unwrap();
+                    sides[s] = ShmRings::new(memory.clone(), side, lives, 0).unwrap();
                     received[s] = 0;
                 }
                 Step::Leave(s) => {
                     let side = usize::from(s);
                     sides[side].leave();
                     lives += 1;
-                    let which = if s { Side::Second } else { Side::First };
-                    sides[side] = Rings::new(memory.clone(), which, lives, 0).unwrap();
+                    let which = if s { ShmSide::Second } else { ShmSide::First };
+                    sides[side] = ShmRings::new(memory.clone(), which, lives, 0).unwrap();
                     received[side] = 0;
                 }
             }
@@ -315,14 +315,14 @@ proptest! {
         drop(two);
         let words = [at::VERSION, at::LIFE, at::BEAT, at::HEAD, at::TAIL, at::WANTS];
         for (place, word, what, n) in writes {
-            let session = memory.get(Side::First.block() + at::HEAD) >> 32 << 32;
-            let at = Side::Second.block() + words[place % words.len()];
+            let session = memory.get(ShmSide::First.block() + at::HEAD) >> 32 << 32;
+            let at = ShmSide::Second.block() + words[place % words.len()];
             match what {
                 0 => memory.set(place * 8, word),
                 1 => memory.set(at, word),
                 // A count that is nearly correct.
                 2 => memory.set(at, session | word & 0x1FF),
-                3 => memory.set(Side::Second.block() + at::HEAD, session | u64::from(word as u32)),
+                3 => memory.set(ShmSide::Second.block() + at::HEAD, session | u64::from(word as u32)),
                 4 => { one.look(word & 0xFFFF_FFFF); }
                 5 => {
                     let mut frames = 0;
@@ -345,7 +345,7 @@ proptest! {
             prop_assert_eq!(c.taken, c.sent + c.lost + u64::from(one.held()));
             prop_assert!(one.held() <= slots(LEAST));
         }
-        let mut two = Rings::new(memory, Side::Second, 99, 0).unwrap();
+        let mut two = ShmRings::new(memory, ShmSide::Second, 99, 0).unwrap();
         let now = 1 << 40;
         one.look(now);
         two.look(now);
@@ -353,6 +353,6 @@ proptest! {
         // it.
         one.look(now);
         two.look(now);
-        prop_assert_eq!(one.link(), Link::Up);
+        prop_assert_eq!(one.link(), PeerLink::Up);
     }
 }

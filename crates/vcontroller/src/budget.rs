@@ -4,7 +4,7 @@ use frame::{Frame, Nanos, wire};
 
 /// The unit in which a budget is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Unit {
+pub enum BudgetUnit {
     /// Frames.
     Frames,
     /// Bits on the wire, including stuff bits, intermission and the bits of a data phase.
@@ -14,9 +14,9 @@ pub enum Unit {
 /// A rate and a burst: a token bucket that fills by `amount` every `per`, up to `burst`, and pays
 /// for each attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Budget {
+pub struct SendBudget {
     /// The unit of `amount` and `burst`.
-    pub unit: Unit,
+    pub unit: BudgetUnit,
     /// Amount per `per`; 0 allows nothing after the first burst.
     pub amount: u32,
     /// The period of `amount`, ns; at least 1.
@@ -28,15 +28,15 @@ pub struct Budget {
 
 /// The level of a bucket, in parts of which `per` make one unit, so that nothing is rounded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bucket {
-    budget: Budget,
+pub(crate) struct BudgetBucket {
+    budget: SendBudget,
     parts: u128,
     at: Nanos,
 }
 
-impl Bucket {
+impl BudgetBucket {
     /// Creates a full bucket.
-    pub(crate) fn new(budget: Budget, now: Nanos) -> Self {
+    pub(crate) fn new(budget: SendBudget, now: Nanos) -> Self {
         let mut bucket = Self {
             budget,
             parts: 0,
@@ -68,8 +68,8 @@ impl Bucket {
 
     fn cost(&self, frame: &Frame) -> u128 {
         match self.budget.unit {
-            Unit::Frames => 1,
-            Unit::Bits => {
+            BudgetUnit::Frames => 1,
+            BudgetUnit::Bits => {
                 wire::length(frame.view()).map_or(u128::MAX >> 64, |length| length.bits().into())
             }
         }
@@ -111,13 +111,13 @@ mod tests {
 
     #[test]
     fn a_bucket_gives_its_burst_and_then_its_rate() {
-        let budget = Budget {
-            unit: Unit::Frames,
+        let budget = SendBudget {
+            unit: BudgetUnit::Frames,
             amount: 2,
             per: 1_000,
             burst: 3,
         };
-        let mut bucket = Bucket::new(budget, 0);
+        let mut bucket = BudgetBucket::new(budget, 0);
         for _ in 0..3 {
             assert!(bucket.allows(&frame(), 0));
             bucket.pay(&frame(), 0);
@@ -132,13 +132,13 @@ mod tests {
 
     #[test]
     fn nothing_comes_of_nothing() {
-        let budget = Budget {
-            unit: Unit::Bits,
+        let budget = SendBudget {
+            unit: BudgetUnit::Bits,
             amount: 0,
             per: 1,
             burst: 200,
         };
-        let mut bucket = Bucket::new(budget, 0);
+        let mut bucket = BudgetBucket::new(budget, 0);
         bucket.pay(&frame(), 0);
         bucket.pay(&frame(), 0);
         assert_eq!(bucket.allows_at(&frame(), 5), None);
@@ -152,7 +152,7 @@ mod tests {
             tries in prop::collection::vec(0u64..500, 1..200),
         ) {
             let budget = Budget { unit: Unit::Frames, amount, per, burst };
-            let mut bucket = Bucket::new(budget, 0);
+            let mut bucket = BudgetBucket::new(budget, 0);
             let (mut now, mut paid) = (0, std::vec::Vec::new());
             for pause in tries {
                 now += pause;

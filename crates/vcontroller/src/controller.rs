@@ -1,20 +1,20 @@
 //! The controller: functions, and the arbitration module between them and the bus.
 
-use crate::budget::Bucket;
-use crate::counters::{Counters, Imbalance};
-use crate::function::{Completion, Function, Outcome, Received, Ticket};
-use crate::rights::Rights;
-use ::controller::State;
+use crate::budget::BudgetBucket;
+use crate::counters::{FunctionCounters, FunctionImbalance};
+use crate::function::{RequestCompletion, VirtualFunction, RequestOutcome, FunctionFrame, Ticket};
+use crate::rights::FunctionRights;
+use ::controller::ConfinementState;
 use alloc::vec::Vec;
 use frame::{Frame, Kind, Nanos};
 
 /// A virtual function, identified by its number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Vf(pub u8);
+pub struct VfNumber(pub u8);
 
 /// Configuration of a controller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Config {
+pub struct ControllerConfig {
     /// Number of virtual functions.
     pub functions: u8,
     /// Capacity of a function's transmit queue, frames.
@@ -28,11 +28,11 @@ pub struct Config {
 /// The error that no such function exists.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("there is no virtual function {}", .0.0)]
-pub struct NoFunction(pub Vf);
+pub struct NoFunction(pub VfNumber);
 
 /// Reason why a request was not taken. The refusal is counted, and no completion follows.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Refused {
+pub enum RequestRefusal {
     /// The queue is full: the VF must read completions, or wait.
     #[error("the queue is full")]
     Full,
@@ -52,9 +52,9 @@ pub enum Refused {
 
 /// The frame that is sent first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Candidate {
+pub struct NextFrame {
     /// The function to which it belongs.
-    pub vf: Vf,
+    pub vf: VfNumber,
     /// Its number among all requests.
     pub order: u64,
     /// The frame.
@@ -62,48 +62,48 @@ pub struct Candidate {
 }
 
 /// The controller. See [the crate's page](crate).
-pub struct Controller {
-    functions: Vec<Function>,
+pub struct VirtualController {
+    functions: Vec<VirtualFunction>,
     /// Functions from this number on were never used: they are stopped, and have no frame.
     used: usize,
     fd: bool,
-    state: State,
+    state: ConfinementState,
     order: u64,
     /// The frame on the wire.
-    wire: Option<(Vf, u64)>,
+    wire: Option<(VfNumber, u64)>,
 }
 
-impl Controller {
+impl VirtualController {
     /// Creates a controller that is off the bus, with stopped functions that have no rights.
     #[must_use]
-    pub fn new(config: Config) -> Self {
-        let function = |_| Function::new(config.queue, config.fifo);
+    pub fn new(config: ControllerConfig) -> Self {
+        let function = |_| VirtualFunction::new(config.queue, config.fifo);
         Self {
             functions: (0..config.functions).map(function).collect(),
             used: 0,
             fd: config.fd,
-            state: State::Stopped,
+            state: ConfinementState::Stopped,
             order: 0,
             wire: None,
         }
     }
 
-    fn function(&self, vf: Vf) -> Result<&Function, NoFunction> {
+    fn function(&self, vf: VfNumber) -> Result<&VirtualFunction, NoFunction> {
         self.functions.get(usize::from(vf.0)).ok_or(NoFunction(vf))
     }
 
-    fn function_mut(&mut self, vf: Vf) -> Result<&mut Function, NoFunction> {
+    fn function_mut(&mut self, vf: VfNumber) -> Result<&mut VirtualFunction, NoFunction> {
         let number = usize::from(vf.0);
         let function = self.functions.get_mut(number).ok_or(NoFunction(vf))?;
         self.used = self.used.max(number + 1);
         Ok(function)
     }
 
-    fn in_use(&self) -> impl Iterator<Item = &Function> {
+    fn in_use(&self) -> impl Iterator<Item = &VirtualFunction> {
         self.functions.iter().take(self.used)
     }
 
-    fn in_use_mut(&mut self) -> impl Iterator<Item = &mut Function> {
+    fn in_use_mut(&mut self) -> impl Iterator<Item = &mut VirtualFunction> {
         self.functions.iter_mut().take(self.used)
     }
 
@@ -114,10 +114,10 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn set_rights(&mut self, vf: Vf, rights: Rights, now: Nanos) -> Result<(), NoFunction> {
+    pub fn set_rights(&mut self, vf: VfNumber, rights: FunctionRights, now: Nanos) -> Result<(), NoFunction> {
         let wire = self.wire;
         let function = self.function_mut(vf)?;
-        function.bucket = rights.budget.map(|budget| Bucket::new(budget, now));
+        function.bucket = rights.budget.map(|budget| BudgetBucket::new(budget, now));
         function.rights = rights;
         let mut place = 0;
         while let Some(waiting) = function.waiting.get_mut(place) {
@@ -126,10 +126,10 @@ impl Controller {
             if may {
                 place += 1;
             } else if wire == Some((vf, waiting.order)) {
-                waiting.unwanted = Some(Outcome::Dropped);
+                waiting.unwanted = Some(RequestOutcome::Dropped);
                 place += 1;
             } else {
-                function.complete(place, Outcome::Dropped, now);
+                function.complete(place, RequestOutcome::Dropped, now);
             }
         }
         Ok(())
@@ -137,7 +137,7 @@ impl Controller {
 
     /// Sets the controller's state on its bus, and notifies all functions. When frames can pass no
     /// longer, all waiting frames are given up.
-    pub fn set_state(&mut self, state: State, now: Nanos) {
+    pub fn set_state(&mut self, state: ConfinementState, now: Nanos) {
         if self.state == state {
             return;
         }
@@ -149,7 +149,7 @@ impl Controller {
                     // The oldest first: confirmations are in the order of the requests.
                     let all = function.waiting.iter().enumerate();
                     let oldest = all.min_by_key(|(_, w)| w.order).map_or(0, |(i, _)| i);
-                    function.complete(oldest, Outcome::Dropped, now);
+                    function.complete(oldest, RequestOutcome::Dropped, now);
                 }
             }
         }
@@ -160,7 +160,7 @@ impl Controller {
 
     /// Returns the state.
     #[must_use]
-    pub const fn state(&self) -> State {
+    pub const fn state(&self) -> ConfinementState {
         self.state
     }
 
@@ -168,15 +168,15 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn counters(&self, vf: Vf) -> Result<Counters, NoFunction> {
+    pub fn counters(&self, vf: VfNumber) -> Result<FunctionCounters, NoFunction> {
         Ok(self.function(vf)?.counters)
     }
 
     /// Checks that all counters add up.
     ///
     /// # Errors
-    /// [`Imbalance`]: a bug in this crate.
-    pub fn check(&self) -> Result<(), Imbalance> {
+    /// [`FunctionImbalance`]: a bug in this crate.
+    pub fn check(&self) -> Result<(), FunctionImbalance> {
         self.functions.iter().try_for_each(|function| {
             let (waiting, unread) = (function.waiting.len(), function.fifo.len());
             function.counters.check(waiting as u64, unread as u64)
@@ -189,7 +189,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn start(&mut self, vf: Vf, listen_only: bool) -> Result<(), NoFunction> {
+    pub fn start(&mut self, vf: VfNumber, listen_only: bool) -> Result<(), NoFunction> {
         let function = self.function_mut(vf)?;
         function.started = true;
         function.listen_only = listen_only;
@@ -203,7 +203,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn reset(&mut self, vf: Vf) -> Result<(), NoFunction> {
+    pub fn reset(&mut self, vf: VfNumber) -> Result<(), NoFunction> {
         let function = self.function_mut(vf)?;
         function.counters.reset += function.waiting.len() as u64;
         function.counters.discarded += function.fifo.len() as u64;
@@ -219,10 +219,10 @@ impl Controller {
     /// Requests the transmission of a frame; its completion has the same `ticket`.
     ///
     /// # Errors
-    /// [`Refused`]; it is counted.
-    pub fn request(&mut self, vf: Vf, frame: &Frame, ticket: Ticket) -> Result<(), Refused> {
+    /// [`RequestRefusal`]; it is counted.
+    pub fn request(&mut self, vf: VfNumber, frame: &Frame, ticket: Ticket) -> Result<(), RequestRefusal> {
         let (fd, passes, order) = (self.fd, self.state.passes(), self.order);
-        let function = self.function_mut(vf).map_err(|_| Refused::NoFunction)?;
+        let function = self.function_mut(vf).map_err(|_| RequestRefusal::NoFunction)?;
         let counters = &mut function.counters;
         counters.requested += 1;
         let known = match frame.kind() {
@@ -233,19 +233,19 @@ impl Controller {
         let id = frame.id();
         if !known || id.is_err() {
             counters.unsupported += 1;
-            return Err(Refused::Unsupported);
+            return Err(RequestRefusal::Unsupported);
         }
         if !passes || !function.started || function.listen_only {
             counters.down += 1;
-            return Err(Refused::Down);
+            return Err(RequestRefusal::Down);
         }
         if !function.rights.send.iter().any(|rule| rule.matches(id)) {
             counters.not_permitted += 1;
-            return Err(Refused::NotPermitted);
+            return Err(RequestRefusal::NotPermitted);
         }
         if function.room() == 0 {
             function.counters.full += 1;
-            return Err(Refused::Full);
+            return Err(RequestRefusal::Full);
         }
         function.counters.accepted += 1;
         function.push(*frame, ticket, order);
@@ -258,7 +258,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn abort(&mut self, vf: Vf, ticket: Ticket, now: Nanos) -> Result<usize, NoFunction> {
+    pub fn abort(&mut self, vf: VfNumber, ticket: Ticket, now: Nanos) -> Result<usize, NoFunction> {
         let wire = self.wire;
         let function = self.function_mut(vf)?;
         let (mut place, mut found) = (0, 0);
@@ -269,10 +269,10 @@ impl Controller {
             }
             found += 1;
             if wire == Some((vf, waiting.order)) {
-                waiting.unwanted = Some(Outcome::Aborted);
+                waiting.unwanted = Some(RequestOutcome::Aborted);
                 place += 1;
             } else {
-                function.complete(place, Outcome::Aborted, now);
+                function.complete(place, RequestOutcome::Aborted, now);
             }
         }
         Ok(found)
@@ -282,7 +282,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn receive(&mut self, vf: Vf) -> Result<Option<Received>, NoFunction> {
+    pub fn receive(&mut self, vf: VfNumber) -> Result<Option<FunctionFrame>, NoFunction> {
         let function = self.function_mut(vf)?;
         let received = function.fifo.pop_front();
         function.counters.read += u64::from(received.is_some());
@@ -293,7 +293,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn completion(&mut self, vf: Vf) -> Result<Option<Completion>, NoFunction> {
+    pub fn completion(&mut self, vf: VfNumber) -> Result<Option<RequestCompletion>, NoFunction> {
         Ok(self.function_mut(vf)?.completions.pop_front())
     }
 
@@ -301,7 +301,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn news(&mut self, vf: Vf) -> Result<Option<State>, NoFunction> {
+    pub fn news(&mut self, vf: VfNumber) -> Result<Option<ConfinementState>, NoFunction> {
         let state = self.state;
         let function = self.function_mut(vf)?;
         Ok(core::mem::take(&mut function.news).then_some(state))
@@ -310,7 +310,7 @@ impl Controller {
     /// Returns whether there is something that the function has not read: a confirmation, a frame,
     /// or a change of the state.
     #[must_use]
-    pub fn has_news(&self, vf: Vf) -> bool {
+    pub fn has_news(&self, vf: VfNumber) -> bool {
         self.function(vf).is_ok_and(|function| {
             function.news || !function.completions.is_empty() || !function.fifo.is_empty()
         })
@@ -320,7 +320,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`NoFunction`].
-    pub fn room(&self, vf: Vf) -> Result<usize, NoFunction> {
+    pub fn room(&self, vf: VfNumber) -> Result<usize, NoFunction> {
         Ok(self.function(vf)?.room())
     }
 
@@ -330,7 +330,7 @@ impl Controller {
     /// priority among the first frames of all functions whose budgets allow them. `None` while a
     /// frame is on the wire, or if nothing may be sent.
     #[must_use]
-    pub fn best(&self, now: Nanos) -> Option<Candidate> {
+    pub fn best(&self, now: Nanos) -> Option<NextFrame> {
         if self.wire.is_some() || !self.state.passes() {
             return None;
         }
@@ -338,10 +338,10 @@ impl Controller {
             let head = function.waiting.get(function.best()?)?;
             let bucket = function.bucket.as_ref();
             let may = bucket.is_none_or(|bucket| bucket.allows(&head.frame, now));
-            may.then_some((Vf(number), head))
+            may.then_some((VfNumber(number), head))
         });
         let (vf, head) = heads.min_by_key(|(_, head)| (head.key, head.order))?;
-        Some(Candidate {
+        Some(NextFrame {
             vf,
             order: head.order,
             frame: head.frame,
@@ -349,7 +349,7 @@ impl Controller {
     }
 
     /// Returns the next time at which a budget allows a frame that it does not allow now: the
-    /// result of [`Controller::best`] may change then.
+    /// result of [`VirtualController::best`] may change then.
     #[must_use]
     pub fn deadline(&self, now: Nanos) -> Option<Nanos> {
         let times = self.in_use().filter_map(|function| {
@@ -362,7 +362,7 @@ impl Controller {
 
     /// Records that a candidate has won the arbitration, with this time of its start of frame. Its
     /// budget is charged.
-    pub fn on_wire(&mut self, candidate: &Candidate, now: Nanos) {
+    pub fn on_wire(&mut self, candidate: &NextFrame, now: Nanos) {
         let Ok(function) = self.function_mut(candidate.vf) else {
             return;
         };
@@ -377,7 +377,7 @@ impl Controller {
 
     /// Records that the attempt has failed by an error; the frame competes again, unless it was
     /// withdrawn.
-    pub fn off_wire(&mut self, candidate: &Candidate, now: Nanos) {
+    pub fn off_wire(&mut self, candidate: &NextFrame, now: Nanos) {
         self.wire = None;
         let Ok(function) = self.function_mut(candidate.vf) else {
             return;
@@ -391,13 +391,13 @@ impl Controller {
 
     /// Records that the frame was sent and acknowledged, with this end of frame. All other
     /// functions receive it.
-    pub fn sent(&mut self, candidate: &Candidate, end: Nanos) {
+    pub fn sent(&mut self, candidate: &NextFrame, end: Nanos) {
         self.wire = None;
         for (number, function) in (0..).zip(self.in_use_mut()) {
-            if Vf(number) != candidate.vf {
+            if VfNumber(number) != candidate.vf {
                 function.hear(&candidate.frame, end);
             } else if let Some(place) = function.place(candidate.order) {
-                function.complete(place, Outcome::Sent, end);
+                function.complete(place, RequestOutcome::Sent, end);
             }
         }
     }

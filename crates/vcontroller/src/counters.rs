@@ -2,7 +2,7 @@
 
 /// The counters of one function since its creation; a reset does not clear them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct FunctionCounters {
     /// Frames that it requested to send.
     pub requested: u64,
     /// Requested frames that were taken into its queue.
@@ -42,7 +42,7 @@ pub struct Counters {
 /// The error that counters do not add up: a bug in this crate.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("{what}: {left} against {right}")]
-pub struct Imbalance {
+pub struct FunctionImbalance {
     /// The equation that must hold.
     pub what: &'static str,
     /// Its left side.
@@ -51,13 +51,13 @@ pub struct Imbalance {
     pub right: u64,
 }
 
-impl Counters {
+impl FunctionCounters {
     /// Checks that the sums add up. `waiting`: frames in the queue without a fate; `unread`: frames
     /// in the FIFO.
     ///
     /// # Errors
     /// The first sum that does not add up.
-    pub fn check(&self, waiting: u64, unread: u64) -> Result<(), Imbalance> {
+    pub fn check(&self, waiting: u64, unread: u64) -> Result<(), FunctionImbalance> {
         let refused = self.full + self.not_permitted + self.unsupported + self.down;
         let ended = self.sent + self.aborted + self.dropped + self.reset;
         for (what, left, right) in [
@@ -83,7 +83,7 @@ impl Counters {
             ),
         ] {
             if left != right {
-                return Err(Imbalance { what, left, right });
+                return Err(FunctionImbalance { what, left, right });
             }
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! One virtual function: its queue, its FIFO, its counters.
 
-use crate::budget::Bucket;
-use crate::counters::Counters;
-use crate::rights::Rights;
+use crate::budget::BudgetBucket;
+use crate::counters::FunctionCounters;
+use crate::rights::FunctionRights;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use frame::{Frame, Nanos, wire};
@@ -12,7 +12,7 @@ pub type Ticket = u64;
 
 /// The fate of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// The frame was on the bus, and acknowledged.
     Sent,
     /// The function has withdrawn it.
@@ -24,18 +24,18 @@ pub enum Outcome {
 
 /// The confirmation of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Completion {
+pub struct RequestCompletion {
     /// The ticket of the request.
     pub ticket: Ticket,
     /// The fate of the request.
-    pub outcome: Outcome,
+    pub outcome: RequestOutcome,
     /// Time of the end of frame, or at which the frame was given up, ns.
     pub at: Nanos,
 }
 
 /// A received frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received {
+pub struct FunctionFrame {
     /// The frame.
     pub frame: Frame,
     /// Time of the end of frame, ns.
@@ -44,43 +44,43 @@ pub struct Received {
 
 /// A frame that is waiting for the bus.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct QueuedFrame {
     pub(crate) frame: Frame,
     pub(crate) ticket: Ticket,
     pub(crate) key: u64,
     /// Its number in the order of the requests of all functions.
     pub(crate) order: u64,
     /// Withdrawn while on the wire: the outcome if this attempt fails.
-    pub(crate) unwanted: Option<Outcome>,
+    pub(crate) unwanted: Option<RequestOutcome>,
 }
 
-pub(crate) struct Function {
-    pub(crate) rights: Rights,
-    pub(crate) bucket: Option<Bucket>,
+pub(crate) struct VirtualFunction {
+    pub(crate) rights: FunctionRights,
+    pub(crate) bucket: Option<BudgetBucket>,
     pub(crate) started: bool,
     pub(crate) listen_only: bool,
     /// Unsorted: the best frame is searched for. Queues are short.
-    pub(crate) waiting: Vec<Waiting>,
-    pub(crate) completions: VecDeque<Completion>,
-    pub(crate) fifo: VecDeque<Received>,
-    pub(crate) counters: Counters,
+    pub(crate) waiting: Vec<QueuedFrame>,
+    pub(crate) completions: VecDeque<RequestCompletion>,
+    pub(crate) fifo: VecDeque<FunctionFrame>,
+    pub(crate) counters: FunctionCounters,
     /// The state has changed since it was read.
     pub(crate) news: bool,
     queue: usize,
     depth: usize,
 }
 
-impl Function {
+impl VirtualFunction {
     pub(crate) fn new(queue: usize, depth: usize) -> Self {
         Self {
-            rights: Rights::default(),
+            rights: FunctionRights::default(),
             bucket: None,
             started: false,
             listen_only: false,
             waiting: Vec::with_capacity(queue),
             completions: VecDeque::with_capacity(queue),
             fifo: VecDeque::with_capacity(depth),
-            counters: Counters::default(),
+            counters: FunctionCounters::default(),
             news: true,
             queue,
             depth,
@@ -95,7 +95,7 @@ impl Function {
     }
 
     pub(crate) fn push(&mut self, frame: Frame, ticket: Ticket, order: u64) {
-        self.waiting.push(Waiting {
+        self.waiting.push(QueuedFrame {
             key: wire::arbitration_key(&frame.header()),
             frame,
             ticket,
@@ -115,18 +115,18 @@ impl Function {
     }
 
     /// Removes a frame with its fate.
-    pub(crate) fn complete(&mut self, place: usize, outcome: Outcome, at: Nanos) {
+    pub(crate) fn complete(&mut self, place: usize, outcome: RequestOutcome, at: Nanos) {
         if place >= self.waiting.len() {
             return;
         }
-        let Waiting { ticket, .. } = self.waiting.swap_remove(place);
+        let QueuedFrame { ticket, .. } = self.waiting.swap_remove(place);
         match outcome {
-            Outcome::Sent => self.counters.sent += 1,
-            Outcome::Aborted => self.counters.aborted += 1,
-            Outcome::Dropped => self.counters.dropped += 1,
+            RequestOutcome::Sent => self.counters.sent += 1,
+            RequestOutcome::Aborted => self.counters.aborted += 1,
+            RequestOutcome::Dropped => self.counters.dropped += 1,
         }
         // There is room: see `room`.
-        self.completions.push_back(Completion {
+        self.completions.push_back(RequestCompletion {
             ticket,
             outcome,
             at,
@@ -144,6 +144,6 @@ impl Function {
             return;
         }
         self.counters.received += 1;
-        self.fifo.push_back(Received { frame: *frame, at });
+        self.fifo.push_back(FunctionFrame { frame: *frame, at });
     }
 }

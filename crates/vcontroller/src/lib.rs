@@ -8,16 +8,16 @@
 //! and no virtual machine can delay another one by frames that wait in a buffer.
 //!
 //! This is the device without a host or a machine: time is passed in, ns; the caller connects it
-//! with a bus. [`Attached`] does so for a simulated one.
+//! with a bus. [`AttachedController`] does so for a simulated one.
 //!
-//! * [`Controller`]: the operations of the PF ([`Controller::set_rights`]), of a VF
-//!   ([`Controller::request`], [`Controller::abort`], [`Controller::receive`],
-//!   [`Controller::completion`], [`Controller::reset`]), and the events of the bus
-//!   ([`Controller::best`], [`Controller::on_wire`], [`Controller::off_wire`],
-//!   [`Controller::sent`], [`Controller::heard`], [`Controller::set_state`]).
-//! * [`Rights`]: the identifiers that a VF receives and, beyond the paper, those that it may send,
-//!   and its share of the bus ([`Budget`]). Only the PF sets them.
-//! * [`Counters`]: every request and every reception has one fate, and [`Counters::check`] proves
+//! * [`VirtualController`]: the operations of the PF ([`VirtualController::set_rights`]), of a VF
+//!   ([`VirtualController::request`], [`VirtualController::abort`], [`VirtualController::receive`],
+//!   [`VirtualController::completion`], [`VirtualController::reset`]), and the events of the bus
+//!   ([`VirtualController::best`], [`VirtualController::on_wire`], [`VirtualController::off_wire`],
+//!   [`VirtualController::sent`], [`VirtualController::heard`], [`VirtualController::set_state`]).
+//! * [`FunctionRights`]: the identifiers that a VF receives and, beyond the paper, those that it may send,
+//!   and its share of the bus ([`SendBudget`]). Only the PF sets them.
+//! * [`FunctionCounters`]: every request and every reception has one fate, and [`FunctionCounters::check`] proves
 //!   that the sums add up.
 //!
 //! # Rules
@@ -37,7 +37,7 @@
 //! * **A budget delays**: a frame above it waits at its place in its own queue, and all frames of
 //!   its VF wait with it. Each attempt on the wire is charged, including failed ones: they occupy
 //!   the bus as well.
-//! * **Nothing allocates** after [`Controller::new`].
+//! * **Nothing allocates** after [`VirtualController::new`].
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
@@ -53,10 +53,10 @@ mod function;
 mod on_bus;
 mod rights;
 
-pub use ::controller::State;
-pub use budget::{Budget, Unit};
-pub use controller::{Candidate, Config, Controller, NoFunction, Refused, Vf};
-pub use counters::{Counters, Imbalance};
-pub use function::{Completion, Outcome, Received, Ticket};
-pub use on_bus::{Attached, Happened};
-pub use rights::{IdRule, Rights};
+pub use ::controller::ConfinementState;
+pub use budget::{SendBudget, BudgetUnit};
+pub use controller::{NextFrame, ControllerConfig, VirtualController, NoFunction, RequestRefusal, VfNumber};
+pub use counters::{FunctionCounters, FunctionImbalance};
+pub use function::{RequestCompletion, RequestOutcome, FunctionFrame, Ticket};
+pub use on_bus::{AttachedController, ControllerEvent};
+pub use rights::{IdRule, FunctionRights};

@@ -1,26 +1,26 @@
 //! The controller as a node of a simulated bus ([`bus::Bus`]).
 
-use crate::{Candidate, Controller, State};
-use bus::{Bus, ConfigError, Event, NodeConfig, NodeId};
+use crate::{NextFrame, VirtualController, ConfinementState};
+use bus::{Bus, ConfigError, NodeEvent, NodeConfig, NodeId};
 use frame::{Frame, Nanos};
 
 /// The connection between a controller and a node of a bus.
-pub struct Attached {
+pub struct AttachedController {
     /// The controller.
-    pub controller: Controller,
+    pub controller: VirtualController,
     /// Its node.
     pub node: NodeId,
     /// The frame in the node's transmit buffer that is not on the wire.
-    offered: Option<Candidate>,
+    offered: Option<NextFrame>,
     /// The frame on the wire.
-    flying: Option<Candidate>,
+    flying: Option<NextFrame>,
     /// The start of the last attempt that has failed.
     failed: Option<Nanos>,
 }
 
 /// An event on the bus, before any controller has reacted to it.
 #[derive(Clone, Copy, Debug)]
-pub enum Happened {
+pub enum ControllerEvent {
     /// A frame was sent.
     Sent {
         /// End of frame, ns.
@@ -50,16 +50,16 @@ pub enum Happened {
         /// The node.
         node: NodeId,
         /// The new state.
-        state: State,
+        state: ConfinementState,
     },
 }
 
-impl Happened {
+impl ControllerEvent {
     /// Returns the part of an event that matters to a controller with this node.
     #[must_use]
-    pub fn of(event: &Event<'_>, to: NodeId) -> Option<Self> {
+    pub fn of(event: &NodeEvent<'_>, to: NodeId) -> Option<Self> {
         Some(match *event {
-            Event::Frame {
+            NodeEvent::Frame {
                 start,
                 end,
                 node,
@@ -73,32 +73,32 @@ impl Happened {
                 start,
                 heard: receivers.receives(to),
             },
-            Event::Error {
+            NodeEvent::Error {
                 start, end, node, ..
             } => Self::Error { end, start, node },
-            Event::State { at, node, state } => Self::State {
+            NodeEvent::State { at, node, state } => Self::State {
                 at,
                 node,
                 state: match state {
-                    bus::ErrorState::Active => State::Active,
-                    bus::ErrorState::Warning => State::Warning,
-                    bus::ErrorState::Passive => State::Passive,
-                    bus::ErrorState::BusOff => State::BusOff,
+                    bus::ErrorState::Active => ConfinementState::Active,
+                    bus::ErrorState::Warning => ConfinementState::Warning,
+                    bus::ErrorState::Passive => ConfinementState::Passive,
+                    bus::ErrorState::BusOff => ConfinementState::BusOff,
                 },
             },
-            Event::Dropped { .. } => return None,
+            NodeEvent::Dropped { .. } => return None,
         })
     }
 }
 
-impl Attached {
+impl AttachedController {
     /// Attaches a node with this configuration, except for its buffers, to a bus.
     ///
     /// # Errors
     /// [`Bus::attach`]'s error for the node.
     pub fn new(
         bus: &mut Bus,
-        controller: Controller,
+        controller: VirtualController,
         mut node: NodeConfig,
     ) -> Result<Self, ConfigError> {
         // One buffer for the frame on the wire, one for the next frame that is offered.
@@ -112,7 +112,7 @@ impl Attached {
             flying: None,
             failed: None,
         };
-        this.controller.set_state(State::Active, bus.now());
+        this.controller.set_state(ConfinementState::Active, bus.now());
         Ok(this)
     }
 
@@ -145,9 +145,9 @@ impl Attached {
     }
 
     /// Reacts to an event.
-    pub fn react(&mut self, what: &Happened) {
+    pub fn react(&mut self, what: &ControllerEvent) {
         match *what {
-            Happened::Sent {
+            ControllerEvent::Sent {
                 at,
                 frame,
                 node,
@@ -155,11 +155,11 @@ impl Attached {
                 ..
             } => match self.flying.take_if(|_| node == self.node) {
                 // The frame as it was on the wire: an error-passive sender's ESI is recessive.
-                Some(sent) => self.controller.sent(&Candidate { frame, ..sent }, at),
+                Some(sent) => self.controller.sent(&NextFrame { frame, ..sent }, at),
                 None if heard => self.controller.heard(&frame, at),
                 None => {}
             },
-            Happened::Error { end, start, node } => {
+            ControllerEvent::Error { end, start, node } => {
                 if let Some(failed) = self.flying.take_if(|_| node == self.node) {
                     self.controller.off_wire(&failed, end);
                     // It is still in the node's buffer.
@@ -167,13 +167,13 @@ impl Attached {
                     self.offered = Some(failed);
                 }
             }
-            Happened::State { at, node, state } if node == self.node => {
+            ControllerEvent::State { at, node, state } if node == self.node => {
                 self.controller.set_state(state, at);
                 if !state.passes() {
                     (self.offered, self.flying) = (None, None);
                 }
             }
-            Happened::State { .. } => {}
+            ControllerEvent::State { .. } => {}
         }
     }
 }

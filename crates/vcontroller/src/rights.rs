@@ -1,6 +1,6 @@
 //! The rights of a function.
 
-use crate::budget::Budget;
+use crate::budget::SendBudget;
 use alloc::vec::Vec;
 use frame::CanId;
 
@@ -27,16 +27,16 @@ impl IdRule {
 
 /// The rights of a function; only the PF sets them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Rights {
+pub struct FunctionRights {
     /// The frames that it receives: those that any of these rules matches. If empty: none.
     pub receive: Vec<IdRule>,
     /// The frames that it may send, in the same way.
     pub send: Vec<IdRule>,
     /// Its share of the bus; `None`: everything that it gets by arbitration.
-    pub budget: Option<Budget>,
+    pub budget: Option<SendBudget>,
 }
 
-impl Rights {
+impl FunctionRights {
     /// Returns the rights to everything, as with a separate controller.
     #[must_use]
     pub fn all() -> Self {

@@ -8,11 +8,11 @@
 
 mod common;
 
-use bus::{Bus, BusConfig, ErrorKind, Fault, NodeConfig, NodeId, When};
-use common::{Attached, Happened, run};
+use bus::{Bus, BusConfig, ErrorKind, FrameFault, NodeConfig, NodeId, FaultTime};
+use common::{AttachedController, ControllerEvent, run};
 use frame::{CanId, Frame, Nanos};
 use proptest::prelude::*;
-use vcontroller::{Config, Controller, Outcome, Rights, State, Vf};
+use vcontroller::{ControllerConfig, VirtualController, RequestOutcome, FunctionRights, ConfinementState, VfNumber};
 
 const VFS: u8 = 4;
 const OTHERS: u8 = 2;
@@ -62,20 +62,20 @@ fn sends() -> impl Strategy<Value = Vec<Send>> {
 /// The log of the bus: start, end, frame; errors without a frame.
 type Log = Vec<(Nanos, Nanos, Option<Frame>)>;
 
-fn note(log: &mut Log, what: &Happened) {
+fn note(log: &mut Log, what: &ControllerEvent) {
     match *what {
-        Happened::Sent {
+        ControllerEvent::Sent {
             at, frame, start, ..
         } => log.push((start, at, Some(frame))),
-        Happened::Error { end, start, .. } => log.push((start, end, None)),
-        Happened::State { .. } => {}
+        ControllerEvent::Error { end, start, .. } => log.push((start, end, None)),
+        ControllerEvent::State { .. } => {}
     }
 }
 
 fn bus(faults: &[(u64, ErrorKind)]) -> Bus {
     let mut bus = Bus::new(BusConfig::classic(500_000)).unwrap();
     for &(start, kind) in faults {
-        bus.inject(When::Start(start), Fault::new(kind).at_bit(30));
+        bus.inject(FaultTime::Start(start), FrameFault::new(kind).at_bit(30));
     }
     bus
 }
@@ -94,32 +94,32 @@ fn with_queue(mailboxes: u8) -> NodeConfig {
     node
 }
 
-fn shared() -> Controller {
-    let mut controller = Controller::new(Config {
+fn shared() -> VirtualController {
+    let mut controller = VirtualController::new(ControllerConfig {
         functions: VFS,
         queue: 64,
         fifo: 1024,
         fd: false,
     });
-    for vf in (0..VFS).map(Vf) {
-        controller.set_rights(vf, Rights::all(), 0).unwrap();
+    for vf in (0..VFS).map(VfNumber) {
+        controller.set_rights(vf, FunctionRights::all(), 0).unwrap();
         controller.start(vf, false).unwrap();
     }
     controller
 }
 
 /// Runs with one controller for all functions.
-fn with_one(sends: &[Send], faults: &[(u64, ErrorKind)]) -> (Log, Controller) {
+fn with_one(sends: &[Send], faults: &[(u64, ErrorKind)]) -> (Log, VirtualController) {
     let mut bus = bus(faults);
     let mut one = common::attach(&mut bus, shared());
     let others = others(&mut bus);
     let times: Vec<_> = sends.iter().map(|send| send.at).collect();
     let mut log = Log::new();
-    let act = |bus: &mut Bus, one: &mut Attached, n: usize| {
+    let act = |bus: &mut Bus, one: &mut AttachedController, n: usize| {
         let Send { who, frame, .. } = &sends[n];
         match others.get(usize::from(who.wrapping_sub(VFS))) {
             Some(&node) => bus.send(node, bus.now(), frame, 0).unwrap(),
-            None => one.controller.request(Vf(*who), frame, n as u64).unwrap(),
+            None => one.controller.request(VfNumber(*who), frame, n as u64).unwrap(),
         }
     };
     run(&mut bus, &mut one, END, &times, act, |what| {
@@ -141,7 +141,7 @@ fn with_many(sends: &[Send], faults: &[(u64, ErrorKind)]) -> Log {
             .unwrap();
     }
     bus.run_until(END, |event| {
-        if let Some(what) = Happened::of(event, nodes[0]) {
+        if let Some(what) = ControllerEvent::of(event, nodes[0]) {
             note(&mut log, &what);
         }
     });
@@ -215,7 +215,7 @@ fn nothing_waits_in_a_buffer_before_a_frame_with_a_higher_priority() {
     others(&mut bus);
     let mut order = Vec::new();
     let times = [0, 0, 0, 0, 0, 100_000];
-    let act = |_: &mut Bus, one: &mut Attached, n: usize| {
+    let act = |_: &mut Bus, one: &mut AttachedController, n: usize| {
         let (vf, id) = [
             (0, 0x700),
             (0, 0x701),
@@ -225,11 +225,11 @@ fn nothing_waits_in_a_buffer_before_a_frame_with_a_higher_priority() {
             (0, 0x001),
         ][n];
         one.controller
-            .request(Vf(vf), &frame(id), n as u64)
+            .request(VfNumber(vf), &frame(id), n as u64)
             .unwrap();
     };
     run(&mut bus, &mut one, END, &times, act, |what| {
-        if let Happened::Sent { frame, .. } = what {
+        if let ControllerEvent::Sent { frame, .. } = what {
             order.push(frame.id().raw());
         }
     });

@@ -4,13 +4,13 @@
 mod common;
 
 use bus::{Bus, BusConfig, NodeConfig};
-use common::{Attached, Happened, run};
+use common::{AttachedController, ControllerEvent, run};
 use frame::{CanId, Frame, Nanos};
 use proptest::prelude::*;
-use vcontroller::{Budget, Config, Controller, IdRule, Rights, Unit, Vf};
+use vcontroller::{SendBudget, ControllerConfig, VirtualController, IdRule, FunctionRights, BudgetUnit, VfNumber};
 
-const HOSTILE: Vf = Vf(0);
-const HONEST: Vf = Vf(1);
+const HOSTILE: VfNumber = VfNumber(0);
+const HONEST: VfNumber = VfNumber(1);
 const BITRATE: u32 = 500_000;
 /// The longest classic frame with intermission: 160 bits (EFF, 8 bytes, all stuff bits).
 const LONGEST: Nanos = 160 * 2_000;
@@ -47,16 +47,16 @@ fn tries() -> impl Strategy<Value = Vec<(Nanos, Try)>> {
 
 /// Returns the time of each frame of the honest function from its request to its end of frame, and
 /// the frames that the hostile one has received.
-fn played(tries: &[(Nanos, Try)], rights: Rights) -> (Vec<Nanos>, Vec<CanId>, Controller) {
+fn played(tries: &[(Nanos, Try)], rights: FunctionRights) -> (Vec<Nanos>, Vec<CanId>, VirtualController) {
     let mut bus = Bus::new(BusConfig::classic(BITRATE)).unwrap();
-    let mut controller = Controller::new(Config {
+    let mut controller = VirtualController::new(ControllerConfig {
         functions: 2,
         queue: 16,
         fifo: 8,
         fd: false,
     });
     controller.set_rights(HOSTILE, rights, 0).unwrap();
-    controller.set_rights(HONEST, Rights::all(), 0).unwrap();
+    controller.set_rights(HONEST, FunctionRights::all(), 0).unwrap();
     controller.start(HOSTILE, false).unwrap();
     controller.start(HONEST, false).unwrap();
     let mut one = common::attach(&mut bus, controller);
@@ -75,7 +75,7 @@ fn played(tries: &[(Nanos, Try)], rights: Rights) -> (Vec<Nanos>, Vec<CanId>, Co
     let mut requested = Vec::new();
     let mut received = Vec::new();
     let (mut took, mut left) = (Vec::new(), 0);
-    let act = |_: &mut Bus, one: &mut Attached, n: usize| {
+    let act = |_: &mut Bus, one: &mut AttachedController, n: usize| {
         let c = &mut one.controller;
         let (now, what) = all[n];
         match what {
@@ -112,7 +112,7 @@ fn played(tries: &[(Nanos, Try)], rights: Rights) -> (Vec<Nanos>, Vec<CanId>, Co
         &times,
         act,
         |what| {
-            if let Happened::Sent { at, frame, .. } = what
+            if let ControllerEvent::Sent { at, frame, .. } = what
                 && frame.id().raw() == 0x050
             {
                 took.push((left, *at));

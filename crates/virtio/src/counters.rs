@@ -3,7 +3,7 @@
 /// Counters of one device since its creation. For frames of the machine: `taken = acknowledged +
 /// refused + abandoned` plus those that are under way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct DeviceCounters {
     /// Frames that the machine sent and that were handed over.
     pub taken: u64,
     /// Taken frames that ended well, as reported to the machine.

@@ -1,14 +1,14 @@
 //! A device on a socket.
 
-use crate::counters::Counters;
-use crate::guest::Guest;
+use crate::counters::DeviceCounters;
+use crate::guest::GuestMachine;
 use crate::message::{self, CONTROL, QUEUES, RX, TX};
-use crate::rings::{Armed, Taken, Ticket};
-use crate::session::{Ended, Session};
+use crate::rings::{ArmedQueues, TakenFrame, FrameTicket};
+use crate::session::{SessionEnd, MonitorSession};
 use frame::{FrameRef, Nanos};
 use linux::EventSet;
-use linux::events::{Member, Trigger};
-use linux::listener::{ListenError, Listener, connect};
+use linux::events::{SetMember, EventTrigger};
+use linux::listener::{ListenError, SocketListener, connect};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The features that the device offers to a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Options {
+pub struct DeviceOptions {
     /// CAN FD.
     pub fd: bool,
     /// FD frames of the machine get BRS, for which virtio CAN has no flag.
@@ -24,7 +24,7 @@ pub struct Options {
     /// A frame is acknowledged only after it was on the bus.
     pub late_ack: bool,
     /// Maximum delay of a notification that a frame was sent, while other frames of the machine are
-    /// under way, ns: one interrupt then serves several frames ([`Device::tell`]). 0: no delay.
+    /// under way, ns: one interrupt then serves several frames ([`VirtioDevice::tell`]). 0: no delay.
     pub coalesce: Nanos,
     /// Accept memory that its monitor can shrink (a file). If it shrinks, SIGBUS terminates this
     /// process.
@@ -33,7 +33,7 @@ pub struct Options {
 
 /// State of the link to the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Link {
+pub enum DeviceLink {
     /// No monitor is connected.
     Absent,
     /// A machine is connected, and has not started its controller.
@@ -49,8 +49,8 @@ pub enum Link {
 /// Event numbers of the device's descriptors. The kick of a queue has the queue's number.
 const LISTENER: u8 = QUEUES as u8;
 const MESSAGES: u8 = LISTENER + 1;
-/// The first event number that [`Device::work`] does not use: for [`Device::watch`] and
-/// [`Member::stir`].
+/// The first event number that [`VirtioDevice::work`] does not use: for [`VirtioDevice::watch`] and
+/// [`SetMember::stir`].
 pub const FIRST_OTHER: u8 = MESSAGES + 1;
 
 const fn bit(what: u8) -> u32 {
@@ -65,7 +65,7 @@ const PAUSE: Nanos = 100_000_000;
 
 /// Knowledge about a queue with which the machine requests work.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum QueueKnowledge {
     /// There may be something: the driver has sent a notification, or the queue has not been
     /// checked since it was set up.
     Stirred,
@@ -83,29 +83,29 @@ enum Known {
 const MOST_UNTOLD: u64 = 16;
 
 /// Method of making the connection.
-enum Way {
+enum ConnectionWay {
     /// The monitor connects.
-    Listen(Listener),
+    Listen(SocketListener),
     /// The monitor listens; the next attempt to connect is at this time.
     Connect { at: Nanos },
 }
 
 /// One virtio CAN device: a socket, and the machine whose monitor is connected there.
-pub struct Device {
+pub struct VirtioDevice {
     path: PathBuf,
-    way: Way,
-    events: Arc<Member>,
-    session: Option<Session>,
-    guest: Arc<Mutex<Guest>>,
+    way: ConnectionWay,
+    events: Arc<SetMember>,
+    session: Option<MonitorSession>,
+    guest: Arc<Mutex<GuestMachine>>,
     /// State of the queues of the machine's frames and of its commands.
-    frames: Known,
-    commands: Known,
+    frames: QueueKnowledge,
+    commands: QueueKnowledge,
     remarks: Vec<String>,
     /// Those of the remarks that a user should see immediately.
     alarms: Vec<String>,
     was_broken: bool,
     others: u32,
-    /// Time of the last call of [`Device::work`].
+    /// Time of the last call of [`VirtioDevice::work`].
     now: Nanos,
     /// Maximum delay of the notification that a frame was sent.
     coalesce: Nanos,
@@ -115,20 +115,20 @@ pub struct Device {
     untold_since: Option<Nanos>,
 }
 
-fn lock(guest: &Mutex<Guest>) -> MutexGuard<'_, Guest> {
+fn lock(guest: &Mutex<GuestMachine>) -> MutexGuard<'_, GuestMachine> {
     guest.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Device {
+impl VirtioDevice {
     /// Listens for a monitor at this path. The device's descriptors are added to this set.
     ///
     /// # Errors
     /// [`ListenError`].
-    pub fn bind(path: &Path, options: Options, set: &Arc<EventSet>) -> Result<Self, ListenError> {
-        let way = Way::Listen(Listener::bind(path)?);
+    pub fn bind(path: &Path, options: DeviceOptions, set: &Arc<EventSet>) -> Result<Self, ListenError> {
+        let way = ConnectionWay::Listen(SocketListener::bind(path)?);
         let device = Self::new(path, options, way, set);
-        if let Way::Listen(listener) = &device.way {
-            let added = device.events.add(listener, LISTENER, Trigger::Level);
+        if let ConnectionWay::Listen(listener) = &device.way {
+            let added = device.events.add(listener, LISTENER, EventTrigger::Level);
             added.map_err(|error| ListenError::System(path.to_owned(), error))?;
         }
         Ok(device)
@@ -137,19 +137,19 @@ impl Device {
     /// Connects to a monitor that listens at this path (QEMU: `server=on`), and reconnects whenever
     /// the connection has ended.
     #[must_use]
-    pub fn connect(path: &Path, options: Options, set: &Arc<EventSet>) -> Self {
-        Self::new(path, options, Way::Connect { at: 0 }, set)
+    pub fn connect(path: &Path, options: DeviceOptions, set: &Arc<EventSet>) -> Self {
+        Self::new(path, options, ConnectionWay::Connect { at: 0 }, set)
     }
 
-    fn new(path: &Path, options: Options, way: Way, set: &Arc<EventSet>) -> Self {
+    fn new(path: &Path, options: DeviceOptions, way: ConnectionWay, set: &Arc<EventSet>) -> Self {
         Self {
             path: path.to_owned(),
             way,
             events: Arc::new(set.member()),
             session: None,
-            guest: Arc::new(Mutex::new(Guest::new(options))),
-            frames: Known::Stirred,
-            commands: Known::Stirred,
+            guest: Arc::new(Mutex::new(GuestMachine::new(options))),
+            frames: QueueKnowledge::Stirred,
+            commands: QueueKnowledge::Stirred,
             remarks: Vec::new(),
             alarms: Vec::new(),
             was_broken: false,
@@ -161,22 +161,22 @@ impl Device {
         }
     }
 
-    /// Returns the events, which become active when [`Device::work`] has something to do.
+    /// Returns the events, which become active when [`VirtioDevice::work`] has something to do.
     #[must_use]
-    pub const fn events(&self) -> &Arc<Member> {
+    pub const fn events(&self) -> &Arc<SetMember> {
         &self.events
     }
 
-    /// Also activates [`Device::events`] when this descriptor is readable, for a caller that does
-    /// more than [`Device::work`] then. [`Device::others`] returns whether it was. `what`:
+    /// Also activates [`VirtioDevice::events`] when this descriptor is readable, for a caller that does
+    /// more than [`VirtioDevice::work`] then. [`VirtioDevice::others`] returns whether it was. `what`:
     /// [`FIRST_OTHER`] or a higher number.
-    pub fn watch(&self, other: impl AsFd, what: u8, trigger: Trigger) {
+    pub fn watch(&self, other: impl AsFd, what: u8, trigger: EventTrigger) {
         // If this fails, the caller serves the other descriptor at its deadline.
         let _ = self.events.add(other, what, trigger);
     }
 
     /// Returns the [watched](Device::watch) events that were active at the last call of
-    /// [`Device::work`], as bits.
+    /// [`VirtioDevice::work`], as bits.
     #[must_use]
     pub const fn others(&self) -> u32 {
         self.others
@@ -199,14 +199,14 @@ impl Device {
         std::mem::take(&mut self.alarms)
     }
 
-    /// Returns the latest time for the next call of [`Device::work`].
+    /// Returns the latest time for the next call of [`VirtioDevice::work`].
     #[must_use]
     pub fn deadline(&self) -> Option<Nanos> {
         let untold = self.untold_since.map(|at| at.saturating_add(self.coalesce));
         match self.way {
-            Way::Connect { at } if self.session.is_none() => Some(at),
+            ConnectionWay::Connect { at } if self.session.is_none() => Some(at),
             _ => {
-                let session = self.session.as_ref().and_then(Session::deadline);
+                let session = self.session.as_ref().and_then(MonitorSession::deadline);
                 untold.into_iter().chain(session).min()
             }
         }
@@ -214,7 +214,7 @@ impl Device {
 
     /// Tries to connect to the monitor, if it is time to do so.
     fn try_to_connect(&mut self, now: Nanos) {
-        let Way::Connect { at } = &mut self.way else {
+        let ConnectionWay::Connect { at } = &mut self.way else {
             return;
         };
         if self.session.is_some() || now < *at {
@@ -235,16 +235,16 @@ impl Device {
         if there != 0 {
             self.begin_with(there);
         }
-        let deadline = self.session.as_ref().and_then(Session::deadline);
+        let deadline = self.session.as_ref().and_then(MonitorSession::deadline);
         if deadline.is_some_and(|at| at <= now) {
             self.serve();
         }
         self.others = there >> FIRST_OTHER << FIRST_OTHER;
         let mut guest = lock(&self.guest);
-        if self.commands != Known::Quiet {
+        if self.commands != QueueKnowledge::Quiet {
             guest.rings.obey();
             // Of very many commands some are left: arming the queue finds them.
-            self.commands = Known::Empty;
+            self.commands = QueueKnowledge::Empty;
         }
         let broken = guest.rings.broken();
         drop(guest);
@@ -270,15 +270,15 @@ impl Device {
             lock(&self.guest).rings.fed();
         }
         if there & bit(TX as u8) != 0 {
-            self.frames = Known::Stirred;
+            self.frames = QueueKnowledge::Stirred;
         }
         if there & bit(CONTROL as u8) != 0 {
-            self.commands = Known::Stirred;
+            self.commands = QueueKnowledge::Stirred;
         }
     }
 
     fn accept(&mut self) {
-        let Way::Listen(listener) = &self.way else {
+        let ConnectionWay::Listen(listener) = &self.way else {
             return;
         };
         let Some(stream) = listener.accept() else {
@@ -297,10 +297,10 @@ impl Device {
     }
 
     fn begin(&mut self, stream: UnixStream) {
-        let begun = Session::new(stream, Arc::clone(&self.guest)).and_then(|session| {
+        let begun = MonitorSession::new(stream, Arc::clone(&self.guest)).and_then(|session| {
             // Edge-triggered: one event each time that bytes are received. An incomplete message
             // would keep a level-triggered event active all the time.
-            self.events.add(session.stream(), MESSAGES, Trigger::Edge)?;
+            self.events.add(session.stream(), MESSAGES, EventTrigger::Edge)?;
             Ok(session)
         });
         match begun {
@@ -316,7 +316,7 @@ impl Device {
         let before = session.spoke();
         let result = session.serve(self.now);
         // Any message may have changed the queues.
-        (self.frames, self.commands) = (Known::Stirred, Known::Stirred);
+        (self.frames, self.commands) = (QueueKnowledge::Stirred, QueueKnowledge::Stirred);
         let spoke = session.spoke();
         if spoke && !before {
             lock(&self.guest).rings.count_connection();
@@ -326,9 +326,9 @@ impl Device {
             self.session = None;
             lock(&self.guest).leave();
             match ended {
-                Ended::Closed if spoke => self.remark(ended.to_string()),
-                Ended::Closed => {}
-                Ended::Message(_) | Ended::Refused(_) => {
+                SessionEnd::Closed if spoke => self.remark(ended.to_string()),
+                SessionEnd::Closed => {}
+                SessionEnd::Message(_) | SessionEnd::Refused(_) => {
                     let why = format!("{ended}; its connection was closed");
                     if self.alarms.len() < REMARKS {
                         self.alarms.push(why.clone());
@@ -349,16 +349,16 @@ impl Device {
         for (queue, kick) in (0..).zip(&guest.kicks) {
             if let Some(kick) = kick {
                 // Edge-triggered: each kick is an event, so that the descriptor need not be read.
-                let _ = self.events.add(kick, queue, Trigger::Edge);
+                let _ = self.events.add(kick, queue, EventTrigger::Edge);
             }
         }
     }
 
     /// Hands over up to `budget` frames that the machine sends. Returns true if there may be more.
-    /// If it returns false, [`Device::tell`] reports whether further ones have been added
+    /// If it returns false, [`VirtioDevice::tell`] reports whether further ones have been added
     /// meanwhile.
-    pub fn take(&mut self, budget: usize, take: &mut dyn FnMut(Taken)) -> bool {
-        if self.frames == Known::Quiet {
+    pub fn take(&mut self, budget: usize, take: &mut dyn FnMut(TakenFrame)) -> bool {
+        if self.frames == QueueKnowledge::Quiet {
             return false;
         }
         let mut guest = lock(&self.guest);
@@ -366,19 +366,19 @@ impl Device {
             match guest.rings.take() {
                 Some(taken) => take(taken),
                 None => {
-                    self.frames = Known::Empty;
+                    self.frames = QueueKnowledge::Empty;
                     return false;
                 }
             }
         }
         // Not armed before it is empty: the driver need not send notifications while the queue is
         // checked anyway.
-        self.frames = Known::Stirred;
+        self.frames = QueueKnowledge::Stirred;
         true
     }
 
-    /// Records the end of a frame. [`Device::tell`] notifies the driver.
-    pub fn finish(&mut self, ticket: Ticket, ok: bool) {
+    /// Records the end of a frame. [`VirtioDevice::tell`] notifies the driver.
+    pub fn finish(&mut self, ticket: FrameTicket, ok: bool) {
         lock(&self.guest).rings.finish(ticket, ok);
     }
 
@@ -389,7 +389,7 @@ impl Device {
     }
 
     /// Passes the machine a frame that it [carries](Device::carries), while its link is up; returns
-    /// false if the machine has no buffer for it. [`Device::tell`] notifies the driver.
+    /// false if the machine has no buffer for it. [`VirtioDevice::tell`] notifies the driver.
     pub fn give(&mut self, frame: &FrameRef<'_>) -> bool {
         lock(&self.guest).rings.give(frame)
     }
@@ -397,7 +397,7 @@ impl Device {
     /// Notifies the driver of the buffers that were given back and the frames that were passed
     /// since the last call; returns true if it has buffers for frames again, after there was none.
     /// For a caller that gives frames and takes none: requests of the machine are left to
-    /// [`Device::tell`].
+    /// [`VirtioDevice::tell`].
     pub fn tell_given(&mut self) -> bool {
         self.tell_ended();
         self.interrupt(RX);
@@ -425,17 +425,17 @@ impl Device {
         self.interrupt(TX);
     }
 
-    /// Does the same as [`Device::tell_given`], and arms a queue that was found empty: the result
+    /// Does the same as [`VirtioDevice::tell_given`], and arms a queue that was found empty: the result
     /// shows what the driver has added to it meanwhile, for which it sends no notification. For the
     /// code that takes frames: no other caller may consume that result.
-    pub fn tell(&mut self) -> Armed {
+    pub fn tell(&mut self) -> ArmedQueues {
         self.tell_ended();
         self.interrupt(RX);
         let mut which = [false; QUEUES];
-        which[TX] = self.frames == Known::Empty;
-        which[CONTROL] = self.commands == Known::Empty;
+        which[TX] = self.frames == QueueKnowledge::Empty;
+        which[CONTROL] = self.commands == QueueKnowledge::Empty;
         let armed = lock(&self.guest).rings.arm_these(which);
-        let known = |there| if there { Known::Stirred } else { Known::Quiet };
+        let known = |there| if there { QueueKnowledge::Stirred } else { QueueKnowledge::Quiet };
         if which[TX] {
             self.frames = known(armed.frames);
         }
@@ -465,31 +465,31 @@ impl Device {
 
     /// Returns the state of the link.
     #[must_use]
-    pub fn link(&self) -> Link {
+    pub fn link(&self) -> DeviceLink {
         if self.session.as_ref().is_none_or(|session| !session.spoke()) {
-            return Link::Absent;
+            return DeviceLink::Absent;
         }
         let guest = lock(&self.guest);
         if guest.rings.broken().is_some() {
-            Link::Broken
+            DeviceLink::Broken
         } else if guest.rings.status() & message::STATUS_BUS_OFF != 0 {
-            Link::BusOff
+            DeviceLink::BusOff
         } else if guest.rings.is_started() {
-            Link::Up
+            DeviceLink::Up
         } else {
-            Link::Stopped
+            DeviceLink::Stopped
         }
     }
 
     /// Returns the counters since the device was created.
     #[must_use]
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> DeviceCounters {
         lock(&self.guest).rings.counters()
     }
 }
 
 /// Lets the frames under way fail, so that the next process finds queues without gaps.
-impl Drop for Device {
+impl Drop for VirtioDevice {
     fn drop(&mut self) {
         lock(&self.guest).rings.abandon();
         self.interrupt(TX);

@@ -1,8 +1,8 @@
 //! The state of a machine, as set by the monitor's vhost-user messages.
 
-use crate::device::Options;
+use crate::device::DeviceOptions;
 use crate::message::{CONFIG_SIZE, QUEUES, feature};
-use crate::rings::{EVENT_IDX, Rings};
+use crate::rings::{EVENT_IDX, DeviceRings};
 use rustix::fs::{OFlags, SealFlags, fcntl_get_seals, fcntl_getfl, fcntl_setfl};
 use std::fs::{self, File};
 use std::io;
@@ -26,17 +26,17 @@ const PROTOCOL: u64 = 1 << 30;
 
 /// Address of a region of the machine's memory in the monitor's address space, in which the monitor
 /// specifies the queues' addresses.
-struct Region {
+struct GuestRegion {
     user: u64,
     size: u64,
     guest: u64,
 }
 
 /// A machine, from its monitor's connection on.
-pub(crate) struct Guest {
-    pub(crate) rings: Rings,
-    options: Options,
-    regions: Vec<Region>,
+pub(crate) struct GuestMachine {
+    pub(crate) rings: DeviceRings,
+    options: DeviceOptions,
+    regions: Vec<GuestRegion>,
     pub(crate) kicks: [Option<File>; QUEUES],
     pub(crate) calls: [Option<File>; QUEUES],
     acked: u64,
@@ -44,10 +44,10 @@ pub(crate) struct Guest {
     pub(crate) changed: bool,
 }
 
-impl Guest {
-    pub(crate) fn new(options: Options) -> Self {
+impl GuestMachine {
+    pub(crate) fn new(options: DeviceOptions) -> Self {
         Self {
-            rings: Rings::new(GuestMemoryMmap::new(), 0, options.brs),
+            rings: DeviceRings::new(GuestMemoryMmap::new(), 0, options.brs),
             options,
             regions: Vec::new(),
             kicks: [const { None }; QUEUES],
@@ -82,7 +82,7 @@ impl Guest {
 
     /// Converts an address in the monitor's memory to the machine's address.
     fn guest_address(&self, user: u64) -> Result<u64> {
-        let holds = |region: &&Region| {
+        let holds = |region: &&GuestRegion| {
             user.checked_sub(region.user)
                 .is_some_and(|at| at < region.size)
         };
@@ -136,7 +136,7 @@ fn never_wait(file: &File) -> Result<()> {
         .map_err(|error| Error::ReqHandlerError(error.into()))
 }
 
-impl VhostUserBackendReqHandlerMut for Guest {
+impl VhostUserBackendReqHandlerMut for GuestMachine {
     fn set_owner(&mut self) -> Result<()> {
         Ok(())
     }
@@ -193,7 +193,7 @@ impl VhostUserBackendReqHandlerMut for Guest {
             let memory = MmapRegion::from_file(place, size).map_err(|error| wrong(&error))?;
             let at = GuestAddress(region.guest_phys_addr);
             mapped.push(GuestRegionMmap::new(memory, at).ok_or(Error::InvalidParam)?);
-            places.push(Region {
+            places.push(GuestRegion {
                 user: region.user_addr,
                 size: region.memory_size,
                 guest: region.guest_phys_addr,

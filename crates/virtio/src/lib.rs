@@ -4,31 +4,31 @@
 //! process through a Unix socket; from then on frames pass in that memory, without the monitor.
 //! Linux has the driver since 7.2.
 //!
-//! * [`Device`]: one device on one socket, for one machine at a time. It never blocks;
-//!   [`Device::events`] indicate that there is something to do, and [`Device::work`] does it.
-//! * [`Rings`]: the three queues in the machine's memory. Nothing in there is trusted: each value
+//! * [`VirtioDevice`]: one device on one socket, for one machine at a time. It never blocks;
+//!   [`VirtioDevice::events`] indicate that there is something to do, and [`VirtioDevice::work`] does it.
+//! * [`DeviceRings`]: the three queues in the machine's memory. Nothing in there is trusted: each value
 //!   is read once, checked, and bounded; a machine whose queues are invalid loses its device until
 //!   it resets it.
 //! * [`message`]: the contents of the queues.
 //!
 //! # Frames
-//! virtio CAN has neither BRS nor ESI. An FD frame from a machine gets BRS if [`Options::brs`] is
+//! virtio CAN has neither BRS nor ESI. An FD frame from a machine gets BRS if [`DeviceOptions::brs`] is
 //! set; neither flag is passed to a machine. Error frames and CAN XL are not passed to machines.
 //!
 //! # Acknowledgement of frames
-//! [`Device::take`] hands over frames with a [`Ticket`]; the machine's driver is notified of a
-//! frame's end by [`Device::finish`]. If the feature `LATE_TX_ACK` is offered
-//! ([`Options::late_ack`]), the owner of the device guarantees that this is the end of frame on the
+//! [`VirtioDevice::take`] hands over frames with a [`FrameTicket`]; the machine's driver is notified of a
+//! frame's end by [`VirtioDevice::finish`]. If the feature `LATE_TX_ACK` is offered
+//! ([`DeviceOptions::late_ack`]), the owner of the device guarantees that this is the end of frame on the
 //! bus.
 //!
 //! # Failures
 //! * The machine is reset, paused or killed, or the monitor dies: frames that it had handed over
-//!   and that are not finished fail ([`Counters::abandoned`]); [`Device::finish`] of one of them
+//!   and that are not finished fail ([`DeviceCounters::abandoned`]); [`VirtioDevice::finish`] of one of them
 //!   does nothing.
 //! * This process dies and is restarted: a monitor that connects again hands the queues over as
 //!   they are (QEMU 11.1 cannot: `docs/decisions/0018-virtio.md`). The last message of the
 //!   machine's control queue, which is still there, shows whether the machine had started its
-//!   controller ([`Rings`]).
+//!   controller ([`DeviceRings`]).
 //! * A monitor can shrink the memory that it shares; this process would then be terminated by
 //!   SIGBUS. A machine cannot.
 //!
@@ -47,7 +47,7 @@ pub mod message;
 mod rings;
 mod session;
 
-pub use counters::Counters;
-pub use device::{Device, FIRST_OTHER, Link, Options};
+pub use counters::DeviceCounters;
+pub use device::{VirtioDevice, FIRST_OTHER, DeviceLink, DeviceOptions};
 pub use linux::listener::ListenError;
-pub use rings::{Armed, Broken, Rings, Taken, Ticket};
+pub use rings::{ArmedQueues, BrokenQueue, DeviceRings, TakenFrame, FrameTicket};

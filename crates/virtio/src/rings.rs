@@ -4,7 +4,7 @@
 //! and then checked. A chain of descriptors is followed for at most [`PARTS`] parts; a queue whose
 //! indices are invalid is not used until it is set up again.
 
-use crate::counters::Counters;
+use crate::counters::DeviceCounters;
 use crate::message::{self, CONTROL, LONGEST, QUEUES, RX, TX};
 use frame::{Frame, FrameRef};
 use std::sync::atomic::Ordering;
@@ -23,7 +23,7 @@ pub(crate) const EVENT_IDX: u64 = 1 << 29;
 
 /// Reason why a queue is not used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Broken {
+pub enum BrokenQueue {
     /// The driver's index indicates more buffers than the queue has, or a buffer that it does not
     /// have.
     #[error("its index is out of range")]
@@ -38,7 +38,7 @@ pub enum Broken {
 
 /// Work that is already there when the driver is asked for notifications.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Armed {
+pub struct ArmedQueues {
     /// Frames of the machine.
     pub frames: bool,
     /// Commands of the machine.
@@ -47,7 +47,7 @@ pub struct Armed {
     pub room: bool,
 }
 
-impl Armed {
+impl ArmedQueues {
     /// Returns whether the machine has requested any work.
     #[must_use]
     pub const fn work(&self) -> bool {
@@ -57,36 +57,36 @@ impl Armed {
 
 /// Identification of a machine's frame whose end must be reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ticket {
+pub struct FrameTicket {
     head: u16,
     generation: u32,
 }
 
 /// A frame that the machine sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Taken {
+pub struct TakenFrame {
     /// The frame.
     pub frame: Frame,
-    /// The ticket for [`Rings::finish`].
-    pub ticket: Ticket,
+    /// The ticket for [`DeviceRings::finish`].
+    pub ticket: FrameTicket,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Part {
+struct ChainPart {
     at: GuestAddress,
     len: usize,
     writable: bool,
 }
 
 /// A chain of descriptors, as it was when it was read.
-struct Chain {
+struct DescriptorChain {
     head: u16,
-    parts: [Part; PARTS],
+    parts: [ChainPart; PARTS],
     count: usize,
 }
 
-impl Chain {
-    fn of(&self, writable: bool) -> impl Iterator<Item = &Part> {
+impl DescriptorChain {
+    fn of(&self, writable: bool) -> impl Iterator<Item = &ChainPart> {
         let parts = self.parts.iter().take(self.count);
         parts.filter(move |part| part.writable == writable)
     }
@@ -133,34 +133,34 @@ impl Chain {
     }
 }
 
-struct Ring {
+struct DeviceRing {
     queue: Queue,
     enabled: bool,
-    broken: Option<Broken>,
+    broken: Option<BrokenQueue>,
     /// A buffer was given back, and the driver may have to be notified.
     given_back: bool,
 }
 
-impl Ring {
+impl DeviceRing {
     fn is_usable(&self) -> bool {
         self.enabled && self.queue.ready() && self.broken.is_none()
     }
 
-    fn pop(&mut self, memory: &GuestMemoryMmap) -> Result<Option<Chain>, Broken> {
-        let mut iterator = self.queue.iter(memory).map_err(|_| Broken::Index)?;
+    fn pop(&mut self, memory: &GuestMemoryMmap) -> Result<Option<DescriptorChain>, BrokenQueue> {
+        let mut iterator = self.queue.iter(memory).map_err(|_| BrokenQueue::Index)?;
         let Some(found) = iterator.next() else {
             return Ok(None);
         };
         if found.head_index() >= self.queue.size() {
-            return Err(Broken::Index);
+            return Err(BrokenQueue::Index);
         }
-        let mut chain = Chain {
+        let mut chain = DescriptorChain {
             head: found.head_index(),
-            parts: [Part::default(); PARTS],
+            parts: [ChainPart::default(); PARTS],
             count: 0,
         };
         for (part, found) in chain.parts.iter_mut().zip(found) {
-            *part = Part {
+            *part = ChainPart {
                 at: found.addr(),
                 len: found.len() as usize,
                 writable: found.is_write_only(),
@@ -172,9 +172,9 @@ impl Ring {
 }
 
 /// The three queues of a machine. They are set up by vhost-user's messages; see [`crate::Device`].
-pub struct Rings {
+pub struct DeviceRings {
     memory: GuestMemoryMmap,
-    rings: [Ring; QUEUES],
+    rings: [DeviceRing; QUEUES],
     features: u64,
     brs: bool,
     started: bool,
@@ -182,23 +182,23 @@ pub struct Rings {
     /// For each transmit buffer that is under way: the address of its result, if it has one.
     under_way: Box<[Option<Option<GuestAddress>>]>,
     generation: u32,
-    counters: Counters,
+    counters: DeviceCounters,
     /// A queue had no buffer for a frame: the driver must notify when there is one.
     hungry: bool,
 }
 
-impl Default for Rings {
+impl Default for DeviceRings {
     fn default() -> Self {
         Self::new(GuestMemoryMmap::new(), 0, false)
     }
 }
 
-impl Rings {
+impl DeviceRings {
     /// Creates queues that are not set up. `features`: the negotiated features; `brs`: FD frames of
     /// the machine get BRS.
     #[must_use]
     pub fn new(memory: GuestMemoryMmap, features: u64, brs: bool) -> Self {
-        let ring = || Ring {
+        let ring = || DeviceRing {
             queue: Queue::new(LARGEST).unwrap_or_default(),
             enabled: false,
             broken: None,
@@ -213,7 +213,7 @@ impl Rings {
             bus_off: false,
             under_way: vec![None; usize::from(LARGEST)].into(),
             generation: 0,
-            counters: Counters::default(),
+            counters: DeviceCounters::default(),
             hungry: false,
         }
     }
@@ -244,7 +244,7 @@ impl Rings {
 
     /// Sets the addresses of a queue in the machine's memory; returns false if they are not valid.
     pub fn set_addresses(&mut self, index: usize, table: u64, available: u64, used: u64) -> bool {
-        let Some(Ring { queue, .. }) = self.rings.get_mut(index) else {
+        let Some(DeviceRing { queue, .. }) = self.rings.get_mut(index) else {
             return false;
         };
         queue
@@ -274,7 +274,7 @@ impl Rings {
                     self.started = used.0 != 0 && self.was_started(used.0);
                 }
             }
-            None => self.give_up(index, Broken::Address),
+            None => self.give_up(index, BrokenQueue::Address),
         }
     }
 
@@ -341,14 +341,14 @@ impl Rings {
     }
 
     #[cold]
-    fn give_up(&mut self, index: usize, why: Broken) {
+    fn give_up(&mut self, index: usize, why: BrokenQueue) {
         self.rings[index].broken = Some(why);
         self.counters.broken += 1;
     }
 
     /// Returns the first queue that is not used because it is invalid, and the reason.
     #[must_use]
-    pub fn broken(&self) -> Option<(usize, Broken)> {
+    pub fn broken(&self) -> Option<(usize, BrokenQueue)> {
         let mut rings = self.rings.iter().enumerate();
         rings.find_map(|(index, ring)| Some((index, ring.broken?)))
     }
@@ -380,7 +380,7 @@ impl Rings {
 
     /// Returns the counters.
     #[must_use]
-    pub const fn counters(&self) -> Counters {
+    pub const fn counters(&self) -> DeviceCounters {
         self.counters
     }
 
@@ -388,7 +388,7 @@ impl Rings {
         self.counters.connections += 1;
     }
 
-    fn pop(&mut self, index: usize) -> Option<Chain> {
+    fn pop(&mut self, index: usize) -> Option<DescriptorChain> {
         let ring = &mut self.rings[index];
         if !ring.is_usable() {
             return None;
@@ -410,7 +410,7 @@ impl Rings {
             .add_used(&self.memory, head, written as u32)
             .is_err()
         {
-            self.give_up(index, Broken::Address);
+            self.give_up(index, BrokenQueue::Address);
         }
     }
 
@@ -454,14 +454,14 @@ impl Rings {
 
     /// Takes the next frame that the machine sends. Messages that are not a valid frame, or that
     /// are sent while the controller is stopped, are answered and counted, and the next one is
-    /// taken. After a limited number of those it returns: [`Rings::arm`] reports whether there are
+    /// taken. After a limited number of those it returns: [`DeviceRings::arm`] reports whether there are
     /// more.
-    pub fn take(&mut self) -> Option<Taken> {
+    pub fn take(&mut self) -> Option<TakenFrame> {
         for _ in 0..AT_ONCE {
             let chain = self.pop(TX)?;
             let at = chain.result();
             if self.under_way[usize::from(chain.head)].is_some() {
-                self.give_up(TX, Broken::Twice);
+                self.give_up(TX, BrokenQueue::Twice);
                 return None;
             }
             let mut bytes = [0; LONGEST];
@@ -471,11 +471,11 @@ impl Rings {
                 Ok(frame) if self.started && !self.bus_off => {
                     self.under_way[usize::from(chain.head)] = Some(at);
                     self.counters.taken += 1;
-                    let ticket = Ticket {
+                    let ticket = FrameTicket {
                         head: chain.head,
                         generation: self.generation,
                     };
-                    return Some(Taken { frame, ticket });
+                    return Some(TakenFrame { frame, ticket });
                 }
                 Ok(_) => self.counters.not_started += 1,
                 Err(_) => self.counters.malformed += 1,
@@ -495,7 +495,7 @@ impl Rings {
     }
 
     /// Reports the end of a frame. Nothing is reported to a machine that has gone since.
-    pub fn finish(&mut self, ticket: Ticket, ok: bool) {
+    pub fn finish(&mut self, ticket: FrameTicket, ok: bool) {
         if ticket.generation != self.generation || !self.end(ticket.head, ok) {
             return;
         }
@@ -540,14 +540,14 @@ impl Rings {
     }
 
     /// Asks the driver for notifications, and checks whether there is work already.
-    pub fn arm(&mut self) -> Armed {
+    pub fn arm(&mut self) -> ArmedQueues {
         self.arm_these([true; QUEUES])
     }
 
     /// Does the same for some of the queues in which the driver places requests; the queue of
     /// buffers for frames is always included.
-    pub(crate) fn arm_these(&mut self, which: [bool; QUEUES]) -> Armed {
-        let mut armed = Armed::default();
+    pub(crate) fn arm_these(&mut self, which: [bool; QUEUES]) -> ArmedQueues {
+        let mut armed = ArmedQueues::default();
         for index in [TX, CONTROL, RX] {
             if index != RX && !which[index] {
                 continue;

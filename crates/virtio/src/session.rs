@@ -1,6 +1,6 @@
 //! A connection with a monitor.
 
-use crate::guest::Guest;
+use crate::guest::GuestMachine;
 use frame::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ioctl_fionread};
@@ -30,13 +30,13 @@ const PATIENCE: Nanos = 200_000_000;
 /// delay the frames of others; QEMU sets a device up with fewer.
 const AT_ONCE: usize = 64;
 /// Timeout of calls on the socket. No call waits, because each is made only when it can complete
-/// ([`Session::begin`]). This limit is a safeguard against an error in that logic.
+/// ([`MonitorSession::begin`]). This limit is a safeguard against an error in that logic.
 const LIMIT: Duration = Duration::from_millis(1);
 
 /// A connection with a monitor, whose messages change the machine's state.
-pub(crate) struct Session {
+pub(crate) struct MonitorSession {
     stream: UnixStream,
-    handler: BackendReqHandler<Mutex<Guest>>,
+    handler: BackendReqHandler<Mutex<GuestMachine>>,
     /// The back channel to the monitor. The crate `vhost` keeps it, but cannot send
     /// [`CONFIG_CHANGE`].
     monitor: Option<OwnedFd>,
@@ -49,7 +49,7 @@ pub(crate) struct Session {
 
 /// Reason why a connection has ended.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Ended {
+pub(crate) enum SessionEnd {
     /// The monitor closed the connection.
     #[error("the monitor has closed its connection")]
     Closed,
@@ -62,7 +62,7 @@ pub(crate) enum Ended {
 }
 
 /// The state of the stream's beginning, found without consuming it.
-enum Begin {
+enum StreamBegin {
     /// A complete message, with this request.
     Message(u32),
     /// Less than a header.
@@ -74,8 +74,8 @@ enum Begin {
     End,
 }
 
-impl Session {
-    pub(crate) fn new(stream: UnixStream, guest: Arc<Mutex<Guest>>) -> std::io::Result<Self> {
+impl MonitorSession {
+    pub(crate) fn new(stream: UnixStream, guest: Arc<Mutex<GuestMachine>>) -> std::io::Result<Self> {
         stream.set_read_timeout(Some(LIMIT))?;
         stream.set_write_timeout(Some(LIMIT))?;
         let handler = BackendReqHandler::from_stream(stream.try_clone()?, guest);
@@ -99,7 +99,7 @@ impl Session {
         self.spoke
     }
 
-    /// Returns the latest time for the next call of [`Session::serve`], even if nothing is
+    /// Returns the latest time for the next call of [`MonitorSession::serve`], even if nothing is
     /// received.
     pub(crate) fn deadline(&self) -> Option<Nanos> {
         if self.unread {
@@ -115,14 +115,14 @@ impl Session {
     /// handed to it only when the whole message has been received, and when there is room for the
     /// answer: a Unix stream socket is writable while three quarters of its buffer are free
     /// (`unix_writable`), which is more than the longest answer.
-    fn begin(&self) -> Begin {
+    fn begin(&self) -> StreamBegin {
         let mut header = [0; HEADER];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         match recv(&self.stream, &mut header[..], flags) {
-            Ok((_, 0)) => return Begin::End,
+            Ok((_, 0)) => return StreamBegin::End,
             Ok((_, HEADER)) => {}
-            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => return self.without_end(Begin::Part),
-            Err(_) => return Begin::End,
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => return self.without_end(StreamBegin::Part),
+            Err(_) => return StreamBegin::End,
         }
         let [request, _, size] = [0, 4, 8].map(|at| {
             let word = header.get(at..).and_then(|rest| rest.first_chunk());
@@ -134,19 +134,19 @@ impl Session {
         // ends.
         let queued = ioctl_fionread(&self.stream).unwrap_or(0);
         if queued < needed as u64 {
-            return self.without_end(Begin::Header);
+            return self.without_end(StreamBegin::Header);
         }
         if !self.has(PollFlags::OUT) {
-            return Begin::Unread;
+            return StreamBegin::Unread;
         }
-        Begin::Message(request)
+        StreamBegin::Message(request)
     }
 
     /// Returns `End` if the monitor has closed its side, because it cannot complete a message any
     /// more.
-    fn without_end(&self, otherwise: Begin) -> Begin {
+    fn without_end(&self, otherwise: StreamBegin) -> StreamBegin {
         if self.has(PollFlags::RDHUP | PollFlags::HUP) {
-            Begin::End
+            StreamBegin::End
         } else {
             otherwise
         }
@@ -175,39 +175,39 @@ impl Session {
     }
 
     /// Processes the received messages, as far as possible without waiting.
-    pub(crate) fn serve(&mut self, now: Nanos) -> Result<(), Ended> {
+    pub(crate) fn serve(&mut self, now: Nanos) -> Result<(), SessionEnd> {
         self.unread = false;
         for _ in 0..AT_ONCE {
             let begin = self.begin();
-            if !matches!(begin, Begin::Header) {
+            if !matches!(begin, StreamBegin::Header) {
                 self.since = None;
             }
             match begin {
-                Begin::Part => return Ok(()),
-                Begin::Header => {
+                StreamBegin::Part => return Ok(()),
+                StreamBegin::Header => {
                     let since = *self.since.get_or_insert(now);
                     if now >= since.saturating_add(PATIENCE) {
-                        return Err(Ended::Message("its body did not come".to_owned()));
+                        return Err(SessionEnd::Message("its body did not come".to_owned()));
                     }
                     return Ok(());
                 }
-                Begin::Unread => {
-                    return Err(Ended::Message("it reads no answers".to_owned()));
+                StreamBegin::Unread => {
+                    return Err(SessionEnd::Message("it reads no answers".to_owned()));
                 }
-                Begin::End => return Err(Ended::Closed),
-                Begin::Message(SET_BACKEND_REQ) => self.monitor = self.peek_descriptor(),
-                Begin::Message(_) => {}
+                StreamBegin::End => return Err(SessionEnd::Closed),
+                StreamBegin::Message(SET_BACKEND_REQ) => self.monitor = self.peek_descriptor(),
+                StreamBegin::Message(_) => {}
             }
             self.spoke = true;
             match self.handler.handle_request() {
                 Ok(()) => {}
                 // The error was sent as the answer: the monitor handles it.
                 Err(Error::InvalidOperation(_) | Error::InvalidParam) => {}
-                Err(Error::Disconnected) => return Err(Ended::Closed),
+                Err(Error::Disconnected) => return Err(SessionEnd::Closed),
                 Err(Error::ReqHandlerError(error)) => {
-                    return Err(Ended::Refused(error.to_string()));
+                    return Err(SessionEnd::Refused(error.to_string()));
                 }
-                Err(error) => return Err(Ended::Message(error.to_string())),
+                Err(error) => return Err(SessionEnd::Message(error.to_string())),
             }
         }
         self.unread = true;

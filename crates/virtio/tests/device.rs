@@ -16,10 +16,10 @@ use virtio::message::{
     CONTROL, FLAG_FD, MESSAGE_RX, MESSAGE_START, MESSAGE_STOP, MESSAGE_TX, RESULT_NOT_OK,
     RESULT_OK, RX, TX, feature,
 };
-use virtio::{Device, Link, ListenError, Options, Taken};
+use virtio::{VirtioDevice, DeviceLink, ListenError, DeviceOptions, TakenFrame};
 
 const ALL: u64 = feature::CLASSIC | feature::FD | feature::RTR;
-const OPTIONS: Options = Options {
+const OPTIONS: DeviceOptions = DeviceOptions {
     fd: true,
     brs: true,
     late_ack: true,
@@ -59,13 +59,13 @@ fn with_flags(flags: u32, id: u32, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn taken(device: &Worked) -> Vec<Taken> {
+fn taken(device: &Worked) -> Vec<TakenFrame> {
     let mut all = Vec::new();
     device.lock().take(100, &mut |taken| all.push(taken));
     all
 }
 
-fn wait_taken(device: &Worked) -> Taken {
+fn wait_taken(device: &Worked) -> TakenFrame {
     let mut all = Vec::new();
     wait("a frame is there", || {
         all = taken(device);
@@ -78,13 +78,13 @@ fn wait_taken(device: &Worked) -> Taken {
 #[test]
 fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
-    assert_eq!(device.lock().link(), Link::Absent);
+    let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
+    assert_eq!(device.lock().link(), DeviceLink::Absent);
     let mut machine = Machine::new();
     let mut monitor = machine.connect(&place.path, ALL);
-    assert_eq!(device.lock().link(), Link::Stopped);
+    assert_eq!(device.lock().link(), DeviceLink::Stopped);
     machine.command(MESSAGE_START);
-    assert_eq!(device.lock().link(), Link::Up);
+    assert_eq!(device.lock().link(), DeviceLink::Up);
 
     machine.send(TX, 3, &with_flags(FLAG_FD, 0x123, &[1, 2]));
     let first = wait_taken(&device);
@@ -113,7 +113,7 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
     // Bus-off, set by the device's owner; the machine reads it, and cannot start.
     assert_eq!(status(&mut monitor), 0);
     device.lock().set_bus_off(true);
-    assert_eq!(device.lock().link(), Link::BusOff);
+    assert_eq!(device.lock().link(), DeviceLink::BusOff);
     assert_eq!(status(&mut monitor), 1);
     machine.send(CONTROL, 0, &MESSAGE_START.to_le_bytes());
     assert_eq!(machine.wait_back(CONTROL).1, [RESULT_NOT_OK]);
@@ -136,7 +136,7 @@ fn frames_pass_both_ways_and_are_acknowledged_when_it_is_said() {
 #[test]
 fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+    let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let _monitor = machine.connect(&place.path, ALL);
     machine.command(MESSAGE_START);
@@ -176,7 +176,7 @@ fn a_queue_is_looked_at_until_it_is_armed_and_after_a_kick() {
 #[test]
 fn a_machine_that_is_reset_hears_that_its_frames_failed() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+    let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let monitor = machine.connect(&place.path, ALL);
     machine.command(MESSAGE_START);
@@ -193,7 +193,7 @@ fn a_machine_that_is_reset_hears_that_its_frames_failed() {
     assert_eq!(machine.back(TX), None);
     let counters = device.lock().counters();
     assert_eq!((counters.acknowledged, counters.abandoned), (1, 1));
-    assert_eq!(device.lock().link(), Link::Stopped);
+    assert_eq!(device.lock().link(), DeviceLink::Stopped);
 }
 
 #[test]
@@ -201,13 +201,13 @@ fn a_machine_goes_on_where_another_process_left_it() {
     let place = place();
     let mut machine = Machine::new();
     for started in [true, false, true] {
-        let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+        let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
         let monitor = machine.connect(&place.path, ALL);
         machine.command(if started { MESSAGE_START } else { MESSAGE_STOP });
         let link = device.lock().link();
         drop(device);
         drop(monitor);
-        let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+        let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
         let _monitor = machine.connect(&place.path, ALL);
         assert_eq!(device.lock().link(), link);
         if started {
@@ -222,7 +222,7 @@ fn a_machine_goes_on_where_another_process_left_it() {
 #[test]
 fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+    let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let monitor = machine.connect(&place.path, ALL);
     machine.command(MESSAGE_START);
@@ -230,7 +230,7 @@ fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
     machine.kick(TX);
     wait("it is noticed", || {
         assert_eq!(taken(&device), []);
-        device.lock().link() == Link::Broken
+        device.lock().link() == DeviceLink::Broken
     });
     wait("it is said", || {
         let remarks = device.lock().remarks();
@@ -239,10 +239,10 @@ fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
             .any(|r| r.contains("transmit queue makes no sense"))
     });
     drop(monitor);
-    wait("it has gone", || device.lock().link() == Link::Absent);
+    wait("it has gone", || device.lock().link() == DeviceLink::Absent);
     machine.lie(TX, 0);
     let _monitor = machine.connect(&place.path, ALL);
-    assert_eq!(device.lock().link(), Link::Up);
+    assert_eq!(device.lock().link(), DeviceLink::Up);
 }
 
 /// The same buffer twice, buffers outside of the memory, endless chains, messages that are too
@@ -250,7 +250,7 @@ fn queues_that_make_no_sense_are_left_alone_until_they_are_set_up_anew() {
 #[test]
 fn buffers_that_make_no_sense_hurt_nobody() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+    let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let monitor = machine.connect(&place.path, ALL);
     machine.command(MESSAGE_START);
@@ -289,13 +289,13 @@ fn buffers_that_make_no_sense_hurt_nobody() {
         });
     }
     assert_eq!(device.lock().counters().malformed, 4);
-    assert_eq!(device.lock().link(), Link::Up);
+    assert_eq!(device.lock().link(), DeviceLink::Up);
     machine.send(TX, 6, &message(6, &[]));
     wait_taken(&device);
     machine.send(TX, 6, &message(6, &[]));
     wait("it is noticed", || {
         taken(&device);
-        device.lock().link() == Link::Broken
+        device.lock().link() == DeviceLink::Broken
     });
     drop(monitor);
 }
@@ -303,8 +303,8 @@ fn buffers_that_make_no_sense_hurt_nobody() {
 #[test]
 fn a_socket_belongs_to_one_process_and_one_machine() {
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
-    let second = Device::bind(&place.path, OPTIONS, &set()).err().unwrap();
+    let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
+    let second = VirtioDevice::bind(&place.path, OPTIONS, &set()).err().unwrap();
     assert!(matches!(second, ListenError::Taken(_)), "{second}");
     let machine = Machine::new();
     let _monitor = machine.connect(&place.path, ALL);
@@ -317,7 +317,7 @@ fn a_socket_belongs_to_one_process_and_one_machine() {
     drop(device);
     assert!(!place.path.exists());
     std::fs::write(&place.path, "no socket").unwrap();
-    let file = Device::bind(&place.path, OPTIONS, &set()).err().unwrap();
+    let file = VirtioDevice::bind(&place.path, OPTIONS, &set()).err().unwrap();
     assert!(matches!(file, ListenError::NoSocket(_)), "{file}");
 }
 
@@ -326,7 +326,7 @@ fn a_socket_belongs_to_one_process_and_one_machine() {
 fn monitors_that_make_no_sense_lose_their_connection() {
     use std::io::Write;
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+    let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
     for bytes in [&[1, 0, 0, 0, 1, 0, 0, 0, 200, 0, 0, 0, 1][..], &[0xFF; 64]] {
         let mut stream = std::os::unix::net::UnixStream::connect(&place.path).unwrap();
         stream.write_all(bytes).unwrap();
@@ -339,7 +339,7 @@ fn monitors_that_make_no_sense_lose_their_connection() {
     }
     let machine = Machine::new();
     let _monitor = machine.connect(&place.path, ALL);
-    assert_eq!(device.lock().link(), Link::Stopped);
+    assert_eq!(device.lock().link(), DeviceLink::Stopped);
 }
 
 /// A monitor that stops after half of a header blocks no other work, and may continue later.
@@ -347,9 +347,9 @@ fn monitors_that_make_no_sense_lose_their_connection() {
 fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     use std::io::Write;
     let place = place();
-    let mut device = Device::bind(&place.path, OPTIONS, &set()).unwrap();
-    let is_ready = |device: &Device| {
-        let mut poll = linux::Poll::with_capacity(1);
+    let mut device = VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap();
+    let is_ready = |device: &VirtioDevice| {
+        let mut poll = linux::PollSet::with_capacity(1);
         poll.add_fd(device.events().set().as_fd().as_raw_fd(), true, false);
         poll.wait(Some(std::time::Duration::ZERO)).unwrap() > 0
     };
@@ -362,15 +362,15 @@ fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
     device.work(0);
     device.work(0);
     assert!(!is_ready(&device), "there is nothing to do");
-    assert_eq!(device.link(), Link::Absent);
+    assert_eq!(device.link(), DeviceLink::Absent);
     stream.write_all(&message[5..]).unwrap();
     assert!(is_ready(&device));
     device.work(0);
-    assert_eq!(device.link(), Link::Stopped);
+    assert_eq!(device.link(), DeviceLink::Stopped);
     drop(stream);
     assert!(is_ready(&device));
     device.work(0);
-    assert_eq!(device.link(), Link::Absent);
+    assert_eq!(device.link(), DeviceLink::Absent);
 }
 
 /// With a time that does not advance (`work` gets the same instant each time), each call still
@@ -380,9 +380,9 @@ fn a_monitor_that_stands_still_in_a_header_is_waited_for_without_work() {
 fn no_monitor_holds_up_who_serves_it() {
     use std::io::Write;
     let place = place();
-    let mut device = Device::bind(&place.path, OPTIONS, &set()).unwrap();
+    let mut device = VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap();
     let connect = || std::os::unix::net::UnixStream::connect(&place.path).unwrap();
-    let said = |device: &mut Device, what: &str| {
+    let said = |device: &mut VirtioDevice, what: &str| {
         let remarks = device.remarks();
         assert!(remarks.iter().any(|r| r.contains(what)), "{remarks:?}");
     };
@@ -394,20 +394,20 @@ fn no_monitor_holds_up_who_serves_it() {
         device.work(now);
     }
     assert_eq!(device.deadline(), Some(2000 + 200_000_000));
-    assert_eq!(device.link(), Link::Absent, "no message is there");
+    assert_eq!(device.link(), DeviceLink::Absent, "no message is there");
     for piece in message[12..].chunks(3) {
         stream.write_all(piece).unwrap();
         device.work(4000);
     }
-    assert_eq!(device.link(), Link::Stopped, "the message was served");
+    assert_eq!(device.link(), DeviceLink::Stopped, "the message was served");
     assert_eq!(device.deadline(), None);
     stream.write_all(&message[..13]).unwrap();
     device.work(5000);
     device.work(200_004_999);
     assert_eq!(device.deadline(), Some(200_005_000));
-    assert_eq!(device.link(), Link::Stopped);
+    assert_eq!(device.link(), DeviceLink::Stopped);
     device.work(200_005_000);
-    assert_eq!(device.link(), Link::Absent);
+    assert_eq!(device.link(), DeviceLink::Absent);
     assert_eq!(device.alarms().len(), 1, "a user hears of it at once");
     said(&mut device, "its body did not come");
     // One that disconnects in the middle of a message, or of a header.
@@ -419,7 +419,7 @@ fn no_monitor_holds_up_who_serves_it() {
         device.work(0);
         drop(stream);
         device.work(0);
-        assert_eq!(device.link(), Link::Absent, "after {part} bytes");
+        assert_eq!(device.link(), DeviceLink::Absent, "after {part} bytes");
         said(&mut device, "has closed its connection");
     }
     // `VHOST_USER_GET_FEATURES`, repeatedly, without reading the answers.
@@ -428,7 +428,7 @@ fn no_monitor_holds_up_who_serves_it() {
     let ask = [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
     let mut served = 0;
     device.work(0);
-    while device.link() != Link::Absent || served == 0 {
+    while device.link() != DeviceLink::Absent || served == 0 {
         while served < 100_000 && stream.write(&ask).is_ok_and(|n| n == ask.len()) {
             served += 1;
         }
@@ -443,7 +443,7 @@ fn no_monitor_holds_up_who_serves_it() {
 #[test]
 fn memory_that_can_shrink_is_refused() {
     let place = place();
-    let options = |unsealed| Options {
+    let options = |unsealed| DeviceOptions {
         unsealed,
         ..OPTIONS
     };
@@ -459,7 +459,7 @@ fn memory_that_can_shrink_is_refused() {
         memory.set_len(machine::SIZE).unwrap();
         memory
     };
-    let device = Worked::new(Device::bind(&place.path, options(false), &set()).unwrap());
+    let device = Worked::new(VirtioDevice::bind(&place.path, options(false), &set()).unwrap());
     for memory in [file(), memfd()] {
         let machine = Machine::in_file(memory);
         assert!(machine.try_connect(&place.path, ALL).is_err());
@@ -469,13 +469,13 @@ fn memory_that_can_shrink_is_refused() {
                 .iter()
                 .any(|r| r.contains("F_SEAL_SHRINK is not set"))
         });
-        assert_eq!(device.lock().link(), Link::Absent);
+        assert_eq!(device.lock().link(), DeviceLink::Absent);
     }
     let _monitor = Machine::new().connect(&place.path, ALL);
     drop(device);
-    let device = Worked::new(Device::bind(&place.path, options(true), &set()).unwrap());
+    let device = Worked::new(VirtioDevice::bind(&place.path, options(true), &set()).unwrap());
     let _monitor = Machine::in_file(file()).connect(&place.path, ALL);
-    assert_eq!(device.lock().link(), Link::Stopped);
+    assert_eq!(device.lock().link(), DeviceLink::Stopped);
 }
 
 /// A monitor that has filled the counter of an interrupt, and one that passes a file instead.
@@ -483,7 +483,7 @@ fn memory_that_can_shrink_is_refused() {
 fn an_interrupt_is_not_waited_for() {
     use std::io::{Read as _, Write as _};
     let place = place();
-    let device = Worked::new(Device::bind(&place.path, OPTIONS, &set()).unwrap());
+    let device = Worked::new(VirtioDevice::bind(&place.path, OPTIONS, &set()).unwrap());
     let mut machine = Machine::new();
     let monitor = machine.connect(&place.path, ALL);
     let full = vmm_sys_util::eventfd::EventFd::new(0).unwrap();
@@ -492,9 +492,9 @@ fn an_interrupt_is_not_waited_for() {
         monitor.set_vring_call(queue, &full).unwrap();
     }
     machine.command(MESSAGE_START);
-    assert_eq!(device.lock().link(), Link::Up);
+    assert_eq!(device.lock().link(), DeviceLink::Up);
     drop(monitor);
-    wait("it is gone", || device.lock().link() == Link::Absent);
+    wait("it is gone", || device.lock().link() == DeviceLink::Absent);
     // `VHOST_USER_SET_VRING_CALL` of the first queue, with an answer, and a file.
     let mut stream = std::os::unix::net::UnixStream::connect(&place.path).unwrap();
     let file = tempfile::tempfile().unwrap();
@@ -519,16 +519,16 @@ fn an_interrupt_is_not_waited_for() {
 fn several_frames_that_were_sent_take_one_interrupt() {
     const LATER: u64 = 1_000;
     let place = place();
-    let options = Options {
+    let options = DeviceOptions {
         coalesce: LATER,
         ..OPTIONS
     };
-    let mut device = Device::bind(&place.path, options, &set()).unwrap();
+    let mut device = VirtioDevice::bind(&place.path, options, &set()).unwrap();
     let machine = RefCell::new(Machine::new());
     let _monitor = connect_while(&machine, &place.path, ALL, || device.work(0));
     command_in(&machine, MESSAGE_START, || device.work(0));
     let interrupts = || machine.borrow().calls[TX].read().unwrap_or(0);
-    let send = |device: &mut Device, frames: u16, now: u64| {
+    let send = |device: &mut VirtioDevice, frames: u16, now: u64| {
         for head in 0..frames {
             machine.borrow_mut().send(TX, head, &message(1, &[]));
         }
@@ -540,7 +540,7 @@ fn several_frames_that_were_sent_take_one_interrupt() {
         assert_eq!(interrupts(), 0, "nothing was sent yet");
         tickets
     };
-    let end = |device: &mut Device, ticket, now| {
+    let end = |device: &mut VirtioDevice, ticket, now| {
         device.work(now);
         device.finish(ticket, true);
         device.tell();

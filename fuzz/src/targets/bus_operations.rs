@@ -3,8 +3,8 @@
 //! the same calls must give the same events.
 
 use crate::Target;
-use crate::bytes::Bytes;
-use bus::{Bus, BusConfig, ErrorKind, Event, Fault, Faults, NodeConfig, NodeId, When};
+use crate::bytes::ByteSource;
+use bus::{Bus, BusConfig, ErrorKind, NodeEvent, FrameFault, BusFaults, NodeConfig, NodeId, FaultTime};
 use frame::Nanos;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ fn run(input: &[u8]) {
 
 /// The invariants of a bus, which are checked at each event.
 #[derive(Default)]
-struct Ledger {
+struct BusLedger {
     /// Frames that were accepted and have not ended: tag to sender.
     open: BTreeMap<u64, NodeId>,
     /// Time of the last event.
@@ -45,12 +45,12 @@ struct Ledger {
     history: Vec<String>,
 }
 
-impl Ledger {
-    fn event(&mut self, event: &Event<'_>) {
+impl BusLedger {
+    fn event(&mut self, event: &NodeEvent<'_>) {
         assert!(event.at() >= self.last, "out of order: {event:?}");
         self.last = event.at();
         match *event {
-            Event::Frame {
+            NodeEvent::Frame {
                 start,
                 end,
                 node,
@@ -64,7 +64,7 @@ impl Ledger {
                 self.occupy(primary, start, end);
                 assert_eq!(self.open.remove(&tag), Some(node), "ended twice: {event:?}");
             }
-            Event::Error {
+            NodeEvent::Error {
                 start,
                 at,
                 end,
@@ -77,8 +77,8 @@ impl Ledger {
                 self.occupy(primary, start, end);
                 assert_eq!(self.open.get(&tag), Some(&node), "{event:?}");
             }
-            Event::State { .. } => {}
-            Event::Dropped { node, tag, .. } => {
+            NodeEvent::State { .. } => {}
+            NodeEvent::Dropped { node, tag, .. } => {
                 assert_eq!(self.open.remove(&tag), Some(node), "ended twice: {event:?}");
             }
         }
@@ -95,14 +95,14 @@ impl Ledger {
 }
 
 fn play(input: &[u8]) -> Vec<String> {
-    let mut bytes = Bytes::new(input);
+    let mut bytes = ByteSource::new(input);
     let shape = bytes.byte();
     let nominal = [1_000_000, 500_000, 125_000, 83_333][usize::from(shape & 3)];
     let mut bus = Bus::new(BusConfig {
         nominal,
         data: (shape & 4 != 0).then_some(nominal * 4),
         seed: u64::from(bytes.byte()),
-        faults: Faults {
+        faults: BusFaults {
             per_frame: f64::from(bytes.byte() >> 4) / 15.0,
             per_bit: if shape & 8 != 0 { 1e-3 } else { 0.0 },
             kinds: vec![KINDS[usize::from(bytes.below(5))], ErrorKind::Bit],
@@ -127,7 +127,7 @@ fn play(input: &[u8]) -> Vec<String> {
         })
         .collect();
 
-    let mut ledger = Ledger::default();
+    let mut ledger = BusLedger::default();
     let mut accepted = vec![0_u64; nodes.len()];
     for tag in 0..OPERATIONS as u64 {
         if bytes.is_empty() {
@@ -158,12 +158,12 @@ fn play(input: &[u8]) -> Vec<String> {
             }
             13 => bus.restart(node),
             14 => {
-                let fault = Fault {
+                let fault = FrameFault {
                     kind: KINDS[usize::from(bytes.below(5))],
                     bit: Some(bytes.short()).filter(|bit| *bit < 800),
                     victim: (bytes.byte() & 1 != 0).then_some(node),
                 };
-                bus.inject(When::Start(u64::from(bytes.byte())), fault);
+                bus.inject(FaultTime::Start(u64::from(bytes.byte())), fault);
             }
             // A node that does not exist, and a time in the past.
             _ => {
@@ -182,7 +182,7 @@ fn play(input: &[u8]) -> Vec<String> {
 
 /// Checks that every accepted frame was sent, was dropped or is still pending, and that all time is
 /// accounted for.
-fn check(bus: &Bus, nodes: &[NodeId], accepted: &[u64], ledger: &Ledger) {
+fn check(bus: &Bus, nodes: &[NodeId], accepted: &[u64], ledger: &BusLedger) {
     assert_eq!(bus.stats().elapsed(), bus.now());
     let mut there = 0;
     for (node, accepted) in nodes.iter().zip(accepted) {

@@ -2,9 +2,9 @@
 //! after an export they are read as the same routes.
 
 use crate::Target;
-use config::Source;
+use config::SourceText;
 use gateway::config::load;
-use port::Kinds;
+use port::PortKinds;
 use route::Routes;
 use route::cangw::{export, import};
 
@@ -46,7 +46,7 @@ pub const TARGET: Target = Target {
 
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let source = Source::new("rules.sh", text);
+    let source = SourceText::new("rules.sh", text);
     let imported = match import(&source) {
         Ok(imported) => imported,
         Err(found) => {
@@ -55,8 +55,8 @@ fn run(input: &[u8]) {
             return;
         }
     };
-    let written = Source::new("gateway.toml", imported.toml.clone());
-    match load(&written, &Kinds::standard()) {
+    let written = SourceText::new("gateway.toml", imported.toml.clone());
+    match load(&written, &PortKinds::standard()) {
         Ok((config, _)) => {
             assert_eq!(config.routes, imported.routes, "{}", imported.toml);
             assert_eq!(config.port_names(), imported.ports);
@@ -65,7 +65,7 @@ fn run(input: &[u8]) {
     }
     let interfaces: Vec<Option<String>> = imported.interfaces.iter().cloned().map(Some).collect();
     let script = export(&imported.routes, &interfaces).expect("can-gw can say what it said");
-    let again = import(&Source::new("again.sh", script.clone())).expect("export writes rules");
+    let again = import(&SourceText::new("again.sh", script.clone())).expect("export writes rules");
     assert_eq!(
         nameless(again.routes),
         nameless(imported.routes),

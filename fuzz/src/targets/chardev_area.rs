@@ -3,12 +3,12 @@
 //! it took as one of sent, lost and held.
 
 use crate::Target;
-use crate::bytes::Bytes;
+use crate::bytes::ByteSource;
 use linux::Errno;
-use linux::chardev::area::{Area, at, both, first};
+use linux::chardev::area::{MappedArea, at, both, first};
 use linux::chardev::{AREA, SLOTS};
-use port::chardev::{Line, Open, Rules, halves};
-use port::{Halves, Interest, Outgoing, RawFilter};
+use port::chardev::{DeviceLine, Open, TransmitRules, halves};
+use port::{Halves, FrameInterest, OutgoingFrame, RawFilter};
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -29,15 +29,15 @@ const OPERATIONS: usize = 200;
 const SECOND: u64 = 1_000_000_000;
 
 /// The driver's side of one open file.
-struct File {
+struct OpenFile {
     words: Vec<u64>,
     /// The tail that the process has last written.
     tail: u32,
 }
 
-struct Driver {
+struct FakeDriver {
     /// The files that were opened, the last one in use.
-    files: Vec<File>,
+    files: Vec<OpenFile>,
     there: bool,
     /// The bytes for reads of changing memory, repeated.
     noise: Vec<u8>,
@@ -49,9 +49,9 @@ struct Driver {
     rings: Result<u64, Errno>,
 }
 
-impl Driver {
+impl FakeDriver {
     fn open(&mut self) -> usize {
-        let mut file = File {
+        let mut file = OpenFile {
             words: vec![0; AREA / 8],
             tail: 0,
         };
@@ -82,17 +82,17 @@ impl Driver {
 }
 
 #[derive(Clone)]
-struct Shared(Arc<Mutex<Driver>>);
+struct SharedArea(Arc<Mutex<FakeDriver>>);
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Driver> {
+impl SharedArea {
+    fn lock(&self) -> MutexGuard<'_, FakeDriver> {
         self.0.lock().expect("nobody has panicked")
     }
 }
 
-struct Handle(Shared, usize);
+struct FakeHandle(SharedArea, usize);
 
-impl Area for Handle {
+impl MappedArea for FakeHandle {
     fn get(&self, at: usize) -> u64 {
         self.0.lock().get(self.1, at)
     }
@@ -111,7 +111,7 @@ impl Area for Handle {
     }
 }
 
-impl Line for Handle {
+impl DeviceLine for FakeHandle {
     fn ring(&self) -> Result<u64, Errno> {
         self.0.lock().rings
     }
@@ -130,9 +130,9 @@ impl Line for Handle {
 }
 
 fn run(input: &[u8]) {
-    let mut bytes = Bytes::new(input);
+    let mut bytes = ByteSource::new(input);
     let shape = bytes.byte();
-    let driver = Shared(Arc::new(Mutex::new(Driver {
+    let driver = SharedArea(Arc::new(Mutex::new(FakeDriver {
         files: Vec::new(),
         there: true,
         noise: input.to_vec(),
@@ -148,10 +148,10 @@ fn run(input: &[u8]) {
             return Err("it is gone".to_owned());
         }
         let file = found.lock().open();
-        Ok(Arc::new(Handle(found.clone(), file)) as Arc<dyn Line>)
+        Ok(Arc::new(FakeHandle(found.clone(), file)) as Arc<dyn DeviceLine>)
     });
-    let line = Arc::new(Handle(driver.clone(), first_file));
-    let rules = Rules {
+    let line = Arc::new(FakeHandle(driver.clone(), first_file));
+    let rules = TransmitRules {
         fd: shape & 1 != 0,
         listen_only: false,
     };
@@ -165,7 +165,7 @@ fn run(input: &[u8]) {
         match bytes.byte() & 15 {
             0..=2 => {
                 let frame = bytes.frame();
-                let outgoing = Outgoing::new(frame.view(), 0);
+                let outgoing = OutgoingFrame::new(frame.view(), 0);
                 accepted += u64::from(port.1.transmit(now, outgoing).is_ok());
             }
             3..=4 => {
@@ -204,9 +204,9 @@ fn run(input: &[u8]) {
             }
             13 => {
                 errors = bytes.byte() & 1 != 0;
-                let interest = Interest {
+                let interest = FrameInterest {
                     error_frames: errors,
-                    ..Interest::default()
+                    ..FrameInterest::default()
                 };
                 port.0.set_interest(&interest).expect("it takes all");
             }
@@ -227,7 +227,7 @@ fn run(input: &[u8]) {
     }
 }
 
-fn write(driver: &Shared, at: usize, bytes: &mut Bytes<'_>) {
+fn write(driver: &SharedArea, at: usize, bytes: &mut ByteSource<'_>) {
     let word = u64::from(bytes.word()) | u64::from(bytes.word()) << 32;
     if let Some(file) = driver.lock().files.last_mut() {
         file.words[at] = word;
@@ -235,7 +235,7 @@ fn write(driver: &Shared, at: usize, bytes: &mut Bytes<'_>) {
 }
 
 /// Checks that each slot that the process returns was passed on or counted, once.
-fn receive(port: &mut Halves, driver: &Shared, now: u64, budget: usize, errors: bool) {
+fn receive(port: &mut Halves, driver: &SharedArea, now: u64, budget: usize, errors: bool) {
     let before = port.0.counters();
     let (opened, tail) = driver.lock().tail();
     let mut frames = 0;

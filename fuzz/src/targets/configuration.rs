@@ -2,12 +2,12 @@
 //! accepted can be described, compiled, written back, read again, and used to decide about frames.
 
 use crate::Target;
-use crate::bytes::Bytes;
-use config::Source;
+use crate::bytes::ByteSource;
+use config::SourceText;
 use frame::FrameRef;
-use gateway::config::{Config, load};
-use port::Kinds;
-use route::{Arrival, Forward, PortId, RouteId, Sink, Stop, Table};
+use gateway::config::{GatewayConfig, load};
+use port::PortKinds;
+use route::{FrameArrival, ForwardedCopy, PortId, RouteId, DecisionSink, StopReason, RoutingTable};
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -55,8 +55,8 @@ pub const TARGET: Target = Target {
 
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let source = Source::new("fuzz.toml", text);
-    let found = match load(&source, &Kinds::standard()) {
+    let source = SourceText::new("fuzz.toml", text);
+    let found = match load(&source, &PortKinds::standard()) {
         Ok((config, warnings)) => {
             accepted(&config, input);
             warnings
@@ -70,18 +70,18 @@ fn run(input: &[u8]) {
 }
 
 /// Checks that a configuration that was accepted works.
-fn accepted(config: &Config, input: &[u8]) {
+fn accepted(config: &GatewayConfig, input: &[u8]) {
     assert!(!config.describe().is_empty());
     let names = config.port_names();
-    let table = Table::compile(&config.routes, names.len()).expect("load has compiled it");
+    let table = RoutingTable::compile(&config.routes, names.len()).expect("load has compiled it");
     for port in 0..names.len() {
         std::hint::black_box(table.interest(PortId(port as u16)));
     }
     let mut memory = table.memory();
-    let mut bytes = Bytes::new(input);
+    let mut bytes = ByteSource::new(input);
     for number in 0..32_u64 {
         let frame = bytes.frame();
-        let arrival = Arrival {
+        let arrival = FrameArrival {
             from: PortId(u16::from(bytes.byte()) % names.len().max(1) as u16),
             now: number * 1_000_000,
             hops: bytes.below(8),
@@ -95,7 +95,7 @@ fn accepted(config: &Config, input: &[u8]) {
     }
 }
 
-/// A sink that checks the table against the contract of [`Sink`].
+/// A sink that checks the table against the contract of [`DecisionSink`].
 struct Strict {
     ports: usize,
     routes: usize,
@@ -109,7 +109,7 @@ impl Strict {
     }
 }
 
-impl Sink for Strict {
+impl DecisionSink for Strict {
     fn taken(&mut self, route: RouteId) {
         assert!((route.0 as usize) < self.routes);
         if let Some((last, _)) = self.last {
@@ -118,12 +118,12 @@ impl Sink for Strict {
         self.last = Some((route, false));
     }
 
-    fn stopped(&mut self, route: RouteId, _: Stop) {
+    fn stopped(&mut self, route: RouteId, _: StopReason) {
         self.about(route);
         self.last = Some((route, true));
     }
 
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         self.about(copy.route);
         assert!(usize::from(copy.to.0) < self.ports);
         let frame: FrameRef<'_> = copy.frame;
@@ -142,8 +142,8 @@ mod tests {
         for entry in std::fs::read_dir(seeds).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let source = Source::new(&name, std::fs::read_to_string(&path).unwrap());
-            match load(&source, &Kinds::standard()) {
+            let source = SourceText::new(&name, std::fs::read_to_string(&path).unwrap());
+            match load(&source, &PortKinds::standard()) {
                 Ok(_) => assert_ne!(name, "mistakes.toml"),
                 Err(found) => assert_eq!(
                     name,

@@ -1,7 +1,7 @@
 //! Requests on the control socket: any bytes give a request or an error with a description.
 
 use crate::Target;
-use gateway::control::{self, Request};
+use gateway::control::{self, ControlRequest};
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {

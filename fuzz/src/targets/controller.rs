@@ -2,10 +2,10 @@
 //! another type. They must not panic, must terminate, and must answer each frame exactly once.
 
 use crate::Target;
-use crate::bytes::Bytes;
+use crate::bytes::ByteSource;
 use controller::ctucanfd::CtuCanFd;
-use controller::sja1000::{Sja1000, Wiring};
-use controller::{Controller, Event, Filter, Mode, Registers, Timing};
+use controller::sja1000::{Sja1000, ChipWiring};
+use controller::{Controller, ControllerEvent, AcceptanceRule, StartMode, Registers, BitTiming};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ pub const TARGET: Target = Target {
 const OPERATIONS: usize = 200;
 
 /// The bytes that registers return, and the values that were written to them.
-struct Noise {
+struct NoiseRegisters {
     bytes: Vec<u8>,
     next: usize,
     /// The values that were written, which most reads return: otherwise no driver would ever start.
@@ -35,9 +35,9 @@ struct Noise {
 }
 
 #[derive(Clone)]
-struct Shared(Rc<RefCell<Noise>>);
+struct SharedNoise(Rc<RefCell<NoiseRegisters>>);
 
-impl Noise {
+impl NoiseRegisters {
     fn byte(&mut self) -> u8 {
         let byte = self.bytes.get(self.next).copied().unwrap_or(0);
         self.next = (self.next + 1) % self.bytes.len().max(1);
@@ -60,7 +60,7 @@ impl Noise {
     }
 }
 
-impl Registers for Shared {
+impl Registers for SharedNoise {
     fn read8(&mut self, offset: u32) -> u8 {
         self.0.borrow_mut().read(offset, 1) as u8
     }
@@ -80,9 +80,9 @@ impl Registers for Shared {
 }
 
 fn run(input: &[u8]) {
-    let mut bytes = Bytes::new(input);
+    let mut bytes = ByteSource::new(input);
     let shape = bytes.byte();
-    let noise = Shared(Rc::new(RefCell::new(Noise {
+    let noise = SharedNoise(Rc::new(RefCell::new(NoiseRegisters {
         bytes: input.to_vec(),
         next: 0,
         written: vec![0; 0x500],
@@ -90,7 +90,7 @@ fn run(input: &[u8]) {
         reads: 0,
     })));
     if shape & 1 == 0 {
-        let wiring = Wiring {
+        let wiring = ChipWiring {
             clock: 8_000_000,
             output: 0xD8,
             clock_divider: 0x47,
@@ -101,23 +101,23 @@ fn run(input: &[u8]) {
     }
 }
 
-fn play(mut driver: impl Controller, bytes: &mut Bytes<'_>, shape: u8) {
+fn play(mut driver: impl Controller, bytes: &mut ByteSource<'_>, shape: u8) {
     let properties = driver.properties();
-    let timing = Timing::compute(properties.clock, &properties.nominal, 500_000, 875)
+    let timing = BitTiming::compute(properties.clock, &properties.nominal, 500_000, 875)
         .expect("500 kbit/s is possible");
     let data = properties.data.as_ref().filter(|_| shape & 2 != 0);
-    let filters = [Filter {
+    let filters = [AcceptanceRule {
         id: u32::from(bytes.short()),
         mask: u32::from(bytes.short()),
     }];
-    let mode = Mode {
+    let mode = StartMode {
         data: data.map(|limits| {
-            Timing::compute(properties.clock, limits, 2_000_000, 750).expect("2 Mbit/s is possible")
+            BitTiming::compute(properties.clock, limits, 2_000_000, 750).expect("2 Mbit/s is possible")
         }),
         one_shot: shape & 4 != 0,
         diagnose: shape & 8 != 0,
         filters: if shape & 1 == 0 { &[] } else { &filters },
-        ..Mode::classic(timing)
+        ..StartMode::classic(timing)
     };
     let mut open = BTreeSet::new();
     for token in 0..OPERATIONS as u64 {
@@ -152,11 +152,11 @@ fn play(mut driver: impl Controller, bytes: &mut Bytes<'_>, shape: u8) {
 fn service(driver: &mut impl Controller, budget: usize, open: &mut BTreeSet<u64>) {
     let mut received = 0;
     let _ = driver.service(budget, &mut |event| match event {
-        Event::Received { frame, .. } => {
+        ControllerEvent::Received { frame, .. } => {
             assert!(frame.data().len() == frame.header().data_len());
             received += 1;
         }
-        Event::Sent { token, .. } | Event::Failed { token, .. } => {
+        ControllerEvent::Sent { token, .. } | ControllerEvent::Failed { token, .. } => {
             assert!(open.remove(&token), "answered twice: {token}");
         }
         _ => {}

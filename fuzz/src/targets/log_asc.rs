@@ -1,7 +1,7 @@
 //! Vector ASC, read at once and in pieces.
 
 use crate::{Target, reading};
-use logs::Format;
+use logs::FileFormat;
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -21,5 +21,5 @@ pub const TARGET: Target = Target {
 };
 
 fn run(input: &[u8]) {
-    reading::both_ways(input, Some(Format::Asc));
+    reading::both_ways(input, Some(FileFormat::Asc));
 }

@@ -1,7 +1,7 @@
 //! candump's output on a terminal, read at once and in pieces.
 
 use crate::{Target, reading};
-use logs::Format;
+use logs::FileFormat;
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -21,7 +21,7 @@ pub const TARGET: Target = Target {
 };
 
 fn run(input: &[u8]) {
-    for format in [Format::Candump, Format::CandumpZero, Format::CandumpDelta] {
+    for format in [FileFormat::Candump, FileFormat::CandumpZero, FileFormat::CandumpDelta] {
         reading::both_ways(input, Some(format));
     }
 }

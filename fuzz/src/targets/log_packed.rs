@@ -2,7 +2,7 @@
 //! log.
 
 use crate::{Target, reading};
-use logs::Unpacked;
+use logs::UnpackedInput;
 use std::io::Read;
 
 /// The target; see the module's documentation.
@@ -15,7 +15,7 @@ pub const TARGET: Target = Target {
 fn run(input: &[u8]) {
     let mut unpacked = Vec::new();
     // An error in the compressed data is not a failure; the data before it counts.
-    let _ = Unpacked::new(input)
+    let _ = UnpackedInput::new(input)
         .take(1 << 20)
         .read_to_end(&mut unpacked);
     reading::both_ways(&unpacked, None);

@@ -1,7 +1,7 @@
 //! pcap and pcapng, and the detection of a log's format: read at once and in pieces.
 
 use crate::{Target, reading};
-use logs::Format;
+use logs::FileFormat;
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -22,5 +22,5 @@ pub const TARGET: Target = Target {
 
 fn run(input: &[u8]) {
     reading::both_ways(input, None);
-    reading::both_ways(input, Some(Format::Pcapng));
+    reading::both_ways(input, Some(FileFormat::Pcapng));
 }

@@ -36,7 +36,7 @@ fn run(input: &[u8]) {
             Ok(Some(entry)) => {
                 let written = format!(
                     "{:.9}",
-                    text::Line {
+                    text::LogLine {
                         stamp: entry.stamp,
                         interface: entry.interface,
                         frame: first.view(),

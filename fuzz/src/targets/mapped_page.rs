@@ -3,9 +3,9 @@
 //! took exactly once.
 
 use crate::Target;
-use crate::bytes::Bytes;
-use controller::mapped::{Device, Join, Mapped, Trap};
-use controller::{Controller, Event, Mode, Timing};
+use crate::bytes::ByteSource;
+use controller::mapped::{MappedDevice, BusJoin, MappedController, DeviceTrap};
+use controller::{Controller, ControllerEvent, StartMode, BitTiming};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ const PAGE: usize = 768;
 const FIFO: usize = 4;
 const OPERATIONS: usize = 200;
 
-struct Page {
+struct FuzzPage {
     words: Vec<u64>,
     /// The bytes for reads of changing memory, repeated.
     noise: Vec<u8>,
@@ -37,10 +37,10 @@ struct Page {
     rate: usize,
     reads: usize,
     /// The result of the next calls that do not access registers.
-    trap: Option<Trap>,
+    trap: Option<DeviceTrap>,
 }
 
-impl Page {
+impl FuzzPage {
     fn noise(&mut self) -> u64 {
         (0..8).fold(0, |word, _| {
             let byte = self.noise.get(self.next).copied().unwrap_or(0);
@@ -60,15 +60,15 @@ impl Page {
 }
 
 #[derive(Clone)]
-struct Shared(Rc<RefCell<Page>>);
+struct SharedPage(Rc<RefCell<FuzzPage>>);
 
-impl Shared {
-    fn call(&self) -> Result<(), Trap> {
+impl SharedPage {
+    fn call(&self) -> Result<(), DeviceTrap> {
         self.0.borrow().trap.map_or(Ok(()), Err)
     }
 }
 
-impl Device for Shared {
+impl MappedDevice for SharedPage {
     fn get(&self, at: usize) -> u64 {
         self.0.borrow_mut().get(at)
     }
@@ -78,11 +78,11 @@ impl Device for Shared {
         *place.expect("only within the page") = word;
     }
     fn fence(&mut self) {}
-    fn ring(&mut self, buffers: u32) -> Result<(), Trap> {
+    fn ring(&mut self, buffers: u32) -> Result<(), DeviceTrap> {
         assert!(buffers > 0 && buffers < 8);
         self.call()
     }
-    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap> {
+    fn join(&mut self, join: &BusJoin<'_>) -> Result<(), DeviceTrap> {
         self.call()?;
         // As in the module: everything is reset, the version comes first.
         let mut page = self.0.borrow_mut();
@@ -99,15 +99,15 @@ impl Device for Shared {
     fn abort(&mut self, buffers: u32) {
         assert!(buffers > 0 && buffers < 8);
     }
-    fn recover(&mut self) -> Result<(), Trap> {
+    fn recover(&mut self) -> Result<(), DeviceTrap> {
         self.call()
     }
 }
 
 fn run(input: &[u8]) {
-    let mut bytes = Bytes::new(input);
+    let mut bytes = ByteSource::new(input);
     let shape = bytes.byte();
-    let page = Rc::new(RefCell::new(Page {
+    let page = Rc::new(RefCell::new(FuzzPage {
         words: vec![0; PAGE / 8],
         noise: input.to_vec(),
         next: 0,
@@ -115,16 +115,16 @@ fn run(input: &[u8]) {
         reads: 0,
         trap: None,
     }));
-    let mut driver = Mapped::new(Shared(page.clone()));
+    let mut driver = MappedController::new(SharedPage(page.clone()));
     let properties = driver.properties();
     let timing = |rate| {
-        Timing::compute(properties.clock, &properties.nominal, rate, 800).expect("it is possible")
+        BitTiming::compute(properties.clock, &properties.nominal, rate, 800).expect("it is possible")
     };
-    let mode = Mode {
+    let mode = StartMode {
         data: (shape & 1 != 0).then(|| timing(2_000_000)),
         one_shot: shape & 2 != 0,
         diagnose: shape & 4 != 0,
-        ..Mode::classic(timing(500_000))
+        ..StartMode::classic(timing(500_000))
     };
     let _ = driver.start(&mode);
     let mut open = BTreeSet::new();
@@ -155,8 +155,8 @@ fn run(input: &[u8]) {
                 let _ = driver.restart();
             }
             14 => {
-                let traps = [None, Some(Trap::Down), Some(Trap::Invalid)];
-                let other = Some(Trap::Other("noise"));
+                let traps = [None, Some(DeviceTrap::Down), Some(DeviceTrap::Invalid)];
+                let other = Some(DeviceTrap::Other("noise"));
                 let which = usize::from(bytes.byte() & 3);
                 page.borrow_mut().trap = traps.get(which).copied().unwrap_or(other);
             }
@@ -175,7 +175,7 @@ fn run(input: &[u8]) {
 fn service(driver: &mut impl Controller, budget: usize, open: &mut BTreeSet<u64>) {
     let mut received = 0;
     let _ = driver.service(budget, &mut |event| match event {
-        Event::Received { frame, .. } => {
+        ControllerEvent::Received { frame, .. } => {
             let header = frame.header();
             assert!(frame.data().len() == header.data_len() && header.len() <= 64);
             assert!(
@@ -184,10 +184,10 @@ fn service(driver: &mut impl Controller, budget: usize, open: &mut BTreeSet<u64>
             );
             received += 1;
         }
-        Event::Sent { token, .. } | Event::Failed { token, .. } => {
+        ControllerEvent::Sent { token, .. } | ControllerEvent::Failed { token, .. } => {
             assert!(open.remove(&token), "answered twice: {token}");
         }
-        Event::Overrun { frames, .. } => assert!(frames > 0),
+        ControllerEvent::Overrun { frames, .. } => assert!(frames > 0),
         _ => {}
     });
     assert!(received <= budget.min(FIFO), "more than there can be");

@@ -3,7 +3,7 @@
 //! settings give the same experiment again.
 
 use crate::Target;
-use config::Source;
+use config::SourceText;
 use experiment::Experiment;
 use std::collections::BTreeSet;
 
@@ -40,7 +40,7 @@ pub const TARGET: Target = Target {
 
 fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let source = Source::new("fuzz.toml", text);
+    let source = SourceText::new("fuzz.toml", text);
     match experiment::matrix::read(&source) {
         Ok(matrix) => accepted(&matrix.experiments),
         Err(found) => {

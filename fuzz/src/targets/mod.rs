@@ -22,11 +22,11 @@ pub mod vcontroller;
 pub mod virtio_rings;
 pub mod wire;
 
-use config::{Diagnostic, Source};
+use config::{Diagnostic, SourceText};
 
 /// Checks that the errors of a text can be displayed: each has a message, and a position within the
 /// text.
-fn shown(source: &Source, found: &[Diagnostic]) {
+fn shown(source: &SourceText, found: &[Diagnostic]) {
     for diagnostic in found {
         let span = &diagnostic.span;
         assert!(span.start <= span.end && span.end <= source.text.len());

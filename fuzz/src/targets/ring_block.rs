@@ -3,7 +3,7 @@
 //! line of a log.
 
 use crate::Target;
-use capture::{Chunk, Entry, Record};
+use capture::{Chunk, ChunkEntry, RecordedFrame};
 use linux::packet::block::walk;
 
 /// The target; see the module's documentation.
@@ -31,7 +31,7 @@ fn run(input: &[u8]) {
             return;
         }
         stamps.push((caught.stamp, caught.bytes));
-        chunk.push(&Record {
+        chunk.push(&RecordedFrame {
             stamp: caught.stamp,
             interface: 0,
             direction: caught.outgoing.then_some(frame::text::Direction::Sent),
@@ -46,11 +46,11 @@ fn run(input: &[u8]) {
     let found: Vec<_> = chunk
         .entries()
         .map(|entry| match entry {
-            Entry::Frame(record) => {
+            ChunkEntry::Frame(record) => {
                 let _ = record.frame();
                 (record.stamp, record.bytes)
             }
-            Entry::Gap(gap) => panic!("a gap that nobody made: {gap:?}"),
+            ChunkEntry::Gap(gap) => panic!("a gap that nobody made: {gap:?}"),
         })
         .collect();
     assert_eq!(found, stamps);

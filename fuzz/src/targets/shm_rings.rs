@@ -3,9 +3,9 @@
 //! took must have one fate, and it must continue with a correct peer afterwards.
 
 use crate::Target;
-use crate::bytes::Bytes;
-use shm::layout::{self, LEAST, Side, at, slots};
-use shm::{Link, Rings, SILENT, Words};
+use crate::bytes::ByteSource;
+use shm::layout::{self, LEAST, ShmSide, at, slots};
+use shm::{PeerLink, ShmRings, SILENT, SharedWords};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -19,9 +19,9 @@ pub const TARGET: Target = Target {
 const STEPS: usize = 400;
 
 #[derive(Clone)]
-struct Memory(Rc<RefCell<Vec<u64>>>);
+struct FuzzMemory(Rc<RefCell<Vec<u64>>>);
 
-impl Words for Memory {
+impl SharedWords for FuzzMemory {
     fn len(&self) -> usize {
         LEAST
     }
@@ -39,20 +39,20 @@ impl Words for Memory {
     fn fence(&self) {}
 }
 
-fn double(bytes: &mut Bytes<'_>) -> u64 {
+fn double(bytes: &mut ByteSource<'_>) -> u64 {
     u64::from(bytes.word()) | u64::from(bytes.word()) << 32
 }
 
 fn run(input: &[u8]) {
-    let bytes = &mut Bytes::new(input);
-    let memory = Memory(Rc::new(RefCell::new(vec![0; LEAST / 8])));
+    let bytes = &mut ByteSource::new(input);
+    let memory = FuzzMemory(Rc::new(RefCell::new(vec![0; LEAST / 8])));
     let mine = if bytes.byte() & 1 == 0 {
-        Side::First
+        ShmSide::First
     } else {
-        Side::Second
+        ShmSide::Second
     };
     let (ours, theirs) = (mine.block(), mine.other().block());
-    let Ok(mut side) = Rings::new(memory.clone(), mine, 7, 0) else {
+    let Ok(mut side) = ShmRings::new(memory.clone(), mine, 7, 0) else {
         panic!("there is memory enough");
     };
     // Initially, the peer is correct.
@@ -117,7 +117,7 @@ fn run(input: &[u8]) {
         let fates = counters.sent + counters.lost + u64::from(side.held());
         assert_eq!(counters.taken, fates);
     }
-    let Ok(mut other) = Rings::new(memory, mine.other(), 99, now) else {
+    let Ok(mut other) = ShmRings::new(memory, mine.other(), 99, now) else {
         panic!("there is memory enough");
     };
     // Anything that the other side broke in this side's block is correct again with the next

@@ -3,11 +3,11 @@
 //! once, and no function may get a frame for which it has no right.
 
 use crate::Target;
-use crate::bytes::Bytes;
+use crate::bytes::ByteSource;
 use frame::{CanId, Frame};
 use std::collections::BTreeSet;
 use vcontroller::{
-    Budget, Candidate, Config, Controller, IdRule, Outcome, Rights, State, Unit, Vf,
+    SendBudget, NextFrame, ControllerConfig, VirtualController, IdRule, RequestOutcome, FunctionRights, ConfinementState, BudgetUnit, VfNumber,
 };
 
 /// The target; see the module's documentation.
@@ -20,7 +20,7 @@ pub const TARGET: Target = Target {
 const FUNCTIONS: u8 = 3;
 const OPERATIONS: usize = 400;
 
-fn frame(bytes: &mut Bytes<'_>) -> Option<Frame> {
+fn frame(bytes: &mut ByteSource<'_>) -> Option<Frame> {
     let id = CanId::from_raw(bytes.word());
     let len = usize::from(bytes.byte()) % 9;
     let fill = bytes.byte();
@@ -35,7 +35,7 @@ fn frame(bytes: &mut Bytes<'_>) -> Option<Frame> {
     }
 }
 
-fn rules(bytes: &mut Bytes<'_>) -> Vec<IdRule> {
+fn rules(bytes: &mut ByteSource<'_>) -> Vec<IdRule> {
     let count = bytes.byte() % 3;
     (0..count)
         .map(|_| {
@@ -48,15 +48,15 @@ fn rules(bytes: &mut Bytes<'_>) -> Vec<IdRule> {
 }
 
 fn run(input: &[u8]) {
-    let bytes = &mut Bytes::new(input);
-    let mut controller = Controller::new(Config {
+    let bytes = &mut ByteSource::new(input);
+    let mut controller = VirtualController::new(ControllerConfig {
         functions: FUNCTIONS,
         queue: usize::from(bytes.byte() % 8),
         fifo: usize::from(bytes.byte() % 8),
         fd: bytes.byte() & 1 != 0,
     });
     let mut now = 0;
-    let mut wire: Option<Candidate> = None;
+    let mut wire: Option<NextFrame> = None;
     let mut open = [const { BTreeSet::new() }; FUNCTIONS as usize];
     let mut receives = [const { Vec::new() }; FUNCTIONS as usize];
     // The rights at the time of reception: frames in a FIFO were received under them.
@@ -68,7 +68,7 @@ fn run(input: &[u8]) {
         let what = bytes.byte();
         now += u64::from(bytes.byte()) * 1_000;
         let number = usize::from(what >> 4) % usize::from(FUNCTIONS);
-        let vf = Vf(number as u8);
+        let vf = VfNumber(number as u8);
         match what & 0xF {
             0..=3 => {
                 if let Some(frame) = frame(bytes)
@@ -80,11 +80,11 @@ fn run(input: &[u8]) {
             4 => {
                 let (receive, send) = (rules(bytes), rules(bytes));
                 let unit = if bytes.byte() & 1 == 0 {
-                    Unit::Frames
+                    BudgetUnit::Frames
                 } else {
-                    Unit::Bits
+                    BudgetUnit::Bits
                 };
-                let budget = Budget {
+                let budget = SendBudget {
                     unit,
                     amount: bytes.word() % 1000,
                     per: u64::from(bytes.word()),
@@ -93,7 +93,7 @@ fn run(input: &[u8]) {
                 was[number].extend(&receive);
                 receives[number].clone_from(&receive);
                 let budget = (what & 0x80 != 0).then_some(budget);
-                let rights = Rights {
+                let rights = FunctionRights {
                     receive,
                     send,
                     budget,
@@ -154,11 +154,11 @@ fn run(input: &[u8]) {
             }
             _ => {
                 let states = [
-                    State::Stopped,
-                    State::Active,
-                    State::Warning,
-                    State::Passive,
-                    State::BusOff,
+                    ConfinementState::Stopped,
+                    ConfinementState::Active,
+                    ConfinementState::Warning,
+                    ConfinementState::Passive,
+                    ConfinementState::BusOff,
                 ];
                 let state = states[usize::from(bytes.byte()) % states.len()];
                 controller.set_state(state, now);

@@ -3,10 +3,10 @@
 //! most once, and must count each as one of acknowledged, refused, abandoned and under way.
 
 use crate::Target;
-use crate::bytes::Bytes;
+use crate::bytes::ByteSource;
 use frame::Kind;
 use virtio::message::{CONTROL, QUEUES, RX, TX, feature};
-use virtio::{Rings, Taken};
+use virtio::{DeviceRings, TakenFrame};
 use vm_memory::{Bytes as _, GuestAddress, GuestMemoryMmap};
 
 /// The target; see the module's documentation.
@@ -31,12 +31,12 @@ const PLACES: [[u64; 3]; QUEUES] = [
     [0x1000, 0x1200, 0x1400],
 ];
 
-struct Machine {
+struct FuzzMachine {
     memory: GuestMemoryMmap,
     index: [u16; QUEUES],
 }
 
-impl Machine {
+impl FuzzMachine {
     fn put(&self, at: u64, bytes: &[u8]) {
         // Writes outside of the memory have no effect.
         let _ = self.memory.write_slice(bytes, GuestAddress(at % SIZE));
@@ -68,7 +68,7 @@ impl Machine {
     }
 }
 
-fn set_up(rings: &mut Rings, queue: usize) {
+fn set_up(rings: &mut DeviceRings, queue: usize) {
     let [table, available, used] = PLACES[queue];
     assert!(rings.set_size(queue, 16));
     assert!(rings.set_addresses(queue, table, available, used));
@@ -77,14 +77,14 @@ fn set_up(rings: &mut Rings, queue: usize) {
 }
 
 fn run(input: &[u8]) {
-    let mut bytes = Bytes::new(input);
+    let mut bytes = ByteSource::new(input);
     let ranges = [(GuestAddress(0), SIZE as usize)];
     let Ok(memory) = GuestMemoryMmap::from_ranges(&ranges) else {
         return;
     };
     let features = u64::from(bytes.byte() & 7) | u64::from(bytes.below(2)) << 29;
-    let mut rings = Rings::new(memory.clone(), features, true);
-    let mut machine = Machine {
+    let mut rings = DeviceRings::new(memory.clone(), features, true);
+    let mut machine = FuzzMachine {
         memory,
         index: [0; QUEUES],
     };
@@ -93,7 +93,7 @@ fn run(input: &[u8]) {
     }
     machine.offer(CONTROL, 0, &[1, 2], 1);
     rings.obey();
-    let mut open: Vec<Taken> = Vec::new();
+    let mut open: Vec<TakenFrame> = Vec::new();
     for _ in 0..OPERATIONS {
         if bytes.is_empty() {
             break;

@@ -2,7 +2,7 @@
 //! not panic.
 
 use crate::Target;
-use crate::bytes::Bytes;
+use crate::bytes::ByteSource;
 use frame::wire;
 
 #[path = "../../../crates/frame/tests/reference/mod.rs"]
@@ -17,7 +17,7 @@ pub const TARGET: Target = Target {
 };
 
 fn run(input: &[u8]) {
-    let mut bytes = Bytes::new(input);
+    let mut bytes = ByteSource::new(input);
     while !bytes.is_empty() {
         let frame = bytes.frame();
         let slow = reference::wire(frame.view()).expect("it can be on a bus");

@@ -1,13 +1,13 @@
 //! Claims and their verdicts.
 
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::figure::{Figure, Plan};
-use crate::papers::Origin;
+use crate::figure::{ClaimFigure, FigurePlan};
+use crate::papers::ClaimOrigin;
 use experiment::Experiment;
-use experiment::bursts::Bursts;
-use experiment::recorders::Recorders;
+use experiment::bursts::BurstMeasurement;
+use experiment::recorders::RecorderMeasurement;
 use serde::Serialize;
 use std::fmt;
 
@@ -37,7 +37,7 @@ impl fmt::Display for Verdict {
 
 /// The judgement of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub struct ClaimJudgement {
     /// Whether the claim holds.
     pub verdict: Verdict,
     /// The measured figures, in the paper's units.
@@ -49,7 +49,7 @@ pub struct Judgement {
 /// The kind of origin of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum ClaimKind {
     /// A claim of a paper.
     Paper,
     /// A claim of a paper about can-gw, tested against another data path.
@@ -65,7 +65,7 @@ pub struct Claim {
     /// Its name: `G4`, on another data path `G4/bpf`.
     pub id: &'static str,
     /// The papers and sections that make the claim, or the bound.
-    pub origin: Origin,
+    pub origin: ClaimOrigin,
     /// The claim, in words.
     pub claim: &'static str,
     /// The paper's figures, or the bound.
@@ -77,15 +77,15 @@ pub struct Claim {
     /// The experiments that it needs.
     pub(crate) needs: fn(Extent, DataPath) -> Vec<Experiment>,
     /// The measurement of system calls that it needs.
-    pub(crate) bursts: fn(Extent) -> Option<Bursts>,
+    pub(crate) bursts: fn(Extent) -> Option<BurstMeasurement>,
     /// The measurement of recorders that it needs.
-    pub(crate) recorders: fn(Extent) -> Option<Recorders>,
+    pub(crate) recorders: fn(Extent) -> Option<RecorderMeasurement>,
     /// The experiments whose highest rate is searched for.
     pub(crate) rates: fn(Extent) -> Vec<Experiment>,
     /// Computes its verdict.
-    pub(crate) judge: fn(&Evidence, Extent, DataPath) -> Result<Judgement, Missing>,
+    pub(crate) judge: fn(&ClaimEvidence, Extent, DataPath) -> Result<ClaimJudgement, MissingEvidence>,
     /// Its figure, where it has one.
-    pub(crate) picture: Option<fn() -> Plan>,
+    pub(crate) picture: Option<fn() -> FigurePlan>,
 }
 
 impl fmt::Debug for Claim {
@@ -98,7 +98,7 @@ impl Claim {
     /// A claim that needs no experiment, as a base for others.
     pub(crate) const BLANK: Self = Self {
         id: "",
-        origin: Origin::Papers(&[]),
+        origin: ClaimOrigin::Papers(&[]),
         claim: "",
         figure: "",
         criterion: "",
@@ -108,7 +108,7 @@ impl Claim {
         recorders: |_| None,
         rates: |_| vec![],
         judge: |_, _, _| {
-            Err(Missing {
+            Err(MissingEvidence {
                 experiment: "the claim".to_owned(),
                 why: "it has no criterion".to_owned(),
             })
@@ -129,13 +129,13 @@ impl Claim {
 
     /// Returns the measurement of system calls that it needs.
     #[must_use]
-    pub fn bursts(&self, extent: Extent) -> Option<Bursts> {
+    pub fn bursts(&self, extent: Extent) -> Option<BurstMeasurement> {
         (self.bursts)(extent)
     }
 
     /// Returns the measurement of recorders that it needs.
     #[must_use]
-    pub fn recorders(&self, extent: Extent) -> Option<Recorders> {
+    pub fn recorders(&self, extent: Extent) -> Option<RecorderMeasurement> {
         (self.recorders)(extent)
     }
 
@@ -162,35 +162,35 @@ impl Claim {
 
     /// Returns the kind of its origin.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ClaimKind {
         match (self.origin, self.path) {
-            (Origin::Bound(_), _) => Kind::Bound,
-            (Origin::Papers(_), DataPath::Cangw) => Kind::Paper,
-            (Origin::Papers(_), _) => Kind::OtherDataPath,
+            (ClaimOrigin::Bound(_), _) => ClaimKind::Bound,
+            (ClaimOrigin::Papers(_), DataPath::Cangw) => ClaimKind::Paper,
+            (ClaimOrigin::Papers(_), _) => ClaimKind::OtherDataPath,
         }
     }
 
     /// Draws its figure from the measured evidence.
     #[must_use]
-    pub fn picture(&self, evidence: &Evidence, extent: Extent) -> Option<Figure> {
+    pub fn picture(&self, evidence: &ClaimEvidence, extent: Extent) -> Option<ClaimFigure> {
         let experiments = [self.needs(extent), self.rates(extent)].concat();
         (self.picture?)().draw(evidence, &experiments)
     }
 
     /// Judges it by the measured evidence.
     #[must_use]
-    pub fn judge(&self, evidence: &Evidence, extent: Extent) -> Judgement {
+    pub fn judge(&self, evidence: &ClaimEvidence, extent: Extent) -> ClaimJudgement {
         let nothing = self.needs(extent).is_empty() && self.rates(extent).is_empty();
         let printed = self.bursts(extent).is_some() || self.recorders(extent).is_some();
         if nothing && !printed {
-            return Judgement {
+            return ClaimJudgement {
                 verdict: Verdict::NotTestable,
                 measured: "—".to_owned(),
                 why: "It is part of the full run: leave out --quick.".to_owned(),
             };
         }
         let judgement = (self.judge)(evidence, extent, self.path);
-        judgement.unwrap_or_else(|missing| Judgement {
+        judgement.unwrap_or_else(|missing| ClaimJudgement {
             verdict: Verdict::NotTestable,
             measured: "—".to_owned(),
             why: format!("{missing}."),

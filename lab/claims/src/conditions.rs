@@ -1,6 +1,6 @@
 //! The conditions on which a verdict depends.
 
-use crate::claim::{Judgement, Verdict};
+use crate::claim::{ClaimJudgement, Verdict};
 
 /// Conditions that must all hold.
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl Conditions {
 
     /// Returns the verdict, with the conditions that hold, or else those that do not; `remark` is
     /// added at the end, if it is not empty.
-    pub(crate) fn judge(self, measured: String, remark: &str) -> Judgement {
+    pub(crate) fn judge(self, measured: String, remark: &str) -> ClaimJudgement {
         let failed: Vec<_> = self.0.iter().filter(|c| !c.0).collect();
         let (verdict, said) = if failed.is_empty() {
             (Verdict::Reproduced, self.0.iter().collect())
@@ -37,7 +37,7 @@ impl Conditions {
         if let Some(first) = letters.next() {
             why = first.to_uppercase().chain(letters).collect();
         }
-        Judgement {
+        ClaimJudgement {
             verdict,
             measured,
             why,

@@ -1,8 +1,8 @@
 //! The data path of a gateway.
 
-use crate::evidence::Missing;
+use crate::evidence::MissingEvidence;
 use crate::extent::Extent;
-use experiment::{Experiment, Gateway, Ways};
+use experiment::{Experiment, GatewayChoice, WayPair};
 
 /// The data path through which a gateway routes. The papers' claims are about the first; the others
 /// are tested against the same criteria, with the first for comparison.
@@ -19,12 +19,12 @@ pub enum DataPath {
 }
 
 impl DataPath {
-    pub(crate) fn gateway(self) -> Gateway {
+    pub(crate) fn gateway(self) -> GatewayChoice {
         match self {
-            Self::Cangw => Gateway::Cangw,
-            Self::OwnRules => Gateway::OwnRules,
-            Self::User => Gateway::User(Ways::READ_WRITE),
-            Self::Bpf => Gateway::Bpf,
+            Self::Cangw => GatewayChoice::Cangw,
+            Self::OwnRules => GatewayChoice::OwnRules,
+            Self::User => GatewayChoice::User(WayPair::READ_WRITE),
+            Self::Bpf => GatewayChoice::Bpf,
         }
     }
 
@@ -66,8 +66,8 @@ impl DataPath {
     /// Returns can-gw's figure as the end of a sentence, for the other data paths.
     pub(crate) fn against(
         self,
-        cangw: impl FnOnce() -> Result<String, Missing>,
-    ) -> Result<String, Missing> {
+        cangw: impl FnOnce() -> Result<String, MissingEvidence>,
+    ) -> Result<String, MissingEvidence> {
         Ok(match self {
             Self::Cangw => String::new(),
             _ => format!(" (can-gw: {})", cangw()?),

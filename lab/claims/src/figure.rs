@@ -1,21 +1,21 @@
 //! A claim's figure: the results of its experiments, over the quantity on the paper's axis, and the
 //! points that the paper states.
 //!
-//! A claim defines how its figure is made ([`Plan`]); [`Plan::draw`] fills it from the measured
+//! A claim defines how its figure is made ([`FigurePlan`]); [`FigurePlan::draw`] fills it from the measured
 //! evidence. The program that draws it needs no knowledge of claims: each value comes with its
 //! unit.
 
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use experiment::Experiment;
 use serde::Serialize;
 
 /// The way in which a figure is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum FigureForm {
     /// Over numbers: a line for the medians, marks for the worst cases.
     Line,
-    /// Like [`Form::Line`], where the name of each line states which statistic of its latencies it
+    /// Like [`FigureForm::Line`], where the name of each line states which statistic of its latencies it
     /// shows.
     Named,
     /// Side by side: a column for each name.
@@ -27,7 +27,7 @@ pub enum Form {
 
 /// An axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Axis {
+pub struct FigureAxis {
     /// The quantity on the axis.
     pub title: &'static str,
     /// Its unit; empty for names and plain numbers.
@@ -37,7 +37,7 @@ pub struct Axis {
 /// A position on the axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Place {
+pub enum AxisPlace {
     /// A number.
     Number(f64),
     /// One of several names, in the order in which they appear.
@@ -47,7 +47,7 @@ pub enum Place {
 /// The statistic of a distribution that the paper states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Of {
+pub enum FigureKind {
     /// The best case.
     Best,
     /// The median, or the value of most frames.
@@ -60,9 +60,9 @@ pub enum Of {
 
 /// The measured values at one position.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct FigurePoint {
     /// The position.
-    pub x: Place,
+    pub x: AxisPlace,
     /// The median, in the unit of the vertical axis.
     pub median: f64,
     /// The worst case, where there is one.
@@ -74,13 +74,13 @@ pub struct Point {
 
 /// Points that belong together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Series {
+pub struct FigureSeries {
     /// The gateway, which determines the colour.
     pub gateway: String,
     /// Any other setting that distinguishes it from the other series; may be empty.
     pub setting: String,
     /// The points, in the order of the axis.
-    pub points: Vec<Point>,
+    pub points: Vec<FigurePoint>,
     /// The experiment whose profile it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub experiment: Option<String>,
@@ -88,32 +88,32 @@ pub struct Series {
 
 /// A value that the paper states.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stated {
+pub struct StatedValue {
     /// The quantity that the value is of: "2048 in a list".
     pub name: &'static str,
     /// The position on the axis.
-    pub x: Place,
+    pub x: AxisPlace,
     /// The value, in the unit of the vertical axis; of a profile there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub y: Option<f64>,
     /// The statistic.
-    pub of: Of,
+    pub of: FigureKind,
     /// The section of the paper that states it.
     pub source: &'static str,
 }
 
-impl Stated {
+impl StatedValue {
     /// Returns the paper's value at a number on the axis.
     pub(crate) const fn at(
         name: &'static str,
         x: f64,
         y: f64,
-        of: Of,
+        of: FigureKind,
         source: &'static str,
     ) -> Self {
         Self {
             name,
-            x: Place::Number(x),
+            x: AxisPlace::Number(x),
             y: Some(y),
             of,
             source,
@@ -121,10 +121,10 @@ impl Stated {
     }
 
     /// Returns the paper's value in a column.
-    pub(crate) fn beside(column: &str, y: f64, of: Of, source: &'static str) -> Self {
+    pub(crate) fn beside(column: &str, y: f64, of: FigureKind, source: &'static str) -> Self {
         Self {
             name: "",
-            x: Place::Name(column.to_owned()),
+            x: AxisPlace::Name(column.to_owned()),
             y: Some(y),
             of,
             source,
@@ -132,10 +132,10 @@ impl Stated {
     }
 
     /// Returns a latency that the paper states about a profile.
-    pub(crate) const fn mark(name: &'static str, x: f64, of: Of, source: &'static str) -> Self {
+    pub(crate) const fn mark(name: &'static str, x: f64, of: FigureKind, source: &'static str) -> Self {
         Self {
             name,
-            x: Place::Number(x),
+            x: AxisPlace::Number(x),
             y: None,
             of,
             source,
@@ -145,32 +145,32 @@ impl Stated {
 
 /// A figure, complete.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct ClaimFigure {
     /// The title of the figure.
     pub title: &'static str,
     /// The way in which it is drawn.
-    pub form: Form,
+    pub form: FigureForm,
     /// The axis of the parameter.
-    pub x: Axis,
+    pub x: FigureAxis,
     /// The axis of the measured quantity.
-    pub y: Axis,
+    pub y: FigureAxis,
     /// The clock of its times: `virtual` or `real`, as stated in the results.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub clock: String,
     /// The measured values.
-    pub series: Vec<Series>,
+    pub series: Vec<FigureSeries>,
     /// The values that the paper states.
-    pub paper: Vec<Stated>,
+    pub paper: Vec<StatedValue>,
     /// A further note for the reader.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub note: &'static str,
 }
 
 /// A value of an experiment in a figure.
-pub(crate) struct Value {
+pub(crate) struct FigureValue {
     /// The setting that distinguishes its series from others of the same gateway.
     pub(crate) setting: String,
-    pub(crate) x: Place,
+    pub(crate) x: AxisPlace,
     pub(crate) median: f64,
     pub(crate) worst: Option<f64>,
 }
@@ -182,13 +182,13 @@ pub(crate) fn micros(ns: i64) -> f64 {
 
 /// Returns the median and the worst latency of an experiment, in µs, at a position.
 pub(crate) fn latency(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     experiment: &Experiment,
     setting: impl Into<String>,
-    x: Place,
-) -> Result<Vec<Value>, Missing> {
+    x: AxisPlace,
+) -> Result<Vec<Value>, MissingEvidence> {
     let summary = evidence.summary(experiment)?;
-    Ok(vec![Value {
+    Ok(vec![FigureValue {
         setting: setting.into(),
         x,
         median: micros(summary.p50),
@@ -197,37 +197,37 @@ pub(crate) fn latency(
 }
 
 /// The definition of a claim's figure.
-pub(crate) struct Plan {
+pub(crate) struct FigurePlan {
     pub(crate) title: &'static str,
-    pub(crate) form: Form,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
+    pub(crate) form: FigureForm,
+    pub(crate) x: FigureAxis,
+    pub(crate) y: FigureAxis,
     /// Returns the values of an experiment; none where it is not in the figure.
-    pub(crate) of: fn(&Evidence, &Experiment) -> Result<Vec<Value>, Missing>,
-    pub(crate) paper: Vec<Stated>,
+    pub(crate) of: fn(&ClaimEvidence, &Experiment) -> Result<Vec<Value>, MissingEvidence>,
+    pub(crate) paper: Vec<StatedValue>,
     pub(crate) note: &'static str,
 }
 
 /// The vertical axis of most figures.
-pub(crate) const LATENCY: Axis = Axis {
+pub(crate) const LATENCY: FigureAxis = FigureAxis {
     title: "latency",
     unit: "µs",
 };
 
-impl Plan {
+impl FigurePlan {
     /// Fills the figure from the measured evidence; experiments without results are left out.
     /// Returns `None` where there is nothing to draw.
-    pub(crate) fn draw(self, evidence: &Evidence, experiments: &[Experiment]) -> Option<Figure> {
-        let mut series: Vec<Series> = Vec::new();
+    pub(crate) fn draw(self, evidence: &ClaimEvidence, experiments: &[Experiment]) -> Option<ClaimFigure> {
+        let mut series: Vec<FigureSeries> = Vec::new();
         for experiment in experiments {
             let gateway = experiment.gateway.to_string();
             for value in (self.of)(evidence, experiment).unwrap_or_default() {
-                let profile = self.form == Form::Profile;
+                let profile = self.form == FigureForm::Profile;
                 let name = experiment.name();
                 let known = series
                     .iter_mut()
                     .find(|s| !profile && s.gateway == gateway && s.setting == value.setting);
-                let point = Point {
+                let point = FigurePoint {
                     x: value.x,
                     median: value.median,
                     worst: value.worst,
@@ -235,7 +235,7 @@ impl Plan {
                 };
                 match known {
                     Some(series) => series.points.push(point),
-                    None => series.push(Series {
+                    None => series.push(FigureSeries {
                         gateway: gateway.clone(),
                         setting: value.setting,
                         points: vec![point],
@@ -247,14 +247,14 @@ impl Plan {
         for one in &mut series {
             // Names keep the order of the experiments.
             one.points.sort_by(|a, b| match (&a.x, &b.x) {
-                (Place::Number(a), Place::Number(b)) => a.total_cmp(b),
+                (AxisPlace::Number(a), AxisPlace::Number(b)) => a.total_cmp(b),
                 _ => std::cmp::Ordering::Equal,
             });
         }
         let results = experiments.iter().filter_map(|e| evidence.results(e).ok());
         let mut more = results.flat_map(|r| &r.description.more);
         let clock = more.find(|(name, _)| name == "clock");
-        (!series.is_empty()).then_some(Figure {
+        (!series.is_empty()).then_some(ClaimFigure {
             clock: clock.map(|(_, value)| value.clone()).unwrap_or_default(),
             title: self.title,
             form: self.form,
@@ -270,23 +270,23 @@ impl Plan {
 #[cfg(test)]
 pub(crate) mod tests {
     use crate::claim::Claim;
-    use crate::evidence::Evidence;
+    use crate::evidence::ClaimEvidence;
     use crate::extent::Extent;
     use crate::list;
-    use experiment::trial::Failed;
+    use experiment::trial::FailedGuest;
     use experiment::{Experiment, fake};
 
     use super::*;
 
     /// Returns the figure of a claim where each experiment has this latency, ns.
-    pub(crate) fn figure(id: &str, extent: Extent, of: impl Fn(&Experiment) -> u64) -> Figure {
+    pub(crate) fn figure(id: &str, extent: Extent, of: impl Fn(&Experiment) -> u64) -> ClaimFigure {
         let all = list::all();
         let claim = all.iter().find(|c| c.id == id).unwrap();
         claim.picture(&evidence(claim, extent, of), extent).unwrap()
     }
 
-    fn evidence(claim: &Claim, extent: Extent, of: impl Fn(&Experiment) -> u64) -> Evidence {
-        let mut evidence = Evidence::default();
+    fn evidence(claim: &Claim, extent: Extent, of: impl Fn(&Experiment) -> u64) -> ClaimEvidence {
+        let mut evidence = ClaimEvidence::default();
         for e in claim.needs(extent) {
             let records = fake::records(9, of(&e));
             let mut results = fake::results(records);
@@ -313,10 +313,10 @@ pub(crate) mod tests {
             assert!(!drawn.y.unit.is_empty(), "{id}");
             for stated in &drawn.paper {
                 assert!(stated.source.contains(" §"), "{id}: {}", stated.source);
-                assert_eq!(stated.y.is_none(), drawn.form == Form::Profile, "{id}");
+                assert_eq!(stated.y.is_none(), drawn.form == FigureForm::Profile, "{id}");
             }
             for series in &drawn.series {
-                let profile = drawn.form == Form::Profile;
+                let profile = drawn.form == FigureForm::Profile;
                 assert_eq!(series.experiment.is_some(), profile, "{id}");
                 assert!(!series.points.is_empty(), "{id}");
             }
@@ -333,12 +333,12 @@ pub(crate) mod tests {
         let last = list.points.last().unwrap();
         assert_eq!(
             (&last.x, last.median, last.worst),
-            (&Place::Number(2048.0), 132.4, Some(132.4))
+            (&AxisPlace::Number(2048.0), 132.4, Some(132.4))
         );
         assert!(last.experiment.contains("list"), "{}", last.experiment);
         let sorted = list.points.iter().map(|p| match p.x {
-            Place::Number(n) => n,
-            Place::Name(_) => f64::NAN,
+            AxisPlace::Number(n) => n,
+            AxisPlace::Name(_) => f64::NAN,
         });
         assert!(sorted.is_sorted());
         let json = serde_json::to_value(&figure).unwrap();
@@ -351,14 +351,14 @@ pub(crate) mod tests {
     fn what_failed_is_not_drawn_and_nothing_is_no_figure() {
         let all = list::all();
         let claim = all.iter().find(|c| c.id == "G4").unwrap();
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         let needs = claim.needs(Extent::Quick);
         evidence.add(
             needs[0].clone(),
             Ok(fake::results(fake::records(5, 40_000))),
         );
         for e in &needs[1..] {
-            evidence.add(e.clone(), Err(Failed::without_console("it hung")));
+            evidence.add(e.clone(), Err(FailedGuest::without_console("it hung")));
         }
         let drawn = claim.picture(&evidence, Extent::Quick).unwrap();
         let points: usize = drawn.series.iter().map(|s| s.points.len()).sum();

@@ -26,11 +26,11 @@ mod stats;
 mod testing;
 mod worst_case;
 
-pub use claim::{Claim, Judgement, Kind, Verdict};
+pub use claim::{Claim, ClaimJudgement, ClaimKind, Verdict};
 pub use data_path::DataPath;
-pub use evidence::{Evidence, Missing};
+pub use evidence::{ClaimEvidence, MissingEvidence};
 pub use extent::Extent;
-pub use figure::{Axis, Figure, Form, Of, Place, Point, Series, Stated};
+pub use figure::{FigureAxis, ClaimFigure, FigureForm, FigureKind, AxisPlace, FigurePoint, FigureSeries, StatedValue};
 pub use list::all;
 pub use own_share::OwnShare;
-pub use papers::{Origin, Paper};
+pub use papers::{ClaimOrigin, Paper};

@@ -1,9 +1,9 @@
 //! The part of a median that the bench costs, and the part that is the gateway's own.
 
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use experiment::Experiment;
 use experiment::settings::Setting;
-use probe::traffic::Pattern;
+use probe::traffic::TrafficPattern;
 use serde::Serialize;
 
 /// The median of an experiment with one frame at a time, and an ideal gateway's part of it.
@@ -27,8 +27,8 @@ impl OwnShare {
 }
 
 /// Returns a median less the bench's floor, ns.
-pub(crate) fn own(evidence: &Evidence, experiment: &Experiment) -> Result<i64, Missing> {
-    let floor = experiment.floor().ok_or_else(|| Missing {
+pub(crate) fn own(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<i64, MissingEvidence> {
+    let floor = experiment.floor().ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
         why: "its bench has no floor".to_owned(),
     })?;
@@ -40,10 +40,10 @@ const COUNTS: [Setting; 3] = [Setting::Traffic, Setting::Frames, Setting::Seed];
 
 /// Returns the own shares of the experiments in which frames come one at a time and without another
 /// load: where frames wait for one another, the bench's part overlaps the gateway's.
-pub(crate) fn own_shares(evidence: &Evidence, needs: &[Experiment]) -> Vec<OwnShare> {
+pub(crate) fn own_shares(evidence: &ClaimEvidence, needs: &[Experiment]) -> Vec<OwnShare> {
     let alone = |e: &&Experiment| {
-        e.traffic == Pattern::OneAtATime
-            && e.load == experiment::Load::None
+        e.traffic == TrafficPattern::OneAtATime
+            && e.load == experiment::MachineLoad::None
             && e.gateway.has_routes()
     };
     let alone: Vec<_> = needs.iter().filter(alone).collect();
@@ -73,13 +73,13 @@ pub(crate) fn own_shares(evidence: &Evidence, needs: &[Experiment]) -> Vec<OwnSh
 #[cfg(test)]
 mod tests {
     use super::*;
-    use experiment::{Filters, Gateway, fake};
-    use probe::Results;
+    use experiment::{FilterChoice, GatewayChoice, fake};
+    use probe::RunResults;
 
-    fn add(evidence: &mut Evidence, experiment: &Experiment, ns: u64) {
-        let results = Results {
+    fn add(evidence: &mut ClaimEvidence, experiment: &Experiment, ns: u64) {
+        let results = RunResults {
             records: fake::records(9, ns),
-            ..Results::default()
+            ..RunResults::default()
         };
         evidence.add(experiment.clone(), Ok(results));
     }
@@ -88,15 +88,15 @@ mod tests {
     fn the_floor_is_taken_off_and_what_differs_is_named() {
         let cangw = Experiment::default();
         let bpf = Experiment {
-            gateway: Gateway::Bpf,
-            filters: Filters::List(8),
+            gateway: GatewayChoice::Bpf,
+            filters: FilterChoice::List(8),
             ..cangw.clone()
         };
         let flood = Experiment {
-            traffic: Pattern::Flood,
+            traffic: TrafficPattern::Flood,
             ..cangw.clone()
         };
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         add(&mut evidence, &cangw, 17_000);
         add(&mut evidence, &bpf, 16_000);
         add(&mut evidence, &flood, 30_000);

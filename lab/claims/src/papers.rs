@@ -71,14 +71,14 @@ impl Paper {
 
 /// The origin of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ClaimOrigin {
     /// Papers, in these sections.
     Papers(&'static [(Paper, &'static str)]),
     /// This program: a bound that it must keep.
     Bound(&'static str),
 }
 
-impl Origin {
+impl ClaimOrigin {
     /// Returns the papers.
     pub fn papers(self) -> impl Iterator<Item = Paper> {
         let all = match self {
@@ -89,7 +89,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for ClaimOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Papers(all) => {
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn an_origin_names_papers_and_sections() {
-        let two = Origin::Papers(&[
+        let two = ClaimOrigin::Papers(&[
             (Paper::Gateway2011, "§3.4"),
             (Paper::Gateway2010Draft, "§IV-C1"),
         ]);

@@ -1,17 +1,17 @@
 //! The steps from claims to experiments to verdicts.
 
-use crate::claim::{Claim, Kind, Verdict};
-use crate::evidence::Evidence;
+use crate::claim::{Claim, ClaimKind, Verdict};
+use crate::evidence::ClaimEvidence;
 use crate::extent::Extent;
-use crate::figure::Figure;
+use crate::figure::ClaimFigure;
 use crate::list;
 use crate::own_share::{OwnShare, own_shares};
-use experiment::bursts::Point;
-use experiment::rate::Search;
-use experiment::recorders::Recording;
+use experiment::bursts::BurstPoint;
+use experiment::rate::RateSearch;
+use experiment::recorders::RecorderRun;
 use experiment::schedule::{ScheduleError, Versions};
-use experiment::store::{Store, StoreError, Stored};
-use experiment::trial::{Failed, Machine, TrialError};
+use experiment::store::{ResultStore, StoreError, StoredResult};
+use experiment::trial::{FailedGuest, GuestRunner, TrialError};
 use experiment::{ByCommand, Experiment, with_floors};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ pub const CLAIMS: &str = "claims.json";
 
 /// A claim and its outcome: a row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct ResultRow {
     /// Its name.
     pub id: &'static str,
     /// The claim, in words.
@@ -41,12 +41,12 @@ pub struct Row {
     /// The condition under which it counts as reproduced.
     pub criterion: &'static str,
     /// The kind of origin: a paper's, or ours.
-    pub kind: Kind,
+    pub kind: ClaimKind,
     /// The gateway's own part of the medians of its experiments.
     pub own_shares: Vec<OwnShare>,
     /// Its figure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub figure: Option<Figure>,
+    pub figure: Option<ClaimFigure>,
 }
 
 /// A name that no claim has.
@@ -86,9 +86,9 @@ pub fn select(names: &[String]) -> Result<Vec<Claim>, UnknownClaim> {
 
 /// Returns the searches for highest rates that the claims need, each once.
 #[must_use]
-pub fn searches(claims: &[Claim], extent: Extent) -> Vec<Search> {
+pub fn searches(claims: &[Claim], extent: Extent) -> Vec<RateSearch> {
     let all: BTreeSet<_> = claims.iter().flat_map(|c| c.rates(extent)).collect();
-    all.iter().map(Search::new).collect()
+    all.iter().map(RateSearch::new).collect()
 }
 
 /// Returns the experiments that the claims need, each once, the longest first: so that no guest
@@ -104,11 +104,11 @@ pub fn plan(claims: &[Claim], extent: Extent) -> Vec<Experiment> {
 /// The measurements that the claims need in addition to experiments: commands in guests that print
 /// their results.
 #[derive(Clone, Debug, Default)]
-pub struct Printed {
+pub struct PrintedNeeds {
     /// The costs of system calls.
-    pub points: Option<Result<Vec<Point>, Failed>>,
+    pub points: Option<Result<Vec<BurstPoint>, FailedGuest>>,
     /// The costs of recorders.
-    pub recordings: Option<Result<Vec<Recording>, Failed>>,
+    pub recordings: Option<Result<Vec<RecorderRun>, FailedGuest>>,
 }
 
 /// Makes the measurements that the claims need in addition to experiments, unless the folder has
@@ -116,17 +116,17 @@ pub struct Printed {
 ///
 /// # Errors
 /// [`ScheduleError`] where no guest can be started or nothing can be stored; a guest that fails is
-/// in [`Printed`].
+/// in [`PrintedNeeds`].
 pub fn printed(
-    machine: &dyn Machine,
-    store: &Store,
+    machine: &dyn GuestRunner,
+    store: &ResultStore,
     claims: &[Claim],
     extent: Extent,
     begin: &mut dyn FnMut(&str),
-) -> Result<Printed, ScheduleError> {
+) -> Result<PrintedNeeds, ScheduleError> {
     let bursts = claims.iter().find_map(|c| c.bursts(extent));
     let recorders = claims.iter().find_map(|c| c.recorders(extent));
-    Ok(Printed {
+    Ok(PrintedNeeds {
         points: print(machine, store, bursts, || begin("system calls"))?,
         recordings: print(machine, store, recorders, || begin("recorders"))?,
     })
@@ -134,11 +134,11 @@ pub fn printed(
 
 /// Makes one of them, if there is a claim that needs it.
 fn print<M: ByCommand>(
-    machine: &dyn Machine,
-    store: &Store,
+    machine: &dyn GuestRunner,
+    store: &ResultStore,
     measurement: Option<M>,
     begin: impl FnOnce(),
-) -> Result<Option<Result<M::Found, Failed>>, ScheduleError> {
+) -> Result<Option<Result<M::Found, FailedGuest>>, ScheduleError> {
     let Some(measurement) = measurement else {
         return Ok(None);
     };
@@ -151,7 +151,7 @@ fn print<M: ByCommand>(
 }
 
 /// Separates failures: a guest that failed is a result, a host that cannot run guests is an error.
-fn only_failed<T>(made: Result<T, TrialError>) -> Result<Result<T, Failed>, ScheduleError> {
+fn only_failed<T>(made: Result<T, TrialError>) -> Result<Result<T, FailedGuest>, ScheduleError> {
     match made {
         Ok(found) => Ok(Ok(found)),
         Err(TrialError::Failed(failed)) => Ok(Err(failed)),
@@ -162,13 +162,13 @@ fn only_failed<T>(made: Result<T, TrialError>) -> Result<Result<T, Failed>, Sche
 /// Computes verdicts from the results in a folder and from the output of commands.
 #[must_use]
 pub fn judge(
-    store: &Store,
+    store: &ResultStore,
     versions: &Versions,
-    printed: Printed,
+    printed: PrintedNeeds,
     claims: &[Claim],
     extent: Extent,
-) -> Vec<Row> {
-    let mut evidence = Evidence::default();
+) -> Vec<ResultRow> {
+    let mut evidence = ClaimEvidence::default();
     let find = |e: &Experiment| {
         let of = versions.get(&e.kernel).map_or(&[][..], Vec::as_slice);
         store.find(e, of)
@@ -179,7 +179,7 @@ pub fn judge(
             (None, Some(end)) => end.clone(),
             (Some(next), _) => {
                 let why = format!("{} was not made", next.name());
-                Err(Failed::without_console(why))
+                Err(FailedGuest::without_console(why))
             }
             (None, None) => Err(not_made()),
         };
@@ -189,10 +189,10 @@ pub fn judge(
     }
     for e in plan(claims, extent) {
         let outcome = match find(&e) {
-            Stored::Results(results) => Ok(*results),
-            Stored::Failed(failed) => Err(failed),
-            Stored::Absent => Err(not_made()),
-            Stored::Stale(why) => Err(Failed::without_console(why.to_string())),
+            StoredResult::Results(results) => Ok(*results),
+            StoredResult::Failed(failed) => Err(failed),
+            StoredResult::Absent => Err(not_made()),
+            StoredResult::Stale(why) => Err(FailedGuest::without_console(why.to_string())),
         };
         evidence.add(e, outcome);
     }
@@ -208,7 +208,7 @@ pub fn judge(
         let needs = claim.needs(extent);
         let rates = claim.rates(extent);
         let tries = rates.iter().filter_map(|base| tried.get(base)).flatten();
-        Row {
+        ResultRow {
             id: claim.id,
             claim: claim.claim,
             paper: claim.figure,
@@ -230,15 +230,15 @@ pub fn judge(
     claims.iter().map(row).collect()
 }
 
-fn not_made() -> Failed {
-    Failed::without_console("it was not made")
+fn not_made() -> FailedGuest {
+    FailedGuest::without_console("it was not made")
 }
 
 /// Writes the rows next to the results, for the site.
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn write(store: &Store, rows: &[Row]) -> Result<(), StoreError> {
+pub fn write(store: &ResultStore, rows: &[ResultRow]) -> Result<(), StoreError> {
     let path = store.dir().join(CLAIMS);
     let text = serde_json::to_string_pretty(rows).map_err(|e| StoreError::File {
         what: "write",
@@ -251,18 +251,18 @@ pub fn write(store: &Store, rows: &[Row]) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use experiment::Load;
-    use experiment::fake::{self, Fake};
-    use experiment::schedule::{self, Options};
+    use experiment::MachineLoad;
+    use experiment::fake::{self, FakeMachine};
+    use experiment::schedule::{self, ScheduleOptions};
     use std::sync::atomic::AtomicBool;
 
-    fn reproduce(machine: &Fake, names: &[&str]) -> Vec<Row> {
+    fn reproduce(machine: &FakeMachine, names: &[&str]) -> Vec<ResultRow> {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
+        let store = ResultStore::open(dir.path()).unwrap();
         let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
         let claims = select(&names).unwrap();
         let plan = plan(&claims, Extent::Quick);
-        let options = Options {
+        let options = ScheduleOptions {
             jobs: 2,
             retry_failed: false,
         };
@@ -280,7 +280,7 @@ mod tests {
         let rows = judge(
             &store,
             &versions,
-            Printed::default(),
+            PrintedNeeds::default(),
             &claims,
             Extent::Quick,
         );
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn from_claims_to_a_table() {
-        let machine = Fake::default();
+        let machine = FakeMachine::default();
         let rows = reproduce(&machine, &[]);
         assert_eq!(rows.len(), list::all().len());
         let asked = machine.asked();
@@ -341,9 +341,9 @@ mod tests {
 
     #[test]
     fn a_dead_guest_makes_its_claims_untestable_and_no_others() {
-        let machine = Fake::new(|e| {
+        let machine = FakeMachine::new(|e| {
             let mut outcome = fake::outcome(e);
-            if e.load == Load::Cpu {
+            if e.load == MachineLoad::Cpu {
                 outcome.status = Some(3);
             }
             Ok(outcome)

@@ -2,12 +2,12 @@
 
 use crate::data_path::DataPath;
 use crate::extent::Extent;
-use experiment::{Bench, Cpu, Experiment, Filters, Kernel, Pattern};
+use experiment::{BenchKind, Cpu, Experiment, FilterChoice, Kernel, TrafficPattern};
 
 /// Returns the papers' gateway: bit-timed buses, the board's controllers and speed, 4 bytes.
 pub(crate) fn board(frames: u32) -> Experiment {
     Experiment {
-        bench: Bench::Timed,
+        bench: BenchKind::Timed,
         cpu: Cpu::Board,
         frames,
         ..Experiment::default()
@@ -22,8 +22,8 @@ pub(crate) fn simple(extent: Extent) -> Experiment {
 /// Returns a flood through a long list.
 pub(crate) fn overrun(extent: Extent, path: DataPath) -> Experiment {
     path.quickly(extent).of(Experiment {
-        traffic: Pattern::Flood,
-        filters: Filters::List(2048),
+        traffic: TrafficPattern::Flood,
+        filters: FilterChoice::List(2048),
         ..board(extent.pick(1000, 10_000))
     })
 }

@@ -1,6 +1,6 @@
 //! Statistics that claims use.
 
-use probe::{Record, Results, Status};
+use probe::{FrameRecord, RunResults, Status};
 
 /// Returns the widest empty interval between values that has at least `share` of them on each side.
 /// `(below, above)` are its ends: the last value below and the first above.
@@ -59,8 +59,8 @@ pub(crate) fn line(points: &[(f64, f64)]) -> Option<(f64, f64, f64)> {
 
 /// Returns the lengths of the runs of frames that were received, among the frames in the order of
 /// sending. A run that the end of the measurement may have cut counts as well.
-pub(crate) fn received_runs(records: &[Record]) -> Vec<usize> {
-    let mut sent: Vec<&Record> = records.iter().filter(|r| r.incoming.is_some()).collect();
+pub(crate) fn received_runs(records: &[FrameRecord]) -> Vec<usize> {
+    let mut sent: Vec<&FrameRecord> = records.iter().filter(|r| r.incoming.is_some()).collect();
     sent.sort_by_key(|r| r.tag);
     let mut runs = Vec::new();
     let mut run = 0;
@@ -86,7 +86,7 @@ pub(crate) fn median<T: Copy + Ord>(values: &[T]) -> Option<T> {
 }
 
 /// Returns the number of frames that went in and were lost, as a share of those that went in.
-pub(crate) fn loss(results: &Results) -> f64 {
+pub(crate) fn loss(results: &RunResults) -> f64 {
     let sent = results
         .records
         .iter()
@@ -110,20 +110,20 @@ pub(crate) fn ratio(a: i64, b: i64) -> f64 {
 }
 
 /// Returns the number of lost frames.
-pub(crate) fn lost(results: &Results) -> usize {
-    let lost = |r: &&Record| r.status == Status::Lost;
+pub(crate) fn lost(results: &RunResults) -> usize {
+    let lost = |r: &&FrameRecord| r.status == Status::Lost;
     results.records.iter().filter(lost).count()
 }
 
 /// Returns the share of the frames that went out which had to wait for the outgoing bus: their
 /// start of frame follows the end of the frame before by the three bits of intermission (at 1
 /// Mbit/s) and at most a microsecond more.
-pub(crate) fn waited(records: &[Record]) -> f64 {
+pub(crate) fn waited(records: &[FrameRecord]) -> f64 {
     const INTERMISSION: u64 = 3_000;
     const SLACK: u64 = 1_000;
     let mut out: Vec<_> = records.iter().filter_map(|r| r.outgoing).collect();
     out.sort_by_key(|o| o.end);
-    let directly = |pair: &&[probe::Outgoing]| match pair {
+    let directly = |pair: &&[probe::SentCopy]| match pair {
         [before, after] => {
             after.end.saturating_sub(after.duration) <= before.end + INTERMISSION + SLACK
         }

@@ -1,18 +1,18 @@
 //! Generated evidence.
 
-use crate::claim::{Claim, Judgement, Verdict};
-use crate::evidence::Evidence;
+use crate::claim::{Claim, ClaimJudgement, Verdict};
+use crate::evidence::ClaimEvidence;
 use crate::extent::Extent;
-use experiment::{Experiment, Gateway, fake};
-use probe::Record;
+use experiment::{Experiment, GatewayChoice, fake};
+use probe::FrameRecord;
 
 /// Judges evidence in which each needed experiment has the records that `make` returns for it.
 pub(crate) fn judge(
     claim: &Claim,
     extent: Extent,
-    make: impl Fn(&Experiment) -> Vec<Record>,
-) -> Judgement {
-    let mut evidence = Evidence::default();
+    make: impl Fn(&Experiment) -> Vec<FrameRecord>,
+) -> ClaimJudgement {
+    let mut evidence = ClaimEvidence::default();
     for e in claim.needs(extent) {
         let records = make(&e);
         evidence.add(e, Ok(fake::results(records)));
@@ -23,7 +23,7 @@ pub(crate) fn judge(
 pub(crate) fn verdict(
     claim: &Claim,
     extent: Extent,
-    make: impl Fn(&Experiment) -> Vec<Record>,
+    make: impl Fn(&Experiment) -> Vec<FrameRecord>,
 ) -> Verdict {
     judge(claim, extent, make).verdict
 }
@@ -33,12 +33,12 @@ pub(crate) fn verdict_with_floor(
     claim: &Claim,
     extent: Extent,
     floor: u64,
-    make: impl Fn(&Experiment) -> Vec<Record>,
+    make: impl Fn(&Experiment) -> Vec<FrameRecord>,
 ) -> Verdict {
-    let mut evidence = Evidence::default();
+    let mut evidence = ClaimEvidence::default();
     for e in experiment::with_floors(claim.needs(extent)) {
         let records = match e.gateway {
-            Gateway::Ideal | Gateway::BaremetalIdeal => fake::records(9, floor),
+            GatewayChoice::Ideal | GatewayChoice::BaremetalIdeal => fake::records(9, floor),
             _ => make(&e),
         };
         evidence.add(e, Ok(fake::results(records)));

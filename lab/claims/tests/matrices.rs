@@ -2,16 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use claims::{Extent, Kind};
-use config::Source;
-use experiment::matrix::{self, Matrix};
+use claims::{Extent, ClaimKind};
+use config::SourceText;
+use experiment::matrix::{self, ExperimentMatrix};
 use experiment::settings::Setting;
-use experiment::{Bench, Experiment};
+use experiment::{BenchKind, Experiment};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-fn read(path: &Path) -> Matrix {
-    let source = Source::new(
+fn read(path: &Path) -> ExperimentMatrix {
+    let source = SourceText::new(
         path.display().to_string(),
         std::fs::read_to_string(path).unwrap(),
     );
@@ -73,7 +73,7 @@ fn the_papers_matrix_is_whole() {
             traffic: e.traffic,
             ..Experiment::default()
         };
-        **e == like && e.bench == Bench::Timed
+        **e == like && e.bench == BenchKind::Timed
     };
     assert_eq!(all.iter().filter(simple).count(), 3 * 3 * 8);
 }
@@ -134,7 +134,7 @@ fn the_matrix_of_virtual_machines_has_what_its_claims_need() {
 #[test]
 fn every_bound_is_in_a_matrix() {
     let bounds = claims::all();
-    let bounds = bounds.iter().filter(|c| c.kind() == Kind::Bound);
+    let bounds = bounds.iter().filter(|c| c.kind() == ClaimKind::Bound);
     let files = [
         "offload.toml",
         "syscalls-2014.toml",

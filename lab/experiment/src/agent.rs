@@ -1,28 +1,28 @@
 //! The guest's agent in the form that experiments need: its tasks are experiments.
 
 use crate::experiment::Experiment;
-use crate::measure::{self, MeasureError, Prepared};
-use guest::agent::{Outputs, Tasks};
+use crate::measure::{self, MeasureError, PreparedGuest};
+use guest::agent::{JobOutputs, AgentTasks};
 use serde::Deserialize;
 use serde_json::Value;
 
 /// Runs experiments in a guest: for [`guest::agent::run`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Agent;
+pub struct ExperimentAgent;
 
-impl Tasks for Agent {
-    type Prepared = Prepared;
+impl AgentTasks for ExperimentAgent {
+    type Prepared = PreparedGuest;
     type Error = MeasureError;
 
-    fn prepare(&self, task: &Value) -> Result<Prepared, MeasureError> {
+    fn prepare(&self, task: &Value) -> Result<PreparedGuest, MeasureError> {
         measure::prepare(&Experiment::deserialize(task)?)
     }
 
     fn run(
         &self,
         task: &Value,
-        prepared: Option<Prepared>,
-        outputs: &mut Outputs,
+        prepared: Option<PreparedGuest>,
+        outputs: &mut JobOutputs,
     ) -> Result<(), MeasureError> {
         let experiment = Experiment::deserialize(task)?;
         let prepared = match prepared {

@@ -1,50 +1,50 @@
 //! For tests: any experiment.
 
 use crate::choices::{
-    Cpu, Filters, Gateway, Incident, Load, Log, MOST_BUDGET, MOST_EFF, MOST_MACHINES, Machines,
-    Nesting, Order, Others, Priority, Side, Task, Ways,
+    Cpu, FilterChoice, GatewayChoice, Incident, MachineLoad, LogTraffic, MOST_BUDGET, MOST_EFF, MOST_MACHINES, Machines,
+    Nesting, MachineOrder, OtherTraffic, Priority, LogSide, ExperimentTask, WayPair,
 };
 use crate::experiment::Experiment;
 use guest::Kernel;
-use guest::machine::Bench;
-use probe::traffic::{LOADS, PERIODS, Pattern};
+use guest::machine::BenchKind;
+use probe::traffic::{LOADS, PERIODS, TrafficPattern};
 use proptest::prelude::*;
 
 /// Returns a log of one frame; no log without a time.
-fn log(at: Option<u64>) -> Log {
+fn log(at: Option<u64>) -> LogTraffic {
     let frame = frame::Frame::classic(frame::CanId::from_raw(1), &[0; 2]).unwrap();
-    at.map_or(Log::NONE, |at| {
-        Log::new("x.log", [(Side::Incoming, at, frame)]).unwrap()
+    at.map_or(LogTraffic::NONE, |at| {
+        LogTraffic::new("x.log", [(LogSide::Incoming, at, frame)]).unwrap()
     })
 }
 
 /// Generates any experiment with valid words, whether its settings are compatible or not.
 pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
     let filters = prop_oneof![
-        Just(Filters::None),
-        (1..=2048u32).prop_map(Filters::Sff),
-        (1..=2048u32).prop_map(Filters::List),
-        (1..=2048u32).prop_map(Filters::Eff),
-        (1..=MOST_EFF).prop_map(Filters::Eff),
+        Just(FilterChoice::None),
+        (1..=2048u32).prop_map(FilterChoice::Sff),
+        (1..=2048u32).prop_map(FilterChoice::List),
+        (1..=2048u32).prop_map(FilterChoice::Eff),
+        (1..=MOST_EFF).prop_map(FilterChoice::Eff),
     ];
     let traffic = prop_oneof![
-        Just(Pattern::OneAtATime),
-        Just(Pattern::Flood),
-        LOADS.prop_map(Pattern::Load),
-        PERIODS.prop_map(Pattern::Period),
+        Just(TrafficPattern::OneAtATime),
+        Just(TrafficPattern::Flood),
+        LOADS.prop_map(TrafficPattern::Load),
+        PERIODS.prop_map(TrafficPattern::Period),
     ];
     let gateway = prop_oneof![
-        Just(Gateway::Cangw),
-        Just(Gateway::None),
-        Just(Gateway::Ideal),
-        prop::sample::select(Ways::all().collect::<Vec<_>>()).prop_map(Gateway::User),
-        Just(Gateway::OwnRules),
-        Just(Gateway::Bpf),
-        prop::bool::ANY.prop_map(|irq| Gateway::Direct { irq }),
-        Just(Gateway::Chardev),
-        prop::bool::ANY.prop_map(|irq| Gateway::Baremetal { irq }),
-        Just(Gateway::BaremetalIdeal),
-        prop::sample::select(Nesting::ALL.to_vec()).prop_map(Gateway::Vm),
+        Just(GatewayChoice::Cangw),
+        Just(GatewayChoice::None),
+        Just(GatewayChoice::Ideal),
+        prop::sample::select(WayPair::all().collect::<Vec<_>>()).prop_map(GatewayChoice::User),
+        Just(GatewayChoice::OwnRules),
+        Just(GatewayChoice::Bpf),
+        prop::bool::ANY.prop_map(|irq| GatewayChoice::Direct { irq }),
+        Just(GatewayChoice::Chardev),
+        prop::bool::ANY.prop_map(|irq| GatewayChoice::Baremetal { irq }),
+        Just(GatewayChoice::BaremetalIdeal),
+        prop::sample::select(Nesting::ALL.to_vec()).prop_map(GatewayChoice::Vm),
     ];
     let cpu = prop_oneof![
         Just(Cpu::Pc),
@@ -55,13 +55,13 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
     let choices = (
         prop::sample::select(Kernel::all().collect::<Vec<_>>()),
         prop::sample::select(vec![
-            Bench::Kvaser,
-            Bench::Ctucan,
-            Bench::Timed,
-            Bench::Vm,
-            Bench::Vcan,
+            BenchKind::Kvaser,
+            BenchKind::Ctucan,
+            BenchKind::Timed,
+            BenchKind::Vm,
+            BenchKind::Vcan,
         ]),
-        prop::sample::select(vec![Load::None, Load::Cpu, Load::EthRx, Load::EthTx]),
+        prop::sample::select(vec![MachineLoad::None, MachineLoad::Cpu, MachineLoad::EthRx, MachineLoad::EthTx]),
         prop::sample::select(vec!["none", "copy", "id", "and", "crc8"]),
         prop::sample::select(vec!["0", "1", "5", "2:2", "4:2", "1:vxcan", "2:2:vxcan"]),
         prop::sample::select(vec!["none", "nohz=off", "nohz=off+threadirqs"]),
@@ -71,10 +71,10 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
             Priority::Softirq,
         ]),
         prop::sample::select(vec![
-            Task::Gateway,
-            Task::RoundTrip,
-            Task::Loop,
-            Task::Receive,
+            ExperimentTask::Gateway,
+            ExperimentTask::RoundTrip,
+            ExperimentTask::Loop,
+            ExperimentTask::Receive,
         ]),
         prop::sample::select(vec![
             "none",
@@ -84,11 +84,11 @@ pub(crate) fn any_experiment() -> impl Strategy<Value = Experiment> {
         ]),
     );
     let others = prop_oneof![
-        Just(Others::Flood),
-        (1..=100u8).prop_map(Others::Load),
-        Just(Others::Babble),
+        Just(OtherTraffic::Flood),
+        (1..=100u8).prop_map(OtherTraffic::Load),
+        Just(OtherTraffic::Babble),
     ];
-    let orders = prop::sample::select(vec![Order::Priority, Order::Fifo]);
+    let orders = prop::sample::select(vec![MachineOrder::Priority, MachineOrder::Fifo]);
     let incidents = prop::sample::select(vec![
         Incident::None,
         Incident::Kill,

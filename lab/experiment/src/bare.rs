@@ -1,24 +1,24 @@
 //! An experiment without an operating system: on the host, from its settings to an image and its
 //! task, and from the image's output to a guest's outcome.
 
-use crate::choices::Gateway;
+use crate::choices::GatewayChoice;
 use crate::experiment::Experiment;
 use crate::measure::{self, MeasureError};
 use crate::plan::bit_rate;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::trial::RESULTS;
 use crate::under_test::{self, interfaces};
-use baremetal::bench::{Pattern as TaskPattern, Stamp, StampKind, Task, TaskFrame};
-use baremetal::{Drive, Place, Plan, PortPlan};
-use guest::{Failure, Outcome, Said};
-use probe::traffic::Pattern;
-use tester::{Bitcan, BusEvent, BusStamp};
+use baremetal::bench::{SendPattern as TaskPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
+use baremetal::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
+use guest::{GuestFailure, GuestOutcome, BareOutcome};
+use probe::traffic::TrafficPattern;
+use tester::{TimedBench, BusEvent, BusStamp};
 
 /// The input of an image.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct ImageInput {
     /// The plan of its gateway.
-    pub plan: Plan,
+    pub plan: ImagePlan,
     /// The task of the tester inside: the file next to the image.
     pub task: Vec<u8>,
 }
@@ -27,26 +27,26 @@ pub struct Given {
 ///
 /// # Errors
 /// [`MeasureError`]: the tester's plan is not valid.
-pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
+pub fn given(experiment: &Experiment) -> Result<ImageInput, MeasureError> {
     let setup = measure::setup(experiment)?;
     let drive = match experiment.gateway {
-        Gateway::Baremetal { irq: true } => Drive::Interrupt,
-        _ => Drive::Poll,
+        GatewayChoice::Baremetal { irq: true } => DriveMode::Interrupt,
+        _ => DriveMode::Poll,
     };
     let ports = (0..)
         .zip(interfaces(experiment))
         .map(|(bus, name)| PortPlan {
             data_bitrate: experiment.is_fd().then_some(DATA_BITRATE),
             drive,
-            ..PortPlan::new(name, Place::Bench { bus }, BITRATE)
+            ..PortPlan::new(name, ControllerPlace::Bench { bus }, BITRATE)
         });
     let frames = setup.plan.frames(bit_rate(experiment)?);
     let frames = frames.map_err(tester::Error::Plan)?;
-    let task = Task {
-        ideal: experiment.gateway == Gateway::BaremetalIdeal,
+    let task = BenchTask {
+        ideal: experiment.gateway == GatewayChoice::BaremetalIdeal,
         pattern: match experiment.traffic {
-            Pattern::OneAtATime => TaskPattern::OneAtATime,
-            Pattern::Flood | Pattern::Load(_) | Pattern::Period(_) => TaskPattern::Schedule,
+            TrafficPattern::OneAtATime => TaskPattern::OneAtATime,
+            TrafficPattern::Flood | TrafficPattern::Load(_) | TrafficPattern::Period(_) => TaskPattern::Schedule,
         },
         timeout: setup.timeout,
         on_cards: None,
@@ -59,8 +59,8 @@ pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
             .map(|planned| TaskFrame::new(planned.at, &planned.frame))
             .collect(),
     };
-    Ok(Given {
-        plan: Plan {
+    Ok(ImageInput {
+        plan: ImagePlan {
             ports: ports.collect(),
             routes: under_test::routes(experiment),
         },
@@ -72,27 +72,27 @@ pub fn given(experiment: &Experiment) -> Result<Given, MeasureError> {
 /// Converts the output of the image to a guest's outcome. `versions`: the versions that it was
 /// built from.
 #[must_use]
-pub fn outcome(experiment: &Experiment, said: &Said, versions: Vec<(String, String)>) -> Outcome {
-    let mut outcome = Outcome {
+pub fn outcome(experiment: &Experiment, said: &BareOutcome, versions: Vec<(String, String)>) -> GuestOutcome {
+    let mut outcome = GuestOutcome {
         versions,
         console: said.text.lines().take(20).collect::<Vec<_>>().join("\n"),
-        ..Outcome::default()
+        ..GuestOutcome::default()
     };
     match results(experiment, said) {
         Ok(bytes) => {
             outcome.status = Some(0);
             outcome.outputs.push((RESULTS.to_owned(), bytes));
         }
-        Err(why) => outcome.failure = Some(Failure::Guest { said: why }),
+        Err(why) => outcome.failure = Some(GuestFailure::Guest { said: why }),
     }
     outcome
 }
 
-fn results(experiment: &Experiment, said: &Said) -> Result<Vec<u8>, String> {
-    let read = Read::of(said)?;
+fn results(experiment: &Experiment, said: &BareOutcome) -> Result<Vec<u8>, String> {
+    let read = ImageOutput::of(said)?;
     let words = |error: &dyn std::error::Error| guest::with_causes(error);
     let setup = measure::setup(experiment).map_err(|e| words(&e))?;
-    let bench = Bitcan {
+    let bench = TimedBench {
         send_bus: 0,
         receive_bus: 1,
         stamp_every: experiment.stamp_every,
@@ -105,15 +105,15 @@ fn results(experiment: &Experiment, said: &Said) -> Result<Vec<u8>, String> {
 }
 
 /// The content of an image's lines.
-struct Read {
+struct ImageOutput {
     /// In the format of `cangate stats --json`.
     counters: Option<String>,
     stamps: Vec<BusStamp>,
     lost: u64,
 }
 
-impl Read {
-    fn of(said: &Said) -> Result<Self, String> {
+impl ImageOutput {
+    fn of(said: &BareOutcome) -> Result<Self, String> {
         let mut read = Self {
             counters: None,
             stamps: Vec::new(),
@@ -124,7 +124,7 @@ impl Read {
         for line in said.text.lines() {
             let line = line.trim_end();
             if line.starts_with("{\"end\":") {
-                let stamp: Stamp = serde_json::from_str(line)
+                let stamp: BenchStamp = serde_json::from_str(line)
                     .map_err(|e| format!("a stamp of the image cannot be read: {e}: {line}"))?;
                 read.stamps.push(of_bus(&stamp)?);
             } else if line.starts_with('{') {
@@ -158,7 +158,7 @@ impl Read {
 }
 
 /// Converts a stamp to the form in which the tester of a kernel takes it.
-fn of_bus(stamp: &Stamp) -> Result<BusStamp, String> {
+fn of_bus(stamp: &BenchStamp) -> Result<BusStamp, String> {
     Ok(BusStamp {
         end: stamp.end,
         duration: u32::try_from(stamp.duration).unwrap_or(u32::MAX),
@@ -183,17 +183,17 @@ mod tests {
 
     fn experiment() -> Experiment {
         Experiment {
-            bench: guest::machine::Bench::Timed,
-            gateway: Gateway::Baremetal { irq: false },
+            bench: guest::machine::BenchKind::Timed,
+            gateway: GatewayChoice::Baremetal { irq: false },
             frames: 2,
             ..Experiment::default()
         }
     }
 
     /// Returns the output of the image of [`experiment`].
-    fn text(counters: &str, stamps: usize, end: &str) -> Said {
+    fn text(counters: &str, stamps: usize, end: &str) -> BareOutcome {
         let given = given(&experiment()).unwrap();
-        let task: Task = serde_json::from_slice(&given.task).unwrap();
+        let task: BenchTask = serde_json::from_slice(&given.task).unwrap();
         let frame = |n: u8| serde_json::to_string(&task.frames[usize::from(n)]).unwrap();
         let stamp = |n: usize| {
             let (end, bus) = (
@@ -208,7 +208,7 @@ mod tests {
             )
         };
         let stamps: String = (0..stamps).map(stamp).collect();
-        Said {
+        BareOutcome {
             text: format!("SeaBIOS\r\ncangate: ready\r\n{counters}\r\n{stamps}{end}"),
             ended: true,
         }
@@ -241,7 +241,7 @@ mod tests {
         let latencies: Vec<_> = results
             .records
             .iter()
-            .filter_map(probe::Record::latency)
+            .filter_map(probe::FrameRecord::latency)
             .collect();
         assert_eq!(latencies, [10_000, 10_000]);
     }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_said() {
         let e = experiment();
-        let why = |said: &Said| outcome(&e, said, vec![]).failure.unwrap().to_string();
+        let why = |said: &BareOutcome| outcome(&e, said, vec![]).failure.unwrap().to_string();
         let early = why(&text("cangate: port gw0: no", 0, ""));
         assert!(
             early.contains("ended before") && early.contains("gw0: no"),
@@ -265,13 +265,13 @@ mod tests {
     #[test]
     fn the_image_gets_the_experiments_routes_and_frames() {
         let given = given(&Experiment {
-            gateway: Gateway::Baremetal { irq: true },
+            gateway: GatewayChoice::Baremetal { irq: true },
             ..experiment()
         })
         .unwrap();
         assert_eq!(given.plan.routes, under_test::routes(&experiment()));
-        assert!(given.plan.ports.iter().all(|p| p.drive == Drive::Interrupt));
-        let task: Task = serde_json::from_slice(&given.task).unwrap();
+        assert!(given.plan.ports.iter().all(|p| p.drive == DriveMode::Interrupt));
+        let task: BenchTask = serde_json::from_slice(&given.task).unwrap();
         assert_eq!(task.frames.len(), 2);
         assert_eq!(task.frames[1].3.get(..4), Some("0001"));
     }

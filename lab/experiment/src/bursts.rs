@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The parameters of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Bursts {
+pub struct BurstMeasurement {
     /// The guest's kernel.
     pub kernel: String,
     /// Its processor.
@@ -20,7 +20,7 @@ pub struct Bursts {
 
 /// Time taken to move a number of frames, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Point {
+pub struct BurstPoint {
     /// Number of frames.
     pub frames: u32,
     /// By read(2).
@@ -35,14 +35,14 @@ pub struct Point {
 
 /// The part of the printed output that is used; it contains more.
 #[derive(Deserialize)]
-struct Printed {
-    points: Vec<Point>,
+struct PrintedBursts {
+    points: Vec<BurstPoint>,
 }
 
-impl ByCommand for Bursts {
+impl ByCommand for BurstMeasurement {
     const COMMAND: &'static str = "cangate-lab bench syscalls";
 
-    type Found = Vec<Point>;
+    type Found = Vec<BurstPoint>;
 
     fn name(&self) -> String {
         let cpu = self.cpu.to_string().replace(':', "-");
@@ -63,37 +63,37 @@ impl ByCommand for Bursts {
         options.map(str::to_owned).to_vec()
     }
 
-    fn read(&self, printed: &[u8]) -> Result<Vec<Point>, serde_json::Error> {
-        serde_json::from_slice(printed).map(|printed: Printed| printed.points)
+    fn read(&self, printed: &[u8]) -> Result<Vec<BurstPoint>, serde_json::Error> {
+        serde_json::from_slice(printed).map(|printed: PrintedBursts| printed.points)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::by_command::printing::Printing;
+    use crate::by_command::printing::PrintingMachine;
     use crate::fake;
-    use crate::store::Store;
+    use crate::store::ResultStore;
 
     #[test]
     fn points_are_read_and_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
-        let bursts = Bursts {
+        let store = ResultStore::open(dir.path()).unwrap();
+        let bursts = BurstMeasurement {
             kernel: "6.1".to_owned(),
             cpu: Cpu::Pc,
             most: 2,
         };
         let versions = fake::versions();
         assert_eq!(bursts.find(&store, &versions), None);
-        let good = Printing(
+        let good = PrintingMachine(
             r#"{"time":"virtual","points":[{"frames":1,"read_ns":4,"recvmmsg_ns":3,"write_ns":9,"sendmmsg_ns":8}]}"#,
         );
         let made = bursts.make(&good, &store, &versions).unwrap().unwrap();
         assert_eq!(made[0].write_ns, 9);
         assert_eq!(bursts.find(&store, &versions), Some(made));
         assert_eq!(bursts.find(&store, &[]), None, "other versions");
-        let bad = bursts.make(&Printing("{}"), &store, &versions).unwrap();
+        let bad = bursts.make(&PrintingMachine("{}"), &store, &versions).unwrap();
         assert!(bad.unwrap_err().to_string().contains("cannot be read"));
     }
 }

@@ -5,16 +5,16 @@
 
 use crate::choices::Cpu;
 use crate::spec::BITRATE;
-use crate::store::{Store, StoreError};
-use crate::trial::{Failed, Machine, TrialError};
-use guest::machine::{Bench, Job, Spec, Time};
+use crate::store::{ResultStore, StoreError};
+use crate::trial::{FailedGuest, GuestRunner, TrialError};
+use guest::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
 use guest::with_causes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The name, in an [`Outcome`](guest::Outcome), of the standard output of a command, where a
-/// [`Machine`] stores it.
+/// The name, in an [`GuestOutcome`](guest::GuestOutcome), of the standard output of a command, where a
+/// [`GuestRunner`] stores it.
 pub const STDOUT: &str = "stdout";
 
 /// A command in a guest with virtual CAN interfaces, and the measurement that it makes.
@@ -44,9 +44,9 @@ pub trait ByCommand {
     fn read(&self, printed: &[u8]) -> Result<Self::Found, serde_json::Error>;
 
     /// Returns the result stored in a folder, if it was made with these versions.
-    fn find(&self, store: &Store, versions: &[(String, String)]) -> Option<Self::Found> {
+    fn find(&self, store: &ResultStore, versions: &[(String, String)]) -> Option<Self::Found> {
         let text = std::fs::read_to_string(store.dir().join(self.name())).ok()?;
-        let kept: Kept<Self::Found> = serde_json::from_str(&text).ok()?;
+        let kept: KeptResult<Self::Found> = serde_json::from_str(&text).ok()?;
         (kept.versions == versions).then_some(kept.found)
     }
 
@@ -57,8 +57,8 @@ pub trait ByCommand {
     /// stored.
     fn make(
         &self,
-        machine: &dyn Machine,
-        store: &Store,
+        machine: &dyn GuestRunner,
+        store: &ResultStore,
         versions: &[(String, String)],
     ) -> Result<Result<Self::Found, TrialError>, StoreError> {
         let found = match try_make(self, machine) {
@@ -66,7 +66,7 @@ pub trait ByCommand {
             Err(error) => return Ok(Err(error)),
         };
         let path = store.dir().join(self.name());
-        let kept = Kept {
+        let kept = KeptResult {
             versions: versions.to_vec(),
             found,
         };
@@ -82,21 +82,21 @@ pub trait ByCommand {
 
 /// The result as it is stored.
 #[derive(Serialize, Deserialize)]
-struct Kept<T> {
+struct KeptResult<T> {
     versions: Vec<(String, String)>,
     found: T,
 }
 
 fn try_make<M: ByCommand + ?Sized>(
     measurement: &M,
-    machine: &dyn Machine,
+    machine: &dyn GuestRunner,
 ) -> Result<M::Found, TrialError> {
     let words = M::COMMAND.split(' ').map(str::to_owned);
     let line = words.chain(measurement.options()).collect();
     let spec = spec(measurement.kernel(), measurement.cpu(), line);
     let outcome = machine.run(&spec)?;
     let failed = |why: String| {
-        TrialError::Failed(Failed {
+        TrialError::Failed(FailedGuest {
             why,
             console: outcome.console.clone(),
         })
@@ -113,21 +113,21 @@ fn try_make<M: ByCommand + ?Sized>(
     found.map_err(|e| failed(format!("what it printed cannot be read: {e}")))
 }
 
-fn spec(kernel: &str, cpu: Cpu, command: Vec<String>) -> Spec {
-    Spec {
+fn spec(kernel: &str, cpu: Cpu, command: Vec<String>) -> GuestSpec {
+    GuestSpec {
         kernel: kernel.to_owned(),
-        bench: Bench::Vcan,
+        bench: BenchKind::Vcan,
         controller: cpu.controller(),
         bitrate: BITRATE,
         data_bitrate: None,
         ethernet: false,
-        time: Time::Virtual { shift: cpu.shift() },
+        time: TimeMode::Virtual { shift: cpu.shift() },
         boot: vec![],
         virtio: Vec::new(),
         shm: Vec::new(),
         memory: 512,
         files: vec![],
-        job: Job::Exec { command },
+        job: GuestJob::Exec { command },
         prepare: None,
         timeout: Duration::from_secs(900),
         trace_registers: false,
@@ -138,25 +138,25 @@ fn spec(kernel: &str, cpu: Cpu, command: Vec<String>) -> Spec {
 pub(crate) mod printing {
     use super::*;
     use crate::fake;
-    use guest::Outcome;
+    use guest::GuestOutcome;
 
     /// A machine whose commands print this text.
-    pub(crate) struct Printing(pub(crate) &'static str);
+    pub(crate) struct PrintingMachine(pub(crate) &'static str);
 
-    impl Machine for Printing {
+    impl GuestRunner for PrintingMachine {
         fn versions(&self, _: &str) -> Result<Vec<(String, String)>, guest::Error> {
             Ok(fake::versions())
         }
 
-        fn run(&self, _: &Spec) -> Result<Outcome, guest::Error> {
-            Ok(Outcome {
+        fn run(&self, _: &GuestSpec) -> Result<GuestOutcome, guest::Error> {
+            Ok(GuestOutcome {
                 status: Some(0),
                 outputs: vec![(STDOUT.to_owned(), self.0.as_bytes().to_vec())],
-                ..Outcome::default()
+                ..GuestOutcome::default()
             })
         }
 
-        fn run_bare(&self, experiment: &crate::Experiment) -> Result<Outcome, guest::Error> {
+        fn run_bare(&self, experiment: &crate::Experiment) -> Result<GuestOutcome, guest::Error> {
             panic!(
                 "no command runs without an operating system: {}",
                 experiment.name()

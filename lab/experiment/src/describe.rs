@@ -2,11 +2,11 @@
 
 use crate::experiment::Experiment;
 use crate::settings::Setting;
-use probe::Description;
+use probe::RunDescription;
 
 /// The reason why a result belongs to something else.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Mismatch {
+pub enum ResultMismatch {
     /// A setting or a version differs.
     #[error("{name} was {was}, and is {is}")]
     Differs {
@@ -28,7 +28,7 @@ fn version_key(name: &str) -> String {
 }
 
 /// Sets an additional entry.
-fn put(description: &mut Description, name: &str, value: String) {
+fn put(description: &mut RunDescription, name: &str, value: String) {
     match description.more.iter_mut().find(|(n, _)| n == name) {
         Some(entry) => entry.1 = value,
         None => description.more.push((name.to_owned(), value)),
@@ -37,7 +37,7 @@ fn put(description: &mut Description, name: &str, value: String) {
 
 /// Records the requested settings and the versions used.
 pub(crate) fn describe(
-    description: &mut Description,
+    description: &mut RunDescription,
     experiment: &Experiment,
     versions: &[(String, String)],
 ) {
@@ -58,10 +58,10 @@ pub(crate) fn describe(
 /// # Errors
 /// The first setting or version that differs.
 pub fn is_of(
-    description: &Description,
+    description: &RunDescription,
     experiment: &Experiment,
     versions: &[(String, String)],
-) -> Result<(), Mismatch> {
+) -> Result<(), ResultMismatch> {
     let settings = experiment.settings();
     let settings = settings.iter().map(|(s, word)| (s.name().to_owned(), word));
     let versions = versions.iter().map(|(name, v)| (version_key(name), v));
@@ -70,13 +70,13 @@ pub fn is_of(
         match found {
             Some((_, value)) if value == wanted => {}
             Some((_, value)) => {
-                return Err(Mismatch::Differs {
+                return Err(ResultMismatch::Differs {
                     name,
                     was: value.clone(),
                     is: wanted.clone(),
                 });
             }
-            None => return Err(Mismatch::Unsaid(name)),
+            None => return Err(ResultMismatch::Unsaid(name)),
         }
     }
     Ok(())
@@ -84,7 +84,7 @@ pub fn is_of(
 
 /// Returns the experiment to which a result belongs, according to its description.
 #[must_use]
-pub fn experiment_of(description: &Description) -> Option<Experiment> {
+pub fn experiment_of(description: &RunDescription) -> Option<Experiment> {
     let mut experiment = Experiment::default();
     for &setting in Setting::ALL {
         match description.more.iter().find(|(n, _)| n == setting.name()) {
@@ -116,7 +116,7 @@ mod tests {
     fn a_result_says_what_it_is_of() {
         let e = Experiment::default();
         let versions = [("qemu".to_owned(), "11".to_owned())];
-        let mut description = Description::default();
+        let mut description = RunDescription::default();
         describe(&mut description, &e, &versions);
         assert_eq!(is_of(&description, &e, &versions), Ok(()));
         assert_eq!(experiment_of(&description), Some(e.clone()));
@@ -129,7 +129,7 @@ mod tests {
         let newer = [("qemu".to_owned(), "12".to_owned())];
         let why = is_of(&description, &e, &newer).unwrap_err();
         assert_eq!(why.to_string(), "version qemu was 11, and is 12");
-        let why = is_of(&Description::default(), &e, &[]).unwrap_err();
-        assert_eq!(why, Mismatch::Unsaid("kernel".to_owned()));
+        let why = is_of(&RunDescription::default(), &e, &[]).unwrap_err();
+        assert_eq!(why, ResultMismatch::Unsaid("kernel".to_owned()));
     }
 }

@@ -1,7 +1,7 @@
 //! Figures among the entries of a description: the values that a measurement reports in addition to
 //! its latencies.
 
-use probe::Results;
+use probe::RunResults;
 use std::str::FromStr;
 
 /// The prefix of the entries for KVM's counts per frame, by kind.
@@ -9,7 +9,7 @@ const PER_FRAME: &str = "kvm a frame, ";
 
 /// Returns the figure of this entry. `None`: there is no such entry, or it is not a number of this
 /// type.
-pub(crate) fn figure<T: FromStr>(results: &Results, name: &str) -> Option<T> {
+pub(crate) fn figure<T: FromStr>(results: &RunResults, name: &str) -> Option<T> {
     let more = &results.description.more;
     let (_, value) = more.iter().find(|(known, _)| known == name)?;
     value.parse().ok()
@@ -17,7 +17,7 @@ pub(crate) fn figure<T: FromStr>(results: &Results, name: &str) -> Option<T> {
 
 /// Returns the figures whose entries begin with this, each with the rest of its entry's name.
 pub(crate) fn figures<'r>(
-    results: &'r Results,
+    results: &'r RunResults,
     begin: &'r str,
 ) -> impl Iterator<Item = (&'r str, f64)> {
     results
@@ -34,7 +34,7 @@ pub(crate) fn of_exits(exits: &[(String, f64)]) -> impl Iterator<Item = (String,
 }
 
 /// Reads these entries again.
-pub(crate) fn exits(results: &Results) -> Vec<(String, f64)> {
+pub(crate) fn exits(results: &RunResults) -> Vec<(String, f64)> {
     let all = figures(results, PER_FRAME);
     all.map(|(kind, each)| (kind.to_owned(), each)).collect()
 }

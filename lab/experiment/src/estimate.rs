@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The work is of two kinds, which follow each other: experiments that are known, and the attempts
 /// of searches, which are only expected. The attempts of one search come one after the other.
 #[derive(Clone, Debug)]
-pub struct Estimate {
+pub struct TimeEstimate {
     jobs: usize,
     /// The cost of known experiments that have not begun.
     waiting: f64,
@@ -28,7 +28,7 @@ pub struct Estimate {
     made: (f64, f64, usize),
 }
 
-impl Estimate {
+impl TimeEstimate {
     /// Creates an estimate for this many concurrent guests, with no planned experiment.
     #[must_use]
     pub fn new(jobs: usize) -> Self {
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn nothing_is_said_before_there_is_something_to_judge_by() {
         let all = some(7);
-        let mut estimate = Estimate::new(2);
+        let mut estimate = TimeEstimate::new(2);
         estimate.plan(&all);
         estimate.leave_out(&all[0]);
         assert_eq!(estimate.left(S(0)), None);
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn rounds_that_are_to_come_count() {
         let base = some(3);
-        let mut estimate = Estimate::new(2);
+        let mut estimate = TimeEstimate::new(2);
         estimate.plan(&base);
         estimate.expect([(&base[0], 11)]);
         for (number, experiment) in base.iter().enumerate() {
@@ -182,7 +182,7 @@ mod tests {
     /// their times, and the end.
     fn simulate(seconds: &[u64], jobs: usize) -> (Vec<(Duration, Duration)>, Duration) {
         let all = some(seconds.len() as u64);
-        let mut estimate = Estimate::new(jobs);
+        let mut estimate = TimeEstimate::new(jobs);
         estimate.plan(&all);
         let (mut said, mut now, mut next) = (Vec::new(), Duration::ZERO, 0);
         let mut running: Vec<(Duration, usize)> = Vec::new();

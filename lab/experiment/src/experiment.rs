@@ -1,10 +1,10 @@
 //! One experiment: all settings, and no results.
 
 use crate::choices::{
-    Boot, Cpu, Filters, Gateway, Hops, Load, Log, Machines, Modify, Priority, Side, Task, Tuning,
+    Boot, Cpu, FilterChoice, GatewayChoice, HopChoice, MachineLoad, LogTraffic, Machines, ModifyChoice, Priority, LogSide, ExperimentTask, Tuning,
 };
-use guest::machine::Bench;
-use probe::traffic::Pattern;
+use guest::machine::BenchKind;
+use probe::traffic::TrafficPattern;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -18,30 +18,30 @@ pub struct Experiment {
     /// `6.1`, `6.12-rt`.
     pub kernel: String,
     /// Kvaser or timed.
-    pub bench: Bench,
+    pub bench: BenchKind,
     /// The task of the machine under test.
     #[serde(default)]
-    pub task: Task,
+    pub task: ExperimentTask,
     /// The gateway under test; for a round trip, the ways of both ends.
-    pub gateway: Gateway,
+    pub gateway: GatewayChoice,
     /// The pattern in which frames come.
-    pub traffic: Pattern,
+    pub traffic: TrafficPattern,
     /// A log that is replayed in place of generated frames; `traffic`, `payload` and `frames` are
     /// then those of the log ([`Experiment::playing`]).
     #[serde(default)]
-    pub log: Log,
+    pub log: LogTraffic,
     /// The load on the gateway's machine.
-    pub load: Load,
+    pub load: MachineLoad,
     /// Payload bytes, at least 2 (the frame's number); above 8 the frames are FD.
     pub payload: u8,
     /// Number of frames.
     pub frames: u32,
     /// The filters of the gateway.
-    pub filters: Filters,
+    pub filters: FilterChoice,
     /// The changes that the gateway makes.
-    pub modify: Modify,
+    pub modify: ModifyChoice,
     /// Passes through virtual interfaces.
-    pub hops: Hops,
+    pub hops: HopChoice,
     /// The speed of the guest's processor, and the controllers that it has.
     pub cpu: Cpu,
     /// Parameters for the guest's kernel.
@@ -72,17 +72,17 @@ impl Default for Experiment {
     fn default() -> Self {
         Self {
             kernel: "6.1".to_owned(),
-            bench: Bench::Kvaser,
-            task: Task::Gateway,
-            gateway: Gateway::Cangw,
-            traffic: Pattern::OneAtATime,
-            log: Log::NONE,
-            load: Load::None,
+            bench: BenchKind::Kvaser,
+            task: ExperimentTask::Gateway,
+            gateway: GatewayChoice::Cangw,
+            traffic: TrafficPattern::OneAtATime,
+            log: LogTraffic::NONE,
+            load: MachineLoad::None,
             payload: 4,
             frames: 500,
-            filters: Filters::None,
-            modify: Modify::None,
-            hops: Hops::NONE,
+            filters: FilterChoice::None,
+            modify: ModifyChoice::None,
+            hops: HopChoice::NONE,
             cpu: Cpu::Pc,
             boot: Boot::default(),
             priority: Priority::Gateway,
@@ -107,7 +107,7 @@ impl Experiment {
     /// another one for them, so such a guest takes several times as long as others.
     #[must_use]
     pub fn has_machines(&self) -> bool {
-        self.bench == Bench::Vm
+        self.bench == BenchKind::Vm
     }
 
     /// Returns the experiment that measures the cost of the bench under this one: an ideal gateway
@@ -116,20 +116,20 @@ impl Experiment {
     /// not reproducible.
     #[must_use]
     pub fn floor(&self) -> Option<Self> {
-        let routes = self.task == Task::Gateway && self.gateway.has_routes();
+        let routes = self.task == ExperimentTask::Gateway && self.gateway.has_routes();
         (routes && !self.real_time).then(|| Self {
             gateway: if self.gateway.is_bare() {
-                Gateway::BaremetalIdeal
+                GatewayChoice::BaremetalIdeal
             } else {
-                Gateway::Ideal
+                GatewayChoice::Ideal
             },
-            traffic: Pattern::OneAtATime,
-            log: Log::NONE,
-            load: Load::None,
+            traffic: TrafficPattern::OneAtATime,
+            log: LogTraffic::NONE,
+            load: MachineLoad::None,
             frames: FLOOR_FRAMES,
-            filters: Filters::None,
-            modify: Modify::None,
-            hops: Hops::NONE,
+            filters: FilterChoice::None,
+            modify: ModifyChoice::None,
+            hops: HopChoice::NONE,
             priority: Priority::Gateway,
             tuning: Tuning::default(),
             seed: 1,
@@ -140,9 +140,9 @@ impl Experiment {
 
     /// Returns the same experiment with the frames of a log, at their own times.
     #[must_use]
-    pub fn playing(self, log: Log) -> Self {
+    pub fn playing(self, log: LogTraffic) -> Self {
         Self {
-            traffic: Pattern::OneAtATime,
+            traffic: TrafficPattern::OneAtATime,
             payload: log.payload(),
             frames: log.count(),
             log,
@@ -151,7 +151,7 @@ impl Experiment {
     }
 
     /// Returns the log's frames for this bus of the bench; `None` where frames are generated.
-    pub(crate) fn played(&self, side: Side) -> Option<Vec<(frame::Nanos, frame::Frame)>> {
+    pub(crate) fn played(&self, side: LogSide) -> Option<Vec<(frame::Nanos, frame::Frame)>> {
         self.log.is_some().then(|| self.log.frames(side))
     }
 
@@ -179,11 +179,11 @@ mod tests {
     fn experiments_in_one_machine_share_a_floor() {
         let cangw = Experiment::default();
         let floor = cangw.floor().unwrap();
-        assert_eq!(floor.gateway, Gateway::Ideal);
+        assert_eq!(floor.gateway, GatewayChoice::Ideal);
         assert_eq!(floor.check(), Ok(()));
         let bpf = Experiment {
-            gateway: Gateway::Bpf,
-            filters: Filters::List(2048),
+            gateway: GatewayChoice::Bpf,
+            filters: FilterChoice::List(2048),
             frames: 10_000,
             seed: 7,
             ..cangw.clone()

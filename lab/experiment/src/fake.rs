@@ -4,36 +4,36 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::experiment::Experiment;
-use crate::trial::{Machine, RESULTS};
+use crate::trial::{GuestRunner, RESULTS};
 use frame::CanId;
-use guest::Outcome;
-use guest::machine::{Job, Spec};
-use probe::{Incoming, Outgoing, Record, Results, Status};
+use guest::GuestOutcome;
+use guest::machine::{GuestJob, GuestSpec};
+use probe::{IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Returns `n` frames one after the other, each with this latency, ns.
-pub fn records(n: u64, latency: u64) -> Vec<Record> {
+pub fn records(n: u64, latency: u64) -> Vec<FrameRecord> {
     with_latencies((0..n).map(|_| latency))
 }
 
 /// Returns frames, a millisecond apart, with these latencies, ns.
-pub fn with_latencies(latencies: impl IntoIterator<Item = u64>) -> Vec<Record> {
+pub fn with_latencies(latencies: impl IntoIterator<Item = u64>) -> Vec<FrameRecord> {
     let id = CanId::from_raw(0x123);
     let one = |(tag, latency): (usize, u64)| {
         let end = (tag as u64 + 1) * 1_000_000;
         let duration = 60_000;
-        Record {
+        FrameRecord {
             tag: tag as u64,
             route: None,
-            incoming: Some(Incoming {
+            incoming: Some(IncomingFrame {
                 port: 0,
                 id,
                 kind: Some(frame::Kind::Classic),
                 len: 4,
                 end,
             }),
-            outgoing: Some(Outgoing {
+            outgoing: Some(SentCopy {
                 port: 1,
                 id,
                 kind: Some(frame::Kind::Classic),
@@ -50,7 +50,7 @@ pub fn with_latencies(latencies: impl IntoIterator<Item = u64>) -> Vec<Record> {
 }
 
 /// Returns the same records, where those selected by `lost` are lost.
-pub fn losing(mut records: Vec<Record>, lost: impl Fn(u64) -> bool) -> Vec<Record> {
+pub fn losing(mut records: Vec<FrameRecord>, lost: impl Fn(u64) -> bool) -> Vec<FrameRecord> {
     for record in &mut records {
         if lost(record.tag) {
             record.outgoing = None;
@@ -61,56 +61,56 @@ pub fn losing(mut records: Vec<Record>, lost: impl Fn(u64) -> bool) -> Vec<Recor
 }
 
 /// Returns results of these records, between two ports.
-pub fn results(records: Vec<Record>) -> Results {
-    Results {
+pub fn results(records: Vec<FrameRecord>) -> RunResults {
+    RunResults {
         ports: vec!["in".to_owned(), "out".to_owned()],
         records,
-        ..Results::default()
+        ..RunResults::default()
     }
 }
 
-/// Returns the versions that [`Fake`] reports for its guests.
+/// Returns the versions that [`FakeMachine`] reports for its guests.
 pub fn versions() -> Vec<(String, String)> {
     vec![("qemu".to_owned(), "11".to_owned())]
 }
 
 /// Returns the outcome of a guest that succeeds: latencies that depend on the seed only.
-pub fn outcome(e: &Experiment) -> Outcome {
+pub fn outcome(e: &Experiment) -> GuestOutcome {
     let latencies = (0..u64::from(e.frames.min(50))).map(|n| 10_000 + e.seed + n % 7);
     let mut bytes = Vec::new();
     probe::results::write_to(&mut bytes, &results(with_latencies(latencies))).unwrap();
-    Outcome {
+    GuestOutcome {
         status: Some(0),
         outputs: vec![(RESULTS.to_owned(), bytes)],
         versions: versions(),
-        ..Outcome::default()
+        ..GuestOutcome::default()
     }
 }
 
-type Behaviour = dyn Fn(&Experiment) -> Result<Outcome, guest::Error> + Send + Sync;
+type Behaviour = dyn Fn(&Experiment) -> Result<GuestOutcome, guest::Error> + Send + Sync;
 
 /// A machine whose behaviour a test defines, and which records the requests that it received.
-pub struct Fake {
+pub struct FakeMachine {
     /// The versions that it reports for its guests.
     pub versions: Vec<(String, String)>,
     asked: Mutex<Vec<String>>,
-    /// Whether [`Machine::stop`] was called.
+    /// Whether [`GuestRunner::stop`] was called.
     pub stopped: AtomicBool,
-    /// Whether [`Machine::give_up`] was called.
+    /// Whether [`GuestRunner::give_up`] was called.
     pub given_up: AtomicBool,
     behaviour: Box<Behaviour>,
 }
 
-impl Default for Fake {
+impl Default for FakeMachine {
     fn default() -> Self {
         Self::new(|e| Ok(outcome(e)))
     }
 }
 
-impl Fake {
+impl FakeMachine {
     /// Creates a machine with the given behaviour.
     pub fn new(
-        behaviour: impl Fn(&Experiment) -> Result<Outcome, guest::Error> + Send + Sync + 'static,
+        behaviour: impl Fn(&Experiment) -> Result<GuestOutcome, guest::Error> + Send + Sync + 'static,
     ) -> Self {
         Self {
             versions: versions(),
@@ -129,19 +129,19 @@ impl Fake {
     }
 }
 
-impl Machine for Fake {
+impl GuestRunner for FakeMachine {
     fn versions(&self, _: &str) -> Result<Vec<(String, String)>, guest::Error> {
         Ok(self.versions.clone())
     }
 
-    fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error> {
-        let Job::Task { task } = &spec.job else {
+    fn run(&self, spec: &GuestSpec) -> Result<GuestOutcome, guest::Error> {
+        let GuestJob::Task { task } = &spec.job else {
             panic!("only experiments are made here: {:?}", spec.job);
         };
         self.run_bare(&serde_json::from_value(task.clone()).unwrap())
     }
 
-    fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error> {
+    fn run_bare(&self, experiment: &Experiment) -> Result<GuestOutcome, guest::Error> {
         self.asked.lock().unwrap().push(experiment.name());
         let mut outcome = (self.behaviour)(experiment)?;
         outcome.versions.clone_from(&self.versions);

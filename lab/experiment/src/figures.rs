@@ -1,7 +1,7 @@
 //! A summary of the results of an experiment.
 
 use crate::experiment::Experiment;
-use probe::{LatencyProfile, Record, Results, Status};
+use probe::{LatencyProfile, FrameRecord, RunResults, Status};
 use serde::Serialize;
 
 /// The costs of a register access for which latencies are shown, ns.
@@ -9,7 +9,7 @@ pub const ACCESS_COSTS: [u32; 3] = [0, 100, 1000];
 
 /// Four figures of latencies, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Latencies {
+pub struct LatencyFigures {
     /// The least.
     pub min: i64,
     /// The median.
@@ -20,7 +20,7 @@ pub struct Latencies {
     pub max: i64,
 }
 
-impl Latencies {
+impl LatencyFigures {
     fn of(values: impl IntoIterator<Item = i64>) -> Option<Self> {
         let summary = values.into_iter().collect::<LatencyProfile>().summary()?;
         Some(Self {
@@ -38,12 +38,12 @@ pub struct AtCost {
     /// Assumed cost of an access, ns.
     pub access_ns: u32,
     /// The latencies at that cost.
-    pub latency_ns: Latencies,
+    pub latency_ns: LatencyFigures,
 }
 
 /// Register accesses between a frame's two stamps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Registers {
+pub struct RegisterFigures {
     /// The fewest.
     pub min: u32,
     /// The median.
@@ -56,9 +56,9 @@ pub struct Registers {
 
 /// The figures of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Figures {
+pub struct ExperimentFigures {
     /// The gateway's latencies; `None` where no frame came back.
-    pub latency_ns: Option<Latencies>,
+    pub latency_ns: Option<LatencyFigures>,
     /// Frames that went in.
     pub sent: u64,
     /// Frames that came out.
@@ -74,18 +74,18 @@ pub struct Figures {
     /// `virtual` or `real`.
     pub time: &'static str,
     /// Register accesses, where they were recorded.
-    pub register_accesses: Option<Registers>,
+    pub register_accesses: Option<RegisterFigures>,
 }
 
-impl Figures {
+impl ExperimentFigures {
     /// Returns the figures of results.
     #[must_use]
-    pub fn of(experiment: &Experiment, results: &Results) -> Self {
+    pub fn of(experiment: &Experiment, results: &RunResults) -> Self {
         let records = &results.records;
         let count = |status| records.iter().filter(|r| r.status == status).count() as u64;
         let (duplicated, unexpected) = (count(Status::Duplicated), count(Status::Unexpected));
         Self {
-            latency_ns: Latencies::of(latencies(results)),
+            latency_ns: LatencyFigures::of(latencies(results)),
             sent: records.iter().filter(|r| r.incoming.is_some()).count() as u64 - duplicated,
             received: count(Status::Delivered),
             lost: count(Status::Lost),
@@ -103,17 +103,17 @@ impl Figures {
 }
 
 /// Returns the latencies of the frames that came back, in the records' order.
-pub fn latencies(results: &Results) -> impl Iterator<Item = i64> + '_ {
-    let delivered = |r: &&Record| r.status == Status::Delivered;
+pub fn latencies(results: &RunResults) -> impl Iterator<Item = i64> + '_ {
+    let delivered = |r: &&FrameRecord| r.status == Status::Delivered;
     results
         .records
         .iter()
         .filter(delivered)
-        .filter_map(Record::latency)
+        .filter_map(FrameRecord::latency)
 }
 
 /// Counts the frames that left after one that had come in later (RFC 4737 §3.3).
-fn reordered(records: &[Record]) -> u64 {
+fn reordered(records: &[FrameRecord]) -> u64 {
     let delivered = records.iter().filter(|r| r.status == Status::Delivered);
     let ends = delivered.filter_map(|r| Some((r.outgoing?.end, r.incoming?.end)));
     let mut ends: Vec<_> = ends.collect();
@@ -127,7 +127,7 @@ fn reordered(records: &[Record]) -> u64 {
     ends.iter().copied().filter(late).count() as u64
 }
 
-fn registers(records: &[Record]) -> Option<Registers> {
+fn registers(records: &[FrameRecord]) -> Option<RegisterFigures> {
     let pairs: Vec<_> = records
         .iter()
         .filter_map(|r| Some((r.latency()?, r.accesses?)))
@@ -145,10 +145,10 @@ fn registers(records: &[Record]) -> Option<Registers> {
             .map(|p| p.0.saturating_add(i64::from(p.1) * cost));
         Some(AtCost {
             access_ns,
-            latency_ns: Latencies::of(with)?,
+            latency_ns: LatencyFigures::of(with)?,
         })
     });
-    Some(Registers {
+    Some(RegisterFigures {
         min: small(counts.min),
         p50: small(counts.p50),
         max: small(counts.max),
@@ -161,10 +161,10 @@ mod tests {
     use super::*;
     use crate::fake;
 
-    fn results(records: Vec<Record>) -> Results {
-        Results {
+    fn results(records: Vec<FrameRecord>) -> RunResults {
+        RunResults {
             records,
-            ..Results::default()
+            ..RunResults::default()
         }
     }
 
@@ -176,7 +176,7 @@ mod tests {
         records[2].status = Status::Duplicated;
         records[5].status = Status::Unexpected;
         records[5].incoming = None;
-        let f = Figures::of(&Experiment::default(), &results(records));
+        let f = ExperimentFigures::of(&Experiment::default(), &results(records));
         assert_eq!((f.sent, f.received, f.lost), (4, 3, 1));
         assert_eq!((f.duplicated, f.unexpected, f.reordered), (1, 1, 0));
         assert_eq!(f.latency_ns.unwrap().max, 1000);
@@ -188,7 +188,7 @@ mod tests {
         let mut records = fake::records(4, 1000);
         let last = records[3].outgoing.unwrap().end;
         records[0].outgoing.as_mut().unwrap().end = last + 1;
-        let f = Figures::of(&Experiment::default(), &results(records));
+        let f = ExperimentFigures::of(&Experiment::default(), &results(records));
         assert_eq!(f.reordered, 1);
     }
 
@@ -198,7 +198,7 @@ mod tests {
         for (record, n) in records.iter_mut().zip([10, 20, 30]) {
             record.accesses = Some(n);
         }
-        let f = Figures::of(&Experiment::default(), &results(records));
+        let f = ExperimentFigures::of(&Experiment::default(), &results(records));
         let r = f.register_accesses.unwrap();
         assert_eq!((r.min, r.p50, r.max), (10, 20, 30));
         let p50: Vec<_> = r.at_cost.iter().map(|c| c.latency_ns.p50).collect();
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn where_nothing_came_back_there_is_no_latency() {
-        let f = Figures::of(&Experiment::default(), &Results::default());
+        let f = ExperimentFigures::of(&Experiment::default(), &RunResults::default());
         assert_eq!((f.latency_ns, f.register_accesses), (None, None));
     }
 }

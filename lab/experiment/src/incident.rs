@@ -2,11 +2,11 @@
 //! controller, while all machines sent.
 
 use crate::entry::figure;
-use probe::Results;
+use probe::RunResults;
 
 /// The effects of an incident.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Aftermath {
+pub struct IncidentAftermath {
     /// Round trips before it.
     pub before: u64,
     /// Frames of the machine that were on the bus after the incident, and before the machine was
@@ -49,7 +49,7 @@ const NAMES: [&str; 11] = [
     "incident, frames heard",
 ];
 
-impl Aftermath {
+impl IncidentAftermath {
     /// Returns the number of frames without a fate: those that were requested and are in no sum, or
     /// the other way round.
     #[must_use]
@@ -92,7 +92,7 @@ impl Aftermath {
 
     /// Reads them from results; `None` where there was no incident.
     #[must_use]
-    pub fn of(results: &Results) -> Option<Self> {
+    pub fn of(results: &RunResults) -> Option<Self> {
         let mut numbers = [0; NAMES.len()];
         for (number_of, name) in numbers.iter_mut().zip(NAMES) {
             *number_of = figure(results, name)?;
@@ -121,9 +121,9 @@ mod tests {
 
     #[test]
     fn what_came_of_it_is_read_again() {
-        let mut results = Results::default();
-        assert_eq!(Aftermath::of(&results), None);
-        let all = Aftermath {
+        let mut results = RunResults::default();
+        assert_eq!(IncidentAftermath::of(&results), None);
+        let all = IncidentAftermath {
             before: 1,
             later: 2,
             told: 3,
@@ -137,8 +137,8 @@ mod tests {
             heard: 12,
         };
         results.description.more = all.entries();
-        assert_eq!(Aftermath::of(&results), Some(all));
+        assert_eq!(IncidentAftermath::of(&results), Some(all));
         assert_eq!((all.without_fate(), all.unheard()), (1, 0));
-        assert_eq!(Aftermath { heard: 14, ..all }.unheard(), 2);
+        assert_eq!(IncidentAftermath { heard: 14, ..all }.unheard(), 2);
     }
 }

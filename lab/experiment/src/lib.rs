@@ -4,7 +4,7 @@
 //!   [`matrix`] multiplies them.
 //! * On the host: [`trial`] runs one experiment, [`schedule`] many of them, [`store`] stores their
 //!   results, [`rate`] searches for the highest rate without loss, [`figures`] summarizes.
-//! * In the guest: [`Agent`] starts the gateway under test and the load, calls the tester
+//! * In the guest: [`ExperimentAgent`] starts the gateway under test and the load, calls the tester
 //!   ([`measure`]), and checks that every frame is accounted for.
 
 #![forbid(unsafe_code)]
@@ -43,14 +43,14 @@ pub mod store;
 pub mod trial;
 pub mod under_test;
 
-pub use agent::Agent;
+pub use agent::ExperimentAgent;
 pub use by_command::{ByCommand, STDOUT};
 pub use choices::{
-    Boot, Cpu, Filters, Gateway, Hops, Incident, Load, Log, LogError, Machines, Modify, Nesting,
-    Order, Others, PAPER_NAMES, Priority, Receive, Side, Task, Transmit, Tuning, Virtual, Ways,
+    Boot, Cpu, FilterChoice, GatewayChoice, HopChoice, Incident, MachineLoad, LogTraffic, LogError, Machines, ModifyChoice, Nesting,
+    MachineOrder, OtherTraffic, PAPER_NAMES, Priority, ReceiveChoice, LogSide, ExperimentTask, TransmitChoice, Tuning, VirtualKind, WayPair,
 };
 pub use conflicts::Conflict;
 pub use experiment::{Experiment, with_floors};
 pub use guest::Kernel;
-pub use guest::machine::Bench;
-pub use probe::traffic::Pattern;
+pub use guest::machine::BenchKind;
+pub use probe::traffic::TrafficPattern;

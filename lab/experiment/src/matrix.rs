@@ -5,7 +5,7 @@
 
 use crate::experiment::Experiment;
 use crate::settings::{Setting, SettingError};
-use config::{Diagnostic, Diagnostics, Document, Source, Table, Value};
+use config::{Diagnostic, Diagnostics, TomlDocument, SourceText, TomlTable, TomlValue};
 use std::collections::BTreeSet;
 
 /// More experiments than this in one file are considered a mistake.
@@ -13,7 +13,7 @@ pub const MOST_EXPERIMENTS: usize = 100_000;
 
 /// The content of a matrix file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Matrix {
+pub struct ExperimentMatrix {
     /// The title, for people; the file's name where the file does not contain one.
     pub title: String,
     /// The experiments, each once, in the file's order.
@@ -27,9 +27,9 @@ type Axis = (Setting, Vec<String>);
 ///
 /// # Errors
 /// All errors in the file.
-pub fn read(source: &Source) -> Result<Matrix, Vec<Diagnostic>> {
+pub fn read(source: &SourceText) -> Result<ExperimentMatrix, Vec<Diagnostic>> {
     let mut found = Diagnostics::new();
-    let document = Document::parse(source, &mut found);
+    let document = TomlDocument::parse(source, &mut found);
     let mut root = document.root();
     let title = root.string("title", &mut found).map(|t| t.value.to_owned());
     let defaults = match root.table("defaults", "[defaults]", &mut found) {
@@ -55,7 +55,7 @@ pub fn read(source: &Source) -> Result<Matrix, Vec<Diagnostic>> {
     // Two blocks may overlap; each experiment is run once.
     let mut seen = BTreeSet::new();
     all.retain(|e: &Experiment| seen.insert(e.clone()));
-    Ok(Matrix {
+    Ok(ExperimentMatrix {
         title: title.unwrap_or_else(|| source.name.clone()),
         experiments: all,
     })
@@ -63,7 +63,7 @@ pub fn read(source: &Source) -> Result<Matrix, Vec<Diagnostic>> {
 
 /// Reads one `[[matrix]]`: its product without the excluded experiments, plus the included ones.
 fn block(
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     defaults: &[Axis],
     all: &mut Vec<Experiment>,
     found: &mut Diagnostics,
@@ -112,7 +112,7 @@ fn over(lower: &[Axis], upper: Vec<Axis>) -> Vec<Axis> {
 }
 
 /// Reads the settings of a table, and checks each word.
-fn axes(table: &mut Table<'_>, found: &mut Diagnostics) -> Vec<Axis> {
+fn axes(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Vec<Axis> {
     let mut axes = Vec::new();
     for &setting in Setting::ALL {
         let Some(value) = table.get(setting.name()) else {
@@ -130,7 +130,7 @@ fn axes(table: &mut Table<'_>, found: &mut Diagnostics) -> Vec<Axis> {
 }
 
 /// Converts a value to a valid word.
-fn word(setting: Setting, value: &Value<'_>, found: &mut Diagnostics) -> Option<String> {
+fn word(setting: Setting, value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
     let text = match (value.as_str(), value.as_integer()) {
         (Some(text), _) => text.to_owned(),
         (None, Some(number)) => number.to_string(),
@@ -213,12 +213,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn names(text: &str) -> Vec<String> {
-        let matrix = read(&Source::new("m.toml", text)).unwrap();
+        let matrix = read(&SourceText::new("m.toml", text)).unwrap();
         matrix.experiments.iter().map(Experiment::name).collect()
     }
 
     fn errors(text: &str) -> String {
-        let source = Source::new("m.toml", text);
+        let source = SourceText::new("m.toml", text);
         config::render(&source, &read(&source).unwrap_err(), false)
     }
 
@@ -295,7 +295,7 @@ mod tests {
         #[test]
         fn any_experiment_can_be_in_a_file(e in any_experiment()) {
             let lines: Vec<_> = e.settings().iter().map(|(s, w)| format!("{s} = \"{w}\"\n")).collect();
-            let source = Source::new("m.toml", format!("[[matrix]]\n{}", lines.concat()));
+            let source = SourceText::new("m.toml", format!("[[matrix]]\n{}", lines.concat()));
             match read(&source) {
                 Ok(matrix) => prop_assert_eq!(matrix.experiments, vec![e]),
                 Err(_) => prop_assert!(e.check().is_err()),
@@ -317,7 +317,7 @@ mod tests {
                     }
                 }
             }
-            let matrix = read(&Source::new("m.toml", text)).unwrap();
+            let matrix = read(&SourceText::new("m.toml", text)).unwrap();
             prop_assert_eq!(matrix.experiments, slow);
         }
     }

@@ -1,6 +1,6 @@
 //! The unique name of an experiment, the command that runs it, and its title.
 
-use crate::choices::{Boot, Priority, Task, Tuning};
+use crate::choices::{Boot, Priority, ExperimentTask, Tuning};
 use crate::experiment::Experiment;
 use crate::settings::Setting;
 
@@ -41,7 +41,7 @@ impl Experiment {
                 Setting::StampEvery if self.stamp_every == 1 => {}
                 Setting::Priority if self.priority == Priority::Gateway => {}
                 Setting::Boot if self.boot == Boot::default() => {}
-                Setting::Task if self.task == Task::Gateway => {}
+                Setting::Task if self.task == ExperimentTask::Gateway => {}
                 Setting::Tuning if self.tuning == Tuning::default() => {}
                 Setting::Machines
                 | Setting::Others
@@ -67,10 +67,10 @@ impl Experiment {
     pub fn title(&self) -> String {
         let default = Experiment::default();
         let task = match self.task {
-            Task::Gateway => "",
-            Task::RoundTrip => "round trips, ",
-            Task::Loop => "own frames, ",
-            Task::Receive => "receiving, ",
+            ExperimentTask::Gateway => "",
+            ExperimentTask::RoundTrip => "round trips, ",
+            ExperimentTask::Loop => "own frames, ",
+            ExperimentTask::Receive => "receiving, ",
         };
         let traffic = match self.log.name() {
             Some(name) => format!("log {name}"),
@@ -131,19 +131,19 @@ fn shortened(name: String) -> String {
 mod tests {
     use super::*;
     use crate::arbitrary::any_experiment;
-    use crate::choices::{Cpu, Filters};
-    use guest::machine::Bench;
-    use probe::traffic::Pattern;
+    use crate::choices::{Cpu, FilterChoice};
+    use guest::machine::BenchKind;
+    use probe::traffic::TrafficPattern;
     use proptest::prelude::*;
 
     #[test]
     fn names_are_short_and_say_what_is_special() {
         let mut e = Experiment::default();
         assert_eq!(e.name(), "6.1_kvaser_cangw_oneatatime_none_4B_500f");
-        e.filters = Filters::List(2048);
+        e.filters = FilterChoice::List(2048);
         e.cpu = Cpu::Board;
-        e.bench = Bench::Timed;
-        e.traffic = Pattern::Load(50);
+        e.bench = BenchKind::Timed;
+        e.traffic = TrafficPattern::Load(50);
         assert_eq!(
             e.name(),
             "6.1_timed_cangw_load-50_none_4B_filters-list-2048_cpu-board_500f"

@@ -1,7 +1,7 @@
 //! The entries of results of round trips in inner machines.
 
 use crate::entry::{self, figure};
-use probe::Results;
+use probe::RunResults;
 
 /// The prefix of the entries of a description for KVM's counts per round trip, by kind.
 pub(crate) const PER_TRIP: &str = "kvm a round trip, ";
@@ -10,21 +10,21 @@ const ALL: &str = "exits";
 
 /// Returns KVM's counts per round trip, which is a frame sent and a frame received, by KVM's own
 /// names (`/sys/kernel/debug/kvm`). Empty for results without inner machines.
-pub fn exits(results: &Results) -> impl Iterator<Item = (&str, f64)> {
+pub fn exits(results: &RunResults) -> impl Iterator<Item = (&str, f64)> {
     entry::figures(results, PER_TRIP)
 }
 
 /// Returns how often KVM left the machine per frame: half of the count per round trip. `None` for
 /// results without inner machines.
 #[must_use]
-pub fn exits_a_frame(results: &Results) -> Option<f64> {
+pub fn exits_a_frame(results: &RunResults) -> Option<f64> {
     let (_, count) = exits(results).find(|(kind, _)| *kind == ALL)?;
     Some(count / 2.0)
 }
 
 /// The activity of the machines other than the one that asks, at the same time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Beside {
+pub struct OtherRoundTrips {
     /// Time that the longest of their frames takes on the bus, including the intermission after it,
     /// ns.
     pub frame: u64,
@@ -62,7 +62,7 @@ const UNHEARD: &str = "machines, frames not heard";
 
 /// Returns them as entries of a description.
 #[must_use]
-pub fn entries(beside: &Beside) -> Vec<(String, String)> {
+pub fn entries(beside: &OtherRoundTrips) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = [
         (FRAME, beside.frame.to_string()),
         (ASKING, format!("{:.2}", beside.asking)),
@@ -83,10 +83,10 @@ pub fn entries(beside: &Beside) -> Vec<(String, String)> {
 /// Reads the entries of results about machines other than the one that asks. `None` for results
 /// without such machines.
 #[must_use]
-pub fn beside(results: &Results) -> Option<Beside> {
+pub fn beside(results: &RunResults) -> Option<OtherRoundTrips> {
     let whole = |name| figure::<u64>(results, name);
     let real = |name| figure::<f64>(results, name);
-    Some(Beside {
+    Some(OtherRoundTrips {
         frame: whole(FRAME)?,
         asking: real(ASKING)?,
         rate: real(RATE)?,
@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn what_others_did_is_read_again() {
-        let mut results = Results::default();
+        let mut results = RunResults::default();
         assert_eq!(beside(&results), None);
-        let said = Beside {
+        let said = OtherRoundTrips {
             frame: 115_000,
             asking: 98.25,
             rate: 8_000.0,
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_frame_has_half_of_a_round_trips_exits() {
-        let mut results = Results::default();
+        let mut results = RunResults::default();
         assert_eq!(exits_a_frame(&results), None);
         for (name, value) in [("kernel", "6.1"), ("kvm a round trip, exits", "12.50")] {
             let entry = (name.to_owned(), value.to_owned());

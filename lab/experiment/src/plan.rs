@@ -1,23 +1,23 @@
 //! The tester's plan for an experiment.
 
-use crate::choices::Side;
+use crate::choices::LogSide;
 use crate::experiment::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::under_test::sent_id;
 use frame::flags;
 use frame::wire::{BitRate, RateError};
-use guest::machine::Bench;
-use tester::{Plan, Source};
+use guest::machine::BenchKind;
+use tester::{TestPlan, PlanSource};
 
 /// Returns the tester's plan.
-pub(crate) fn plan(experiment: &Experiment) -> Plan {
+pub(crate) fn plan(experiment: &Experiment) -> TestPlan {
     let id = sent_id(experiment);
     let len = usize::from(experiment.payload);
-    Plan {
+    TestPlan {
         traffic: experiment
-            .played(Side::Incoming)
-            .map_or_else(|| experiment.traffic.into(), Source::Log),
-        beside: experiment.played(Side::Outgoing).unwrap_or_default(),
+            .played(LogSide::Incoming)
+            .map_or_else(|| experiment.traffic.into(), PlanSource::Log),
+        beside: experiment.played(LogSide::Outgoing).unwrap_or_default(),
         frames: experiment.frames,
         ids: (id, id),
         lens: len..=len,
@@ -31,7 +31,7 @@ pub(crate) fn plan(experiment: &Experiment) -> Plan {
 /// # Errors
 /// [`RateError`] where there are no such rates.
 pub(crate) fn bit_rate(experiment: &Experiment) -> Result<Option<BitRate>, RateError> {
-    if !matches!(experiment.bench, Bench::Timed | Bench::Vm) {
+    if !matches!(experiment.bench, BenchKind::Timed | BenchKind::Vm) {
         return Ok(None);
     }
     let data = experiment.is_fd().then_some(DATA_BITRATE);

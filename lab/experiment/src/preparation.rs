@@ -1,9 +1,9 @@
 //! Preparations that take long enough for a prepared guest to be worth saving.
 
-use crate::choices::{Gateway, Incident, Load, Log, Machines, Others};
+use crate::choices::{GatewayChoice, Incident, MachineLoad, LogTraffic, Machines, OtherTraffic};
 use crate::experiment::Experiment;
 use crate::under_test;
-use probe::traffic::Pattern;
+use probe::traffic::TrafficPattern;
 
 /// The number of rules from which adding them takes longer than saving a guest: Debian's cangw is
 /// started for each of them.
@@ -16,13 +16,13 @@ const MANY_ROUTES: u32 = 4096;
 /// can start from the same prepared guest.
 fn preparation(experiment: &Experiment) -> Option<String> {
     // Inner machines take a minute of the host's time to boot.
-    if let Gateway::Vm(nesting) = experiment.gateway
+    if let GatewayChoice::Vm(nesting) = experiment.gateway
         && nesting.has_machines()
     {
         return under_test::config(experiment).ok();
     }
     let many = match experiment.gateway {
-        Gateway::Cangw => MANY_RULES,
+        GatewayChoice::Cangw => MANY_RULES,
         _ => MANY_ROUTES,
     };
     if experiment.filters.count()? < many {
@@ -45,9 +45,9 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
         (experiment.payload, machines.budget),
     ];
     let plain = choices.map(|(payload, budget)| Experiment {
-        traffic: Pattern::OneAtATime,
-        log: Log::NONE,
-        load: Load::None,
+        traffic: TrafficPattern::OneAtATime,
+        log: LogTraffic::NONE,
+        load: MachineLoad::None,
         frames: 1,
         payload,
         seed: 0,
@@ -55,7 +55,7 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
         exit_cost: 0,
         // Other machines exist, and are silent.
         machines: Machines {
-            others: Others::Flood,
+            others: OtherTraffic::Flood,
             budget,
             incident: Incident::None,
             ..machines
@@ -72,12 +72,12 @@ pub(crate) fn model(experiment: &Experiment) -> Option<Experiment> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::Filters;
+    use crate::choices::FilterChoice;
 
-    fn filtered(filters: Filters) -> Experiment {
+    fn filtered(filters: FilterChoice) -> Experiment {
         Experiment {
             filters,
-            load: Load::Cpu,
+            load: MachineLoad::Cpu,
             frames: 9,
             seed: 7,
             ..Experiment::default()
@@ -87,21 +87,21 @@ mod tests {
     #[test]
     fn only_many_rules_are_worth_a_prepared_guest() {
         assert_eq!(model(&Experiment::default()), None);
-        assert_eq!(model(&filtered(Filters::List(63))), None);
-        assert!(model(&filtered(Filters::List(64))).is_some());
+        assert_eq!(model(&filtered(FilterChoice::List(63))), None);
+        assert!(model(&filtered(FilterChoice::List(64))).is_some());
         let user = Experiment {
-            gateway: Gateway::Bpf,
-            ..filtered(Filters::Eff(4095))
+            gateway: GatewayChoice::Bpf,
+            ..filtered(FilterChoice::Eff(4095))
         };
         assert_eq!(model(&user), None);
     }
 
     #[test]
     fn what_does_not_matter_to_the_gateway_is_the_same_in_the_model() {
-        let one = filtered(Filters::List(64));
+        let one = filtered(FilterChoice::List(64));
         let other = Experiment {
-            traffic: Pattern::Flood,
-            load: Load::None,
+            traffic: TrafficPattern::Flood,
+            load: MachineLoad::None,
             payload: 8,
             ..one.clone()
         };

@@ -5,14 +5,14 @@
 //! with these results continues where it was left, and gives the same rate again without any guest.
 
 use crate::experiment::Experiment;
-use crate::figures::{Figures, Latencies, latencies};
+use crate::figures::{ExperimentFigures, LatencyFigures, latencies};
 use crate::plan::{bit_rate, plan};
-use crate::schedule::{ScheduleError, Tally};
-use crate::store::Stored;
-use crate::trial::Failed;
+use crate::schedule::{ScheduleError, ScheduleTally};
+use crate::store::StoredResult;
+use crate::trial::FailedGuest;
 use frame::wire;
-use probe::traffic::Pattern;
-use probe::{Record, Results};
+use probe::traffic::TrafficPattern;
+use probe::{FrameRecord, RunResults};
 use serde::Serialize;
 
 /// The search ends where a period that loses frames and one that loses none are within one part
@@ -28,7 +28,7 @@ const GROWTH: f64 = 10.0;
 
 /// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Try {
+pub struct RateTry {
     /// The experiment.
     pub name: String,
     /// Its traffic: `flood` or `period:MICROSECONDS`.
@@ -42,12 +42,12 @@ pub struct Try {
     /// Whether a queue keeps growing although no frame is lost yet: a longer run would lose some.
     pub queue_grows: bool,
     /// The latencies of those that came out.
-    pub latency_ns: Option<Latencies>,
+    pub latency_ns: Option<LatencyFigures>,
 }
 
-impl Try {
-    fn of(experiment: &Experiment, results: &Results) -> Self {
-        let figures = Figures::of(experiment, results);
+impl RateTry {
+    fn of(experiment: &Experiment, results: &RunResults) -> Self {
+        let figures = ExperimentFigures::of(experiment, results);
         let spacing = spacing(&results.records);
         Self {
             name: experiment.name(),
@@ -68,7 +68,7 @@ impl Try {
 }
 
 /// Returns the mean time from one incoming frame to the next, ns.
-fn spacing(records: &[Record]) -> f64 {
+fn spacing(records: &[FrameRecord]) -> f64 {
     let ends = || records.iter().filter_map(|r| Some(r.incoming?.end));
     match (ends().min(), ends().max(), ends().count()) {
         (Some(first), Some(last), n @ 2..) => (last - first) as f64 / (n - 1) as f64,
@@ -78,7 +78,7 @@ fn spacing(records: &[Record]) -> f64 {
 
 /// Returns the difference between the latencies of the last tenth of the frames and the second one
 /// (the first is the start-up), by their medians, ns.
-fn growth(results: &Results) -> f64 {
+fn growth(results: &RunResults) -> f64 {
     let all: Vec<i64> = latencies(results).collect();
     let tenth = all.len() / 10;
     let median = |from: usize| {
@@ -95,7 +95,7 @@ fn growth(results: &Results) -> f64 {
 /// The limit of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Bound {
+pub enum RateLimitedBy {
     /// The gateway: at a higher rate it loses frames.
     Gateway,
     /// The bus, or on the bench without bus time the sender: a flood loses nothing.
@@ -106,38 +106,38 @@ pub enum Bound {
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rate {
+pub struct SearchedRate {
     /// Frames per second without loss, as measured on the incoming bus.
     pub frames_per_s: f64,
     /// The limit of the rate.
-    pub bound: Bound,
+    pub bound: RateLimitedBy,
     /// The fastest attempt without loss.
-    pub passed: Option<Try>,
+    pub passed: Option<RateTry>,
     /// The slowest attempt with loss.
-    pub failed: Option<Try>,
+    pub failed: Option<RateTry>,
     /// The number of attempts made.
     pub tries: usize,
 }
 
 /// A search.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct RateSearch {
     base: Experiment,
     /// The shortest period that the bus can keep, ns.
     floor: u64,
-    flood: Option<Try>,
+    flood: Option<RateTry>,
     /// The median time between two outgoing frames of the flood, ns.
     pace: u64,
     /// The longest period that lost frames, ns.
-    bad: Option<(u64, Try)>,
+    bad: Option<(u64, RateTry)>,
     /// The shortest period without loss.
-    good: Option<(u64, Try)>,
-    tried: Vec<Try>,
-    end: Option<Result<Rate, Failed>>,
+    good: Option<(u64, RateTry)>,
+    tried: Vec<RateTry>,
+    end: Option<Result<SearchedRate, FailedGuest>>,
     failing: Option<Experiment>,
 }
 
-impl Search {
+impl RateSearch {
     /// Creates a search for an experiment, whose own traffic does not matter.
     #[must_use]
     pub fn new(base: &Experiment) -> Self {
@@ -168,7 +168,7 @@ impl Search {
 
     /// Returns the attempts up to now, in their order.
     #[must_use]
-    pub fn tried(&self) -> &[Try] {
+    pub fn tried(&self) -> &[RateTry] {
         &self.tried
     }
 
@@ -207,12 +207,12 @@ impl Search {
 
     /// Returns the result, once there is one.
     #[must_use]
-    pub fn end(&self) -> Option<&Result<Rate, Failed>> {
+    pub fn end(&self) -> Option<&Result<SearchedRate, FailedGuest>> {
         self.end.as_ref()
     }
 
     /// Continues as far as results exist; returns the next experiment that is missing.
-    pub fn follow(&mut self, find: &dyn Fn(&Experiment) -> Stored) -> Option<Experiment> {
+    pub fn follow(&mut self, find: &dyn Fn(&Experiment) -> StoredResult) -> Option<Experiment> {
         while self.end.is_none() {
             let Some(traffic) = self.next() else {
                 self.end = Some(Ok(self.found()));
@@ -223,21 +223,21 @@ impl Search {
                 ..self.base.clone()
             };
             match find(&next) {
-                Stored::Results(results) => self.tell(&next, &results),
-                Stored::Failed(failed) => {
+                StoredResult::Results(results) => self.tell(&next, &results),
+                StoredResult::Failed(failed) => {
                     self.end = Some(Err(failed));
                     self.failing = Some(next);
                 }
-                Stored::Absent | Stored::Stale(_) => return Some(next),
+                StoredResult::Absent | StoredResult::Stale(_) => return Some(next),
             }
         }
         None
     }
 
     /// Returns the next traffic to try; `None` at the end.
-    fn next(&self) -> Option<Pattern> {
+    fn next(&self) -> Option<TrafficPattern> {
         let Some(flood) = &self.flood else {
-            return Some(Pattern::Flood);
+            return Some(TrafficPattern::Flood);
         };
         if flood.passed() {
             return None;
@@ -251,16 +251,16 @@ impl Search {
             (Some((bad, _)), Some((good, _))) => bad.midpoint(*good),
         };
         let period = period.max(self.floor).next_multiple_of(STEP);
-        let is = |side: &Option<(u64, Try)>| side.as_ref().is_some_and(|s| s.0 == period);
+        let is = |side: &Option<(u64, RateTry)>| side.as_ref().is_some_and(|s| s.0 == period);
         // Between them there is no period that the bus, or the clock, could distinguish.
-        (!is(&self.bad) && !is(&self.good) && period <= SLOWEST).then_some(Pattern::Period(period))
+        (!is(&self.bad) && !is(&self.good) && period <= SLOWEST).then_some(TrafficPattern::Period(period))
     }
 
-    fn tell(&mut self, experiment: &Experiment, results: &Results) {
-        let tried = Try::of(experiment, results);
+    fn tell(&mut self, experiment: &Experiment, results: &RunResults) {
+        let tried = RateTry::of(experiment, results);
         self.tried.push(tried.clone());
         match experiment.traffic {
-            Pattern::Period(period) => {
+            TrafficPattern::Period(period) => {
                 let side = if tried.passed() {
                     &mut self.good
                 } else {
@@ -275,17 +275,17 @@ impl Search {
         }
     }
 
-    fn found(&self) -> Rate {
+    fn found(&self) -> SearchedRate {
         let flood = self.flood.clone();
         let (bound, passed, failed) = match (&flood, &self.good) {
-            (Some(flood), _) if flood.passed() => (Bound::Bus, Some(flood.clone()), None),
+            (Some(flood), _) if flood.passed() => (RateLimitedBy::Bus, Some(flood.clone()), None),
             (_, Some((_, good))) => {
                 let bad = self.bad.as_ref().map(|bad| bad.1.clone());
-                (Bound::Gateway, Some(good.clone()), bad.or(flood))
+                (RateLimitedBy::Gateway, Some(good.clone()), bad.or(flood))
             }
-            (_, None) => (Bound::None, None, self.bad.as_ref().map(|b| b.1.clone())),
+            (_, None) => (RateLimitedBy::None, None, self.bad.as_ref().map(|b| b.1.clone())),
         };
-        Rate {
+        SearchedRate {
             frames_per_s: passed.as_ref().map_or(0.0, |p| p.frames_per_s),
             bound,
             passed,
@@ -300,8 +300,8 @@ fn floor(experiment: &Experiment) -> u64 {
     let Ok(Some(rate)) = bit_rate(experiment) else {
         return STEP;
     };
-    let plan = tester::Plan {
-        traffic: Pattern::Flood.into(),
+    let plan = tester::TestPlan {
+        traffic: TrafficPattern::Flood.into(),
         ..plan(experiment)
     };
     let frames = plan.frames(None).unwrap_or_default();
@@ -313,7 +313,7 @@ fn floor(experiment: &Experiment) -> u64 {
 
 /// Returns the median time between two outgoing frames, ns; that between incoming ones if none came
 /// out.
-fn pace(records: &[Record]) -> u64 {
+fn pace(records: &[FrameRecord]) -> u64 {
     let mut ends: Vec<u64> = records
         .iter()
         .filter_map(|r| Some(r.outgoing?.end))
@@ -334,24 +334,24 @@ fn pace(records: &[Record]) -> u64 {
 /// # Errors
 /// [`ScheduleError`] of `make`.
 pub fn search(
-    searches: &mut [Search],
-    find: &dyn Fn(&Experiment) -> Stored,
-    make: &mut dyn FnMut(&[Experiment]) -> Result<Tally, ScheduleError>,
+    searches: &mut [RateSearch],
+    find: &dyn Fn(&Experiment) -> StoredResult,
+    make: &mut dyn FnMut(&[Experiment]) -> Result<ScheduleTally, ScheduleError>,
 ) -> Result<(), ScheduleError> {
     search_in_rounds(searches, find, &mut |_, todo| make(todo))
 }
 
 /// Runs the experiments of a round and stores their results; it also receives the progress of the
 /// searches.
-pub type MakeRound<'a> = dyn FnMut(&[Search], &[Experiment]) -> Result<Tally, ScheduleError> + 'a;
+pub type MakeRound<'a> = dyn FnMut(&[RateSearch], &[Experiment]) -> Result<ScheduleTally, ScheduleError> + 'a;
 
 /// Like [`search`]; `make` also receives the progress of the searches.
 ///
 /// # Errors
 /// [`ScheduleError`] of `make`.
 pub fn search_in_rounds(
-    searches: &mut [Search],
-    find: &dyn Fn(&Experiment) -> Stored,
+    searches: &mut [RateSearch],
+    find: &dyn Fn(&Experiment) -> StoredResult,
     make: &mut MakeRound<'_>,
 ) -> Result<(), ScheduleError> {
     let mut last = Vec::new();

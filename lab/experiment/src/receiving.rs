@@ -2,11 +2,11 @@
 
 use crate::entry::{self, figure};
 use crate::nested::IDLE;
-use probe::Results;
+use probe::RunResults;
 
 /// The numbers of frames that arrived at each place, of those that a node of the bus sent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Receiving {
+pub struct ReceivedCounts {
     /// Frames on the bus.
     pub bus: u64,
     /// Percentage of the time with a frame on the bus, intermissions included.
@@ -24,7 +24,7 @@ pub struct Receiving {
     pub exits: Vec<(String, f64)>,
 }
 
-impl Receiving {
+impl ReceivedCounts {
     /// Returns the number of frames that were on the bus and that the program did not receive.
     #[must_use]
     pub const fn lost(&self) -> u64 {
@@ -59,7 +59,7 @@ const PROGRAM: &str = "receiving, frames of the program";
 
 /// Returns them as entries of a description.
 #[must_use]
-pub fn entries(receiving: &Receiving) -> Vec<(String, String)> {
+pub fn entries(receiving: &ReceivedCounts) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = [
         (ON_BUS, receiving.bus.to_string()),
         (LOAD, format!("{:.2}", receiving.load)),
@@ -81,10 +81,10 @@ pub fn entries(receiving: &Receiving) -> Vec<(String, String)> {
 
 /// Reads the entries of results about a program that receives. `None` for other results.
 #[must_use]
-pub fn receiving(results: &Results) -> Option<Receiving> {
+pub fn receiving(results: &RunResults) -> Option<ReceivedCounts> {
     let whole = |name| figure::<u64>(results, name);
     let real = |name| figure::<f64>(results, name);
-    Some(Receiving {
+    Some(ReceivedCounts {
         bus: whole(ON_BUS)?,
         load: real(LOAD)?,
         owner: whole(OWNER)?,
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn what_was_counted_is_read_again_and_every_frame_has_a_place() {
-        let mut results = Results::default();
+        let mut results = RunResults::default();
         assert_eq!(receiving(&results), None);
-        let said = Receiving {
+        let said = ReceivedCounts {
             bus: 100,
             load: 99.75,
             owner: 90,

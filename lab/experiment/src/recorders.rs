@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The parameters of a measurement: 32 virtual interfaces, each recorder at each rate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Recorders {
+pub struct RecorderMeasurement {
     /// The guest's kernel.
     pub kernel: String,
     /// Its processor.
@@ -22,7 +22,7 @@ pub struct Recorders {
 
 /// One recorder at one rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recording {
+pub struct RecorderRun {
     /// Its name.
     pub recorder: String,
     /// Requested frames per second.
@@ -35,7 +35,7 @@ pub struct Recording {
     pub recorder_ns: f64,
 }
 
-impl Recording {
+impl RecorderRun {
     /// Returns the number of frames that are not in its file.
     #[must_use]
     pub fn lost(&self) -> u64 {
@@ -43,10 +43,10 @@ impl Recording {
     }
 }
 
-impl ByCommand for Recorders {
+impl ByCommand for RecorderMeasurement {
     const COMMAND: &'static str = "cangate-lab bench-capture";
 
-    type Found = Vec<Recording>;
+    type Found = Vec<RecorderRun>;
 
     fn name(&self) -> String {
         let cpu = self.cpu.to_string().replace(':', "-");
@@ -80,7 +80,7 @@ impl ByCommand for Recorders {
     }
 
     /// Reads an object for each trial, one after the other.
-    fn read(&self, printed: &[u8]) -> Result<Vec<Recording>, serde_json::Error> {
+    fn read(&self, printed: &[u8]) -> Result<Vec<RecorderRun>, serde_json::Error> {
         let trials = serde_json::Deserializer::from_slice(printed);
         trials.into_iter().collect()
     }
@@ -89,15 +89,15 @@ impl ByCommand for Recorders {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::by_command::printing::Printing;
+    use crate::by_command::printing::PrintingMachine;
     use crate::fake;
-    use crate::store::Store;
+    use crate::store::ResultStore;
 
     #[test]
     fn trials_are_read_and_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
-        let recorders = Recorders {
+        let store = ResultStore::open(dir.path()).unwrap();
+        let recorders = RecorderMeasurement {
             kernel: "6.1".to_owned(),
             cpu: Cpu::Pc,
             rates: vec![1000, 2000],
@@ -106,7 +106,7 @@ mod tests {
         };
         let versions = fake::versions();
         assert_eq!(recorders.find(&store, &versions), None);
-        let good = Printing(
+        let good = PrintingMachine(
             "{\"recorder\":\"candump\",\"rate\":1000,\"sent\":10,\"recorded\":10,\"recorder_ns\":7.5,\"lost\":0}\n\
              {\"recorder\":\"candump\",\"rate\":2000,\"sent\":10,\"recorded\":8,\"recorder_ns\":7.0,\"lost\":2}\n",
         );
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!((made.len(), made[1].lost()), (2, 2));
         assert_eq!(recorders.find(&store, &versions), Some(made));
         assert_eq!(recorders.find(&store, &[]), None, "other versions");
-        let bad = recorders.make(&Printing("{}"), &store, &versions).unwrap();
+        let bad = recorders.make(&PrintingMachine("{}"), &store, &versions).unwrap();
         assert!(bad.unwrap_err().to_string().contains("cannot be read"));
     }
 }

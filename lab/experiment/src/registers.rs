@@ -3,8 +3,8 @@
 //! Virtual time charges an access one instruction. On a bus of peripherals it costs 100 ns to 1 µs,
 //! so the count is reported together with the latency.
 
-use guest::machine::Access;
-use probe::{Record, Status};
+use guest::machine::RegisterAccess;
+use probe::{FrameRecord, Status};
 
 /// The command register of an SJA1000 in PeliCAN mode.
 const COMMAND: u8 = 1;
@@ -16,9 +16,9 @@ const REFERENCE: u8 = 1;
 /// The tester's card that stamps frames that come out.
 const RECEIVER: u8 = 2;
 
-fn releases(accesses: &[Access], card: u8) -> Vec<usize> {
+fn releases(accesses: &[RegisterAccess], card: u8) -> Vec<usize> {
     let is =
-        |a: &Access| a.card == card && a.register == COMMAND && a.write && a.value & RELEASE != 0;
+        |a: &RegisterAccess| a.card == card && a.register == COMMAND && a.write && a.value & RELEASE != 0;
     let all = accesses.iter().enumerate().filter(|(_, a)| is(a));
     all.map(|(at, _)| at).collect()
 }
@@ -26,7 +26,7 @@ fn releases(accesses: &[Access], card: u8) -> Vec<usize> {
 /// Adds to each record the number of accesses, of all cards, between its two stamps. This is done
 /// only where it is certain: where every frame was delivered once and in order. The frames of the
 /// records are the last of the recording; those before them warmed up the gateway.
-pub fn count(records: &mut [Record], accesses: &[Access]) {
+pub fn count(records: &mut [FrameRecord], accesses: &[RegisterAccess]) {
     let certain = records.iter().all(|r| r.status == Status::Delivered)
         && records.is_sorted_by_key(|r| r.incoming.map(|f| f.end))
         && records.is_sorted_by_key(|r| r.outgoing.map(|f| f.end));
@@ -46,8 +46,8 @@ mod tests {
     use super::*;
     use crate::fake;
 
-    fn access(card: u8, register: u8, write: bool, value: u8) -> Access {
-        Access {
+    fn access(card: u8, register: u8, write: bool, value: u8) -> RegisterAccess {
+        RegisterAccess {
             card,
             register,
             write,
@@ -56,7 +56,7 @@ mod tests {
     }
 
     /// `n` frames, the nth with n further reads of a gateway's card.
-    fn recording(n: usize) -> Vec<Access> {
+    fn recording(n: usize) -> Vec<RegisterAccess> {
         let mut all = vec![access(3, 0, true, 1)];
         for i in 0..n {
             all.push(access(1, 16, false, 0));

@@ -2,10 +2,10 @@
 //! are recorded, and it can be stopped at any moment.
 
 use crate::experiment::Experiment;
-use crate::figures::Figures;
-use crate::store::{Stale, Store, StoreError, Stored};
-use crate::trial::{self, Failed, Machine, TrialError};
-use probe::Results;
+use crate::figures::ExperimentFigures;
+use crate::store::{StaleReason, ResultStore, StoreError, StoredResult};
+use crate::trial::{self, FailedGuest, GuestRunner, TrialError};
+use probe::RunResults;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// The options for running experiments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct ScheduleOptions {
     /// Guests at a time.
     pub jobs: usize,
     /// Whether failed experiments are run again.
@@ -22,19 +22,19 @@ pub struct Options {
 
 /// An event of one of the experiments, which is named by its index in the list.
 #[derive(Debug)]
-pub enum Event {
+pub enum ScheduleEvent {
     /// Its results already existed.
     Kept(usize),
     /// It had failed before, and is not run again.
-    FailedBefore(usize, Failed),
+    FailedBefore(usize, FailedGuest),
     /// An existing result is not valid; the experiment is run again.
-    Again(usize, Stale),
+    Again(usize, StaleReason),
     /// A guest boots.
     Started(usize),
     /// It was completed.
-    Made(usize, Box<Figures>),
+    Made(usize, Box<ExperimentFigures>),
     /// It failed.
-    Failed(usize, Failed),
+    Failed(usize, FailedGuest),
 }
 
 /// The reason why not all experiments could be run.
@@ -56,7 +56,7 @@ pub enum ScheduleError {
 
 /// The numbers of experiments by outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct ScheduleTally {
     /// Results that already existed.
     pub kept: usize,
     /// Results made now.
@@ -66,9 +66,9 @@ pub struct Tally {
 }
 
 /// A worker's message.
-enum Message {
+enum WorkerMessage {
     Started(usize),
-    Ended(usize, Box<Result<Results, TrialError>>),
+    Ended(usize, Box<Result<RunResults, TrialError>>),
 }
 
 /// The versions of each kernel in use.
@@ -77,9 +77,9 @@ pub type Versions = BTreeMap<String, Vec<(String, String)>>;
 /// Returns the versions of the kernels in use; this may fetch them.
 ///
 /// # Errors
-/// [`ScheduleError::Machine`].
+/// [`ScheduleError::GuestRunner`].
 pub fn versions(
-    machine: &dyn Machine,
+    machine: &dyn GuestRunner,
     experiments: &[Experiment],
 ) -> Result<Versions, ScheduleError> {
     let mut versions = Versions::new();
@@ -98,30 +98,30 @@ pub fn versions(
 /// # Errors
 /// [`ScheduleError`]. A guest that fails is not an error.
 pub fn run(
-    machine: &dyn Machine,
-    store: &Store,
+    machine: &dyn GuestRunner,
+    store: &ResultStore,
     experiments: &[Experiment],
-    options: Options,
+    options: ScheduleOptions,
     stop: &AtomicBool,
-    on: &mut dyn FnMut(Event),
-) -> Result<Tally, ScheduleError> {
+    on: &mut dyn FnMut(ScheduleEvent),
+) -> Result<ScheduleTally, ScheduleError> {
     let versions = versions(machine, experiments)?;
     let of = |e: &Experiment| versions.get(&e.kernel).map_or(&[][..], Vec::as_slice);
-    let mut tally = Tally::default();
+    let mut tally = ScheduleTally::default();
     let mut todo = Vec::new();
     for (index, e) in experiments.iter().enumerate() {
         match store.find(e, of(e)) {
-            Stored::Results(_) => {
+            StoredResult::Results(_) => {
                 tally.kept += 1;
-                on(Event::Kept(index));
+                on(ScheduleEvent::Kept(index));
             }
-            Stored::Failed(failed) if !options.retry_failed => {
+            StoredResult::Failed(failed) if !options.retry_failed => {
                 tally.failed += 1;
-                on(Event::FailedBefore(index, failed));
+                on(ScheduleEvent::FailedBefore(index, failed));
             }
-            Stored::Failed(_) | Stored::Absent => todo.push((index, e)),
-            Stored::Stale(why) => {
-                on(Event::Again(index, why));
+            StoredResult::Failed(_) | StoredResult::Absent => todo.push((index, e)),
+            StoredResult::Stale(why) => {
+                on(ScheduleEvent::Again(index, why));
                 todo.push((index, e));
             }
         }
@@ -137,14 +137,14 @@ pub fn run(
             scope.spawn(move || {
                 while let Some((index, e)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let enough = ending.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed);
-                    if enough || send.send(Message::Started(*index)).is_err() {
+                    if enough || send.send(WorkerMessage::Started(*index)).is_err() {
                         break;
                     }
                     let end = trial::make(machine, e);
                     if matches!(end, Err(TrialError::Machine(_))) {
                         ending.store(true, Ordering::Relaxed);
                     }
-                    if send.send(Message::Ended(*index, Box::new(end))).is_err() {
+                    if send.send(WorkerMessage::Ended(*index, Box::new(end))).is_err() {
                         break;
                     }
                 }
@@ -163,11 +163,11 @@ pub fn run(
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             let (index, end) = match message {
-                Message::Started(index) => {
-                    on(Event::Started(index));
+                WorkerMessage::Started(index) => {
+                    on(ScheduleEvent::Started(index));
                     continue;
                 }
-                Message::Ended(index, end) => (index, end),
+                WorkerMessage::Ended(index, end) => (index, end),
             };
             let Some(e) = experiments.get(index) else {
                 continue;
@@ -178,7 +178,7 @@ pub fn run(
                 Ok(results) => match store.keep(e, &results) {
                     Ok(_) => {
                         tally.made += 1;
-                        on(Event::Made(index, Box::new(Figures::of(e, &results))));
+                        on(ScheduleEvent::Made(index, Box::new(ExperimentFigures::of(e, &results))));
                         None
                     }
                     Err(error) => Some(error.into()),
@@ -187,7 +187,7 @@ pub fn run(
                 Err(TrialError::Failed(failed)) => match store.keep_failure(e, of(e), &failed) {
                     Ok(()) => {
                         tally.failed += 1;
-                        on(Event::Failed(index, failed));
+                        on(ScheduleEvent::Failed(index, failed));
                         None
                     }
                     Err(error) => Some(error.into()),

@@ -1,9 +1,9 @@
 //! The guest that an experiment needs.
 
-use crate::choices::{Gateway, Load, MOST_FILTERS};
+use crate::choices::{GatewayChoice, MachineLoad, MOST_FILTERS};
 use crate::experiment::Experiment;
 use crate::preparation;
-use guest::machine::{Bench, Job, Spec, Time};
+use guest::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
 use std::time::Duration;
 
 /// The bit rate of the timed bench's buses, bit/s: at this rate the papers' shortest frame takes
@@ -13,33 +13,33 @@ pub const BITRATE: u32 = 1_000_000;
 pub const DATA_BITRATE: u32 = 4_000_000;
 /// Returns the guest that an experiment needs.
 #[must_use]
-pub fn spec(experiment: &Experiment) -> Spec {
+pub fn spec(experiment: &Experiment) -> GuestSpec {
     let time = if experiment.real_time {
-        Time::Real
+        TimeMode::Real
     } else {
-        Time::Virtual {
+        TimeMode::Virtual {
             shift: experiment.cpu.shift(),
         }
     };
-    Spec {
+    GuestSpec {
         kernel: experiment.kernel.clone(),
         bench: experiment.bench,
         controller: experiment.cpu.controller(),
         bitrate: BITRATE,
         data_bitrate: experiment.is_fd().then_some(DATA_BITRATE),
-        ethernet: matches!(experiment.load, Load::EthRx | Load::EthTx),
+        ethernet: matches!(experiment.load, MachineLoad::EthRx | MachineLoad::EthTx),
         time,
         boot: experiment.boot.0.clone(),
         virtio: Vec::new(),
         shm: Vec::new(),
         memory: memory(experiment),
         files: vec![],
-        job: Job::Task {
+        job: GuestJob::Task {
             task: task(experiment),
         },
         prepare: preparation::model(experiment).as_ref().map(task),
         timeout: timeout(experiment),
-        trace_registers: experiment.bench == Bench::Kvaser && experiment.gateway != Gateway::None,
+        trace_registers: experiment.bench == BenchKind::Kvaser && experiment.gateway != GatewayChoice::None,
     }
 }
 
@@ -62,7 +62,7 @@ const MANY_FRAMES: u32 = 65_536;
 /// Returns the guest's memory, MiB: 100 000 routes need some hundred of them while they are read,
 /// and a million frames with their stamps and records take up to a thousand.
 fn memory(experiment: &Experiment) -> u32 {
-    if let Gateway::Vm(nesting) = experiment.gateway {
+    if let GatewayChoice::Vm(nesting) = experiment.gateway {
         let beside = if nesting.has_machines() {
             experiment.machines.beside()
         } else {
@@ -96,7 +96,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_guest_reads_what_was_asked_for(e in any_experiment()) {
-            let Job::Task { task } = spec(&e).job else {
+            let GuestJob::Task { task } = spec(&e).job else {
                 return Err(TestCaseError::fail("an experiment is a task"));
             };
             prop_assert_eq!(serde_json::from_value::<Experiment>(task).unwrap(), e);

@@ -4,10 +4,10 @@
 //! A file exists complete or not at all: it is written next to its destination and renamed. Only
 //! one process at a time writes into a folder; any number may read.
 
-use crate::describe::{Mismatch, is_of};
+use crate::describe::{ResultMismatch, is_of};
 use crate::experiment::Experiment;
-use crate::trial::Failed;
-use probe::Results;
+use crate::trial::FailedGuest;
+use probe::RunResults;
 use probe::results::ReadError;
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
@@ -53,23 +53,23 @@ pub enum StoreError {
 
 /// The content of a folder for an experiment.
 #[derive(Debug)]
-pub enum Stored {
+pub enum StoredResult {
     /// Its results, made with the same versions.
-    Results(Box<Results>),
+    Results(Box<RunResults>),
     /// It failed, with the same versions.
-    Failed(Failed),
+    Failed(FailedGuest),
     /// No result.
     Absent,
     /// A result that is not valid.
-    Stale(Stale),
+    Stale(StaleReason),
 }
 
 /// The reason why existing data of a folder is not valid.
 #[derive(Debug, thiserror::Error)]
-pub enum Stale {
+pub enum StaleReason {
     /// It belongs to something else.
     #[error(transparent)]
-    Other(#[from] Mismatch),
+    Other(#[from] ResultMismatch),
     /// It cannot be read as results.
     #[error(transparent)]
     Damaged(#[from] ReadError),
@@ -92,7 +92,7 @@ pub enum Stale {
 /// A failure in its stored form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Note {
+struct FailureNote {
     experiment: Experiment,
     versions: Vec<(String, String)>,
     why: String,
@@ -100,17 +100,17 @@ struct Note {
 }
 
 /// A file's name without its extension, and its results or the error in it.
-pub type Named = (String, Result<Results, ReadError>);
+pub type Named = (String, Result<RunResults, ReadError>);
 
 /// A folder of results.
 #[derive(Debug)]
-pub struct Store {
+pub struct ResultStore {
     dir: PathBuf,
     /// The lock, held as long as this value exists; `None` where the folder is only read.
     _lock: Option<File>,
 }
 
-impl Store {
+impl ResultStore {
     /// Opens a folder for writing; creates it if it does not exist, and removes incomplete files of
     /// an interrupted run.
     ///
@@ -170,36 +170,36 @@ impl Store {
     /// Returns the folder's content for an experiment. Damaged files and those of other versions do
     /// not count as results.
     #[must_use]
-    pub fn find(&self, experiment: &Experiment, versions: &[(String, String)]) -> Stored {
+    pub fn find(&self, experiment: &Experiment, versions: &[(String, String)]) -> StoredResult {
         let path = self.path(experiment);
         match fs::read(&path) {
             Ok(bytes) => match probe::results::read_bytes(&path, bytes) {
                 Ok(results) => match is_of(&results.description, experiment, versions) {
-                    Ok(()) => Stored::Results(Box::new(results)),
-                    Err(other) => Stored::Stale(other.into()),
+                    Ok(()) => StoredResult::Results(Box::new(results)),
+                    Err(other) => StoredResult::Stale(other.into()),
                 },
-                Err(damaged) => Stored::Stale(damaged.into()),
+                Err(damaged) => StoredResult::Stale(damaged.into()),
             },
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 self.find_failure(experiment, versions)
             }
-            Err(source) => Stored::Stale(Stale::Unreadable { path, source }),
+            Err(source) => StoredResult::Stale(StaleReason::Unreadable { path, source }),
         }
     }
 
-    fn find_failure(&self, experiment: &Experiment, versions: &[(String, String)]) -> Stored {
+    fn find_failure(&self, experiment: &Experiment, versions: &[(String, String)]) -> StoredResult {
         let Ok(text) = fs::read_to_string(self.note_path(experiment)) else {
-            return Stored::Absent;
+            return StoredResult::Absent;
         };
-        match serde_json::from_str::<Note>(&text) {
+        match serde_json::from_str::<FailureNote>(&text) {
             Ok(note) if note.experiment == *experiment && note.versions == versions => {
-                Stored::Failed(Failed {
+                StoredResult::Failed(FailedGuest {
                     why: note.why,
                     console: note.console,
                 })
             }
-            Ok(_) => Stored::Stale(Stale::FailedBefore),
-            Err(error) => Stored::Stale(Stale::Note(error)),
+            Ok(_) => StoredResult::Stale(StaleReason::FailedBefore),
+            Err(error) => StoredResult::Stale(StaleReason::Note(error)),
         }
     }
 
@@ -207,7 +207,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`]; in this case nothing has changed.
-    pub fn keep(&self, experiment: &Experiment, results: &Results) -> Result<PathBuf, StoreError> {
+    pub fn keep(&self, experiment: &Experiment, results: &RunResults) -> Result<PathBuf, StoreError> {
         let path = self.path(experiment);
         let mut bytes = Vec::new();
         probe::results::write_to(&mut bytes, results)?;
@@ -224,9 +224,9 @@ impl Store {
         &self,
         experiment: &Experiment,
         versions: &[(String, String)],
-        failed: &Failed,
+        failed: &FailedGuest,
     ) -> Result<(), StoreError> {
-        let note = Note {
+        let note = FailureNote {
             experiment: experiment.clone(),
             versions: versions.to_vec(),
             why: failed.why.clone(),

@@ -4,16 +4,16 @@ use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::registers;
 use crate::spec::spec;
-use guest::machine::Spec;
-use guest::{Outcome, with_causes};
-use probe::Results;
+use guest::machine::GuestSpec;
+use guest::{GuestOutcome, with_causes};
+use probe::RunResults;
 use std::path::Path;
 
 /// The name of the file of a guest's results.
 pub const RESULTS: &str = "results.parquet";
 
 /// A machine that runs guests. The lab is one; tests have others.
-pub trait Machine: Sync {
+pub trait GuestRunner: Sync {
     /// Returns the versions of the components of a guest with this kernel, including QEMU and
     /// cangate's own program: two guests with the same versions give the same results.
     ///
@@ -24,15 +24,15 @@ pub trait Machine: Sync {
     /// Runs a guest to its end.
     ///
     /// # Errors
-    /// No guest can be run; one that fails is an [`Outcome`].
-    fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error>;
+    /// No guest can be run; one that fails is an [`GuestOutcome`].
+    fn run(&self, spec: &GuestSpec) -> Result<GuestOutcome, guest::Error>;
 
     /// Runs an image without an operating system to its end: [`crate::bare`] defines its input, and
     /// the meaning of its output.
     ///
     /// # Errors
-    /// The same as those of [`Machine::run`].
-    fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error>;
+    /// The same as those of [`GuestRunner::run`].
+    fn run_bare(&self, experiment: &Experiment) -> Result<GuestOutcome, guest::Error>;
 
     /// Ends all running guests, and starts no more, because of a request from outside. The process
     /// may end with it: nothing remains to be reported.
@@ -46,14 +46,14 @@ pub trait Machine: Sync {
 /// The record of a guest that failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the experiment failed: {why}")]
-pub struct Failed {
+pub struct FailedGuest {
     /// A description of the failure, in one sentence.
     pub why: String,
     /// The end of its console.
     pub console: String,
 }
 
-impl Failed {
+impl FailedGuest {
     /// Creates a failure without a console.
     #[must_use]
     pub fn without_console(why: impl Into<String>) -> Self {
@@ -72,14 +72,14 @@ pub enum TrialError {
     Machine(#[from] guest::Error),
     /// The guest failed; another experiment may succeed.
     #[error(transparent)]
-    Failed(#[from] Failed),
+    Failed(#[from] FailedGuest),
 }
 
 /// Runs an experiment.
 ///
 /// # Errors
 /// [`TrialError`].
-pub fn make(machine: &dyn Machine, experiment: &Experiment) -> Result<Results, TrialError> {
+pub fn make(machine: &dyn GuestRunner, experiment: &Experiment) -> Result<RunResults, TrialError> {
     let outcome = if experiment.gateway.is_bare() {
         machine.run_bare(experiment)?
     } else {
@@ -88,9 +88,9 @@ pub fn make(machine: &dyn Machine, experiment: &Experiment) -> Result<Results, T
     Ok(results(experiment, outcome)?)
 }
 
-fn results(experiment: &Experiment, mut outcome: Outcome) -> Result<Results, Failed> {
+fn results(experiment: &Experiment, mut outcome: GuestOutcome) -> Result<RunResults, FailedGuest> {
     let console = std::mem::take(&mut outcome.console);
-    let failed = |why: String| Failed {
+    let failed = |why: String| FailedGuest {
         why,
         console: console.clone(),
     };
@@ -128,27 +128,27 @@ fn results(experiment: &Experiment, mut outcome: Outcome) -> Result<Results, Fai
 mod tests {
     use super::*;
     use crate::fake;
-    use guest::Failure;
+    use guest::GuestFailure;
 
     #[test]
     fn every_kind_of_failure_has_words_and_the_console() {
         let e = Experiment::default();
-        let fail = |change: &dyn Fn(&mut Outcome)| {
+        let fail = |change: &dyn Fn(&mut GuestOutcome)| {
             let mut outcome = fake::outcome(&e);
             change(&mut outcome);
             results(&e, outcome).unwrap_err()
         };
         let panicked = fail(&|outcome| {
-            outcome.failure = Some(Failure::Panic("Oops".to_owned()));
+            outcome.failure = Some(GuestFailure::Panic("Oops".to_owned()));
             outcome.console = "Kernel panic".to_owned();
         });
         assert_eq!(panicked.why, "the guest's kernel panicked: Oops");
         assert_eq!(panicked.console, "Kernel panic");
-        let cut = |outcome: &mut Outcome| {
+        let cut = |outcome: &mut GuestOutcome| {
             let bytes = &mut outcome.outputs[0].1;
             bytes.truncate(bytes.len() / 2);
         };
-        let says = |change: &dyn Fn(&mut Outcome), words: &str| {
+        let says = |change: &dyn Fn(&mut GuestOutcome), words: &str| {
             let failed = fail(change);
             assert!(failed.why.contains(words), "{failed:?}");
         };

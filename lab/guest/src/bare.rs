@@ -3,10 +3,10 @@
 
 use crate::cache::RunFolder;
 use crate::error::Error;
-use crate::fetch::Tree;
+use crate::fetch::PackageTree;
 use crate::kernels::Kernel;
 use crate::lab::Lab;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use crate::qemu::{module_folder, quoted};
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// The processor of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Processor {
+pub enum BareProcessor {
     /// A PC's.
     Pc,
     /// A Cortex-M4 without MMU, on a board that QEMU emulates (`mps2-an386`); its output comes by
@@ -31,9 +31,9 @@ pub enum Processor {
 
 /// A machine.
 #[derive(Clone, Debug)]
-pub struct Bare {
+pub struct BareMachine {
     /// Its processor.
-    pub processor: Processor,
+    pub processor: BareProcessor,
     /// The image's file, which QEMU starts by its PVH entry.
     pub image: Vec<u8>,
     /// A file that is passed along with the image; none if it is empty.
@@ -56,7 +56,7 @@ pub struct Bare {
 
 /// The result of a machine's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct BareOutcome {
     /// All that came on the serial line.
     pub text: String,
     /// Whether the machine ended on its own, within its time.
@@ -66,12 +66,12 @@ pub struct Said {
 /// Memory that is enough for a task with 100 000 frames, in MiB.
 const MEMORY: u32 = 512;
 
-impl Bare {
+impl BareMachine {
     /// Creates a machine that has no image and no devices yet.
     #[must_use]
     pub const fn new(shift: u8, timeout: Duration) -> Self {
         Self {
-            processor: Processor::Pc,
+            processor: BareProcessor::Pc,
             image: Vec::new(),
             module: Vec::new(),
             shift,
@@ -83,7 +83,7 @@ impl Bare {
         }
     }
 
-    fn arguments(&self, tree: &Tree, folder: &RunFolder, halt: &Path) -> Vec<String> {
+    fn arguments(&self, tree: &PackageTree, folder: &RunFolder, halt: &Path) -> Vec<String> {
         let path = |name| folder.path(name).to_string_lossy().into_owned();
         let mut all: Vec<String> =
             "-nodefaults -no-user-config -display none -vga none -nic none -no-reboot"
@@ -103,15 +103,15 @@ impl Bare {
         add("-smp", "1".to_owned());
         add("-icount", format!("shift={},sleep=off", self.shift));
         add("-plugin", quoted(halt));
-        if self.processor == Processor::Pc {
+        if self.processor == BareProcessor::Pc {
             add("-rtc", "base=2026-01-01T00:00:00,clock=vm".to_owned());
             add("-m", self.memory.to_string());
         }
         add("-seed", "1".to_owned());
         add("-chardev", "stdio,id=serial,signal=off".to_owned());
         match self.processor {
-            Processor::Pc => add("-serial", "chardev:serial".to_owned()),
-            Processor::CortexM4 => {
+            BareProcessor::Pc => add("-serial", "chardev:serial".to_owned()),
+            BareProcessor::CortexM4 => {
                 add("-machine", "mps2-an386".to_owned());
                 let semihosting = "enable=on,target=native,chardev=serial";
                 add("-semihosting-config", semihosting.to_owned());
@@ -137,10 +137,10 @@ impl Lab {
     /// # Errors
     ///
     /// QEMU is not available, or does not start.
-    pub fn run_bare(&self, bare: &Bare, progress: &dyn Progress) -> Result<Said, Error> {
+    pub fn run_bare(&self, bare: &BareMachine, progress: &dyn ProgressReport) -> Result<BareOutcome, Error> {
         let (tree, program) = match bare.processor {
-            Processor::Pc => (self.qemu(progress)?, "qemu-system-x86_64"),
-            Processor::CortexM4 => (self.qemu_arm(progress)?, "qemu-system-arm"),
+            BareProcessor::Pc => (self.qemu(progress)?, "qemu-system-x86_64"),
+            BareProcessor::CortexM4 => (self.qemu_arm(progress)?, "qemu-system-arm"),
         };
         let halt = self.halt(Kernel::USUAL, progress)?;
         let folder = self.cache.run_folder()?;
@@ -160,14 +160,14 @@ impl Lab {
     }
 
     /// Runs QEMU to its end, or ends it after `timeout`, and returns its standard output, which is
-    /// the machine's serial line. `letters` are typed there, see [`Bare::letters`].
+    /// the machine's serial line. `letters` are typed there, see [`BareMachine::letters`].
     pub(crate) fn listen(
         &self,
         command: &mut Command,
         folder: &RunFolder,
         letters: &[u8],
         timeout: Duration,
-    ) -> Result<Said, Error> {
+    ) -> Result<BareOutcome, Error> {
         let said = folder.path("serial");
         let serial = File::create(&said).map_err(Error::file("create", &said))?;
         let complained = folder.path("complaints");
@@ -211,6 +211,6 @@ impl Lab {
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         // QEMU's own error messages, for example that a device does not exist.
         text.push_str(&fs::read_to_string(&complained).unwrap_or_default());
-        Ok(Said { text, ended })
+        Ok(BareOutcome { text, ended })
     }
 }

@@ -6,7 +6,7 @@
 //! done.
 
 use crate::error::Error;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use std::time::SystemTime;
 
 /// The cache folder.
 #[derive(Debug)]
-pub(crate) struct Cache {
+pub(crate) struct CacheFolder {
     root: PathBuf,
 }
 
-impl Cache {
+impl CacheFolder {
     /// Opens the chosen folder, or the one that the environment specifies.
     pub(crate) fn open(chosen: Option<&Path>) -> Result<Self, Error> {
         let root = match chosen {
@@ -74,7 +74,7 @@ impl Cache {
     pub(crate) fn stage(
         &self,
         name: &str,
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
         make: impl FnOnce(&Path) -> Result<(), Error>,
     ) -> Result<PathBuf, Error> {
         if let Some(path) = self.finished(name) {
@@ -94,7 +94,7 @@ impl Cache {
     }
 
     /// Waits until no other process holds the lock of this name.
-    pub(crate) fn lock(&self, name: &str, progress: &dyn Progress) -> Result<File, Error> {
+    pub(crate) fn lock(&self, name: &str, progress: &dyn ProgressReport) -> Result<File, Error> {
         let path = self.root.join("locks").join(name);
         let file = File::create(&path).map_err(Error::file("create", &path))?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -195,22 +195,22 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Silent;
+    use crate::progress::SilentProgress;
     use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn a_stage_is_made_once_and_is_complete_or_not_there() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::open(Some(dir.path())).unwrap();
+        let cache = CacheFolder::open(Some(dir.path())).unwrap();
         // It fails half-way: not finished, and the next attempt starts with an empty folder.
-        let failed = cache.stage("tree", &Silent, |path| {
+        let failed = cache.stage("tree", &SilentProgress, |path| {
             fs::write(path.join("half"), "x").unwrap();
             Err(Error::NoCacheFolder)
         });
         assert!(failed.is_err());
         assert!(cache.finished("tree").is_none());
         let made = cache
-            .stage("tree", &Silent, |path| {
+            .stage("tree", &SilentProgress, |path| {
                 assert_eq!(fs::read_dir(path).unwrap().count(), 0);
                 fs::write(path.join("whole"), "x").unwrap();
                 Ok(())
@@ -218,7 +218,7 @@ mod tests {
             .unwrap();
         assert!(made.join("whole").is_file());
         let again = cache
-            .stage("tree", &Silent, |_| panic!("made twice"))
+            .stage("tree", &SilentProgress, |_| panic!("made twice"))
             .unwrap();
         assert_eq!(made, again);
     }
@@ -226,9 +226,9 @@ mod tests {
     #[test]
     fn what_was_used_longest_ago_goes_first() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::open(Some(dir.path())).unwrap();
+        let cache = CacheFolder::open(Some(dir.path())).unwrap();
         for name in ["x/a", "x/b", "x/c"] {
-            cache.stage(name, &Silent, |_| Ok(())).unwrap();
+            cache.stage(name, &SilentProgress, |_| Ok(())).unwrap();
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         cache.finished("x/a").unwrap();
@@ -245,9 +245,9 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let cache = Cache::open(Some(dir.path())).unwrap();
+                    let cache = CacheFolder::open(Some(dir.path())).unwrap();
                     cache
-                        .stage("tree", &Silent, |_| {
+                        .stage("tree", &SilentProgress, |_| {
                             made.fetch_add(1, Ordering::SeqCst);
                             std::thread::sleep(std::time::Duration::from_millis(20));
                             Ok(())
@@ -262,12 +262,12 @@ mod tests {
     #[test]
     fn what_a_dead_one_left_is_swept_and_what_is_in_use_is_not() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::open(Some(dir.path())).unwrap();
+        let cache = CacheFolder::open(Some(dir.path())).unwrap();
         let dead = dir.path().join("runs/0-0");
         fs::create_dir(&dead).unwrap();
         fs::write(dead.join("lock"), "").unwrap();
         let live = cache.run_folder().unwrap();
-        let _other = Cache::open(Some(dir.path())).unwrap();
+        let _other = CacheFolder::open(Some(dir.path())).unwrap();
         assert!(!dead.exists());
         let path = live.path("");
         assert!(path.exists());

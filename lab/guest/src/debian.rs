@@ -3,11 +3,11 @@
 
 use crate::architecture::Architecture;
 use crate::error::{Error, tail};
-use crate::fetch::{self, Recipe, Tree};
-use crate::kernels::Release;
+use crate::fetch::{self, TreeRecipe, PackageTree};
+use crate::kernels::DebianRelease;
 use crate::lab::Lab;
 use crate::own;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -36,7 +36,7 @@ impl Lab {
     /// # Errors
     ///
     /// A tool is missing, a package does not exist, a download fails.
-    pub fn debian(&self, packages: &[&str], progress: &dyn Progress) -> Result<PathBuf, Error> {
+    pub fn debian(&self, packages: &[&str], progress: &dyn ProgressReport) -> Result<PathBuf, Error> {
         let tree = self.system(Architecture::Amd64, packages, progress)?;
         Ok(tree.root().to_path_buf())
     }
@@ -46,14 +46,14 @@ impl Lab {
         &self,
         architecture: Architecture,
         packages: &[&str],
-        progress: &dyn Progress,
-    ) -> Result<Tree, Error> {
+        progress: &dyn ProgressReport,
+    ) -> Result<PackageTree, Error> {
         let names = with_base(packages);
         let name = debian_name(architecture, &names);
-        let recipe = Recipe {
+        let recipe = TreeRecipe {
             name: &name,
             what: &format!("a Debian system ({})", architecture.debian()),
-            release: Release::Bookworm,
+            release: DebianRelease::Bookworm,
             architecture,
             packages: names,
             wanted: |_| true,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// Debian's releases from which the lab takes packages. A tree is resolved against one release (and
 /// its backports) alone: a dependency must not be met by another release's package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Release {
+pub enum DebianRelease {
     /// Debian 11.
     Bullseye,
     /// Debian 12.
@@ -17,7 +17,7 @@ pub enum Release {
     TrixieBackports,
 }
 
-impl Release {
+impl DebianRelease {
     /// Returns the suites, the preferred one last.
     #[must_use]
     pub fn suites(self) -> &'static [&'static str] {
@@ -39,29 +39,29 @@ impl Release {
 /// A kernel of the lab: `6.1`, `6.12-rt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Kernel {
-    series: Series,
+    series: KernelSeries,
     rt: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Series {
+enum KernelSeries {
     V5_10,
     V6_1,
     V6_12,
     V7_3,
 }
 
-const SERIES: [(Series, &str, Release); 4] = [
-    (Series::V5_10, "5.10", Release::Bullseye),
-    (Series::V6_1, "6.1", Release::Bookworm),
-    (Series::V6_12, "6.12", Release::BookwormBackports),
-    (Series::V7_3, "7.3", Release::TrixieBackports),
+const SERIES: [(KernelSeries, &str, DebianRelease); 4] = [
+    (KernelSeries::V5_10, "5.10", DebianRelease::Bullseye),
+    (KernelSeries::V6_1, "6.1", DebianRelease::Bookworm),
+    (KernelSeries::V6_12, "6.12", DebianRelease::BookwormBackports),
+    (KernelSeries::V7_3, "7.3", DebianRelease::TrixieBackports),
 ];
 
 impl Kernel {
     /// The kernel that is used if none is specified.
     pub const USUAL: Self = Self {
-        series: Series::V6_1,
+        series: KernelSeries::V6_1,
         rt: false,
     };
 
@@ -72,19 +72,19 @@ impl Kernel {
             .flat_map(|(series, _, _)| [false, true].map(|rt| Self { series, rt }))
     }
 
-    fn row(self) -> (&'static str, Release) {
+    fn row(self) -> (&'static str, DebianRelease) {
         // SERIES has a row for each series; the fallback is never taken.
         SERIES
             .iter()
             .find(|(series, _, _)| *series == self.series)
-            .map_or(("6.1", Release::Bookworm), |(_, name, release)| {
+            .map_or(("6.1", DebianRelease::Bookworm), |(_, name, release)| {
                 (name, *release)
             })
     }
 
     /// Returns the release that the kernel is from.
     #[must_use]
-    pub fn release(self) -> Release {
+    pub fn release(self) -> DebianRelease {
         self.row().1
     }
 

@@ -13,7 +13,7 @@ const MOST: usize = 4000;
 
 /// One piece of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum KeyInput {
     /// Bytes for the shell.
     Bytes(Vec<u8>),
     /// The new size of the terminal: rows and columns.
@@ -22,7 +22,7 @@ pub(crate) enum Input {
     End,
 }
 
-impl Input {
+impl KeyInput {
     /// Parses a piece of the wire.
     pub(crate) fn from_parts(kind: u8, bytes: &[u8]) -> Option<Self> {
         Some(match (kind, bytes) {
@@ -38,11 +38,11 @@ impl Input {
 
 /// The input of a guest's shell. Several threads can use copies of it.
 #[derive(Debug)]
-pub struct Keyboard {
+pub struct GuestKeyboard {
     fifo: File,
 }
 
-impl Keyboard {
+impl GuestKeyboard {
     /// Makes the FIFO.
     pub(crate) fn new(path: &Path) -> Result<Self, Error> {
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
@@ -98,34 +98,34 @@ impl Keyboard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Reader;
+    use crate::wire::PieceReader;
     use std::io::Read;
 
     #[test]
     fn what_is_typed_comes_out_as_it_was_typed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys");
-        let mut keyboard = Keyboard::new(&path).unwrap();
+        let mut keyboard = GuestKeyboard::new(&path).unwrap();
         let long: Vec<u8> = (0..10_000u32).map(|n| n as u8).collect();
         keyboard.bytes(&long).unwrap();
         keyboard.try_clone().unwrap().size(24, 80).unwrap();
         keyboard.end().unwrap();
-        let (mut reader, mut bytes, mut rest) = (Reader::default(), Vec::new(), Vec::new());
+        let (mut reader, mut bytes, mut rest) = (PieceReader::default(), Vec::new(), Vec::new());
         let mut fifo = File::open(&path).unwrap();
         while rest.len() < 2 {
             let mut buffer = [0; 777];
             let count = fifo.read(&mut buffer).unwrap();
             reader.push(&buffer[..count]);
             while let Some((kind, piece)) = reader.next_of_any_kind().unwrap() {
-                match Input::from_parts(kind, &piece).unwrap() {
-                    Input::Bytes(more) => bytes.extend(more),
+                match KeyInput::from_parts(kind, &piece).unwrap() {
+                    KeyInput::Bytes(more) => bytes.extend(more),
                     other => rest.push(other),
                 }
             }
         }
         assert_eq!(bytes, long);
-        assert_eq!(rest, [Input::Size(24, 80), Input::End]);
-        assert_eq!(Input::from_parts(2, &[1]), None);
-        assert_eq!(Input::from_parts(9, &[]), None);
+        assert_eq!(rest, [KeyInput::Size(24, 80), KeyInput::End]);
+        assert_eq!(KeyInput::from_parts(2, &[1]), None);
+        assert_eq!(KeyInput::from_parts(9, &[]), None);
     }
 }

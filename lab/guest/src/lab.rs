@@ -1,16 +1,16 @@
 //! The lab: the folder with the parts of guests, and the functions that set it up.
 
-use crate::cache::Cache;
+use crate::cache::CacheFolder;
 use crate::error::Error;
-use crate::fetch::{self, Tree};
-use crate::inner::parts::{self, Inner};
+use crate::fetch::{self, PackageTree};
+use crate::inner::parts::{self, InnerFiles};
 use crate::kernels::Kernel;
 use crate::kmod;
-use crate::machine::{Bench, Spec};
-use crate::own::Programs;
-use crate::progress::Progress;
+use crate::machine::{BenchKind, GuestSpec};
+use crate::own::GuestPrograms;
+use crate::progress::ProgressReport;
 use crate::qemu;
-use crate::trees::{self, Bootable, KernelTree};
+use crate::trees::{self, BootableKernel, KernelTree};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,11 +31,11 @@ pub struct Locations {
 /// The lab. Guests can be run from several threads at once.
 #[derive(Debug)]
 pub struct Lab {
-    pub(crate) cache: Cache,
+    pub(crate) cache: CacheFolder,
     pub(crate) mirror: Option<String>,
     pub(crate) stopped: AtomicBool,
     gateway: Option<PathBuf>,
-    programs: OnceLock<Programs>,
+    programs: OnceLock<GuestPrograms>,
 }
 
 impl Lab {
@@ -60,7 +60,7 @@ impl Lab {
                 .filter(|uri| !uri.is_empty())
         });
         Ok(Self {
-            cache: Cache::open(locations.cache.as_deref())?,
+            cache: CacheFolder::open(locations.cache.as_deref())?,
             mirror,
             stopped: AtomicBool::new(false),
             gateway: locations.cangate.clone(),
@@ -92,7 +92,7 @@ impl Lab {
     /// # Errors
     ///
     /// A tool is missing, a download fails, the disk is full; the next call goes on from there.
-    pub fn setup(&self, kernels: &[Kernel], progress: &dyn Progress) -> Result<(), Error> {
+    pub fn setup(&self, kernels: &[Kernel], progress: &dyn ProgressReport) -> Result<(), Error> {
         self.qemu(progress)?;
         self.guest(progress)?;
         for kernel in kernels {
@@ -103,36 +103,36 @@ impl Lab {
     }
 
     /// Returns the programs that guests get; they are searched for and read once.
-    pub(crate) fn programs(&self) -> Result<&Programs, Error> {
+    pub(crate) fn programs(&self) -> Result<&GuestPrograms, Error> {
         if let Some(programs) = self.programs.get() {
             return Ok(programs);
         }
-        let programs = Programs::find(self.gateway.as_deref())?;
+        let programs = GuestPrograms::find(self.gateway.as_deref())?;
         Ok(self.programs.get_or_init(|| programs))
     }
 
-    pub(crate) fn qemu(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+    pub(crate) fn qemu(&self, progress: &dyn ProgressReport) -> Result<PackageTree, Error> {
         trees::qemu(&self.cache, self.mirror.as_deref(), progress)
     }
 
     /// Returns the plugin that makes guests in virtual time reproducible on a busy host.
-    pub(crate) fn halt(&self, kernel: Kernel, progress: &dyn Progress) -> Result<PathBuf, Error> {
+    pub(crate) fn halt(&self, kernel: Kernel, progress: &dyn ProgressReport) -> Result<PathBuf, Error> {
         qemu::halt::plugin(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
 
-    pub(crate) fn qemu_arm(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+    pub(crate) fn qemu_arm(&self, progress: &dyn ProgressReport) -> Result<PackageTree, Error> {
         trees::qemu_arm(&self.cache, self.mirror.as_deref(), progress)
     }
 
-    pub(crate) fn guest(&self, progress: &dyn Progress) -> Result<Tree, Error> {
+    pub(crate) fn guest(&self, progress: &dyn ProgressReport) -> Result<PackageTree, Error> {
         trees::guest(&self.cache, self.mirror.as_deref(), progress)
     }
 
     pub(crate) fn kernel(
         &self,
         kernel: Kernel,
-        progress: &dyn Progress,
-    ) -> Result<Bootable, Error> {
+        progress: &dyn ProgressReport,
+    ) -> Result<BootableKernel, Error> {
         trees::bootable(&self.cache, self.mirror.as_deref(), progress, kernel)
     }
 
@@ -141,11 +141,11 @@ impl Lab {
         &self,
         kernel: Kernel,
         tree: &KernelTree,
-        spec: &Spec,
-        progress: &dyn Progress,
+        spec: &GuestSpec,
+        progress: &dyn ProgressReport,
     ) -> Result<Vec<PathBuf>, Error> {
         let mirror = self.mirror.as_deref();
-        let place = kmod::Where {
+        let place = kmod::ModulePlace {
             cache: &self.cache,
             mirror,
             progress,
@@ -153,15 +153,15 @@ impl Lab {
             target: tree,
         };
         let mut modules = match spec.bench {
-            Bench::Timed => kmod::Module::Bitcan.made(&place)?,
-            Bench::Vm => {
+            BenchKind::Timed => kmod::Module::Bitcan.made(&place)?,
+            BenchKind::Vm => {
                 let mut all = kmod::Module::Bitcan.made(&place)?;
                 all.extend(kmod::Module::BitcanMdev.made(&place)?);
                 all.extend(kmod::Module::Nesting.made(&place)?);
                 all
             }
-            Bench::Ctucan => kmod::ctucanfd(&place)?,
-            Bench::Kvaser | Bench::Vcan | Bench::None => Vec::new(),
+            BenchKind::Ctucan => kmod::ctucanfd(&place)?,
+            BenchKind::Kvaser | BenchKind::Vcan | BenchKind::None => Vec::new(),
         };
         if !spec.virtio.is_empty() {
             modules.extend(kmod::virtio_can(&place)?);
@@ -175,13 +175,13 @@ impl Lab {
     /// Returns the parts of inner machines.
     pub(crate) fn inner(
         &self,
-        qemu: &Tree,
-        guest: &Tree,
-        progress: &dyn Progress,
-    ) -> Result<Inner, Error> {
+        qemu: &PackageTree,
+        guest: &PackageTree,
+        progress: &dyn ProgressReport,
+    ) -> Result<InnerFiles, Error> {
         let kernel: Kernel = parts::KERNEL.parse()?;
-        let Bootable { tree, file } = self.kernel(kernel, progress)?;
-        let place = kmod::Where {
+        let BootableKernel { tree, file } = self.kernel(kernel, progress)?;
+        let place = kmod::ModulePlace {
             cache: &self.cache,
             mirror: self.mirror.as_deref(),
             progress,
@@ -191,7 +191,7 @@ impl Lab {
         let mut modules = kmod::virtio_can(&place)?;
         modules.extend(kmod::Module::Shmcan.made(&place)?);
         modules.extend(kmod::Module::Vfcan.made(&place)?);
-        let from = parts::From {
+        let from = parts::InnerSources {
             cache: &self.cache,
             programs: self.programs()?,
             progress,
@@ -214,10 +214,10 @@ impl Lab {
         &self,
         module: kmod::Module,
         kernel: Kernel,
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Result<Vec<PathBuf>, Error> {
         let tree = self.kernel(kernel, progress)?.tree;
-        module.made(&kmod::Where {
+        module.made(&kmod::ModulePlace {
             cache: &self.cache,
             mirror: self.mirror.as_deref(),
             progress,
@@ -237,7 +237,7 @@ impl Lab {
     pub fn versions(
         &self,
         kernel: Kernel,
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Result<Vec<(String, String)>, Error> {
         let qemu = self.qemu(progress)?;
         let guest = self.guest(progress)?;
@@ -248,9 +248,9 @@ impl Lab {
 
 /// Returns the versions of the parts of a guest that is made of these trees.
 pub(crate) fn versions(
-    programs: &Programs,
-    qemu: &Tree,
-    guest: &Tree,
+    programs: &GuestPrograms,
+    qemu: &PackageTree,
+    guest: &PackageTree,
     kernel: &KernelTree,
 ) -> Result<Vec<(String, String)>, Error> {
     let mut all = vec![

@@ -2,7 +2,7 @@
 //! runs them, and the agent inside.
 //!
 //! * [`Lab`]: sets up ([`Kernel`]s, packages, images) and runs a guest that a [`machine::Spec`]
-//!   describes, to its [`Outcome`].
+//!   describes, to its [`GuestOutcome`].
 //! * [`agent`]: the same program as a guest's first process. It brings up the hardware, does the
 //!   [`machine::Job`] and hands out the results. The meaning of jobs other than commands is defined
 //!   by the caller ([`agent::Tasks`]): this crate knows no experiment.
@@ -41,15 +41,15 @@ mod vmlinux;
 mod wire;
 
 pub use arm64::{Arm64Guest, Arm64Outcome};
-pub use bare::{Bare, Processor, Said};
+pub use bare::{BareMachine, BareProcessor, BareOutcome};
 pub use error::Error;
-pub use kernels::{Kernel, Release, UnknownKernel};
-pub use keyboard::Keyboard;
+pub use kernels::{Kernel, DebianRelease, UnknownKernel};
+pub use keyboard::GuestKeyboard;
 pub use kmod::Module;
 pub use lab::{Lab, Locations};
 pub use linux::with_causes;
-pub use outcome::{Failure, Outcome};
-pub use progress::{Discard, Progress, Silent, Sink};
+pub use outcome::{GuestFailure, GuestOutcome};
+pub use progress::{DiscardOutput, ProgressReport, SilentProgress, OutputSink};
 pub use qemu::monitor::MonitorError;
 pub use spec::SpecError;
 pub use wire::WireError;

@@ -24,7 +24,7 @@ pub const GATEWAY_NAMESPACE: &str = "gw";
 /// | none | | |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Bench {
+pub enum BenchKind {
     /// Emulated SJA1000 cards with the in-tree driver; no bus time.
     Kvaser,
     /// Emulated CTU CAN FD cards with the kernel's driver; no bus time.
@@ -40,7 +40,7 @@ pub enum Bench {
     None,
 }
 
-impl Bench {
+impl BenchKind {
     /// All benches.
     pub const ALL: [Self; 6] = [
         Self::Kvaser,
@@ -65,7 +65,7 @@ impl Bench {
     }
 }
 
-impl fmt::Display for Bench {
+impl fmt::Display for BenchKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -73,10 +73,10 @@ impl fmt::Display for Bench {
 
 /// A name that no bench has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a bench: choose one of {all}", all = Bench::ALL.map(Bench::name).join(", "))]
+#[error("`{0}` is not a bench: choose one of {all}", all = BenchKind::ALL.map(BenchKind::name).join(", "))]
 pub struct UnknownBench(pub String);
 
-impl FromStr for Bench {
+impl FromStr for BenchKind {
     type Err = UnknownBench;
 
     fn from_str(text: &str) -> Result<Self, UnknownBench> {
@@ -88,14 +88,14 @@ impl FromStr for Bench {
 /// A controller of `kmod/bitcan`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Controller {
+pub enum BitcanController {
     /// One transmit buffer, 64-byte receive FIFO, frames read in the interrupt.
     Sja1000,
     /// Three transmit buffers, receive FIFO of four frames, read in NAPI.
     Mscan,
 }
 
-impl Controller {
+impl BitcanController {
     /// Both models.
     pub const ALL: [Self; 2] = [Self::Sja1000, Self::Mscan];
 
@@ -112,7 +112,7 @@ impl Controller {
 /// The clock of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Time {
+pub enum TimeMode {
     /// One processor; an instruction takes 2^shift ns; idle time is skipped. Time is the same on
     /// every machine and in every run.
     Virtual {
@@ -139,13 +139,13 @@ pub struct GuestFile {
 
 /// A guest to be run to its end.
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct GuestSpec {
     /// The kernel, by its name in the lab: `6.1`, `6.12-rt`.
     pub kernel: String,
     /// The CAN interfaces.
-    pub bench: Bench,
+    pub bench: BenchKind,
     /// The controllers of the gateway's interfaces on the timed bench.
-    pub controller: Controller,
+    pub controller: BitcanController,
     /// The bit rate of the timed bench's buses, bit/s.
     pub bitrate: u32,
     /// The data bit rate of the timed bench's buses, bit/s; if there is one, the buses are FD.
@@ -154,7 +154,7 @@ pub struct Spec {
     /// 192.0.2.2 in `gw`.
     pub ethernet: bool,
     /// The guest's clock.
-    pub time: Time,
+    pub time: TimeMode,
     /// Further parameters for the kernel.
     pub boot: Vec<String>,
     /// The guest's memory, MiB.
@@ -169,8 +169,8 @@ pub struct Spec {
     /// Files to add to the image, with the shared libraries they need.
     pub files: Vec<GuestFile>,
     /// The guest's job.
-    pub job: Job,
-    /// For a [`Job::Task`] whose preparation takes longer than saving a guest does: the task with
+    pub job: GuestJob,
+    /// For a [`GuestJob::Task`] whose preparation takes longer than saving a guest does: the task with
     /// which a guest is prepared. The prepared guest is saved, and every job with the same value
     /// here starts from it.
     pub prepare: Option<serde_json::Value>,
@@ -183,7 +183,7 @@ pub struct Spec {
 /// The job of a guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Job {
+pub enum GuestJob {
     /// Run a command as root and pass on its output and its exit status.
     Exec {
         /// Program and arguments.
@@ -193,7 +193,7 @@ pub enum Job {
     /// and its exit status.
     Shell {
         /// The shell's terminal; without one, it reads commands as from a pipe.
-        terminal: Option<Terminal>,
+        terminal: Option<TerminalSize>,
     },
     /// A task whose meaning the caller defines: see [`crate::agent::Tasks`].
     Task {
@@ -204,7 +204,7 @@ pub enum Job {
 
 /// The terminal that programs in the guest see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Terminal {
+pub struct TerminalSize {
     /// The terminal's kind, as in `$TERM`.
     pub name: String,
     /// The host's description of that kind (terminfo); empty if there is none.
@@ -217,7 +217,7 @@ pub struct Terminal {
 
 /// One access to a register of a CAN card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
+pub struct RegisterAccess {
     /// The card, in the order can0, can1, can2, gw0, gw1.
     pub card: u8,
     /// Byte offset of the register.

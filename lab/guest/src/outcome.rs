@@ -1,6 +1,6 @@
 //! The results of a guest, and the reasons why a guest fails.
 
-use crate::machine::Access;
+use crate::machine::RegisterAccess;
 use crate::qemu::monitor::MonitorError;
 use crate::wire::WireError;
 use std::process::ExitStatus;
@@ -8,17 +8,17 @@ use std::time::Duration;
 
 /// The results of a guest.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct GuestOutcome {
     /// The job's exit status; `None` if the guest died before it could report one.
     pub status: Option<i32>,
     /// The reason why the guest did not end in order.
-    pub failure: Option<Failure>,
+    pub failure: Option<GuestFailure>,
     /// The end of the guest's console.
     pub console: String,
     /// Files that the job handed out, by name.
     pub outputs: Vec<(String, Vec<u8>)>,
     /// The register accesses, in order, where they were recorded.
-    pub accesses: Vec<Access>,
+    pub accesses: Vec<RegisterAccess>,
     /// The versions of the guest's parts: QEMU's version, the kernel's package and version, and so
     /// on.
     pub versions: Vec<(String, String)>,
@@ -26,7 +26,7 @@ pub struct Outcome {
 
 /// The reason why a guest did not end in order.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum GuestFailure {
     /// An error that the guest's agent reported: only text crosses the guest's border.
     #[error("{said}")]
     Guest {

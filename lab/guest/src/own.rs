@@ -14,14 +14,14 @@ pub(crate) const AGENT: &str = "cangate-lab";
 
 /// A program that guests get.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {
+pub(crate) struct GuestProgram {
     /// The program's path.
     pub(crate) path: PathBuf,
     /// The start of its SHA-256, in hexadecimal.
     pub(crate) hash: String,
 }
 
-impl Program {
+impl GuestProgram {
     fn read(path: PathBuf) -> Result<Self, Error> {
         let bytes = fs::read(&path).map_err(Error::file("read", &path))?;
         let hash = hash(&[&bytes]);
@@ -31,14 +31,14 @@ impl Program {
 
 /// The programs that guests get.
 #[derive(Clone, Debug)]
-pub(crate) struct Programs {
+pub(crate) struct GuestPrograms {
     /// The program that runs: `cangate-lab`.
-    pub(crate) agent: Program,
+    pub(crate) agent: GuestProgram,
     /// The gateway under test: a `cangate`.
-    pub(crate) gateway: Program,
+    pub(crate) gateway: GuestProgram,
 }
 
-impl Programs {
+impl GuestPrograms {
     /// Reads both programs. `gateway` is the path that the user gave; without it, the gateway is
     /// the program in the folder of the one that runs, else the one in PATH.
     pub(crate) fn find(gateway: Option<&Path>) -> Result<Self, Error> {
@@ -54,8 +54,8 @@ impl Programs {
                 })?,
         };
         Ok(Self {
-            agent: Program::read(own)?,
-            gateway: Program::read(path)?,
+            agent: GuestProgram::read(own)?,
+            gateway: GuestProgram::read(path)?,
         })
     }
 
@@ -99,10 +99,10 @@ mod tests {
     fn a_gateway_that_is_named_is_the_one_under_test() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("other-build");
-        let error = Programs::find(Some(&path)).unwrap_err().to_string();
+        let error = GuestPrograms::find(Some(&path)).unwrap_err().to_string();
         assert!(error.contains("other-build"), "{error}");
         fs::write(&path, "a program").unwrap();
-        let found = Programs::find(Some(&path)).unwrap();
+        let found = GuestPrograms::find(Some(&path)).unwrap();
         assert_eq!(found.gateway.path, path);
         assert_eq!(found.gateway.hash, hash(&[b"a program"]));
         assert_ne!(found.hashes()[0], found.hashes()[1]);

@@ -98,7 +98,7 @@ pub fn printed(namespace: Option<&str>, line: &[&str]) -> Result<String, Program
 /// A program in the background, with all processes that it starts. They are killed when this is
 /// dropped.
 #[derive(Debug)]
-pub struct Background {
+pub struct BackgroundProgram {
     child: Child,
     line: String,
     log: PathBuf,
@@ -106,7 +106,7 @@ pub struct Background {
 
 /// A program in the background that ended on its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedProgram {
     /// The program and its arguments.
     pub line: String,
     /// The program's exit status.
@@ -115,13 +115,13 @@ pub struct Ended {
     pub said: String,
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for EndedProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` ended ({}): {}", self.line, self.status, self.said)
     }
 }
 
-impl Background {
+impl BackgroundProgram {
     /// Starts a program; its standard error goes to `log`.
     ///
     /// # Errors
@@ -151,12 +151,12 @@ impl Background {
         self.child.id()
     }
 
-    /// Stops the program, with all that it has started, until [`Background::go_on`] (SIGSTOP).
+    /// Stops the program, with all that it has started, until [`BackgroundProgram::go_on`] (SIGSTOP).
     pub fn pause(&self) {
         self.signal(Signal::STOP);
     }
 
-    /// Continues the program after [`Background::pause`] (SIGCONT).
+    /// Continues the program after [`BackgroundProgram::pause`] (SIGCONT).
     pub fn go_on(&self) {
         self.signal(Signal::CONT);
     }
@@ -190,10 +190,10 @@ impl Background {
     }
 
     /// Returns how the program ended, if it has ended.
-    pub fn ended(&mut self) -> Option<Ended> {
+    pub fn ended(&mut self) -> Option<EndedProgram> {
         let status = self.child.try_wait().ok().flatten()?;
         let said = std::fs::read_to_string(&self.log).unwrap_or_default();
-        Some(Ended {
+        Some(EndedProgram {
             line: self.line.clone(),
             status,
             said: said.trim().to_owned(),
@@ -201,7 +201,7 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for BackgroundProgram {
     fn drop(&mut self) {
         // The program may have ended on its own.
         self.kill();
@@ -239,7 +239,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("log");
         let mut running =
-            Background::start(None, &["sleep", "1000"], log.to_str().unwrap()).unwrap();
+            BackgroundProgram::start(None, &["sleep", "1000"], log.to_str().unwrap()).unwrap();
         let stat = format!("/proc/{}/stat", running.id());
         let state = |wanted: char| {
             let there = |text: String| text.contains(&format!(") {wanted} "));
@@ -261,7 +261,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("log");
         let log = log.to_str().unwrap();
-        let mut running = Background::start(None, &["sleep", "1000"], log).unwrap();
+        let mut running = BackgroundProgram::start(None, &["sleep", "1000"], log).unwrap();
         assert_eq!(running.ended(), None);
         let id = running.child.id();
         drop(running);

@@ -2,7 +2,7 @@
 
 /// A receiver of reports on the progress of long operations. The thread that does the work calls
 /// it.
-pub trait Progress: Send + Sync {
+pub trait ProgressReport: Send + Sync {
     /// Reports that a new stage of setting up begins; the previous one is done. The text includes
     /// the amount of work, if that is known.
     fn stage(&self, what: &str);
@@ -16,15 +16,15 @@ pub trait Progress: Send + Sync {
 
 /// A receiver that ignores the reports.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct SilentProgress;
 
-impl Progress for Silent {
+impl ProgressReport for SilentProgress {
     fn stage(&self, _what: &str) {}
     fn part(&self, _fraction: f64) {}
 }
 
 /// A receiver of the output of a guest's job, while the job runs.
-pub trait Sink {
+pub trait OutputSink {
     /// Takes bytes of the job's standard output.
     fn stdout(&mut self, bytes: &[u8]);
     /// Takes bytes of the job's standard error, and the agent's messages.
@@ -33,9 +33,9 @@ pub trait Sink {
 
 /// A receiver that discards the output.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Discard;
+pub struct DiscardOutput;
 
-impl Sink for Discard {
+impl OutputSink for DiscardOutput {
     fn stdout(&mut self, _bytes: &[u8]) {}
     fn stderr(&mut self, _bytes: &[u8]) {}
 }

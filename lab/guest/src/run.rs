@@ -1,20 +1,20 @@
 //! The run of a guest, from its description to its results.
 
-use crate::agent::{Delivery, Orders, REGISTERS};
+use crate::agent::{HostDelivery, BenchOrders, REGISTERS};
 use crate::error::Error;
-use crate::fetch::Tree;
+use crate::fetch::PackageTree;
 use crate::image;
 use crate::kernels::Kernel;
-use crate::keyboard::Keyboard;
+use crate::keyboard::GuestKeyboard;
 use crate::lab::{Lab, versions};
-use crate::machine::{Bench, Job, Spec, Time};
-use crate::outcome::{Failure, Outcome};
-use crate::progress::{Progress, Sink};
-use crate::qemu::{self, End, Options, Process, Trouble, pass_on};
+use crate::machine::{BenchKind, GuestJob, GuestSpec, TimeMode};
+use crate::outcome::{GuestFailure, GuestOutcome};
+use crate::progress::{ProgressReport, OutputSink};
+use crate::qemu::{self, ProcessEnd, QemuOptions, QemuProcess, ConsoleTrouble, pass_on};
 use crate::snapshot;
 use crate::spec::SpecError;
-use crate::trees::Bootable;
-use crate::wire::Piece;
+use crate::trees::BootableKernel;
+use crate::wire::WirePiece;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,21 +22,21 @@ use std::time::Instant;
 impl Lab {
     /// Runs a guest to its end, and passes its output to `sink` as it comes.
     ///
-    /// A guest that fails is not an error: [`Outcome::failure`] has the reason.
+    /// A guest that fails is not an error: [`GuestOutcome::failure`] has the reason.
     ///
     /// # Errors
     ///
     /// The guest cannot be set up, or its description is not valid.
     pub fn run(
         &self,
-        spec: &Spec,
-        progress: &dyn Progress,
-        sink: &mut dyn Sink,
-    ) -> Result<Outcome, Error> {
+        spec: &GuestSpec,
+        progress: &dyn ProgressReport,
+        sink: &mut dyn OutputSink,
+    ) -> Result<GuestOutcome, Error> {
         self.run_with(spec, progress, sink, None)
     }
 
-    /// Runs a guest with a [`Job::Shell`] to its end. `begin` gets the keyboard of the shell, once
+    /// Runs a guest with a [`GuestJob::Shell`] to its end. `begin` gets the keyboard of the shell, once
     /// the guest has booted.
     ///
     /// # Errors
@@ -44,41 +44,41 @@ impl Lab {
     /// As [`Self::run`].
     pub fn run_shell(
         &self,
-        spec: &Spec,
-        progress: &dyn Progress,
-        sink: &mut dyn Sink,
-        begin: &mut dyn FnMut(Keyboard),
-    ) -> Result<Outcome, Error> {
+        spec: &GuestSpec,
+        progress: &dyn ProgressReport,
+        sink: &mut dyn OutputSink,
+        begin: &mut dyn FnMut(GuestKeyboard),
+    ) -> Result<GuestOutcome, Error> {
         self.run_with(spec, progress, sink, Some(begin))
     }
 
     fn run_with(
         &self,
-        spec: &Spec,
-        progress: &dyn Progress,
-        sink: &mut dyn Sink,
-        begin: Option<&mut dyn FnMut(Keyboard)>,
-    ) -> Result<Outcome, Error> {
+        spec: &GuestSpec,
+        progress: &dyn ProgressReport,
+        sink: &mut dyn OutputSink,
+        begin: Option<&mut dyn FnMut(GuestKeyboard)>,
+    ) -> Result<GuestOutcome, Error> {
         let kernel: Kernel = spec.kernel.parse()?;
         spec.check()?;
         let own = self.programs()?;
         let qemu = self.qemu(progress)?;
         let guest = self.guest(progress)?;
-        let Bootable { tree, file: booted } = self.kernel(kernel, progress)?;
+        let BootableKernel { tree, file: booted } = self.kernel(kernel, progress)?;
         let modules = self.modules(kernel, &tree, spec, progress)?;
         let halt = match spec.time {
-            Time::Virtual { .. } => Some(self.halt(kernel, progress)?),
-            Time::Real | Time::Fast { .. } => None,
+            TimeMode::Virtual { .. } => Some(self.halt(kernel, progress)?),
+            TimeMode::Real | TimeMode::Fast { .. } => None,
         };
         let inner = match spec.bench {
-            Bench::Vm => Some(self.inner(&qemu, &guest, progress)?),
+            BenchKind::Vm => Some(self.inner(&qemu, &guest, progress)?),
             _ => None,
         };
         let others = inner.as_ref().map(|inner| inner.hash.as_str());
         let trees = [&guest, &tree.tree];
         let hash = snapshot::image_hash(own, &trees, &modules, &spec.files, others)?;
         let image = snapshot::image(&self.cache, &hash, progress, |path| {
-            let parts = image::Parts {
+            let parts = image::ImageParts {
                 guest: &guest,
                 programs: image::PROGRAMS,
                 kernel: Some(&tree),
@@ -96,15 +96,15 @@ impl Lab {
 
         // Only in virtual time, a guest does not notice that it was stopped. An image with files of
         // the caller's is rarely booted twice.
-        let saved = matches!(spec.time, Time::Virtual { .. })
+        let saved = matches!(spec.time, TimeMode::Virtual { .. })
             && spec.files.is_empty()
             && spec.virtio.is_empty()
             && spec.shm.is_empty();
         let (console, output) = (folder.path("console"), folder.path("output"));
         let input = begin.is_some().then(|| folder.path("input"));
         // The agent's words, and those for the kernel.
-        let words = |pause| [Orders::of(spec, pause).words(), spec.boot.clone()].concat();
-        let mut options = Options {
+        let words = |pause| [BenchOrders::of(spec, pause).words(), spec.boot.clone()].concat();
+        let mut options = QemuOptions {
             kernel: &booted,
             image: &image,
             console: &console,
@@ -131,23 +131,23 @@ impl Lab {
         if state.is_none() {
             options.words = words(false);
         }
-        deliver(&job, &Delivery::Job(spec.job.clone()))?;
+        deliver(&job, &HostDelivery::Job(spec.job.clone()))?;
         // Set only now, because the saved machine is the same with and without a trace.
         let trace = folder.path("trace");
         options.trace = spec.trace_registers.then_some(trace.as_path());
-        let mut outcome = Outcome {
+        let mut outcome = GuestOutcome {
             versions: versions(own, &qemu, &guest, &tree)?,
-            ..Outcome::default()
+            ..GuestOutcome::default()
         };
         progress.job(&format!("guest with kernel {kernel}"));
-        let keyboard = input.as_deref().map(Keyboard::new).transpose()?;
+        let keyboard = input.as_deref().map(GuestKeyboard::new).transpose()?;
         let mut keyboard = keyboard.zip(begin);
-        let mut process = Process::start(&qemu, &options, &folder.path("qemu"))?;
+        let mut process = QemuProcess::start(&qemu, &options, &folder.path("qemu"))?;
         if let Some(file) = &state
             && let Err(source) = process.resume(file)
         {
             let said = process.complaints();
-            outcome.failure = Some(Failure::NotResumed { source, said });
+            outcome.failure = Some(GuestFailure::NotResumed { source, said });
             return Ok(outcome);
         }
         let mut bases = Vec::new();
@@ -177,26 +177,26 @@ impl Lab {
     /// with a preparation, one that is prepared too.
     fn saved(
         &self,
-        qemu: &Tree,
-        options: &Options<'_>,
+        qemu: &PackageTree,
+        options: &QemuOptions<'_>,
         image_hash: &str,
-        spec: &Spec,
-        progress: &dyn Progress,
+        spec: &GuestSpec,
+        progress: &dyn ProgressReport,
     ) -> Result<Option<PathBuf>, Error> {
         let what = "booting and saving the guest that others start from";
-        deliver(options.job, &Delivery::Job(spec.job.clone()))?;
+        deliver(options.job, &HostDelivery::Job(spec.job.clone()))?;
         let Some(booted) =
             snapshot::state(&self.cache, qemu, options, &[image_hash], what, progress)?
         else {
             return Ok(None);
         };
-        let (Job::Task { .. }, Some(task)) = (&spec.job, &spec.prepare) else {
+        let (GuestJob::Task { .. }, Some(task)) = (&spec.job, &spec.prepare) else {
             return Ok(Some(booted.file));
         };
         let text = task.to_string();
         let task = task.clone();
-        deliver(options.job, &Delivery::Prepare { task })?;
-        let options = Options {
+        deliver(options.job, &HostDelivery::Prepare { task })?;
+        let options = QemuOptions {
             restore: Some(&booted.file),
             words: options.words.clone(),
             ..*options
@@ -211,19 +211,19 @@ impl Lab {
     /// Reads the output of the guest.
     fn follow(
         &self,
-        process: &mut Process,
-        spec: &Spec,
-        sink: &mut dyn Sink,
-        outcome: &mut Outcome,
+        process: &mut QemuProcess,
+        spec: &GuestSpec,
+        sink: &mut dyn OutputSink,
+        outcome: &mut GuestOutcome,
         bases: &mut Vec<u64>,
         listening: &mut dyn FnMut(),
-    ) -> Result<End, Error> {
+    ) -> Result<ProcessEnd, Error> {
         let deadline = Instant::now()
             .checked_add(spec.timeout)
             .ok_or(SpecError::Timeout(spec.timeout))?;
         process.follow(deadline, &self.stopped, |piece| {
             match pass_on(piece, sink) {
-                Some(Piece::Ready(text)) => {
+                Some(WirePiece::Ready(text)) => {
                     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
                         if name.starts_with(REGISTERS) {
                             let digits = value.trim_start_matches("0x");
@@ -233,49 +233,49 @@ impl Lab {
                         outcome.versions.push((name.to_owned(), value.to_owned()));
                     }
                 }
-                Some(Piece::File(name)) => outcome.outputs.push((name, Vec::new())),
-                Some(Piece::Part(bytes)) => {
+                Some(WirePiece::File(name)) => outcome.outputs.push((name, Vec::new())),
+                Some(WirePiece::Part(bytes)) => {
                     if let Some((_, file)) = outcome.outputs.last_mut() {
                         file.extend_from_slice(&bytes);
                     }
                 }
-                Some(Piece::Status(status)) => outcome.status = Some(status),
-                Some(Piece::Failed(said)) => outcome.failure = Some(Failure::Guest { said }),
-                Some(Piece::Listening) => listening(),
-                Some(Piece::Stdout(_) | Piece::Stderr(_)) | None => {}
+                Some(WirePiece::Status(status)) => outcome.status = Some(status),
+                Some(WirePiece::Failed(said)) => outcome.failure = Some(GuestFailure::Guest { said }),
+                Some(WirePiece::Listening) => listening(),
+                Some(WirePiece::Stdout(_) | WirePiece::Stderr(_)) | None => {}
             }
         })
     }
 }
 
 /// Leaves a delivery for the agent.
-fn deliver(path: &Path, delivery: &Delivery) -> Result<(), Error> {
+fn deliver(path: &Path, delivery: &HostDelivery) -> Result<(), Error> {
     let text = serde_json::to_vec(delivery).map_err(Error::Job)?;
     fs::write(path, text).map_err(Error::file("write", path))
 }
 
 /// Finds the reason for a failure, if there is one: the agent's message, else trouble that the
 /// console shows, else QEMU's exit status.
-fn judge(outcome: &mut Outcome, end: End, spec: &Spec, complaints: String) {
+fn judge(outcome: &mut GuestOutcome, end: ProcessEnd, spec: &GuestSpec, complaints: String) {
     if outcome.failure.is_some() {
         return;
     }
     outcome.failure = match (end, qemu::trouble(&outcome.console)) {
-        (_, Some(Trouble::NoMemory(victim))) => Some(Failure::OutOfMemory {
+        (_, Some(ConsoleTrouble::NoMemory(victim))) => Some(GuestFailure::OutOfMemory {
             victim,
             memory: spec.memory,
         }),
-        (_, Some(Trouble::Panic(words))) => Some(Failure::Panic(words)),
-        (End::Timeout, None) => Some(Failure::Timeout(spec.timeout)),
-        (End::Stopped, None) => Some(Failure::Stopped),
-        (End::Garbled(error), None) => Some(Failure::Output(error)),
-        (End::TooMuchOutput(limit), None) => Some(Failure::TooMuchOutput(limit)),
-        (End::TooMuchConsole(limit), None) => Some(Failure::TooMuchConsole(limit)),
-        (End::Off(status), None) if !status.success() => Some(Failure::Qemu {
+        (_, Some(ConsoleTrouble::Panic(words))) => Some(GuestFailure::Panic(words)),
+        (ProcessEnd::Timeout, None) => Some(GuestFailure::Timeout(spec.timeout)),
+        (ProcessEnd::Stopped, None) => Some(GuestFailure::Stopped),
+        (ProcessEnd::Garbled(error), None) => Some(GuestFailure::Output(error)),
+        (ProcessEnd::TooMuchOutput(limit), None) => Some(GuestFailure::TooMuchOutput(limit)),
+        (ProcessEnd::TooMuchConsole(limit), None) => Some(GuestFailure::TooMuchConsole(limit)),
+        (ProcessEnd::Off(status), None) if !status.success() => Some(GuestFailure::Qemu {
             status,
             said: complaints,
         }),
-        (End::Off(_), None) if outcome.status.is_none() => Some(Failure::SwitchedOff),
-        (End::Off(_), None) => None,
+        (ProcessEnd::Off(_), None) if outcome.status.is_none() => Some(GuestFailure::SwitchedOff),
+        (ProcessEnd::Off(_), None) => None,
     };
 }

@@ -1,13 +1,13 @@
 //! Guests that have booted already: the machine is saved when its bench is up, and every job runs
 //! in a copy of it. So each job begins in the same state, and none waits for a boot.
 
-use crate::cache::Cache;
+use crate::cache::CacheFolder;
 use crate::error::Error;
-use crate::fetch::{RECORD, Tree};
+use crate::fetch::{RECORD, PackageTree};
 use crate::machine::GuestFile;
-use crate::own::{self, Programs};
-use crate::progress::Progress;
-use crate::qemu::{Options, Process, STANDS_STILL};
+use crate::own::{self, GuestPrograms};
+use crate::progress::ProgressReport;
+use crate::qemu::{QemuOptions, QemuProcess, STANDS_STILL};
 use crate::with_causes;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,8 @@ const STATES: usize = 32;
 /// hash of further files. The hash covers the program that runs, and with it the way images are put
 /// together, and the gateway under test.
 pub(crate) fn image_hash(
-    programs: &Programs,
-    trees: &[&Tree],
+    programs: &GuestPrograms,
+    trees: &[&PackageTree],
     modules: &[PathBuf],
     files: &[GuestFile],
     others: Option<&str>,
@@ -65,16 +65,16 @@ pub(crate) fn image_hash(
 /// else the state depends on. `None` if the machine does not reach the point at which it is saved:
 /// then the job must boot a machine of its own, which will show the error.
 pub(crate) fn state(
-    cache: &Cache,
-    qemu: &Tree,
-    options: &Options<'_>,
+    cache: &CacheFolder,
+    qemu: &PackageTree,
+    options: &QemuOptions<'_>,
     from: &[&str],
     what: &str,
-    progress: &dyn Progress,
-) -> Result<Option<Saved>, Error> {
+    progress: &dyn ProgressReport,
+) -> Result<Option<SavedGuest>, Error> {
     let key = key(qemu, options, from)?;
     let name = format!("snapshots/{key}");
-    let saved = |folder: PathBuf| Saved {
+    let saved = |folder: PathBuf| SavedGuest {
         key: key.clone(),
         file: folder.join("state"),
     };
@@ -88,7 +88,7 @@ pub(crate) fn state(
             // If QEMU's main loop waits until the thread of the guest's processor has stopped, the
             // machine stops as it usually does.
             let mut process = linux::schedule::on_one_processor(turn(), || {
-                Process::start(qemu, options, &part.join("qemu"))
+                QemuProcess::start(qemu, options, &part.join("qemu"))
             })?;
             let mut stops = || {
                 process.processor_first(Instant::now() + STANDS_STILL)?;
@@ -125,7 +125,7 @@ fn turn() -> usize {
 
 /// A saved machine.
 #[derive(Clone, Debug)]
-pub(crate) struct Saved {
+pub(crate) struct SavedGuest {
     /// The key of the machine.
     pub(crate) key: String,
     /// The file with its state.
@@ -133,12 +133,12 @@ pub(crate) struct Saved {
 }
 
 /// Returns the key of a machine. Machines with the same key are the same.
-fn key(qemu: &Tree, options: &Options<'_>, from: &[&str]) -> Result<String, Error> {
+fn key(qemu: &PackageTree, options: &QemuOptions<'_>, from: &[&str]) -> Result<String, Error> {
     let record = qemu.root().join(RECORD);
     let record = fs::read(&record).map_err(Error::file("read", &record))?;
     // Paths of this run do not affect the machine.
     let none = Path::new("");
-    let plain = Options {
+    let plain = QemuOptions {
         image: none,
         console: none,
         output: none,
@@ -164,9 +164,9 @@ fn key(qemu: &Tree, options: &Options<'_>, from: &[&str]) -> Result<String, Erro
 
 /// Returns the image with this hash; `write` writes it unless it exists.
 pub(crate) fn image(
-    cache: &Cache,
+    cache: &CacheFolder,
     hash: &str,
-    progress: &dyn Progress,
+    progress: &dyn ProgressReport,
     write: impl FnOnce(&Path) -> Result<(), Error>,
 ) -> Result<PathBuf, Error> {
     let name = format!("images/{hash}");

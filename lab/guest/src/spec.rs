@@ -1,6 +1,6 @@
 //! Checks of the descriptions of guests.
 
-use crate::machine::{Bench, Spec, Time};
+use crate::machine::{BenchKind, GuestSpec, TimeMode};
 use std::time::Duration;
 
 /// The least memory of a guest, MiB.
@@ -47,18 +47,18 @@ pub enum SpecError {
     Timeout(Duration),
 }
 
-impl Spec {
+impl GuestSpec {
     /// Rejects a guest that is not valid, before anything is fetched for it.
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         if !(LEAST_MEMORY..=MOST_MEMORY).contains(&self.memory) {
             return Err(SpecError::Memory(self.memory));
         }
         match self.time {
-            Time::Virtual { shift } if shift > MOST_SHIFT => Err(SpecError::Shift(shift)),
-            Time::Fast { cpus } if !(1..=MOST_CPUS).contains(&cpus) => {
+            TimeMode::Virtual { shift } if shift > MOST_SHIFT => Err(SpecError::Shift(shift)),
+            TimeMode::Fast { cpus } if !(1..=MOST_CPUS).contains(&cpus) => {
                 Err(SpecError::Processors(cpus))
             }
-            _ if self.trace_registers && self.bench != Bench::Kvaser => Err(SpecError::NoRegisters),
+            _ if self.trace_registers && self.bench != BenchKind::Kvaser => Err(SpecError::NoRegisters),
             _ => Ok(()),
         }
     }

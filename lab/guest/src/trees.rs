@@ -1,11 +1,11 @@
 //! The trees that the lab works with: QEMU, the guest's programs, kernels.
 
 use crate::architecture::Architecture;
-use crate::cache::Cache;
+use crate::cache::CacheFolder;
 use crate::error::{Error, tail};
-use crate::fetch::{self, Recipe, Tree};
-use crate::kernels::{Kernel, Release};
-use crate::progress::Progress;
+use crate::fetch::{self, TreeRecipe, PackageTree};
+use crate::kernels::{Kernel, DebianRelease};
+use crate::progress::ProgressReport;
 use crate::vmlinux;
 use std::collections::BTreeSet;
 use std::fs;
@@ -88,14 +88,14 @@ pub(crate) fn names(kernel: Kernel) -> [String; 4] {
 #[derive(Clone, Debug)]
 pub(crate) struct KernelTree {
     /// The tree that it was unpacked to.
-    pub(crate) tree: Tree,
+    pub(crate) tree: PackageTree,
     /// The kernel's own version: `6.1.0-50-rt-amd64`.
     pub(crate) version: String,
 }
 
 /// A kernel that can be booted.
 #[derive(Clone, Debug)]
-pub(crate) struct Bootable {
+pub(crate) struct BootableKernel {
     /// The kernel's tree, with its modules.
     pub(crate) tree: KernelTree,
     /// The file that QEMU gets as the kernel.
@@ -103,7 +103,7 @@ pub(crate) struct Bootable {
 }
 
 impl KernelTree {
-    fn open(tree: Tree, kernel: Kernel) -> Result<Self, Error> {
+    fn open(tree: PackageTree, kernel: Kernel) -> Result<Self, Error> {
         let folder = tree
             .find("lib/modules")
             .unwrap_or_else(|| tree.root().join("lib/modules"));
@@ -155,27 +155,27 @@ impl KernelTree {
 }
 
 /// Returns the folder of the modules of a kernel of this version.
-pub(crate) fn modules_folder(tree: &Tree, version: &str) -> PathBuf {
+pub(crate) fn modules_folder(tree: &PackageTree, version: &str) -> PathBuf {
     let path = format!("lib/modules/{version}");
     tree.find(&path).unwrap_or_else(|| tree.root().join(path))
 }
 
 /// Returns QEMU, in the one version that the whole lab uses.
 pub(crate) fn qemu(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
-) -> Result<Tree, Error> {
+    progress: &dyn ProgressReport,
+) -> Result<PackageTree, Error> {
     let packages = &["qemu-system-x86", "seabios"];
     qemu_with(cache, mirror, progress, (QEMU, "QEMU 11.1", packages))
 }
 
 /// Returns QEMU for microcontrollers.
 pub(crate) fn qemu_arm(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
-) -> Result<Tree, Error> {
+    progress: &dyn ProgressReport,
+) -> Result<PackageTree, Error> {
     let packages = &["qemu-system-arm"];
     let name = "QEMU 11.1 for ARM";
     qemu_with(cache, mirror, progress, (QEMU_ARM, name, packages))
@@ -183,15 +183,15 @@ pub(crate) fn qemu_arm(
 
 /// Fetches packages of QEMU; the first is that of the program.
 fn qemu_with(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
+    progress: &dyn ProgressReport,
     (name, what, packages): (&'static str, &'static str, &[&str]),
-) -> Result<Tree, Error> {
-    let recipe = Recipe {
+) -> Result<PackageTree, Error> {
+    let recipe = TreeRecipe {
         name,
         what,
-        release: Release::TrixieBackports,
+        release: DebianRelease::TrixieBackports,
         architecture: Architecture::Amd64,
         packages: packages.iter().map(|&p| p.to_owned()).collect(),
         wanted: |_| true,
@@ -214,10 +214,10 @@ fn qemu_with(
 
 /// Returns the programs of a guest.
 pub(crate) fn guest(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
-) -> Result<Tree, Error> {
+    progress: &dyn ProgressReport,
+) -> Result<PackageTree, Error> {
     let packages = [
         "busybox-static",
         "bash",
@@ -231,10 +231,10 @@ pub(crate) fn guest(
         "tcpdump",
         "util-linux",
     ];
-    let recipe = Recipe {
+    let recipe = TreeRecipe {
         name: GUEST,
         what: "the guest's programs",
-        release: Release::Bookworm,
+        release: DebianRelease::Bookworm,
         architecture: Architecture::Amd64,
         packages: packages.map(str::to_owned).to_vec(),
         wanted: |_| true,
@@ -244,13 +244,13 @@ pub(crate) fn guest(
 
 /// Returns a kernel with the modules that guests use.
 pub(crate) fn kernel(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
+    progress: &dyn ProgressReport,
     kernel: Kernel,
 ) -> Result<KernelTree, Error> {
     let flavour = kernel.flavour();
-    let recipe = Recipe {
+    let recipe = TreeRecipe {
         name: &kernel_name(kernel),
         what: &format!("kernel {kernel}"),
         release: kernel.release(),
@@ -280,11 +280,11 @@ pub(crate) fn kernel(
 
 /// Returns a kernel that is ready to boot: unpacked once by the host, where that is possible.
 pub(crate) fn bootable(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
+    progress: &dyn ProgressReport,
     wanted: Kernel,
-) -> Result<Bootable, Error> {
+) -> Result<BootableKernel, Error> {
     const NAME: &str = "vmlinux";
     let tree = kernel(cache, mirror, progress, wanted)?;
     let vmlinuz = tree.vmlinuz();
@@ -296,14 +296,14 @@ pub(crate) fn bootable(
         Ok(())
     })?;
     let file = Some(made.join(NAME)).filter(|file| file.is_file());
-    Ok(Bootable {
+    Ok(BootableKernel {
         tree,
         file: file.unwrap_or(vmlinuz),
     })
 }
 
 /// Writes modules.dep and related files, as the installation of the package would.
-fn depmod(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
+fn depmod(programs: &PackageTree, tree: &PackageTree, version: &str) -> Result<(), Error> {
     let modules = modules_folder(tree, version);
     // depmod takes the folder above lib/modules/VERSION, which must not be a link.
     let base = modules
@@ -336,7 +336,7 @@ fn depmod(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
 /// Reduces a kernel's modules to those that guests use, and lists them as the installation of the
 /// package would. depmod is one of the guest's `programs`, which run on the host; it reads modules
 /// of any processor.
-pub(crate) fn choose_modules(programs: &Tree, tree: &Tree, version: &str) -> Result<(), Error> {
+pub(crate) fn choose_modules(programs: &PackageTree, tree: &PackageTree, version: &str) -> Result<(), Error> {
     depmod(programs, tree, version)?;
     keep_modules(&modules_folder(tree, version))?;
     depmod(programs, tree, version)

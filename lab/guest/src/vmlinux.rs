@@ -15,7 +15,7 @@ const LIMIT: u64 = 1 << 30;
 
 /// The reason why a kernel is booted in its compressed form.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Wrapped {
+pub(crate) enum WrappedReason {
     /// The file is not a bzImage, or one older than boot protocol 2.08.
     #[error("it is no bzImage that says where its kernel is")]
     Header,
@@ -32,7 +32,7 @@ pub(crate) enum Wrapped {
 
 /// Unpacks a kernel to a file, and returns whether QEMU can start it: otherwise it must be started
 /// in its compressed form, and there is no file.
-pub(crate) fn unpack(vmlinuz: &Path, to: &Path) -> Result<Result<(), Wrapped>, Error> {
+pub(crate) fn unpack(vmlinuz: &Path, to: &Path) -> Result<Result<(), WrappedReason>, Error> {
     let image = fs::read(vmlinuz).map_err(Error::file("read", vmlinuz))?;
     match kernel(&image) {
         Ok(elf) => {
@@ -44,9 +44,9 @@ pub(crate) fn unpack(vmlinuz: &Path, to: &Path) -> Result<Result<(), Wrapped>, E
 }
 
 /// Returns the ELF file in a bzImage.
-fn kernel(image: &[u8]) -> Result<Vec<u8>, Wrapped> {
-    let packed = payload(image).ok_or(Wrapped::Header)?;
-    let broken = |error: io::Error| Wrapped::Broken(error.to_string());
+fn kernel(image: &[u8]) -> Result<Vec<u8>, WrappedReason> {
+    let packed = payload(image).ok_or(WrappedReason::Header)?;
+    let broken = |error: io::Error| WrappedReason::Broken(error.to_string());
     let mut elf = Vec::new();
     // Four more bytes follow either form: the unpacked length.
     if packed.starts_with(b"\xfd7zXZ\0") {
@@ -54,16 +54,16 @@ fn kernel(image: &[u8]) -> Result<Vec<u8>, Wrapped> {
         reader.read_to_end(&mut elf).map_err(broken)?;
     } else if packed.starts_with(b"\x28\xb5\x2f\xfd") {
         let reader = StreamingDecoder::new(packed);
-        let reader = reader.map_err(|error| Wrapped::Broken(error.to_string()))?;
+        let reader = reader.map_err(|error| WrappedReason::Broken(error.to_string()))?;
         reader.take(LIMIT).read_to_end(&mut elf).map_err(broken)?;
     } else {
         let start = packed.iter().take(6).copied().collect();
-        return Err(Wrapped::Unknown(start));
+        return Err(WrappedReason::Unknown(start));
     }
     if has_entry(&elf) {
         Ok(elf)
     } else {
-        Err(Wrapped::NoEntry)
+        Err(WrappedReason::NoEntry)
     }
 }
 
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_started_is_named() {
-        assert_eq!(kernel(b"short"), Err(Wrapped::Header));
+        assert_eq!(kernel(b"short"), Err(WrappedReason::Header));
         let gzip = kernel(&wrapped(b"\x1f\x8b\x08\0\0\0\0"));
-        assert!(matches!(gzip, Err(Wrapped::Unknown(_))), "{gzip:?}");
+        assert!(matches!(gzip, Err(WrappedReason::Unknown(_))), "{gzip:?}");
         let torn = kernel(&wrapped(&XZ[..20]));
-        assert!(matches!(torn, Err(Wrapped::Broken(_))), "{torn:?}");
-        assert_eq!(kernel(&wrapped(XZ)), Err(Wrapped::NoEntry));
+        assert!(matches!(torn, Err(WrappedReason::Broken(_))), "{torn:?}");
+        assert_eq!(kernel(&wrapped(XZ)), Err(WrappedReason::NoEntry));
     }
 
     proptest! {

@@ -10,7 +10,7 @@ pub(crate) const LONGEST: usize = 1 << 16;
 
 /// One piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum WirePiece {
     /// The agent is ready and has brought the bench up; the versions that run there, as `key=value`
     /// lines.
     Ready(String),
@@ -30,7 +30,7 @@ pub(crate) enum Piece {
     Listening,
 }
 
-impl Piece {
+impl WirePiece {
     fn parts(&self) -> (u8, Vec<u8>) {
         match self {
             Self::Ready(text) => (1, text.clone().into_bytes()),
@@ -91,12 +91,12 @@ pub enum WireError {
 
 /// A reader that assembles pieces from bytes as they come.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+pub(crate) struct PieceReader {
     pending: Vec<u8>,
     used: usize,
 }
 
-impl Reader {
+impl PieceReader {
     /// Adds bytes that were received.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.pending.drain(..self.used);
@@ -109,11 +109,11 @@ impl Reader {
     /// # Errors
     ///
     /// The bytes are not pieces.
-    pub(crate) fn next(&mut self) -> Result<Option<Piece>, WireError> {
+    pub(crate) fn next(&mut self) -> Result<Option<WirePiece>, WireError> {
         let Some((kind, bytes)) = self.next_of_any_kind()? else {
             return Ok(None);
         };
-        let piece = Piece::from_parts(kind, &bytes).ok_or(WireError::Kind(kind))?;
+        let piece = WirePiece::from_parts(kind, &bytes).ok_or(WireError::Kind(kind))?;
         Ok(Some(piece))
     }
 
@@ -146,17 +146,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn piece() -> impl Strategy<Value = Piece> {
+    fn piece() -> impl Strategy<Value = WirePiece> {
         let bytes = || proptest::collection::vec(any::<u8>(), 0..40);
         prop_oneof![
-            "[ -~]{0,20}".prop_map(Piece::Ready),
-            bytes().prop_map(Piece::Stdout),
-            bytes().prop_map(Piece::Stderr),
-            "[ -~]{0,20}".prop_map(Piece::File),
-            bytes().prop_map(Piece::Part),
-            any::<i32>().prop_map(Piece::Status),
-            "[ -~]{0,20}".prop_map(Piece::Failed),
-            Just(Piece::Listening),
+            "[ -~]{0,20}".prop_map(WirePiece::Ready),
+            bytes().prop_map(WirePiece::Stdout),
+            bytes().prop_map(WirePiece::Stderr),
+            "[ -~]{0,20}".prop_map(WirePiece::File),
+            bytes().prop_map(WirePiece::Part),
+            any::<i32>().prop_map(WirePiece::Status),
+            "[ -~]{0,20}".prop_map(WirePiece::Failed),
+            Just(WirePiece::Listening),
         ]
     }
 
@@ -170,7 +170,7 @@ mod tests {
             for piece in &pieces {
                 piece.write(&mut bytes).unwrap();
             }
-            let mut reader = Reader::default();
+            let mut reader = PieceReader::default();
             let mut got = Vec::new();
             for chunk in bytes.chunks(cut) {
                 reader.push(chunk);
@@ -183,7 +183,7 @@ mod tests {
 
         #[test]
         fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let mut reader = Reader::default();
+            let mut reader = PieceReader::default();
             reader.push(&bytes);
             while let Ok(Some(_)) = reader.next() {}
         }
@@ -191,10 +191,10 @@ mod tests {
 
     #[test]
     fn garbage_is_said() {
-        let mut reader = Reader::default();
+        let mut reader = PieceReader::default();
         reader.push(&[9, 0, 0, 0, 0]);
         assert_eq!(reader.next(), Err(WireError::Kind(9)));
-        let mut reader = Reader::default();
+        let mut reader = PieceReader::default();
         reader.push(&[1, 255, 255, 255, 255]);
         assert!(reader.next().is_err());
     }

@@ -2,7 +2,7 @@
 //! between two emulated cards, and its counters add up.
 
 use guest::machine::GuestFile;
-use guest::{Arm64Guest, Arm64Outcome, Lab, Locations, Silent};
+use guest::{Arm64Guest, Arm64Outcome, Lab, Locations, SilentProgress};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -198,7 +198,7 @@ fn the_arm64_package_installs_routes_and_counts() {
         script: SCRIPT.to_owned(),
         timeout: Duration::from_secs(300),
     };
-    let outcome = lab.run_arm64(&guest, &Silent).expect("a guest");
+    let outcome = lab.run_arm64(&guest, &SilentProgress).expect("a guest");
     assert_eq!(outcome.status, Some(0), "{}", outcome.console);
 
     is_installed(&outcome);

@@ -1,6 +1,6 @@
 //! Embedding of a gateway in an image's file.
 
-use baremetal::{Plan, PlanError, Slot};
+use baremetal::{ImagePlan, PlanError, PlanSlot};
 
 /// The reason why a gateway cannot be embedded in an image.
 #[derive(Debug, thiserror::Error)]
@@ -17,8 +17,8 @@ pub enum EmbedError {
 ///
 /// # Errors
 /// [`EmbedError`].
-pub fn embed(image: &mut [u8], plan: &Plan) -> Result<(), EmbedError> {
-    if Slot::write(image, plan)? {
+pub fn embed(image: &mut [u8], plan: &ImagePlan) -> Result<(), EmbedError> {
+    if PlanSlot::write(image, plan)? {
         Ok(())
     } else {
         Err(EmbedError::NoSlot)

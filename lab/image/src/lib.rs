@@ -16,4 +16,4 @@ mod template;
 
 pub use embed::{EmbedError, embed};
 pub use plan::plan;
-pub use template::{For, Template, TemplateError, check, template};
+pub use template::{ImageTarget, ImageTemplate, TemplateError, check, template};

@@ -1,8 +1,8 @@
 //! The plan of an image, made from a gateway file.
 
-use baremetal::{Drive, Place, Plan, PortPlan};
-use config::{Diagnostic, Source};
-use gateway::config::{Config, Offload};
+use baremetal::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
+use config::{Diagnostic, SourceText};
+use gateway::config::{GatewayConfig, Offload};
 use port::PortSpec;
 use port::direct::{self, DirectSettings};
 use std::ops::Range;
@@ -14,7 +14,7 @@ const MOST_PORTS: usize = 32;
 ///
 /// # Errors
 /// All settings that an image does not support, each with its position.
-pub fn plan(source: &Source, config: &Config) -> Result<Plan, Vec<Diagnostic>> {
+pub fn plan(source: &SourceText, config: &GatewayConfig) -> Result<ImagePlan, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let ports = config.ports.iter();
     let ports = ports
@@ -40,14 +40,14 @@ pub fn plan(source: &Source, config: &Config) -> Result<Plan, Vec<Diagnostic>> {
     if !found.is_empty() {
         return Err(found);
     }
-    Ok(Plan {
+    Ok(ImagePlan {
         ports,
         routes: config.routes.clone(),
     })
 }
 
 /// Returns the position of a table's header.
-fn header(source: &Source, words: &str) -> Range<usize> {
+fn header(source: &SourceText, words: &str) -> Range<usize> {
     source
         .text
         .find(words)
@@ -89,7 +89,7 @@ fn one(port: &PortSpec) -> Result<PortPlan, Refused> {
     };
     Ok(PortPlan {
         name: port.name.clone(),
-        place: Place::Card {
+        place: ControllerPlace::Card {
             address,
             channel: settings.channel.unwrap_or(0),
         },
@@ -98,8 +98,8 @@ fn one(port: &PortSpec) -> Result<PortPlan, Refused> {
         data_bitrate: settings.data_bitrate,
         data_sample_point: settings.data_sample_point,
         drive: match settings.mode {
-            direct::Drive::Poll => Drive::Poll,
-            direct::Drive::Interrupt => Drive::Interrupt,
+            direct::DriveMode::Poll => DriveMode::Poll,
+            direct::DriveMode::Interrupt => DriveMode::Interrupt,
         },
         listen_only: settings.listen_only,
         one_shot: settings.one_shot,
@@ -130,9 +130,9 @@ mod tests {
     use super::*;
     use gateway::config::load;
 
-    fn planned(text: &str) -> Result<Plan, String> {
-        let source = Source::new("g.toml", text);
-        let kinds = port::Kinds::standard();
+    fn planned(text: &str) -> Result<ImagePlan, String> {
+        let source = SourceText::new("g.toml", text);
+        let kinds = port::PortKinds::standard();
         let (config, _) = load(&source, &kinds).map_err(|d| config::render(&source, &d, false))?;
         plan(&source, &config).map_err(|d| config::render(&source, &d, false))
     }
@@ -144,12 +144,12 @@ mod tests {
                     data_bitrate = \"2M\"\n[[routes]]\nfrom = \"a\"\nto = \"b\"\n";
         let plan = planned(text).unwrap();
         let places: Vec<_> = plan.ports.iter().map(|port| port.place.clone()).collect();
-        let card = |address: &str, channel| Place::Card {
+        let card = |address: &str, channel| ControllerPlace::Card {
             address: address.to_owned(),
             channel,
         };
         assert_eq!(places, [card("0000:03:00.0", 0), card("0000:00:1f.7", 1)]);
-        assert_eq!(plan.ports[0].drive, Drive::Interrupt);
+        assert_eq!(plan.ports[0].drive, DriveMode::Interrupt);
         assert_eq!(plan.ports[1].data_bitrate, Some(2_000_000));
         assert_eq!(plan.routes.routes.len(), 1);
     }

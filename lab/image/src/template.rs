@@ -12,14 +12,14 @@ use std::process::Command;
 
 /// The machine that an image is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum For {
+pub enum ImageTarget {
     /// A PC.
     Pc,
     /// A Cortex-M4: an image with a gateway of its own, which shows that the core fits.
     CortexM4,
 }
 
-impl For {
+impl ImageTarget {
     /// Returns the compiler's name for the machine.
     const fn target(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ const LINES: usize = 12;
 
 /// An image without a gateway.
 #[derive(Clone, Debug)]
-pub struct Template {
+pub struct ImageTemplate {
     /// The path of its file.
     pub path: PathBuf,
     /// A hash of its sources and compiler. Images with the same hash are the same.
@@ -117,13 +117,13 @@ fn said(command: &mut Command) -> Option<String> {
 ///
 /// # Errors
 /// [`TemplateError`]: the missing part, and what to install.
-pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Template, TemplateError> {
+pub fn template(machine: ImageTarget, folder: &Path, begin: &dyn Fn()) -> Result<ImageTemplate, TemplateError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = said(Command::new(&rustc).arg("-vV"));
     let hash = hash(machine, version.as_deref());
     let path = folder.join(format!("{hash}.elf"));
-    let found = |path: PathBuf| Template {
+    let found = |path: PathBuf| ImageTemplate {
         path,
         hash: hash.clone(),
     };
@@ -158,7 +158,7 @@ pub fn template(machine: For, folder: &Path, begin: &dyn Fn()) -> Result<Templat
 ///
 /// # Errors
 /// [`TemplateError`]: the missing part, and what to install.
-pub fn check(machine: For, folder: &Path) -> Result<(), TemplateError> {
+pub fn check(machine: ImageTarget, folder: &Path) -> Result<(), TemplateError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = said(Command::new(&rustc).arg("-vV"));
@@ -172,7 +172,7 @@ pub fn check(machine: For, folder: &Path) -> Result<(), TemplateError> {
 }
 
 /// Checks for the programs and the library that an image is compiled with.
-fn compiler(machine: For, cargo: &OsStr, rustc: &OsStr) -> Result<(), TemplateError> {
+fn compiler(machine: ImageTarget, cargo: &OsStr, rustc: &OsStr) -> Result<(), TemplateError> {
     let target = machine.target();
     let version = |program| said(Command::new(program).arg("--version"));
     if version(rustc).is_none() || version(cargo).is_none() {
@@ -186,7 +186,7 @@ fn compiler(machine: For, cargo: &OsStr, rustc: &OsStr) -> Result<(), TemplateEr
     Ok(())
 }
 
-fn hash(machine: For, version: Option<&str>) -> String {
+fn hash(machine: ImageTarget, version: Option<&str>) -> String {
     // Distinguishes files of one user: not secure against attacks.
     let mut hasher = DefaultHasher::new();
     (SOURCES, version, machine, machine.flags()).hash(&mut hasher);
@@ -224,7 +224,7 @@ fn failed(said: &[u8], version: Option<&str>) -> TemplateError {
 }
 
 fn build(
-    machine: For,
+    machine: ImageTarget,
     cargo: &OsStr,
     work: &Path,
     version: Option<&str>,

@@ -12,17 +12,17 @@ use vm_memory::{Address as _, GuestMemoryBackend as _, GuestMemoryMmap, GuestMem
 use vmm_sys_util::errno::Error;
 
 /// A virtual machine with all its memory, before it has processors.
-pub struct Machine {
+pub struct KvmMachine {
     /// The machine.
     pub vm: VmFd,
     /// The machine's memory, which this process and others read and write, too.
     pub memory: GuestMemoryMmap,
 }
 
-impl Machine {
+impl KvmMachine {
     /// Creates a machine with this memory. The memory stays mapped until this process ends: the
     /// process of a monitor runs only one machine, and the processors' descriptors keep the kernel
-    /// using the memory after the [`Machine`] is dropped.
+    /// using the memory after the [`KvmMachine`] is dropped.
     ///
     /// # Errors
     /// The errors of KVM_CREATE_VM and KVM_SET_USER_MEMORY_REGION.

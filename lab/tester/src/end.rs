@@ -6,8 +6,8 @@ use frame::{CanId, Frame, FrameRef, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, decode, encode};
 use linux::can::{FrameOptions, FrameSocket};
-use linux::chardev::area::{Area, FRAME_FD, State, TX_PENDING, at, both, first, second};
-use linux::chardev::{Control, Device, ReceiveQueue};
+use linux::chardev::area::{MappedArea, FRAME_FD, CharState, TX_PENDING, at, both, first, second};
+use linux::chardev::{CharControl, CharDevice, ReceiveQueue};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const CARRIER_PAUSE: Duration = Duration::from_millis(100);
 
 /// The purpose for which an end is opened.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Want<'a> {
+pub(crate) struct EndPurpose<'a> {
     /// How an interface is opened.
     pub(crate) options: &'a FrameOptions,
     /// Whether the end must carry FD frames as well.
@@ -31,7 +31,7 @@ pub(crate) struct Want<'a> {
 }
 
 /// A received frame.
-pub(crate) struct Arrived<'a> {
+pub(crate) struct ArrivedFrame<'a> {
     pub(crate) frame: FrameRef<'a>,
     /// The kernel's timestamp, ns of `CLOCK_REALTIME`.
     pub(crate) software: Option<Nanos>,
@@ -40,7 +40,7 @@ pub(crate) struct Arrived<'a> {
     pub(crate) local: bool,
 }
 
-pub(crate) enum End {
+pub(crate) enum BusEnd {
     Socket(FrameSocket),
     Device(Box<DeviceEnd>),
 }
@@ -50,9 +50,9 @@ pub(crate) fn is_device(name: &str) -> bool {
     name.starts_with(DEVICES)
 }
 
-impl End {
+impl BusEnd {
     /// Opens an end, which must be up and able to carry the frames wanted.
-    pub(crate) fn open(name: &str, want: &Want<'_>) -> Result<Self, SetUpError> {
+    pub(crate) fn open(name: &str, want: &EndPurpose<'_>) -> Result<Self, SetUpError> {
         if is_device(name) {
             return Ok(Self::Device(Box::new(DeviceEnd::open(name, want)?)));
         }
@@ -73,10 +73,10 @@ impl End {
         }
     }
 
-    pub(crate) fn receive(&mut self, take: &mut dyn FnMut(Arrived<'_>)) -> Result<usize, Errno> {
+    pub(crate) fn receive(&mut self, take: &mut dyn FnMut(ArrivedFrame<'_>)) -> Result<usize, Errno> {
         match self {
             Self::Socket(socket) => socket.receive(&mut |arrival| {
-                take(Arrived {
+                take(ArrivedFrame {
                     frame: arrival.frame,
                     software: arrival.software,
                     hardware: arrival.hardware,
@@ -110,28 +110,28 @@ impl End {
 
 /// An open character device, with the positions in both of its queues.
 pub(crate) struct DeviceEnd {
-    device: Device,
+    device: CharDevice,
     queue: ReceiveQueue,
     head: u32,
 }
 
 impl DeviceEnd {
-    fn open(path: &str, want: &Want<'_>) -> Result<Self, SetUpError> {
-        let device = Device::open(path)?;
+    fn open(path: &str, want: &EndPurpose<'_>) -> Result<Self, SetUpError> {
+        let device = CharDevice::open(path)?;
         let fail = |what, errno: Errno| SetUpError::System {
             interface: path.to_owned(),
             what,
             source: errno.into(),
         };
-        let passes = || State::of(first(device.get(at::STATE))).passes();
+        let passes = || CharState::of(first(device.get(at::STATE))).passes();
         if !passes() {
             let Some(rate) = want.rate else {
                 return Err(SetUpError::Stopped(path.to_owned()));
             };
-            let control = Control {
+            let control = CharControl {
                 bitrate: rate.nominal(),
                 data_bitrate: want.fd.then(|| rate.data().unwrap_or(rate.nominal())),
-                ..Control::default()
+                ..CharControl::default()
             };
             let started = device.start(&control);
             started.map_err(|errno| fail("cannot be started", errno))?;
@@ -172,13 +172,13 @@ impl DeviceEnd {
         self.device.ring().map(|_| ())
     }
 
-    fn receive(&mut self, take: &mut dyn FnMut(Arrived<'_>)) -> Result<usize, Errno> {
+    fn receive(&mut self, take: &mut dyn FnMut(ArrivedFrame<'_>)) -> Result<usize, Errno> {
         let waiting = self.queue.waiting(&self.device).map_err(|_| Errno::IO)?;
         for _ in 0..waiting {
             let mut bytes = [0; FD_SIZE];
             let slot = self.queue.take(&self.device, &mut bytes);
             if let Some(frame) = decode(slot.bytes) {
-                take(Arrived {
+                take(ArrivedFrame {
                     frame,
                     software: Some(slot.time),
                     hardware: None,
@@ -190,7 +190,7 @@ impl DeviceEnd {
             self.queue.release(&self.device);
         } else if self.device.info().is_err() {
             return Err(Errno::NODEV);
-        } else if !State::of(first(self.device.get(at::STATE))).passes() {
+        } else if !CharState::of(first(self.device.get(at::STATE))).passes() {
             return Err(Errno::NETDOWN);
         }
         Ok(waiting as usize)
@@ -199,7 +199,7 @@ impl DeviceEnd {
 
 /// Returns the bit rates with which a device runs; `None` where it is stopped.
 pub(crate) fn device_rate(path: &str) -> Result<Option<BitRate>, SetUpError> {
-    let device = Device::open(path)?;
+    let device = CharDevice::open(path)?;
     device.bit_rate().map_err(|errno| SetUpError::System {
         interface: path.to_owned(),
         what: "cannot be looked at",

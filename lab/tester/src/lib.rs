@@ -6,10 +6,10 @@
 //! (`kmod/bitcan`). Traffic and matching come from `probe`; sockets and the bit-timed bus's device
 //! come from `linux`; this crate joins them and owns the loop.
 //!
-//! * [`Plan`]: the frames that will be sent, one by one, before any of them is.
-//! * [`Sockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything that
-//!   implements [`Wire`].
-//! * [`Recorder`]: determines which frame is which; [`Counts`], and records for `probe`'s results.
+//! * [`TestPlan`]: the frames that will be sent, one by one, before any of them is.
+//! * [`TesterSockets`]: three SocketCAN interfaces; [`play`]: the loop over them, or over anything that
+//!   implements [`TesterWire`].
+//! * [`FateRecorder`]: determines which frame is which; [`FateCounts`], and records for `probe`'s results.
 //! * [`over_sockets`], [`over_bitcan`]: a whole measurement, from plan to outcome.
 //! * [`one_way`]: frames on a bit-timed bus that another program counts.
 //! * [`syscalls`]: the cost per frame of each way to receive and to send.
@@ -33,15 +33,15 @@ pub mod syscalls;
 mod timed;
 mod wire;
 
-pub use linux::bitcan::{Event as BusEvent, Stamp as BusStamp};
-pub use measure::{Buses, Error, over_sockets};
-pub use one_way::{Sent, one_way};
-pub use outcome::{Changed, Figures, Outcome, Quantiles};
-pub use plan::{Plan, PlanError, Planned, Source, can_be_numbered};
-pub use play::{Patience, Played, play};
+pub use linux::bitcan::{BitcanEvent as BusEvent, BitcanStamp as BusStamp};
+pub use measure::{BusTimes, Error, over_sockets};
+pub use one_way::{SentFrame, one_way};
+pub use outcome::{ChangedFrames, TesterFigures, TesterOutcome, Quantiles};
+pub use plan::{TestPlan, PlanError, PlannedFrame, PlanSource, can_be_numbered};
+pub use play::{PlayTimeouts, PlayedCounts, play};
 pub use realtime::prepare;
-pub use recorder::{BusTime, Counts, Measure, Recorder};
-pub use setup::Setup;
-pub use sockets::{Interfaces, RateError, SetUpError, Sockets, bit_rate};
-pub use timed::{Bitcan, Listening, from_stamps, over_bitcan};
-pub use wire::{Fault, Reception, Side, Unsent, Wire};
+pub use recorder::{BusTime, FateCounts, LatencyMeasure, FateRecorder};
+pub use setup::TestSetup;
+pub use sockets::{TesterInterfaces, RateError, SetUpError, TesterSockets, bit_rate};
+pub use timed::{TimedBench, ListeningTester, from_stamps, over_bitcan};
+pub use wire::{RunFault, ReceivedFrame, TesterSide, UnsentReason, TesterWire};

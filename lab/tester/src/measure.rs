@@ -1,18 +1,18 @@
 //! A whole measurement on three interfaces, from plan to outcome.
 
-use crate::outcome::{Outcome, Words, assemble, clock};
-use crate::plan::{PlanError, Planned};
-use crate::play::{Played, play};
+use crate::outcome::{TesterOutcome, BenchWords, assemble, clock};
+use crate::plan::{PlanError, PlannedFrame};
+use crate::play::{PlayedCounts, play};
 use crate::realtime::{in_own_thread, prepare};
-use crate::recorder::{BusTime, Measure, Recorder};
-use crate::setup::Setup;
-use crate::sockets::{Interfaces, SetUpError, Sockets};
+use crate::recorder::{BusTime, LatencyMeasure, FateRecorder};
+use crate::setup::TestSetup;
+use crate::sockets::{TesterInterfaces, SetUpError, TesterSockets};
 use frame::wire::BitRate;
-use probe::traffic::Pattern;
+use probe::traffic::TrafficPattern;
 
 /// The bit rates of the two buses, which determine how long frames take on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buses {
+pub struct BusTimes {
     /// The bit rates of the gateway's incoming bus; `None` where frames take no time.
     pub incoming: Option<BitRate>,
     /// The same for its outgoing bus: gives the duration of the outgoing frame, which is
@@ -20,7 +20,7 @@ pub struct Buses {
     pub outgoing: Option<BitRate>,
 }
 
-impl Buses {
+impl BusTimes {
     /// Virtual or emulated interfaces: frames take no time.
     pub const TIMELESS: Self = Self {
         incoming: None,
@@ -55,15 +55,15 @@ pub enum Error {
 }
 
 /// Sends, receives and matches on SocketCAN interfaces. A run that ends early (an interface
-/// vanished) is an [`Outcome`] with its failure in it.
+/// vanished) is an [`TesterOutcome`] with its failure in it.
 ///
 /// # Errors
 /// [`Error`] where the run cannot begin.
-pub fn over_sockets(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error> {
+pub fn over_sockets(setup: &TestSetup, names: TesterInterfaces, buses: BusTimes) -> Result<TesterOutcome, Error> {
     in_own_thread(|| sent(setup, names, buses))
 }
 
-fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error> {
+fn sent(setup: &TestSetup, names: TesterInterfaces, buses: BusTimes) -> Result<TesterOutcome, Error> {
     if !setup.plan.beside.is_empty() {
         return Err(Error::Bench(
             "frames on the receiving bus are sent on bit-timed buses only".to_owned(),
@@ -71,18 +71,18 @@ fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error
     }
     let planned = setup.plan.frames(buses.incoming)?;
     let words = words(setup, &names, buses);
-    let mut sockets = Sockets::open(names)?;
+    let mut sockets = TesterSockets::open(names)?;
     // After the sockets have their buffers, but before the recorder gets its memory, so that the
     // latter is locked as it is touched.
     let mut warnings = prepare(setup.priority);
     warnings.extend_from_slice(sockets.remarks());
     let bus = buses.outgoing.map_or(BusTime::None, BusTime::Rate);
     let failed = warm_up(setup, &mut sockets, &planned, bus);
-    let mut recorder = Recorder::new(planned, setup.timeout, bus);
+    let mut recorder = FateRecorder::new(planned, setup.timeout, bus);
     let played = match failed {
-        Some(failure) => Played {
+        Some(failure) => PlayedCounts {
             failure: Some(failure),
-            ..Played::default()
+            ..PlayedCounts::default()
         },
         None => play(
             &mut sockets,
@@ -108,32 +108,32 @@ fn sent(setup: &Setup, names: Interfaces, buses: Buses) -> Result<Outcome, Error
 
 /// Sends the first frames once in advance; returns the reason if that fails.
 fn warm_up(
-    setup: &Setup,
-    sockets: &mut Sockets,
-    planned: &[Planned],
+    setup: &TestSetup,
+    sockets: &mut TesterSockets,
+    planned: &[PlannedFrame],
     bus: BusTime,
-) -> Option<crate::Fault> {
+) -> Option<crate::RunFault> {
     if setup.warm_up == 0 {
         return None;
     }
-    let frames: Vec<Planned> = planned
+    let frames: Vec<PlannedFrame> = planned
         .iter()
         .copied()
         .take(setup.warm_up as usize)
         .collect();
-    let mut recorder = Recorder::new(frames, setup.timeout, bus);
+    let mut recorder = FateRecorder::new(frames, setup.timeout, bus);
     play(
         sockets,
         &mut recorder,
-        &Pattern::OneAtATime.into(),
+        &TrafficPattern::OneAtATime.into(),
         setup.patience(),
     )
     .failure
 }
 
-fn words(setup: &Setup, names: &Interfaces, buses: Buses) -> Words {
+fn words(setup: &TestSetup, names: &TesterInterfaces, buses: BusTimes) -> BenchWords {
     let reference = match (&names.reference, setup.measure) {
-        (_, Measure::Sending) => format!("{} (time before sending)", names.send),
+        (_, LatencyMeasure::Sending) => format!("{} (time before sending)", names.send),
         (Some(reference), _) => reference.clone(),
         (None, _) => format!("{} (echo)", names.send),
     };
@@ -165,13 +165,13 @@ fn words(setup: &Setup, names: &Interfaces, buses: Buses) -> Words {
     } else {
         blind.push("bus time and arbitration");
     }
-    if names.reference.is_none() && setup.measure == Measure::Gateway {
+    if names.reference.is_none() && setup.measure == LatencyMeasure::Gateway {
         blind.push(
             "the reference is the sender's own echo: a stamp at its transmit interrupt (real \
              controller) or at sending (virtual interface)",
         );
     }
-    Words {
+    BenchWords {
         bench: "interfaces",
         time_base: format!("{} time ({who})", clock(setup.virtual_time)),
         stamp: stamp.to_owned(),

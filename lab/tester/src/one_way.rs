@@ -2,20 +2,20 @@
 //! those that arrive.
 
 use crate::measure::Error;
-use crate::plan::{Plan, Planned};
+use crate::plan::{TestPlan, PlannedFrame};
 use crate::realtime::{in_own_thread, prepare};
-use crate::setup::Setup;
-use crate::timed::{Bitcan, Ran, run};
+use crate::setup::TestSetup;
+use crate::timed::{TimedBench, DeviceRun, run};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
-use linux::bitcan::{Event, Stamp};
+use linux::bitcan::{BitcanEvent, BitcanStamp};
 
 /// How long the tester stays on the bus after the last frame, ns.
 const AFTER: Nanos = 1_000_000;
 
 /// A frame that was on the bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sent {
+pub struct SentFrame {
     /// The frame as sent; its number is in its first two bytes.
     pub frame: Frame,
     /// Its end of frame, ns of the bus's time.
@@ -30,21 +30,21 @@ pub struct Sent {
 /// # Errors
 /// [`Error`] where the run cannot begin, or the device fails.
 pub fn one_way(
-    plan: &Plan,
+    plan: &TestPlan,
     bus: u8,
     rate: BitRate,
     priority: Option<u8>,
-) -> Result<Vec<Sent>, Error> {
+) -> Result<Vec<SentFrame>, Error> {
     in_own_thread(|| {
         let planned = plan.frames(Some(rate))?;
         // Sending needs no priority: the kernel's tester already holds the frames.
         let _ = prepare(priority);
-        let setup = Setup {
+        let setup = TestSetup {
             plan: plan.clone(),
             timeout: AFTER,
-            ..Setup::default()
+            ..TestSetup::default()
         };
-        let bench = Bitcan {
+        let bench = TimedBench {
             send_bus: bus,
             receive_bus: bus,
             stamp_every: 1,
@@ -63,8 +63,8 @@ pub fn one_way(
 
 /// Returns the planned frames among those stamped on the bus: they leave in their order, and the
 /// tester's node number is 0.
-fn in_order(planned: &[Planned], ran: &Ran, bus: u8) -> Vec<Sent> {
-    let mut stamps: Vec<&Stamp> = ran
+fn in_order(planned: &[PlannedFrame], ran: &DeviceRun, bus: u8) -> Vec<SentFrame> {
+    let mut stamps: Vec<&BitcanStamp> = ran
         .stamps
         .iter()
         .filter(|s| s.bus == bus && s.node == 0)
@@ -73,10 +73,10 @@ fn in_order(planned: &[Planned], ran: &Ran, bus: u8) -> Vec<Sent> {
     let mut planned = planned.iter().map(|one| one.frame).peekable();
     let mut sent = Vec::new();
     for stamp in stamps {
-        if let Event::Frame(frame) = stamp.event
+        if let BitcanEvent::Frame(frame) = stamp.event
             && planned.next_if_eq(&frame).is_some()
         {
-            sent.push(Sent {
+            sent.push(SentFrame {
                 frame,
                 end: stamp.end,
                 duration: stamp.duration,
@@ -95,25 +95,25 @@ mod tests {
     fn what_others_send_is_not_the_plans() {
         let frame = |n: u8| Frame::classic(CanId::from_raw(0x123), &[0, n]).unwrap();
         let planned: Vec<_> = [0, 1]
-            .map(|n| Planned {
+            .map(|n| PlannedFrame {
                 at: 0,
                 frame: frame(n),
             })
             .into();
-        let stamp = |end, bus, event| Stamp {
+        let stamp = |end, bus, event| BitcanStamp {
             end,
             duration: 5,
             bus,
             node: 0,
             event,
         };
-        let ran = Ran {
+        let ran = DeviceRun {
             stamps: vec![
-                stamp(30, 0, Event::Frame(frame(1))),
-                stamp(10, 0, Event::Frame(frame(0))),
-                stamp(20, 0, Event::Frame(frame(7))),
-                stamp(25, 1, Event::Frame(frame(1))),
-                stamp(26, 0, Event::ErrorFrame),
+                stamp(30, 0, BitcanEvent::Frame(frame(1))),
+                stamp(10, 0, BitcanEvent::Frame(frame(0))),
+                stamp(20, 0, BitcanEvent::Frame(frame(7))),
+                stamp(25, 1, BitcanEvent::Frame(frame(1))),
+                stamp(26, 0, BitcanEvent::ErrorFrame),
             ],
             unknown: 0,
             started: 0,

@@ -1,22 +1,22 @@
 //! The result of a run: records, counts, latencies, and the warnings that belong to them.
 
-use crate::play::Played;
-use crate::recorder::{Counts, Measure, Recorder};
-use crate::setup::Setup;
-use probe::{Description, LatencyProfile, Results, Summary};
+use crate::play::PlayedCounts;
+use crate::recorder::{FateCounts, LatencyMeasure, FateRecorder};
+use crate::setup::TestSetup;
+use probe::{RunDescription, LatencyProfile, RunResults, LatencySummary};
 use serde::Serialize;
 
 /// A run, complete or up to the point where it ended early.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct TesterOutcome {
     /// Every frame's stamps, and how they were made.
-    pub results: Results,
+    pub results: RunResults,
     /// Number of frames by fate.
-    pub counts: Counts,
+    pub counts: FateCounts,
     /// Summary of the latencies; `None` where no frame has one.
-    pub latency: Option<Summary>,
+    pub latency: Option<LatencySummary>,
     /// Self-check with a reference: receiver's stamp − reference's stamp.
-    pub difference: Option<Summary>,
+    pub difference: Option<LatencySummary>,
     /// Reason why the run ended early, if it did.
     pub failure: Option<String>,
     /// Warnings that the reader of the figures must know, in sentences.
@@ -37,7 +37,7 @@ pub struct Outcome {
 
 /// The figures that `--json` prints.
 #[derive(Clone, Debug, Serialize)]
-pub struct Figures {
+pub struct TesterFigures {
     /// `null` where no frame has a latency.
     pub latency_ns: Option<Quantiles>,
     /// Self-check with a reference only.
@@ -60,7 +60,7 @@ pub struct Figures {
     /// Frames that were never seen on the gateway's incoming bus.
     pub never_in: u64,
     /// Received frames with another identifier, length or payload than they were sent with.
-    pub changed: Changed,
+    pub changed: ChangedFrames,
     /// Error frames on the tester's interfaces.
     pub error_frames: [u64; 3],
     /// Frames lost in the gateway's controllers, where the bench can see them.
@@ -97,7 +97,7 @@ pub struct Quantiles {
 
 /// Numbers of frames that the gateway changed.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Changed {
+pub struct ChangedFrames {
     /// Frames with another identifier.
     pub ids: u64,
     /// Frames with another length, kind or bit rate switch.
@@ -106,21 +106,21 @@ pub struct Changed {
     pub data: u64,
 }
 
-impl From<Summary> for Quantiles {
-    fn from(s: Summary) -> Self {
-        let Summary {
+impl From<LatencySummary> for Quantiles {
+    fn from(s: LatencySummary) -> Self {
+        let LatencySummary {
             min, p50, p99, max, ..
         } = s;
         Self { min, p50, p99, max }
     }
 }
 
-impl Outcome {
+impl TesterOutcome {
     /// Returns the figures, for JSON.
     #[must_use]
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> TesterFigures {
         let c = &self.counts;
-        Figures {
+        TesterFigures {
             latency_ns: self.latency.map(Quantiles::from),
             difference_ns: self.difference.map(Quantiles::from),
             sent: c.sent,
@@ -131,7 +131,7 @@ impl Outcome {
             duplicated: c.duplicated,
             unexpected: c.unexpected,
             never_in: c.never_in,
-            changed: Changed {
+            changed: ChangedFrames {
                 ids: c.other_id,
                 lengths: c.other_length,
                 data: c.other_data,
@@ -155,7 +155,7 @@ pub(crate) const fn clock(virtual_time: bool) -> &'static str {
 }
 
 /// A bench's own entries for the description of the results.
-pub(crate) struct Words {
+pub(crate) struct BenchWords {
     pub(crate) bench: &'static str,
     pub(crate) time_base: String,
     pub(crate) stamp: String,
@@ -167,14 +167,14 @@ pub(crate) struct Words {
 
 /// Assembles the result of a run.
 pub(crate) fn assemble(
-    setup: &Setup,
-    words: &Words,
-    recorder: &Recorder,
-    played: &Played,
+    setup: &TestSetup,
+    words: &BenchWords,
+    recorder: &FateRecorder,
+    played: &PlayedCounts,
     mut warnings: Vec<String>,
-) -> Outcome {
+) -> TesterOutcome {
     let (records, counts) = recorder.finish(setup.measure);
-    let results = Results {
+    let results = RunResults {
         description: describe(setup, words),
         routes: Vec::new(),
         ports: words.ports.to_vec(),
@@ -182,17 +182,17 @@ pub(crate) fn assemble(
         records,
     };
     let latency = summary(&results);
-    let difference = (setup.measure == Measure::Sending)
+    let difference = (setup.measure == LatencyMeasure::Sending)
         .then(|| {
-            let (records, _) = recorder.finish(Measure::Difference);
-            summary(&Results {
+            let (records, _) = recorder.finish(LatencyMeasure::Difference);
+            summary(&RunResults {
                 records,
-                ..Results::default()
+                ..RunResults::default()
             })
         })
         .flatten();
     warn(&counts, played, &mut warnings);
-    Outcome {
+    TesterOutcome {
         results,
         counts,
         latency,
@@ -207,7 +207,7 @@ pub(crate) fn assemble(
     }
 }
 
-fn summary(results: &Results) -> Option<Summary> {
+fn summary(results: &RunResults) -> Option<LatencySummary> {
     results
         .latencies(None)
         .collect::<LatencyProfile>()
@@ -215,7 +215,7 @@ fn summary(results: &Results) -> Option<Summary> {
 }
 
 /// Adds sentences about the events that make figures doubtful.
-fn warn(counts: &Counts, played: &Played, warnings: &mut Vec<String>) {
+fn warn(counts: &FateCounts, played: &PlayedCounts, warnings: &mut Vec<String>) {
     let mut say = |n: u64, text: &str| {
         if n > 0 {
             warnings.push(format!("{n} {text}"));
@@ -245,7 +245,7 @@ fn warn(counts: &Counts, played: &Played, warnings: &mut Vec<String>) {
     );
 }
 
-fn describe(setup: &Setup, words: &Words) -> Description {
+fn describe(setup: &TestSetup, words: &BenchWords) -> RunDescription {
     let (plan, of) = (&setup.plan, &setup.description);
     let or = |text: &str, other: &str| -> String {
         if text.is_empty() { other } else { text }.to_owned()
@@ -272,9 +272,9 @@ fn describe(setup: &Setup, words: &Words) -> Description {
     add(
         "latency",
         match setup.measure {
-            Measure::Gateway => "end out - end in - duration out",
-            Measure::Difference => "receiver's stamp - reference's stamp",
-            Measure::Sending => "receiver's stamp - time before sending - duration",
+            LatencyMeasure::Gateway => "end out - end in - duration out",
+            LatencyMeasure::Difference => "receiver's stamp - reference's stamp",
+            LatencyMeasure::Sending => "receiver's stamp - time before sending - duration",
         }
         .to_owned(),
     );
@@ -289,7 +289,7 @@ fn describe(setup: &Setup, words: &Words) -> Description {
         "{}, {} {kind} frames of {lens} bytes, ID {ids}, number in the first two bytes",
         plan.traffic, plan.frames
     );
-    Description {
+    RunDescription {
         title: or(&of.title, "cangate bench"),
         version: or(&of.version, env!("CARGO_PKG_VERSION")),
         command: of.command.clone(),

@@ -3,27 +3,27 @@
 use frame::wire::{self, BitRate};
 use frame::{CanId, Frame, Nanos};
 use probe::traffic::{
-    MOST_FRAMES, Pattern, PatternError, SHORTEST_PAYLOAD, Template, number_in, period_for_load,
+    MOST_FRAMES, TrafficPattern, PatternError, SHORTEST_PAYLOAD, FrameTemplate, number_in, period_for_load,
 };
 use std::fmt;
 use std::ops::RangeInclusive;
 
 /// Where the frames come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum PlanSource {
     /// The plan generates the frames, and they are sent in this pattern.
-    Made(Pattern),
+    Made(TrafficPattern),
     /// These frames at these times, ns. Their first two payload bytes are replaced by the number.
     Log(Vec<(Nanos, Frame)>),
 }
 
-impl From<Pattern> for Source {
-    fn from(pattern: Pattern) -> Self {
+impl From<TrafficPattern> for PlanSource {
+    fn from(pattern: TrafficPattern) -> Self {
         Self::Made(pattern)
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for PlanSource {
     /// Formats the source as results name it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -35,9 +35,9 @@ impl fmt::Display for Source {
 
 /// The plan of the frames to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct TestPlan {
     /// Where the frames come from, and when each is sent.
-    pub traffic: Source,
+    pub traffic: PlanSource,
     /// Number of frames; a replayed log's own number where that is lower.
     pub frames: u32,
     /// The lowest and the highest identifier; at random where they differ.
@@ -53,12 +53,12 @@ pub struct Plan {
     pub beside: Vec<(Nanos, Frame)>,
 }
 
-impl Default for Plan {
+impl Default for TestPlan {
     /// The papers' first experiment: one frame at a time, 4 bytes.
     fn default() -> Self {
         let id = CanId::from_raw(0x123);
         Self {
-            traffic: Pattern::OneAtATime.into(),
+            traffic: TrafficPattern::OneAtATime.into(),
             frames: 1_000,
             ids: (id, id),
             lens: 4..=4,
@@ -113,7 +113,7 @@ pub enum PlanError {
 
 /// One frame of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlannedFrame {
     /// Time at which the frame must be sent, ns after the start; 0 for traffic that is paced by the
     /// bus or by the frames that come back.
     pub at: Nanos,
@@ -121,20 +121,20 @@ pub struct Planned {
     pub frame: Frame,
 }
 
-impl Plan {
+impl TestPlan {
     /// Returns all frames of the plan. `rate` is the bit rate of the incoming bus, if frames take
-    /// time on it: it is needed for [`Pattern::Load`], and to refuse a [`Pattern::Period`] that the
+    /// time on it: it is needed for [`TrafficPattern::Load`], and to refuse a [`TrafficPattern::Period`] that the
     /// bus cannot keep.
     ///
     /// # Errors
     /// [`PlanError`].
-    pub fn frames(&self, rate: Option<BitRate>) -> Result<Vec<Planned>, PlanError> {
+    pub fn frames(&self, rate: Option<BitRate>) -> Result<Vec<PlannedFrame>, PlanError> {
         if !(1..=MOST_FRAMES).contains(&self.frames) {
             return Err(PlanError::Frames(self.frames));
         }
         let pattern = match &self.traffic {
-            Source::Log(log) => return self.replayed(log),
-            Source::Made(pattern) => pattern.check()?,
+            PlanSource::Log(log) => return self.replayed(log),
+            PlanSource::Made(pattern) => pattern.check()?,
         };
         if *self.lens.start() < SHORTEST_PAYLOAD {
             return Err(PlanError::Short(*self.lens.start()));
@@ -142,8 +142,8 @@ impl Plan {
         let first = self.ids.0;
         let longest = *self.lens.end();
         let template = match self.fd {
-            None => Template::classic(first, longest, self.seed)?,
-            Some(flags) => Template::fd(first, longest, flags, self.seed)?,
+            None => FrameTemplate::classic(first, longest, self.seed)?,
+            Some(flags) => FrameTemplate::fd(first, longest, flags, self.seed)?,
         };
         let template = template
             .with_ids(first, self.ids.1)?
@@ -151,21 +151,21 @@ impl Plan {
         let mut planned = Vec::with_capacity(self.frames as usize);
         let mut at = 0;
         for frame in template.take(self.frames as usize) {
-            planned.push(Planned { at, frame });
+            planned.push(PlannedFrame { at, frame });
             at += pause(pattern, &frame, rate)?;
         }
         Ok(planned)
     }
 
-    /// Returns the time from the earliest of all frames to the first one of [`Plan::frames`], and
-    /// the frames of [`Plan::beside`] with their times after the earliest, ns.
+    /// Returns the time from the earliest of all frames to the first one of [`TestPlan::frames`], and
+    /// the frames of [`TestPlan::beside`] with their times after the earliest, ns.
     pub(crate) fn together(&self) -> (Nanos, Vec<(Nanos, Frame)>) {
         let first = match &self.traffic {
-            Source::Log(log) => log
+            PlanSource::Log(log) => log
                 .iter()
                 .find(|(_, frame)| can_be_numbered(frame))
                 .map(|(at, _)| *at),
-            Source::Made(_) => None,
+            PlanSource::Made(_) => None,
         };
         let first = first.unwrap_or(0);
         let beside = self.beside.iter().map(|(at, _)| *at);
@@ -176,8 +176,8 @@ impl Plan {
         (first - earliest, beside)
     }
 
-    fn replayed(&self, log: &[(Nanos, Frame)]) -> Result<Vec<Planned>, PlanError> {
-        let mut planned: Vec<Planned> = Vec::with_capacity(log.len().min(self.frames as usize));
+    fn replayed(&self, log: &[(Nanos, Frame)]) -> Result<Vec<PlannedFrame>, PlanError> {
+        let mut planned: Vec<PlannedFrame> = Vec::with_capacity(log.len().min(self.frames as usize));
         let mut first = None;
         let mut last = 0;
         for (stamp, frame) in log.iter().filter(|(_, frame)| can_be_numbered(frame)) {
@@ -191,7 +191,7 @@ impl Plan {
             if let Some(bytes) = frame.data_mut().first_chunk_mut::<2>() {
                 *bytes = number;
             }
-            planned.push(Planned { at: last, frame });
+            planned.push(PlannedFrame { at: last, frame });
         }
         if planned.is_empty() {
             return Err(PlanError::Nothing);
@@ -201,18 +201,18 @@ impl Plan {
 }
 
 /// Returns the time from one frame to the next.
-fn pause(pattern: Pattern, frame: &Frame, rate: Option<BitRate>) -> Result<Nanos, PlanError> {
+fn pause(pattern: TrafficPattern, frame: &Frame, rate: Option<BitRate>) -> Result<Nanos, PlanError> {
     let duration = rate.and_then(|rate| on_the_bus(frame, rate));
     match pattern {
-        Pattern::Period(period) => match duration {
+        TrafficPattern::Period(period) => match duration {
             Some(frame) if frame > period => Err(PlanError::Period { period, frame }),
             _ => Ok(period),
         },
-        Pattern::Load(percent) => {
+        TrafficPattern::Load(percent) => {
             let duration = duration.ok_or(PlanError::NoRate)?;
             Ok(period_for_load(duration, percent))
         }
-        Pattern::OneAtATime | Pattern::Flood => Ok(0),
+        TrafficPattern::OneAtATime | TrafficPattern::Flood => Ok(0),
     }
 }
 
@@ -237,17 +237,17 @@ mod tests {
         BitRate::new(500_000, None).unwrap()
     }
 
-    fn plan(traffic: impl Into<Source>) -> Plan {
-        Plan {
+    fn plan(traffic: impl Into<PlanSource>) -> TestPlan {
+        TestPlan {
             traffic: traffic.into(),
             frames: 100,
-            ..Plan::default()
+            ..TestPlan::default()
         }
     }
 
     #[test]
     fn half_load_keeps_the_bus_busy_for_half_the_time() {
-        let mut plan = plan(Pattern::Load(50));
+        let mut plan = plan(TrafficPattern::Load(50));
         plan.lens = 2..=8;
         plan.ids.1 = CanId::from_raw(0x7FF);
         let frames = plan.frames(Some(rate())).unwrap();
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_period_that_the_bus_cannot_keep_is_refused() {
-        let error = plan(Pattern::Period(100_000)).frames(Some(rate()));
+        let error = plan(TrafficPattern::Period(100_000)).frames(Some(rate()));
         assert!(matches!(
             error,
             Err(PlanError::Period {
@@ -268,14 +268,14 @@ mod tests {
                 ..
             })
         ));
-        let frames = plan(Pattern::Period(100_000)).frames(None).unwrap();
+        let frames = plan(TrafficPattern::Period(100_000)).frames(None).unwrap();
         assert_eq!(frames[7].at, 700_000);
     }
 
     #[test]
     fn what_cannot_be_carried_out_is_refused() {
-        let with = |change: fn(&mut Plan)| {
-            let mut plan = plan(Pattern::Flood);
+        let with = |change: fn(&mut TestPlan)| {
+            let mut plan = plan(TrafficPattern::Flood);
             change(&mut plan);
             plan.frames(None).unwrap_err()
         };
@@ -287,15 +287,15 @@ mod tests {
             PlanError::Frames(MOST_FRAMES + 1)
         );
         assert_eq!(
-            with(|p| p.traffic = Pattern::Load(50).into()),
+            with(|p| p.traffic = TrafficPattern::Load(50).into()),
             PlanError::NoRate
         );
         assert!(matches!(
-            with(|p| p.traffic = Pattern::Load(0).into()),
+            with(|p| p.traffic = TrafficPattern::Load(0).into()),
             PlanError::Pattern(PatternError::Load(_))
         ));
         assert!(matches!(
-            with(|p| p.traffic = Pattern::Period(0).into()),
+            with(|p| p.traffic = TrafficPattern::Period(0).into()),
             PlanError::Pattern(PatternError::Period(_))
         ));
         assert!(matches!(
@@ -314,20 +314,20 @@ mod tests {
             (2_000, frame(4, &[7, 7])),
             (1_900, frame(5, &[7, 7])),
         ];
-        let frames = plan(Source::Log(log.clone())).frames(None).unwrap();
+        let frames = plan(PlanSource::Log(log.clone())).frames(None).unwrap();
         let words: Vec<_> = frames.iter().map(|p| (p.at, p.frame.to_string())).collect();
         let expected = [(0, "001#000009"), (1_000, "004#0001"), (1_000, "005#0002")];
         assert_eq!(words, expected.map(|(at, text)| (at, text.to_owned())));
-        let short = plan(Source::Log(log[1..2].to_vec()));
+        let short = plan(PlanSource::Log(log[1..2].to_vec()));
         assert_eq!(short.frames(None), Err(PlanError::Nothing));
     }
 
     #[test]
     fn frames_beside_keep_their_distance_from_those_of_the_log() {
         let frame = |id| Frame::classic(CanId::from_raw(id), &[1, 2]).unwrap();
-        let with = |beside: Vec<(Nanos, Frame)>| Plan {
+        let with = |beside: Vec<(Nanos, Frame)>| TestPlan {
             beside,
-            ..plan(Source::Log(vec![(5_000, frame(1)), (7_000, frame(2))]))
+            ..plan(PlanSource::Log(vec![(5_000, frame(1)), (7_000, frame(2))]))
         };
         assert_eq!(with(vec![]).together(), (0, vec![]));
         let late = with(vec![(9_000, frame(4)), (6_000, frame(3))]);
@@ -339,8 +339,8 @@ mod tests {
 
     #[test]
     fn a_log_is_named_a_replay() {
-        assert_eq!(Source::Log(vec![]).to_string(), "replay");
-        assert_eq!(Source::from(Pattern::Load(50)).to_string(), "load:50");
+        assert_eq!(PlanSource::Log(vec![]).to_string(), "replay");
+        assert_eq!(PlanSource::from(TrafficPattern::Load(50)).to_string(), "load:50");
     }
 
     proptest! {
@@ -348,12 +348,12 @@ mod tests {
         /// Each frame carries its place, times never go back, and no frame waits for the bus.
         #[test]
         fn schedules_add_up(percent in 1u8..=100, low in 2usize..9, more in 0usize..7, seed: u64) {
-            let plan = Plan {
-                traffic: Pattern::Load(percent).into(),
+            let plan = TestPlan {
+                traffic: TrafficPattern::Load(percent).into(),
                 lens: low..=(low + more).min(8),
                 frames: 300,
                 seed,
-                ..Plan::default()
+                ..TestPlan::default()
             };
             let frames = plan.frames(Some(rate())).unwrap();
             prop_assert_eq!(frames.len(), 300);

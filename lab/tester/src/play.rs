@@ -7,11 +7,11 @@
 //! pace, it sleeps until the next frame is due, and takes received frames before it sends. It never
 //! busy-waits.
 
-use crate::plan::Source;
-use crate::recorder::Recorder;
-use crate::wire::{Fault, Side, Unsent, Wire};
+use crate::plan::PlanSource;
+use crate::recorder::FateRecorder;
+use crate::wire::{RunFault, TesterSide, UnsentReason, TesterWire};
 use frame::{Frame, Nanos};
-use probe::traffic::Pattern;
+use probe::traffic::TrafficPattern;
 
 /// The longest sleep without a check for received frames.
 const LONGEST_SLEEP: Nanos = 100_000_000;
@@ -29,16 +29,16 @@ const STUCK: Nanos = 1_000_000_000;
 
 /// Counts apart from those of the frames.
 #[derive(Debug, Default)]
-pub struct Played {
+pub struct PlayedCounts {
     /// Reason why the run ended early, if it did. The recorder holds everything seen until then.
-    pub failure: Option<Fault>,
+    pub failure: Option<RunFault>,
     /// Number of times that a frame had to wait for room at the sending interface.
     pub stalled: u64,
     /// The greatest delay of a frame after its scheduled time, ns.
     pub behind: Nanos,
     /// Frames without a kernel timestamp, which got the tester's own.
     pub unstamped: u64,
-    /// Error frames, in the order of [`Side::ALL`].
+    /// Error frames, in the order of [`TesterSide::ALL`].
     pub error_frames: [u64; 3],
     /// From the first frame to the end of the waiting, ns.
     pub elapsed: Nanos,
@@ -46,7 +46,7 @@ pub struct Played {
 
 /// The waiting times of the tester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct PlayTimeouts {
     /// Time after which a frame that has not come back is no longer waited for, ns after it was
     /// sent.
     pub timeout: Nanos,
@@ -58,24 +58,24 @@ pub struct Patience {
 
 /// Sends the recorder's frames with the timing of `traffic`, and records their fates in the
 /// recorder.
-pub fn play<W: Wire>(
+pub fn play<W: TesterWire>(
     wire: &mut W,
-    recorder: &mut Recorder,
-    traffic: &Source,
-    patience: Patience,
-) -> Played {
+    recorder: &mut FateRecorder,
+    traffic: &PlanSource,
+    patience: PlayTimeouts,
+) -> PlayedCounts {
     let start = wire.now().saturating_add(LEAD);
-    let mut player = Player {
+    let mut player = PlanPlayer {
         wire,
         recorder,
         patience,
-        played: Played::default(),
+        played: PlayedCounts::default(),
         last: None,
     };
     let done = match traffic {
-        Source::Made(Pattern::OneAtATime) => player.one_at_a_time(start),
-        Source::Made(Pattern::Flood) => player.flood(start),
-        Source::Made(Pattern::Period(_) | Pattern::Load(_)) | Source::Log(_) => player.paced(start),
+        PlanSource::Made(TrafficPattern::OneAtATime) => player.one_at_a_time(start),
+        PlanSource::Made(TrafficPattern::Flood) => player.flood(start),
+        PlanSource::Made(TrafficPattern::Period(_) | TrafficPattern::Load(_)) | PlanSource::Log(_) => player.paced(start),
     };
     let done = done.and_then(|()| player.settle());
     player.played.failure = done.err();
@@ -83,22 +83,22 @@ pub fn play<W: Wire>(
     player.played
 }
 
-struct Player<'a, W> {
+struct PlanPlayer<'a, W> {
     wire: &'a mut W,
-    recorder: &'a mut Recorder,
-    patience: Patience,
-    played: Played,
+    recorder: &'a mut FateRecorder,
+    patience: PlayTimeouts,
+    played: PlayedCounts,
     /// When the last frame was sent.
     last: Option<Nanos>,
 }
 
-impl<W: Wire> Player<'_, W> {
+impl<W: TesterWire> PlanPlayer<'_, W> {
     fn frame(&self, index: u32) -> Option<(Nanos, Frame)> {
         let planned = self.recorder.planned().get(index as usize)?;
         Some((planned.at, planned.frame))
     }
 
-    fn one_at_a_time(&mut self, start: Nanos) -> Result<(), Fault> {
+    fn one_at_a_time(&mut self, start: Nanos) -> Result<(), RunFault> {
         self.wire.sleep_until(start);
         let mut silent = 0;
         for index in 0.. {
@@ -114,10 +114,10 @@ impl<W: Wire> Player<'_, W> {
             while !self.came_back(index)? && self.wire.now() < until {
                 self.wire.wait_received(until)?;
             }
-            self.take(Side::Reference)?;
+            self.take(TesterSide::Reference)?;
             if self.recorder.under_way() > silent {
                 silent += 1;
-                self.take(Side::Send)?;
+                self.take(TesterSide::Send)?;
                 if silent == SILENT_FRAMES && index + 1 == SILENT_FRAMES {
                     return Err(self.silence());
                 }
@@ -127,12 +127,12 @@ impl<W: Wire> Player<'_, W> {
     }
 
     /// Takes the frames that came out, and returns whether this frame has now come out.
-    fn came_back(&mut self, index: u32) -> Result<bool, Fault> {
-        self.take(Side::Receive)?;
+    fn came_back(&mut self, index: u32) -> Result<bool, RunFault> {
+        self.take(TesterSide::Receive)?;
         Ok(self.recorder.is_back(index))
     }
 
-    fn paced(&mut self, start: Nanos) -> Result<(), Fault> {
+    fn paced(&mut self, start: Nanos) -> Result<(), RunFault> {
         for index in 0.. {
             let Some((at, frame)) = self.frame(index) else {
                 break;
@@ -153,7 +153,7 @@ impl<W: Wire> Player<'_, W> {
         Ok(())
     }
 
-    fn flood(&mut self, start: Nanos) -> Result<(), Fault> {
+    fn flood(&mut self, start: Nanos) -> Result<(), RunFault> {
         self.wire.sleep_until(start);
         for index in 0.. {
             let Some((_, frame)) = self.frame(index) else {
@@ -168,7 +168,7 @@ impl<W: Wire> Player<'_, W> {
     }
 
     /// Sends a frame as soon as there is room for it.
-    fn send(&mut self, index: u32, frame: &Frame) -> Result<(), Fault> {
+    fn send(&mut self, index: u32, frame: &Frame) -> Result<(), RunFault> {
         let mut until = None;
         loop {
             self.recorder.sent(index, self.wire.stamp_now());
@@ -177,8 +177,8 @@ impl<W: Wire> Player<'_, W> {
                     self.last = Some(self.wire.now());
                     return Ok(());
                 }
-                Err(Unsent::Full) => self.recorder.unsent(index),
-                Err(Unsent::Fault(fault)) => {
+                Err(UnsentReason::Full) => self.recorder.unsent(index),
+                Err(UnsentReason::Fault(fault)) => {
                     self.recorder.unsent(index);
                     return Err(fault);
                 }
@@ -187,7 +187,7 @@ impl<W: Wire> Player<'_, W> {
             let now = self.wire.now();
             let until = *until.get_or_insert(now.saturating_add(STUCK));
             if now >= until {
-                return Err(Fault::Stuck(self.wire.name(Side::Send).to_owned()));
+                return Err(RunFault::Stuck(self.wire.name(TesterSide::Send).to_owned()));
             }
             self.take_all()?;
             self.wire.wait_room(until)?;
@@ -195,7 +195,7 @@ impl<W: Wire> Player<'_, W> {
     }
 
     /// Waits for the frames under way, and a little longer for frames that come out twice.
-    fn settle(&mut self) -> Result<(), Fault> {
+    fn settle(&mut self) -> Result<(), RunFault> {
         let Some(last) = self.last else {
             return Ok(());
         };
@@ -212,21 +212,21 @@ impl<W: Wire> Player<'_, W> {
         self.take_all()
     }
 
-    fn take_all(&mut self) -> Result<(), Fault> {
-        for side in Side::ALL {
+    fn take_all(&mut self) -> Result<(), RunFault> {
+        for side in TesterSide::ALL {
             self.take(side)?;
         }
         Ok(())
     }
 
     /// Takes all frames that are waiting on one interface.
-    fn take(&mut self, side: Side) -> Result<(), Fault> {
-        if side == Side::Reference && !self.wire.has_reference() {
+    fn take(&mut self, side: TesterSide) -> Result<(), RunFault> {
+        if side == TesterSide::Reference && !self.wire.has_reference() {
             return Ok(());
         }
         let now = self.wire.stamp_now();
         let (recorder, played) = (&mut *self.recorder, &mut self.played);
-        let mut take = |received: crate::wire::Reception<'_>| {
+        let mut take = |received: crate::wire::ReceivedFrame<'_>| {
             if received.frame.id().is_err() {
                 if let Some(count) = played.error_frames.get_mut(side as usize) {
                     *count += 1;
@@ -241,11 +241,11 @@ impl<W: Wire> Player<'_, W> {
                 now
             });
             match side {
-                Side::Send => {}
-                Side::Reference => {
+                TesterSide::Send => {}
+                TesterSide::Reference => {
                     recorder.incoming(&frame, stamp);
                 }
-                Side::Receive => {
+                TesterSide::Receive => {
                     recorder.outgoing(&frame, stamp, None);
                 }
             }
@@ -256,9 +256,9 @@ impl<W: Wire> Player<'_, W> {
     }
 
     /// Builds the fault for when none of the first frames came back, with advice on what to check.
-    fn silence(&self) -> Fault {
-        let [send, reference, receive] = Side::ALL.map(|side| self.wire.name(side));
-        Fault::Silence(if self.wire.has_reference() && !self.recorder.any_in() {
+    fn silence(&self) -> RunFault {
+        let [send, reference, receive] = TesterSide::ALL.map(|side| self.wire.name(side));
+        RunFault::Silence(if self.wire.has_reference() && !self.recorder.any_in() {
             format!(
                 "the first {SILENT_FRAMES} frames sent on {send} were not seen on {reference}: \
                  are both on one bus, at one bit rate, with a terminator at each end?"
@@ -272,7 +272,7 @@ impl<W: Wire> Player<'_, W> {
     }
 }
 
-/// The greatest number of frames that [`Wire::receive`] hands over at once; when it returns this
+/// The greatest number of frames that [`TesterWire::receive`] hands over at once; when it returns this
 /// many, there may be more.
 pub(crate) const BATCH: usize = linux::can::MOST_ARRIVALS;
 

@@ -10,12 +10,12 @@
 //! [`probe::matching::Matcher`] is not used here: docs/decisions/0009-one-matcher.md gives the
 //! reason.
 
-use crate::plan::Planned;
+use crate::plan::PlannedFrame;
 use frame::wire::{self, BitRate};
 use frame::{Frame, Nanos};
-use probe::matching::Order;
+use probe::matching::ReorderCount;
 use probe::traffic::number_in;
-use probe::{Incoming, Outgoing, Payloads, Record, Status};
+use probe::{IncomingFrame, SentCopy, PayloadStore, FrameRecord, Status};
 
 /// The greatest number of records of duplicated or unexpected frames. Further ones are only
 /// counted.
@@ -23,7 +23,7 @@ const MOST_EXTRAS: usize = 1 << 16;
 
 /// The interval that is taken as the latency of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measure {
+pub enum LatencyMeasure {
     /// End of the outgoing frame − end of the incoming one − the outgoing one's duration.
     Gateway,
     /// Stamp of the receiver − stamp of the reference, of one frame on one bus: how well two
@@ -47,17 +47,17 @@ pub enum BusTime {
 
 /// The fate of one planned frame.
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct FrameRow {
     /// Time at which it was handed over to be sent.
     sent: Option<Nanos>,
     /// Its stamp on the incoming bus.
     incoming: Option<Nanos>,
     /// The frame as it came out.
-    outgoing: Option<Out>,
+    outgoing: Option<OutFrames>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Out {
+struct OutFrames {
     at: Nanos,
     frame: Frame,
     duration: Nanos,
@@ -67,28 +67,28 @@ struct Out {
 
 /// A frame that came out, but not as the first of its number.
 #[derive(Clone, Copy, Debug)]
-struct Extra {
+struct ExtraFrame {
     of: Option<u32>,
-    out: Out,
+    out: OutFrames,
 }
 
 /// Records of all planned frames, written as frames are sent and seen.
-pub struct Recorder {
-    planned: Vec<Planned>,
-    rows: Vec<Row>,
+pub struct FateRecorder {
+    planned: Vec<PlannedFrame>,
+    rows: Vec<FrameRow>,
     /// By number: the frame that was last sent with it.
     latest: Vec<u32>,
-    extras: Vec<Extra>,
+    extras: Vec<ExtraFrame>,
     timeout: Nanos,
     bus: BusTime,
     order: u32,
     under_way: u32,
-    tally: Tally,
+    tally: RecorderTally,
 }
 
 /// Counters that are kept while frames are received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Tally {
+struct RecorderTally {
     duplicated: u64,
     unexpected: u64,
     foreign: u64,
@@ -102,7 +102,7 @@ const NONE: u32 = u32::MAX;
 ///
 /// `planned = sent + never_in + not_tried` and `sent = received + lost`, always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct FateCounts {
     /// Frames that were planned to be sent.
     pub planned: u64,
     /// Frames that went into the gateway: seen on its incoming bus, or coming out of it.
@@ -138,13 +138,13 @@ pub struct Counts {
     pub other_data: u64,
 }
 
-impl Recorder {
+impl FateRecorder {
     /// Creates a recorder that has seen nothing yet. A frame is lost when it did not come out
     /// within `timeout` ns after it went in.
     #[must_use]
-    pub fn new(planned: Vec<Planned>, timeout: Nanos, bus: BusTime) -> Self {
+    pub fn new(planned: Vec<PlannedFrame>, timeout: Nanos, bus: BusTime) -> Self {
         Self {
-            rows: vec![Row::default(); planned.len()],
+            rows: vec![FrameRow::default(); planned.len()],
             planned,
             latest: vec![NONE; 1 << 16],
             extras: Vec::with_capacity(64),
@@ -152,13 +152,13 @@ impl Recorder {
             bus,
             order: 0,
             under_way: 0,
-            tally: Tally::default(),
+            tally: RecorderTally::default(),
         }
     }
 
     /// Returns the planned frames.
     #[must_use]
-    pub fn planned(&self) -> &[Planned] {
+    pub fn planned(&self) -> &[PlannedFrame] {
         &self.planned
     }
 
@@ -216,7 +216,7 @@ impl Recorder {
     /// Records a frame that was seen on the outgoing bus; `stamped` is its duration if the stamp
     /// contains one. Returns its index in the plan, if it is the first with its number.
     pub fn outgoing(&mut self, frame: &Frame, at: Nanos, stamped: Option<Nanos>) -> Option<u32> {
-        let out = Out {
+        let out = OutFrames {
             at,
             frame: *frame,
             duration: self.duration(frame, stamped),
@@ -235,7 +235,7 @@ impl Recorder {
             None => self.tally.unexpected += 1,
         }
         if self.extras.len() < MOST_EXTRAS {
-            self.extras.push(Extra { of: index, out });
+            self.extras.push(ExtraFrame { of: index, out });
         }
         None
     }
@@ -273,14 +273,14 @@ impl Recorder {
     /// or unexpected frames; and the number of frames by fate. Ports are 0 for the incoming bus and
     /// 1 for the outgoing one.
     #[must_use]
-    pub fn finish(&self, measure: Measure) -> (Vec<Record>, Counts) {
-        let mut counts = Counts {
+    pub fn finish(&self, measure: LatencyMeasure) -> (Vec<FrameRecord>, FateCounts) {
+        let mut counts = FateCounts {
             planned: self.planned.len() as u64,
             duplicated: self.tally.duplicated,
             unexpected: self.tally.unexpected,
             foreign: self.tally.foreign,
             twice: self.tally.twice,
-            ..Counts::default()
+            ..FateCounts::default()
         };
         let mut records = Vec::with_capacity(self.rows.len() + self.extras.len());
         for (index, (row, planned)) in self.rows.iter().zip(&self.planned).enumerate() {
@@ -293,7 +293,7 @@ impl Recorder {
             } else {
                 Status::Unexpected
             };
-            records.push(Record {
+            records.push(FrameRecord {
                 tag: extra.of.map_or(u64::MAX, u64::from),
                 outgoing: Some(outgoing(&extra.out, measure)),
                 ..empty(status)
@@ -302,11 +302,11 @@ impl Recorder {
         (records, counts)
     }
 
-    /// Returns the payloads of these records, which [`Recorder::finish`] returned: those of the
+    /// Returns the payloads of these records, which [`FateRecorder::finish`] returned: those of the
     /// plan's frames as they went in, and those of the frames that came out.
     #[must_use]
-    pub fn payloads(&self, records: &[Record]) -> Payloads {
-        let mut payloads = Payloads::default();
+    pub fn payloads(&self, records: &[FrameRecord]) -> PayloadStore {
+        let mut payloads = PayloadStore::default();
         let rows = records.len().saturating_sub(self.extras.len());
         for (place, record) in records.iter().enumerate() {
             let row = usize::try_from(record.tag).ok();
@@ -328,23 +328,23 @@ impl Recorder {
     fn record(
         &self,
         tag: u64,
-        row: &Row,
-        planned: &Planned,
-        measure: Measure,
-        counts: &mut Counts,
-    ) -> Option<Record> {
+        row: &FrameRow,
+        planned: &PlannedFrame,
+        measure: LatencyMeasure,
+        counts: &mut FateCounts,
+    ) -> Option<FrameRecord> {
         let stamps = match measure {
-            Measure::Gateway | Measure::Difference => row.incoming,
-            Measure::Sending => row.sent,
+            LatencyMeasure::Gateway | LatencyMeasure::Difference => row.incoming,
+            LatencyMeasure::Sending => row.sent,
         };
-        let incoming = stamps.map(|end| Incoming {
+        let incoming = stamps.map(|end| IncomingFrame {
             port: 0,
             id: planned.frame.id(),
             kind: Some(planned.frame.kind()),
             len: planned.frame.len() as u16,
             end,
         });
-        let record = |outgoing, status| Record {
+        let record = |outgoing, status| FrameRecord {
             tag,
             incoming,
             outgoing,
@@ -361,7 +361,7 @@ impl Recorder {
                 return None;
             };
             counts.never_in += 1;
-            return Some(Record {
+            return Some(FrameRecord {
                 incoming: None,
                 ..record(None, Status::NeverIn)
             });
@@ -378,7 +378,7 @@ impl Recorder {
         Some(record(Some(outgoing(out, measure)), Status::Delivered))
     }
 
-    fn is_late(&self, row: &Row, out: &Out) -> bool {
+    fn is_late(&self, row: &FrameRow, out: &OutFrames) -> bool {
         row.incoming
             .or(row.sent)
             .is_some_and(|from| out.at.saturating_sub(from) > self.timeout)
@@ -397,7 +397,7 @@ impl Recorder {
             })
             .collect();
         arrived.sort_unstable();
-        let mut order = Order::default();
+        let mut order = ReorderCount::default();
         let overtaken = |&(_, index): &(u32, usize)| {
             let planned = self.planned.get(index);
             planned.is_some_and(|p| order.overtaken(p.frame.id().raw(), index as u64))
@@ -406,8 +406,8 @@ impl Recorder {
     }
 }
 
-const fn empty(status: Status) -> Record {
-    Record {
+const fn empty(status: Status) -> FrameRecord {
+    FrameRecord {
         tag: 0,
         route: None,
         incoming: None,
@@ -418,8 +418,8 @@ const fn empty(status: Status) -> Record {
     }
 }
 
-fn outgoing(out: &Out, measure: Measure) -> Outgoing {
-    Outgoing {
+fn outgoing(out: &OutFrames, measure: LatencyMeasure) -> SentCopy {
+    SentCopy {
         port: 1,
         id: out.frame.id(),
         kind: Some(out.frame.kind()),
@@ -427,8 +427,8 @@ fn outgoing(out: &Out, measure: Measure) -> Outgoing {
         end: out.at,
         duration: match measure {
             // Both stamps are of the same frame.
-            Measure::Difference => 0,
-            Measure::Gateway | Measure::Sending => out.duration,
+            LatencyMeasure::Difference => 0,
+            LatencyMeasure::Gateway | LatencyMeasure::Sending => out.duration,
         },
     }
 }
@@ -446,7 +446,7 @@ fn alike(a: &Frame, b: &Frame) -> bool {
 }
 
 /// Counts the changes that the gateway made.
-fn compare(sent: &Frame, out: &Frame, counts: &mut Counts) {
+fn compare(sent: &Frame, out: &Frame, counts: &mut FateCounts) {
     counts.other_id += u64::from(sent.id() != out.id());
     if !alike(sent, out) {
         counts.other_length += 1;

@@ -11,8 +11,8 @@
 use crate::realtime::prepare;
 use frame::{CanId, Frame};
 use linux::can::layout::{CLASSIC_SIZE, encode};
-use linux::can::{OpenError, Socket};
-use linux::mmsg::Outbox;
+use linux::can::{OpenError, CanSocket};
+use linux::mmsg::MmsgOutbox;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
@@ -33,7 +33,7 @@ const SETTLE: Duration = Duration::from_secs(12);
 
 /// The parameters of a trial.
 #[derive(Clone, Debug)]
-pub struct Trial<'a> {
+pub struct RecorderTrial<'a> {
     /// The recorder's name in the result.
     pub name: &'a str,
     /// The recorder's processes: program and arguments, and the file for standard output; empty for
@@ -49,7 +49,7 @@ pub struct Trial<'a> {
 
 /// The result of a trial.
 #[derive(Clone, Debug, Serialize)]
-pub struct Cost {
+pub struct TrialCost {
     /// The recorder.
     pub recorder: String,
     /// Requested frames per second.
@@ -88,10 +88,10 @@ pub enum RecorderError {
 ///
 /// # Errors
 /// [`RecorderError`]
-pub fn measure(trial: &Trial<'_>) -> Result<Cost, RecorderError> {
+pub fn measure(trial: &RecorderTrial<'_>) -> Result<TrialCost, RecorderError> {
     let mut sockets = Vec::new();
     for interface in trial.interfaces {
-        let socket = Socket::open(interface)?;
+        let socket = CanSocket::open(interface)?;
         let set = socket.set_filters(&[]).and_then(|()| {
             let state = socket.look()?;
             socket.attach(state.index)
@@ -123,7 +123,7 @@ pub fn measure(trial: &Trial<'_>) -> Result<Cost, RecorderError> {
     }
     let each = |nanos: u64| nanos as f64 / f64::from(trial.frames);
     let seconds = nanos as f64 / 1e9;
-    Ok(Cost {
+    Ok(TrialCost {
         recorder: trial.name.to_owned(),
         rate: trial.rate,
         sent: trial.frames,
@@ -134,7 +134,7 @@ pub fn measure(trial: &Trial<'_>) -> Result<Cost, RecorderError> {
     })
 }
 
-fn start(trial: &Trial<'_>) -> Result<Vec<Child>, RecorderError> {
+fn start(trial: &RecorderTrial<'_>) -> Result<Vec<Child>, RecorderError> {
     let mut children = Vec::new();
     for (command, output) in trial.commands {
         let Some((program, arguments)) = command.split_first() else {
@@ -162,11 +162,11 @@ fn consumed(pid: u32) -> io::Result<u64> {
 }
 
 /// Sends all frames; returns the time it took, and the processor time of it, ns.
-fn send(trial: &Trial<'_>, sockets: &[(Socket, &String)]) -> Result<(u64, u64), RecorderError> {
+fn send(trial: &RecorderTrial<'_>, sockets: &[(CanSocket, &String)]) -> Result<(u64, u64), RecorderError> {
     // Buses do not wait for a recorder. Without the privilege for this priority, `reached` shows
     // the effect.
     let _ = prepare(Some(50));
-    let mut outbox = Outbox::new(1, CLASSIC_SIZE);
+    let mut outbox = MmsgOutbox::new(1, CLASSIC_SIZE);
     let interval = 1_000_000_000 / u64::from(trial.rate.max(1));
     let start = now(ClockId::Monotonic);
     let worked = now(ClockId::ThreadCPUTime);

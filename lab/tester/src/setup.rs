@@ -1,20 +1,20 @@
 //! The parameters of a measurement.
 
-use crate::plan::Plan;
-use crate::play::Patience;
-use crate::recorder::Measure;
+use crate::plan::TestPlan;
+use crate::play::PlayTimeouts;
+use crate::recorder::LatencyMeasure;
 use frame::Nanos;
-use probe::Description;
+use probe::RunDescription;
 
 /// The parameters of a measurement, independent of the bench.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct TestSetup {
     /// The frames to send.
-    pub plan: Plan,
+    pub plan: TestPlan,
     /// Time after which a frame that went in and did not come out is lost, ns. The papers' 1 s.
     pub timeout: Nanos,
     /// One at a time on interfaces: from a frame's return to the next one, ns
-    /// ([`Patience::pause`]).
+    /// ([`PlayTimeouts::pause`]).
     pub pause: Nanos,
     /// Frames that are sent in advance, one at a time, and discarded: caches fill, neighbours
     /// answer, the kernel's first-time work is done.
@@ -25,30 +25,30 @@ pub struct Setup {
     /// The machine's clock is virtual (the lab's).
     pub virtual_time: bool,
     /// The interval that is taken as the latency.
-    pub measure: Measure,
+    pub measure: LatencyMeasure,
     /// The entries that the caller knows: title, version, command, configuration, settings. The
     /// rest is filled in.
-    pub description: Description,
+    pub description: RunDescription,
 }
 
-impl Default for Setup {
+impl Default for TestSetup {
     fn default() -> Self {
         Self {
-            plan: Plan::default(),
+            plan: TestPlan::default(),
             timeout: 1_000_000_000,
             pause: 200_000,
             warm_up: 0,
             priority: None,
             virtual_time: false,
-            measure: Measure::Gateway,
-            description: Description::default(),
+            measure: LatencyMeasure::Gateway,
+            description: RunDescription::default(),
         }
     }
 }
 
-impl Setup {
-    pub(crate) fn patience(&self) -> Patience {
-        Patience {
+impl TestSetup {
+    pub(crate) fn patience(&self) -> PlayTimeouts {
+        PlayTimeouts {
             timeout: self.timeout,
             pause: self.pause,
         }

@@ -1,13 +1,13 @@
 //! The tester on three SocketCAN interfaces or character devices.
 
-use crate::end::{End, Want, device_rate, is_device};
-use crate::wire::{Fault, Reception, Side, Unsent, Wire};
+use crate::end::{BusEnd, EndPurpose, device_rate, is_device};
+use crate::wire::{RunFault, ReceivedFrame, TesterSide, UnsentReason, TesterWire};
 use frame::wire::BitRate;
 use frame::{Frame, Nanos};
 use linux::can::{FrameOptions, OpenError};
 use linux::chardev;
-use linux::link::{Link, LinkError};
-use linux::{Errno, Poll};
+use linux::link::{NetLink, LinkError};
+use linux::{Errno, PollSet};
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ const STAMPS_BEGIN: Nanos = 50_000_000;
 
 /// The tester's interfaces (gateway-2011, Fig. 1).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interfaces {
+pub struct TesterInterfaces {
     /// The interface that sends.
     pub send: String,
     /// The interface that stamps the frames that go into the gateway, on the same bus. Without one,
@@ -100,26 +100,26 @@ pub enum SetUpError {
 }
 
 /// Three ends of buses.
-pub struct Sockets {
-    names: Interfaces,
-    send: End,
-    reference: End,
-    receive: End,
+pub struct TesterSockets {
+    names: TesterInterfaces,
+    send: BusEnd,
+    reference: BusEnd,
+    receive: BusEnd,
     /// Whether the reference is the sending interface's echo.
     echo: bool,
-    poll: Poll,
+    poll: PollSet,
     /// Whether the last refusal was due to the interface's full queue, which poll(2) does not
     /// report.
     queue_full: bool,
     remarks: Vec<String>,
 }
 
-impl Sockets {
+impl TesterSockets {
     /// Opens the interfaces, which must be up.
     ///
     /// # Errors
     /// [`SetUpError`], whose text explains what to do.
-    pub fn open(names: Interfaces) -> Result<Self, SetUpError> {
+    pub fn open(names: TesterInterfaces) -> Result<Self, SetUpError> {
         different(&names)?;
         if names.hardware_stamps {
             let all = [
@@ -148,9 +148,9 @@ impl Sockets {
         };
         // If the driver does not echo a frame, the kernel must, or no socket sees it (vcan).
         let open = |name: &str, options: &FrameOptions, fd| {
-            End::open(
+            BusEnd::open(
                 name,
-                &Want {
+                &EndPurpose {
                     options,
                     fd,
                     rate: names.rate,
@@ -158,8 +158,8 @@ impl Sockets {
             )
         };
         let driver_echoes = match open(&names.send, &FrameOptions::default(), names.fd)? {
-            End::Socket(socket) => socket.look().is_ok_and(|state| state.echo),
-            End::Device(_) => true,
+            BusEnd::Socket(socket) => socket.look().is_ok_and(|state| state.echo),
+            BusEnd::Device(_) => true,
         };
         let sender = FrameOptions {
             fd: names.fd,
@@ -173,7 +173,7 @@ impl Sockets {
             reference: open(reference, &listen, names.fd)?,
             receive: open(&names.receive, &listen, names.fd)?,
             echo,
-            poll: Poll::with_capacity(1),
+            poll: PollSet::with_capacity(1),
             queue_full: false,
             remarks: Vec::new(),
             names,
@@ -185,7 +185,7 @@ impl Sockets {
     }
 
     fn look_at_buffers(&mut self) {
-        if matches!(self.receive, End::Device(_)) {
+        if matches!(self.receive, BusEnd::Device(_)) {
             self.remarks.push(
                 "a character device keeps 64 frames for the tester: a flood on a busy machine may overrun \
                  them, which the result would say"
@@ -211,23 +211,23 @@ impl Sockets {
     /// Returns the numbers of frames that the tester's own sockets lost, reference and receiver.
     #[must_use]
     pub fn overruns(&self) -> [u64; 2] {
-        [&self.reference, &self.receive].map(End::lost)
+        [&self.reference, &self.receive].map(BusEnd::lost)
     }
 
-    fn end(&self, side: Side) -> &End {
+    fn end(&self, side: TesterSide) -> &BusEnd {
         match side {
-            Side::Send => &self.send,
-            Side::Reference => &self.reference,
-            Side::Receive => &self.receive,
+            TesterSide::Send => &self.send,
+            TesterSide::Reference => &self.reference,
+            TesterSide::Receive => &self.receive,
         }
     }
 
-    fn fault(&self, side: Side, errno: Errno) -> Fault {
+    fn fault(&self, side: TesterSide, errno: Errno) -> RunFault {
         fault(self.name(side), errno)
     }
 
     /// Waits until one socket is readable or writable.
-    fn wait(&mut self, side: Side, writable: bool, until: Nanos) -> Result<(), Fault> {
+    fn wait(&mut self, side: TesterSide, writable: bool, until: Nanos) -> Result<(), RunFault> {
         let left = until.saturating_sub(self.now());
         if left == 0 {
             return Ok(());
@@ -236,26 +236,26 @@ impl Sockets {
         self.poll.clear();
         self.poll.add_fd(fd, !writable, writable);
         let waited = self.poll.wait(Some(Duration::from_nanos(left)));
-        waited.map(|_| ()).map_err(|source| Fault::System {
+        waited.map(|_| ()).map_err(|source| RunFault::System {
             interface: self.name(side).to_owned(),
             source,
         })
     }
 }
 
-fn fault(interface: &str, errno: Errno) -> Fault {
+fn fault(interface: &str, errno: Errno) -> RunFault {
     let name = interface.to_owned();
     match errno {
-        Errno::NETDOWN => Fault::Down(name),
-        Errno::NODEV | Errno::NXIO => Fault::Gone(name),
-        _ => Fault::System {
+        Errno::NETDOWN => RunFault::Down(name),
+        Errno::NODEV | Errno::NXIO => RunFault::Gone(name),
+        _ => RunFault::System {
             interface: name,
             source: errno.into(),
         },
     }
 }
 
-impl Wire for Sockets {
+impl TesterWire for TesterSockets {
     fn now(&self) -> Nanos {
         nanos(clock_gettime(ClockId::Monotonic))
     }
@@ -264,11 +264,11 @@ impl Wire for Sockets {
         nanos(clock_gettime(ClockId::Realtime))
     }
 
-    fn name(&self, side: Side) -> &str {
+    fn name(&self, side: TesterSide) -> &str {
         match side {
-            Side::Send => &self.names.send,
-            Side::Reference => self.names.reference.as_ref().unwrap_or(&self.names.send),
-            Side::Receive => &self.names.receive,
+            TesterSide::Send => &self.names.send,
+            TesterSide::Reference => self.names.reference.as_ref().unwrap_or(&self.names.send),
+            TesterSide::Receive => &self.names.receive,
         }
     }
 
@@ -276,28 +276,28 @@ impl Wire for Sockets {
         true
     }
 
-    fn send(&mut self, frame: &Frame) -> Result<(), Unsent> {
+    fn send(&mut self, frame: &Frame) -> Result<(), UnsentReason> {
         match self.send.send(frame) {
             Ok(()) => Ok(()),
             Err(e @ (Errno::AGAIN | Errno::INTR | Errno::NOBUFS | Errno::NOMEM)) => {
                 self.queue_full = matches!(e, Errno::NOBUFS | Errno::NOMEM);
-                Err(Unsent::Full)
+                Err(UnsentReason::Full)
             }
-            Err(e) => Err(Unsent::Fault(self.fault(Side::Send, e))),
+            Err(e) => Err(UnsentReason::Fault(self.fault(TesterSide::Send, e))),
         }
     }
 
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: TesterSide, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> Result<usize, RunFault> {
         let (hardware, echo) = (self.names.hardware_stamps, self.echo);
         let mut no_hardware = false;
         let socket = match side {
-            Side::Send => &mut self.send,
-            Side::Reference => &mut self.reference,
-            Side::Receive => &mut self.receive,
+            TesterSide::Send => &mut self.send,
+            TesterSide::Reference => &mut self.reference,
+            TesterSide::Receive => &mut self.receive,
         };
         let received = socket.receive(&mut |arrival| {
             let error_frame = arrival.frame.id().is_err();
-            if side == Side::Reference && echo && !arrival.local && !error_frame {
+            if side == TesterSide::Reference && echo && !arrival.local && !error_frame {
                 // From another node, not the echo of what was sent here.
                 return;
             }
@@ -307,13 +307,13 @@ impl Wire for Sockets {
             } else {
                 arrival.software
             };
-            take(Reception {
+            take(ReceivedFrame {
                 frame: arrival.frame,
                 stamp,
             });
         });
         if no_hardware {
-            return Err(Fault::System {
+            return Err(RunFault::System {
                 interface: self.name(side).to_owned(),
                 source: std::io::Error::other(
                     "its driver gives no hardware stamps: leave them out, for the kernel's",
@@ -331,17 +331,17 @@ impl Wire for Sockets {
         while clock_nanosleep_absolute(ClockId::Monotonic, &time) == Err(Errno::INTR) {}
     }
 
-    fn wait_received(&mut self, until: Nanos) -> Result<(), Fault> {
-        self.wait(Side::Receive, false, until)
+    fn wait_received(&mut self, until: Nanos) -> Result<(), RunFault> {
+        self.wait(TesterSide::Receive, false, until)
     }
 
-    fn wait_room(&mut self, until: Nanos) -> Result<(), Fault> {
+    fn wait_room(&mut self, until: Nanos) -> Result<(), RunFault> {
         if self.queue_full {
             let again = self.now().saturating_add(QUEUE_PAUSE);
             self.sleep_until(again.min(until));
             return Ok(());
         }
-        self.wait(Side::Send, true, until)
+        self.wait(TesterSide::Send, true, until)
     }
 }
 
@@ -351,7 +351,7 @@ fn nanos(time: Timespec) -> Nanos {
     seconds.saturating_mul(1_000_000_000).saturating_add(rest)
 }
 
-fn different(names: &Interfaces) -> Result<(), SetUpError> {
+fn different(names: &TesterInterfaces) -> Result<(), SetUpError> {
     if names.reference.as_ref() == Some(&names.send) {
         return Err(SetUpError::Twice(
             names.send.clone(),
@@ -414,7 +414,7 @@ pub fn bit_rate(interface: &str, brs: bool) -> Result<Option<BitRate>, RateError
             Err(why) => Err(RateError::Device(why.to_string())),
         };
     }
-    match Link::find(interface) {
+    match NetLink::find(interface) {
         Ok(link) => rate_of(&link, interface, brs),
         Err(LinkError::Refused(why)) if why.errno == Errno::NODEV => {
             Err(RateError::Missing(interface.to_owned()))
@@ -423,7 +423,7 @@ pub fn bit_rate(interface: &str, brs: bool) -> Result<Option<BitRate>, RateError
     }
 }
 
-fn rate_of(link: &Link, interface: &str, brs: bool) -> Result<Option<BitRate>, RateError> {
+fn rate_of(link: &NetLink, interface: &str, brs: bool) -> Result<Option<BitRate>, RateError> {
     let Some(rate) = link.bit_rate else {
         return if link.is_virtual() {
             Ok(None)
@@ -441,8 +441,8 @@ fn rate_of(link: &Link, interface: &str, brs: bool) -> Result<Option<BitRate>, R
 mod tests {
     use super::*;
 
-    fn names(send: &str, reference: Option<&str>, receive: &str) -> Interfaces {
-        Interfaces {
+    fn names(send: &str, reference: Option<&str>, receive: &str) -> TesterInterfaces {
+        TesterInterfaces {
             send: send.to_owned(),
             reference: reference.map(str::to_owned),
             receive: receive.to_owned(),
@@ -467,15 +467,15 @@ mod tests {
 
     #[test]
     fn a_virtual_bus_takes_no_time_and_an_unknown_one_is_asked_for() {
-        let kind = |kind: &str| Link {
+        let kind = |kind: &str| NetLink {
             kind: kind.to_owned(),
-            ..Link::default()
+            ..NetLink::default()
         };
         assert_eq!(rate_of(&kind("vcan"), "v", true), Ok(None));
         let unknown = rate_of(&kind("slcan"), "s", false).unwrap_err();
         assert!(unknown.to_string().contains("--bitrate"));
         let rate = BitRate::new(500_000, None).unwrap();
-        let real = Link {
+        let real = NetLink {
             bit_rate: Some(rate),
             ..kind("can")
         };

@@ -2,17 +2,17 @@
 //! the events are matched afterwards, so that measuring costs the gateway next to nothing.
 
 use crate::measure::Error;
-use crate::outcome::{Outcome, Words, assemble, clock};
-use crate::plan::{Planned, Source};
-use crate::play::Played;
+use crate::outcome::{TesterOutcome, BenchWords, assemble, clock};
+use crate::plan::{PlannedFrame, PlanSource};
+use crate::play::PlayedCounts;
 use crate::realtime::{in_own_thread, prepare};
-use crate::recorder::{BusTime, Measure, Recorder};
-use crate::setup::Setup;
-use crate::wire::Fault;
+use crate::recorder::{BusTime, LatencyMeasure, FateRecorder};
+use crate::setup::TestSetup;
+use crate::wire::RunFault;
 use frame::Nanos;
 use frame::wire::BitRate;
-use linux::bitcan::{BUSES, DEVICE, Event, Mode, Stamp, Tester, Timed};
-use probe::traffic::{Pattern, number_in};
+use linux::bitcan::{BUSES, DEVICE, BitcanEvent, SendMode, BitcanStamp, BitcanTester, TimedFrame};
+use probe::traffic::{TrafficPattern, number_in};
 use std::time::Duration;
 
 /// Number of stamps to make room for, per frame: it goes in, comes out, is lost by a FIFO, comes
@@ -27,15 +27,15 @@ const LOOK: Duration = Duration::from_secs(10);
 
 /// The buses and the settings of a measurement on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bitcan {
+pub struct TimedBench {
     /// The bus on which the tester sends.
     pub send_bus: u8,
-    /// The bus on which frames come out of the gateway; equal to [`Bitcan::send_bus`] without a
+    /// The bus on which frames come out of the gateway; equal to [`TimedBench::send_bus`] without a
     /// gateway.
     pub receive_bus: u8,
     /// Stamps are taken of every n-th frame only; 1 for all.
     pub stamp_every: u32,
-    /// The bit rates of the sending bus, for [`Pattern::Load`] and the description.
+    /// The bit rates of the sending bus, for [`TrafficPattern::Load`] and the description.
     pub rate: Option<BitRate>,
 }
 
@@ -43,26 +43,26 @@ pub struct Bitcan {
 ///
 /// # Errors
 /// [`Error`] where the run cannot begin, or the device fails.
-pub fn over_bitcan(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
+pub fn over_bitcan(setup: &TestSetup, bench: &TimedBench) -> Result<TesterOutcome, Error> {
     in_own_thread(|| sent(setup, bench))
 }
 
 /// The tester on the bit-timed buses after its run: it acknowledges the frames that a gateway still
 /// sends; without an acknowledgement, a frame after a load would be repeated for ever. It stamps
 /// nothing.
-pub struct Listening(#[expect(dead_code, reason = "it is on the buses while it is open")] Tester);
+pub struct ListeningTester(#[expect(dead_code, reason = "it is on the buses while it is open")] BitcanTester);
 
-impl Listening {
+impl ListeningTester {
     /// Joins every bus that exists, until the value is dropped.
     ///
     /// # Errors
     /// [`Error`] where the device is not there, or another process has it.
     pub fn begin() -> Result<Self, Error> {
-        Ok(Self(Tester::open(&[], 0)?))
+        Ok(Self(BitcanTester::open(&[], 0)?))
     }
 }
 
-fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
+fn sent(setup: &TestSetup, bench: &TimedBench) -> Result<TesterOutcome, Error> {
     check(setup, bench)?;
     let planned = setup.plan.frames(bench.rate)?;
     let warnings = prepare(setup.priority);
@@ -81,15 +81,15 @@ fn sent(setup: &Setup, bench: &Bitcan) -> Result<Outcome, Error> {
 /// # Errors
 /// [`Error`]: the plan or the buses are not valid.
 pub fn from_stamps(
-    setup: &Setup,
-    bench: &Bitcan,
-    stamps: Vec<Stamp>,
+    setup: &TestSetup,
+    bench: &TimedBench,
+    stamps: Vec<BitcanStamp>,
     started: Nanos,
     lost: u64,
-) -> Result<Outcome, Error> {
+) -> Result<TesterOutcome, Error> {
     check(setup, bench)?;
     let planned = setup.plan.frames(bench.rate)?;
-    let ran = Ran {
+    let ran = DeviceRun {
         stamps,
         unknown: 0,
         started,
@@ -100,13 +100,13 @@ pub fn from_stamps(
 }
 
 fn outcome(
-    setup: &Setup,
-    bench: &Bitcan,
-    planned: Vec<Planned>,
-    ran: &Ran,
+    setup: &TestSetup,
+    bench: &TimedBench,
+    planned: Vec<PlannedFrame>,
+    ran: &DeviceRun,
     mut warnings: Vec<String>,
-) -> Outcome {
-    let mut recorder = Recorder::new(planned, setup.timeout, BusTime::Reception);
+) -> TesterOutcome {
+    let mut recorder = FateRecorder::new(planned, setup.timeout, BusTime::Reception);
     let mut taken = matched(&mut recorder, &ran.stamps, bench);
     taken.played.elapsed = ran.elapsed();
     taken.played.failure = ran.failure(bench, &taken);
@@ -131,20 +131,20 @@ fn outcome(
     outcome
 }
 
-fn check(setup: &Setup, bench: &Bitcan) -> Result<(), Error> {
+fn check(setup: &TestSetup, bench: &TimedBench) -> Result<(), Error> {
     if bench.send_bus >= BUSES || bench.receive_bus >= BUSES {
         return Err(Error::Bench(format!(
             "buses have the numbers 0 to {}",
             BUSES - 1
         )));
     }
-    if bench.send_bus == bench.receive_bus && setup.measure == Measure::Gateway {
+    if bench.send_bus == bench.receive_bus && setup.measure == LatencyMeasure::Gateway {
         return Err(Error::Bench(
             "the gateway's two buses must be different: give --send-bus and --receive-bus"
                 .to_owned(),
         ));
     }
-    if setup.measure != Measure::Gateway {
+    if setup.measure != LatencyMeasure::Gateway {
         return Err(Error::Bench(
             "the bit-timed bus stamps at the end of frame itself, so that there is nothing for a \
              self-check to find"
@@ -155,8 +155,8 @@ fn check(setup: &Setup, bench: &Bitcan) -> Result<(), Error> {
 }
 
 /// The data that the device returned.
-pub(crate) struct Ran {
-    pub(crate) stamps: Vec<Stamp>,
+pub(crate) struct DeviceRun {
+    pub(crate) stamps: Vec<BitcanStamp>,
     pub(crate) unknown: u64,
     /// Bus time at which the run began.
     pub(crate) started: Nanos,
@@ -167,38 +167,38 @@ pub(crate) struct Ran {
 }
 
 pub(crate) fn run(
-    setup: &Setup,
-    bench: &Bitcan,
-    planned: &[Planned],
+    setup: &TestSetup,
+    bench: &TimedBench,
+    planned: &[PlannedFrame],
     warm: bool,
-) -> Result<Ran, Error> {
+) -> Result<DeviceRun, Error> {
     let (later, beside) = match warm {
         true => (0, Vec::new()),
         false => setup.plan.together(),
     };
-    let measured = planned.iter().map(|p| Timed {
+    let measured = planned.iter().map(|p| TimedFrame {
         at: p.at.saturating_add(later),
         bus: bench.send_bus,
         frame: p.frame,
     });
-    let besides = beside.iter().map(|(at, frame)| Timed {
+    let besides = beside.iter().map(|(at, frame)| TimedFrame {
         at: *at,
         bus: bench.receive_bus,
         frame: *frame,
     });
     // In the order of each bus; the buses do not wait for one another.
-    let frames: Vec<Timed> = measured.chain(besides).collect();
+    let frames: Vec<TimedFrame> = measured.chain(besides).collect();
     let stamps = (frames.len() as u32)
         .saturating_mul(STAMPS_PER_FRAME)
         .saturating_add(STAMPS_BESIDES);
-    let mode = if warm || setup.plan.traffic == Source::Made(Pattern::OneAtATime) {
-        Mode::OneAtATime {
+    let mode = if warm || setup.plan.traffic == PlanSource::Made(TrafficPattern::OneAtATime) {
+        SendMode::OneAtATime {
             return_bus: bench.receive_bus,
         }
     } else {
-        Mode::Schedule
+        SendMode::Schedule
     };
-    let mut tester = Tester::open(&frames, stamps)?;
+    let mut tester = BitcanTester::open(&frames, stamps)?;
     tester.start(mode, setup.timeout, bench.stamp_every)?;
     let last = frames.iter().map(|f| f.at).max().unwrap_or(0);
     let most = longest(frames.len() as u64, last, mode, setup.timeout);
@@ -208,7 +208,7 @@ pub(crate) fn run(
     }
     let (stamps, unknown) = tester.stamps();
     let progress = tester.progress();
-    Ok(Ran {
+    Ok(DeviceRun {
         stamps,
         unknown,
         started: progress.started,
@@ -219,13 +219,13 @@ pub(crate) fn run(
 
 /// Returns the longest time that a run can take, ns: every frame lost, or every frame of the
 /// greatest length.
-fn longest(n: u64, last: Nanos, mode: Mode, timeout: Nanos) -> Nanos {
+fn longest(n: u64, last: Nanos, mode: SendMode, timeout: Nanos) -> Nanos {
     // The longest FD frame has 732 bits, with intermission (docs of `frame::wire`), which take
     // less than this at 10 kbit/s, the lowest rate in use.
     const SLOWEST: Nanos = 80_000_000;
     let each = match mode {
-        Mode::OneAtATime { .. } => timeout,
-        Mode::Schedule => SLOWEST,
+        SendMode::OneAtATime { .. } => timeout,
+        SendMode::Schedule => SLOWEST,
     };
     n.saturating_mul(each)
         .saturating_add(last)
@@ -233,7 +233,7 @@ fn longest(n: u64, last: Nanos, mode: Mode, timeout: Nanos) -> Nanos {
         .saturating_add(PATIENCE)
 }
 
-fn wait(tester: &mut Tester, most: Nanos) -> Result<bool, Error> {
+fn wait(tester: &mut BitcanTester, most: Nanos) -> Result<bool, Error> {
     let mut left = Duration::from_nanos(most);
     while !left.is_zero() {
         let now = left.min(LOOK);
@@ -245,20 +245,20 @@ fn wait(tester: &mut Tester, most: Nanos) -> Result<bool, Error> {
     Ok(false)
 }
 
-impl Ran {
+impl DeviceRun {
     /// Returns the time from the start to the last event, ns.
     fn elapsed(&self) -> Nanos {
         let last = self.stamps.iter().map(|s| s.end).max();
         last.map_or(0, |end| end.saturating_sub(self.started))
     }
 
-    fn failure(&self, bench: &Bitcan, taken: &Taken) -> Option<Fault> {
+    fn failure(&self, bench: &TimedBench, taken: &MatchCounts) -> Option<RunFault> {
         if !self.done {
-            return Some(Fault::Stuck(format!("{DEVICE}, bus {},", bench.send_bus)));
+            return Some(RunFault::Stuck(format!("{DEVICE}, bus {},", bench.send_bus)));
         }
         let silent = taken.first_out.is_none() && taken.first_in.is_some();
         (silent && taken.overruns == 0).then(|| {
-            Fault::Silence(format!(
+            RunFault::Silence(format!(
                 "no frame came out on bus {}: is the gateway running, and does it let them pass \
                  from bus {} to bus {}?",
                 bench.receive_bus, bench.send_bus, bench.receive_bus
@@ -269,8 +269,8 @@ impl Ran {
 
 /// The counts made while matching.
 #[derive(Default)]
-struct Taken {
-    played: Played,
+struct MatchCounts {
+    played: PlayedCounts,
     overruns: u64,
     bus_off: u64,
     first_in: Option<Nanos>,
@@ -278,28 +278,28 @@ struct Taken {
 }
 
 /// Records the stamps in the recorder, in the order of time.
-fn matched(recorder: &mut Recorder, stamps: &[Stamp], bench: &Bitcan) -> Taken {
-    let mut taken = Taken::default();
-    let mut order: Vec<&Stamp> = stamps.iter().collect();
+fn matched(recorder: &mut FateRecorder, stamps: &[BitcanStamp], bench: &TimedBench) -> MatchCounts {
+    let mut taken = MatchCounts::default();
+    let mut order: Vec<&BitcanStamp> = stamps.iter().collect();
     // A stable sort: events of the same time keep the order in which they were taken.
     order.sort_by_key(|stamp| stamp.end);
     // By number: the next frame of the plan that carries it.
     let mut next: Vec<u32> = (0..1 << 16).collect();
     for stamp in order {
         let frame = match stamp.event {
-            Event::Frame(frame) => frame,
-            Event::ErrorFrame => {
+            BitcanEvent::Frame(frame) => frame,
+            BitcanEvent::ErrorFrame => {
                 let which = if stamp.bus == bench.send_bus { 0 } else { 2 };
                 if let Some(count) = taken.played.error_frames.get_mut(which) {
                     *count += 1;
                 }
                 continue;
             }
-            Event::Overrun => {
+            BitcanEvent::Overrun => {
                 taken.overruns += 1;
                 continue;
             }
-            Event::BusOff => {
+            BitcanEvent::BusOff => {
                 taken.bus_off += 1;
                 continue;
             }
@@ -321,8 +321,8 @@ fn matched(recorder: &mut Recorder, stamps: &[Stamp], bench: &Bitcan) -> Taken {
     taken
 }
 
-fn words(setup: &Setup, bench: &Bitcan) -> Words {
-    Words {
+fn words(setup: &TestSetup, bench: &TimedBench) -> BenchWords {
+    BenchWords {
         bench: "bitcan",
         time_base: format!(
             "{} time (CLOCK_MONOTONIC of the bit-timed bus)",
@@ -345,18 +345,18 @@ fn words(setup: &Setup, bench: &Bitcan) -> Words {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Plan;
+    use crate::TestPlan;
     use frame::{CanId, Frame};
 
-    const BENCH: Bitcan = Bitcan {
+    const BENCH: TimedBench = TimedBench {
         send_bus: 0,
         receive_bus: 1,
         stamp_every: 1,
         rate: None,
     };
 
-    fn stamp(end: Nanos, bus: u8, node: u16, event: Event) -> Stamp {
-        Stamp {
+    fn stamp(end: Nanos, bus: u8, node: u16, event: BitcanEvent) -> BitcanStamp {
+        BitcanStamp {
             end,
             duration: 222_000,
             bus,
@@ -365,13 +365,13 @@ mod tests {
         }
     }
 
-    fn recorder(frames: u32) -> Recorder {
-        let plan = Plan {
+    fn recorder(frames: u32) -> FateRecorder {
+        let plan = TestPlan {
             frames,
-            traffic: Pattern::Flood.into(),
-            ..Plan::default()
+            traffic: TrafficPattern::Flood.into(),
+            ..TestPlan::default()
         };
-        Recorder::new(
+        FateRecorder::new(
             plan.frames(None).unwrap(),
             1_000_000_000,
             BusTime::Reception,
@@ -384,23 +384,23 @@ mod tests {
         let frames: Vec<Frame> = recorder.planned().iter().map(|p| p.frame).collect();
         let other = Frame::classic(CanId::from_raw(9), &[0, 1]).unwrap();
         let stamps = [
-            stamp(300_000, 0, 0, Event::Frame(frames[0])),
-            stamp(600_000, 0, 0, Event::Frame(frames[1])),
+            stamp(300_000, 0, 0, BitcanEvent::Frame(frames[0])),
+            stamp(600_000, 0, 0, BitcanEvent::Frame(frames[1])),
             // Out of the order of time: buses are stamped one after the other.
-            stamp(550_000, 1, 7, Event::Frame(frames[0])),
-            stamp(700_000, 0, 5, Event::ErrorFrame),
-            stamp(700_000, 1, 5, Event::ErrorFrame),
-            stamp(900_000, 0, 0, Event::Frame(frames[2])),
-            stamp(900_000, 0, 5, Event::Overrun),
-            stamp(950_000, 0, 5, Event::Frame(other)),
-            stamp(990_000, 1, 0, Event::Frame(frames[2])),
-            stamp(1_200_000, 1, 7, Event::Frame(frames[1])),
+            stamp(550_000, 1, 7, BitcanEvent::Frame(frames[0])),
+            stamp(700_000, 0, 5, BitcanEvent::ErrorFrame),
+            stamp(700_000, 1, 5, BitcanEvent::ErrorFrame),
+            stamp(900_000, 0, 0, BitcanEvent::Frame(frames[2])),
+            stamp(900_000, 0, 5, BitcanEvent::Overrun),
+            stamp(950_000, 0, 5, BitcanEvent::Frame(other)),
+            stamp(990_000, 1, 0, BitcanEvent::Frame(frames[2])),
+            stamp(1_200_000, 1, 7, BitcanEvent::Frame(frames[1])),
         ];
         let taken = matched(&mut recorder, &stamps, &BENCH);
         assert_eq!(taken.played.error_frames, [1, 0, 1]);
         assert_eq!((taken.overruns, taken.bus_off), (1, 0));
-        let (records, counts) = recorder.finish(Measure::Gateway);
-        let latencies: Vec<_> = records.iter().map(probe::Record::latency).collect();
+        let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
+        let latencies: Vec<_> = records.iter().map(probe::FrameRecord::latency).collect();
         assert_eq!(latencies, [Some(28_000), Some(378_000), None]);
         assert_eq!((counts.sent, counts.received, counts.lost), (3, 2, 1));
         assert_eq!(counts.not_tried, 1, "never on the bus");
@@ -419,15 +419,15 @@ mod tests {
         let end = |i: usize| 1_000_000 + i as u64 * 300_000;
         let numbered = || frames.iter().enumerate();
         // One bus after the other: the matching code sorts them by time.
-        let stamps: Vec<Stamp> =
+        let stamps: Vec<BitcanStamp> =
             numbered()
-                .map(|(i, &frame)| stamp(end(i), 0, 0, Event::Frame(frame)))
+                .map(|(i, &frame)| stamp(end(i), 0, 0, BitcanEvent::Frame(frame)))
                 .chain(numbered().map(|(i, &frame)| {
-                    stamp(end(i) + 222_000 + i as u64, 1, 3, Event::Frame(frame))
+                    stamp(end(i) + 222_000 + i as u64, 1, 3, BitcanEvent::Frame(frame))
                 }))
                 .collect();
         matched(&mut recorder, &stamps, &BENCH);
-        let (records, counts) = recorder.finish(Measure::Gateway);
+        let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
         assert_eq!((counts.received, counts.lost), (u64::from(n), 0));
         for (i, record) in records.iter().enumerate() {
             assert_eq!(record.latency(), Some(i as i64));
@@ -436,19 +436,19 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let bad = |bench: Bitcan| check(&Setup::default(), &bench).is_err();
-        assert!(bad(Bitcan {
+        let bad = |bench: TimedBench| check(&TestSetup::default(), &bench).is_err();
+        assert!(bad(TimedBench {
             receive_bus: 0,
             ..BENCH
         }));
-        assert!(bad(Bitcan {
+        assert!(bad(TimedBench {
             send_bus: 8,
             ..BENCH
         }));
         assert!(!bad(BENCH));
-        let setup = Setup {
-            measure: Measure::Sending,
-            ..Setup::default()
+        let setup = TestSetup {
+            measure: LatencyMeasure::Sending,
+            ..TestSetup::default()
         };
         assert!(check(&setup, &BENCH).is_err());
     }

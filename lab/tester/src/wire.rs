@@ -4,7 +4,7 @@ use frame::{Frame, FrameRef, Nanos};
 
 /// One of the tester's interfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum TesterSide {
     /// The interface that sends. Only error frames are received there.
     Send,
     /// The interface that stamps frames that go into the gateway.
@@ -13,14 +13,14 @@ pub enum Side {
     Receive,
 }
 
-impl Side {
+impl TesterSide {
     /// All sides.
     pub const ALL: [Self; 3] = [Self::Send, Self::Reference, Self::Receive];
 }
 
 /// A received frame, with its timestamp.
 #[derive(Clone, Copy, Debug)]
-pub struct Reception<'a> {
+pub struct ReceivedFrame<'a> {
     /// The frame, which may be an error frame.
     pub frame: FrameRef<'a>,
     /// Its timestamp, in the timestamps' clock; `None` where it was not stamped.
@@ -29,7 +29,7 @@ pub struct Reception<'a> {
 
 /// The reasons why a run ended early.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum RunFault {
     /// The interface was switched off, or went bus-off.
     #[error(
         "{0} went down in the middle of the run: switched off, or bus-off (see `ip -details link \
@@ -60,15 +60,15 @@ pub enum Fault {
 
 /// The reason why a frame was not accepted.
 #[derive(Debug)]
-pub enum Unsent {
-    /// There is no room now: call [`Wire::wait_room`] and try again.
+pub enum UnsentReason {
+    /// There is no room now: call [`TesterWire::wait_room`] and try again.
     Full,
     /// The frame will never be accepted.
-    Fault(Fault),
+    Fault(RunFault),
 }
 
 /// Three interfaces and two clocks.
-pub trait Wire {
+pub trait TesterWire {
     /// Returns the time by which the schedule is kept, ns; this clock is never set.
     fn now(&self) -> Nanos;
 
@@ -76,7 +76,7 @@ pub trait Wire {
     fn stamp_now(&self) -> Nanos;
 
     /// Returns the name of an interface, for messages.
-    fn name(&self, side: Side) -> &str;
+    fn name(&self, side: TesterSide) -> &str;
 
     /// Returns whether there is a reference interface in addition to the sending one.
     fn has_reference(&self) -> bool;
@@ -84,28 +84,28 @@ pub trait Wire {
     /// Hands a frame over to be sent, without waiting.
     ///
     /// # Errors
-    /// [`Unsent`].
-    fn send(&mut self, frame: &Frame) -> Result<(), Unsent>;
+    /// [`UnsentReason`].
+    fn send(&mut self, frame: &Frame) -> Result<(), UnsentReason>;
 
     /// Hands over the frames received on an interface since the last call, without waiting; returns
     /// their number. No frames where the interface does not exist.
     ///
     /// # Errors
-    /// [`Fault`] where the interface can no longer be used.
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault>;
+    /// [`RunFault`] where the interface can no longer be used.
+    fn receive(&mut self, side: TesterSide, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> Result<usize, RunFault>;
 
-    /// Sleeps until a time of [`Wire::now`].
+    /// Sleeps until a time of [`TesterWire::now`].
     fn sleep_until(&mut self, at: Nanos);
 
     /// Sleeps until a frame was received on the outgoing bus, or that time is reached.
     ///
     /// # Errors
-    /// [`Fault`].
-    fn wait_received(&mut self, until: Nanos) -> Result<(), Fault>;
+    /// [`RunFault`].
+    fn wait_received(&mut self, until: Nanos) -> Result<(), RunFault>;
 
     /// Sleeps until there is room to send, or that time is reached.
     ///
     /// # Errors
-    /// [`Fault`].
-    fn wait_room(&mut self, until: Nanos) -> Result<(), Fault>;
+    /// [`RunFault`].
+    fn wait_room(&mut self, until: Nanos) -> Result<(), RunFault>;
 }

@@ -6,15 +6,15 @@
 
 use frame::wire::BitRate;
 use frame::{CanId, Frame, flags};
-use linux::can::{Arrival, FrameOptions, FrameSocket};
+use linux::can::{ArrivedFrame, FrameOptions, FrameSocket};
 use probe::Status;
-use probe::traffic::Pattern;
+use probe::traffic::TrafficPattern;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tester::{Buses, Error, Interfaces, Measure, Outcome, Plan, SetUpError, Setup};
+use tester::{BusTimes, Error, TesterInterfaces, LatencyMeasure, TesterOutcome, TestPlan, SetUpError, TestSetup};
 
 /// Two virtual interfaces for this test only; they are removed when the test is over.
 struct Pair([String; 2]);
@@ -45,8 +45,8 @@ impl Pair {
         Ok(pair)
     }
 
-    fn names(&self, fd: bool) -> Interfaces {
-        Interfaces {
+    fn names(&self, fd: bool) -> TesterInterfaces {
+        TesterInterfaces {
             send: self.0[0].clone(),
             reference: None,
             receive: self.0[1].clone(),
@@ -101,7 +101,7 @@ impl Gateway {
         let thread = std::thread::spawn(move || {
             while !flag.load(Ordering::Relaxed) {
                 let mut frames = Vec::new();
-                let mut take = |a: Arrival<'_>| {
+                let mut take = |a: ArrivedFrame<'_>| {
                     frames.extend(Frame::from_view(a.frame).filter(|f| !f.id().is_err()));
                 };
                 let Ok(_) = from.receive(&mut take) else {
@@ -131,28 +131,28 @@ impl Drop for Gateway {
     }
 }
 
-fn setup(pattern: Pattern, frames: u32) -> Setup {
-    Setup {
-        plan: Plan {
+fn setup(pattern: TrafficPattern, frames: u32) -> TestSetup {
+    TestSetup {
+        plan: TestPlan {
             traffic: pattern.into(),
             frames,
-            ..Plan::default()
+            ..TestPlan::default()
         },
         warm_up: 3,
-        ..Setup::default()
+        ..TestSetup::default()
     }
 }
 
-fn measured(pair: &Pair, setup: &Setup) -> Outcome {
+fn measured(pair: &Pair, setup: &TestSetup) -> TesterOutcome {
     let names = pair.names(setup.plan.fd.is_some());
-    tester::over_sockets(setup, names, Buses::TIMELESS).unwrap()
+    tester::over_sockets(setup, names, BusTimes::TIMELESS).unwrap()
 }
 
 #[test]
 fn what_goes_in_comes_out_with_its_latency() {
     let pair = pair!("ctpass");
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
-    for pattern in [Pattern::OneAtATime, Pattern::Period(1_000_000)] {
+    for pattern in [TrafficPattern::OneAtATime, TrafficPattern::Period(1_000_000)] {
         let outcome = measured(&pair, &setup(pattern, 100));
         assert_eq!(outcome.failure, None, "{pattern}");
         let c = outcome.counts;
@@ -186,7 +186,7 @@ fn loss_doubles_and_changes_are_told_apart() {
             _ => vec![frame],
         }
     });
-    let outcome = measured(&pair, &setup(Pattern::Period(500_000), 200));
+    let outcome = measured(&pair, &setup(TrafficPattern::Period(500_000), 200));
     let c = outcome.counts;
     assert_eq!((c.sent, c.received, c.lost), (200, 180, 20));
     assert_eq!((c.duplicated, c.other_id, c.other_data), (20, 20, 20));
@@ -205,7 +205,7 @@ fn loss_doubles_and_changes_are_told_apart() {
 fn fd_frames_with_a_second_bit_rate() {
     let pair = pair!("ctfd");
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
-    let mut setup = setup(Pattern::OneAtATime, 50);
+    let mut setup = setup(TrafficPattern::OneAtATime, 50);
     setup.plan.fd = Some(flags::BRS);
     setup.plan.lens = 2..=64;
     let outcome = measured(&pair, &setup);
@@ -223,9 +223,9 @@ fn fd_frames_with_a_second_bit_rate() {
 fn the_outgoing_frames_duration_is_subtracted_where_the_bus_takes_time() {
     let pair = pair!("ctrate");
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
-    let setup = setup(Pattern::OneAtATime, 20);
+    let setup = setup(TrafficPattern::OneAtATime, 20);
     let rate = BitRate::new(10_000, None).unwrap();
-    let buses = Buses {
+    let buses = BusTimes {
         incoming: Some(rate),
         outgoing: Some(rate),
     };
@@ -240,7 +240,7 @@ fn the_outgoing_frames_duration_is_subtracted_where_the_bus_takes_time() {
 #[test]
 fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
     let pair = pair!("ctgone");
-    let mut none = setup(Pattern::OneAtATime, 100);
+    let mut none = setup(TrafficPattern::OneAtATime, 100);
     none.warm_up = 0;
     none.timeout = 50_000_000;
     let why = measured(&pair, &none).failure.unwrap();
@@ -260,7 +260,7 @@ fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
         ip(&format!("link set {receive} down"))
     });
     // Ten seconds, of which few are needed.
-    let outcome = measured(&pair, &setup(Pattern::Period(2_000_000), 5_000));
+    let outcome = measured(&pair, &setup(TrafficPattern::Period(2_000_000), 5_000));
     vanish.join().unwrap().unwrap();
     let why = outcome.failure.unwrap();
     assert!(why.contains("went down"), "{why}");
@@ -272,16 +272,16 @@ fn no_gateway_is_told_and_an_interface_that_vanishes_too() {
 fn what_is_wrong_with_an_interface_is_said_before_anything_is_sent() {
     let pair = pair!("ctdown");
     ip(&format!("link set {} down", pair.0[1])).unwrap();
-    let one = setup(Pattern::OneAtATime, 1);
-    let error = tester::over_sockets(&one, pair.names(false), Buses::TIMELESS);
+    let one = setup(TrafficPattern::OneAtATime, 1);
+    let error = tester::over_sockets(&one, pair.names(false), BusTimes::TIMELESS);
     assert!(matches!(error, Err(Error::SetUp(SetUpError::Down(_)))));
     ip(&format!("link set {} mtu 16", pair.0[1])).unwrap();
     ip(&format!("link set {} up", pair.0[1])).unwrap();
-    let error = tester::over_sockets(&one, pair.names(true), Buses::TIMELESS);
+    let error = tester::over_sockets(&one, pair.names(true), BusTimes::TIMELESS);
     assert!(matches!(error, Err(Error::SetUp(SetUpError::NoFd(_)))));
     let mut names = pair.names(false);
     names.receive = "nosuchcan0".to_owned();
-    let error = tester::over_sockets(&one, names, Buses::TIMELESS).unwrap_err();
+    let error = tester::over_sockets(&one, names, BusTimes::TIMELESS).unwrap_err();
     assert!(error.to_string().contains("nosuchcan0"), "{error}");
 }
 
@@ -291,9 +291,9 @@ fn the_self_check_measures_without_a_gateway() {
     // On a vcan every socket receives sent frames: one interface is the whole bus. Two of them need
     // a connection; here that is the kernel's echo on one and a thread to the other.
     let _gateway = Gateway::new(&pair, |frame| vec![frame]);
-    let check = Setup {
-        measure: Measure::Sending,
-        ..setup(Pattern::OneAtATime, 30)
+    let check = TestSetup {
+        measure: LatencyMeasure::Sending,
+        ..setup(TrafficPattern::OneAtATime, 30)
     };
     let outcome = measured(&pair, &check);
     assert_eq!(outcome.counts.received, 30);

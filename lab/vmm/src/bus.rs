@@ -1,8 +1,8 @@
 //! The devices at each port and each address.
 
-use crate::machine::Ended;
-use crate::pci::{Function, Root};
-use crate::serial::{self, Agent, Console};
+use crate::machine::MachineEnd;
+use crate::pci::{PciFunction, PciRoot};
+use crate::serial::{self, AgentLine, Console};
 
 /// The keyboard's controller, which resets a PC; and the chipset's port for a reset.
 const KEYBOARD: u16 = 0x64;
@@ -11,55 +11,55 @@ const RESET: u16 = 0xCF9;
 const RESET_NOW: u8 = 1 << 2;
 
 /// All devices that the processor reaches outside of memory.
-pub(crate) struct Bus<F> {
+pub(crate) struct AddressSpace<F> {
     pub(crate) console: Console,
-    pub(crate) agent: Agent,
-    pub(crate) root: Root<F>,
+    pub(crate) agent: AgentLine,
+    pub(crate) root: PciRoot<F>,
 }
 
 /// The device at a port.
-enum At {
+enum PortDevice {
     Console(u8),
     Agent(u8),
     Pci,
     Other,
 }
 
-fn at(port: u16) -> At {
+fn at(port: u16) -> PortDevice {
     let within = |base: u16| {
         let offset = port.checked_sub(base).filter(|at| *at < serial::PORTS)?;
         u8::try_from(offset).ok()
     };
     match (within(serial::FIRST), within(serial::SECOND)) {
-        (Some(offset), _) => At::Console(offset),
-        (_, Some(offset)) => At::Agent(offset),
-        _ if (crate::pci::ADDRESS..crate::pci::DATA + 4).contains(&port) => At::Pci,
-        _ => At::Other,
+        (Some(offset), _) => PortDevice::Console(offset),
+        (_, Some(offset)) => PortDevice::Agent(offset),
+        _ if (crate::pci::ADDRESS..crate::pci::DATA + 4).contains(&port) => PortDevice::Pci,
+        _ => PortDevice::Other,
     }
 }
 
-impl<F: Function> Bus<F> {
+impl<F: PciFunction> AddressSpace<F> {
     /// Handles a write of the processor to a port. Some of these writes end the machine.
-    pub(crate) fn out(&mut self, port: u16, bytes: &[u8]) -> Option<Ended> {
+    pub(crate) fn out(&mut self, port: u16, bytes: &[u8]) -> Option<MachineEnd> {
         match (port, bytes) {
-            (KEYBOARD, [KEYBOARD_RESET]) => return Some(Ended::Reset),
-            (RESET, [byte]) => return (byte & RESET_NOW != 0).then_some(Ended::Reset),
+            (KEYBOARD, [KEYBOARD_RESET]) => return Some(MachineEnd::Reset),
+            (RESET, [byte]) => return (byte & RESET_NOW != 0).then_some(MachineEnd::Reset),
             _ => {}
         }
         match at(port) {
             // If an interrupt or an output fails, the machine's serial line is out of order: there
             // is no way to report that.
-            At::Console(offset) => bytes.iter().for_each(|byte| {
+            PortDevice::Console(offset) => bytes.iter().for_each(|byte| {
                 let _ = self.console.write(offset, *byte);
             }),
-            At::Agent(offset) => {
+            PortDevice::Agent(offset) => {
                 let mut agent = self.agent.lock();
                 bytes.iter().for_each(|byte| {
                     let _ = agent.write(offset, *byte);
                 });
             }
-            At::Pci => self.root.write(port, bytes),
-            At::Other => {
+            PortDevice::Pci => self.root.write(port, bytes),
+            PortDevice::Other => {
                 let mut devices = self.root.devices().iter_mut();
                 let _ = devices.any(|device| device.out(port, bytes));
             }
@@ -70,15 +70,15 @@ impl<F: Function> Bus<F> {
     /// Handles a read of the processor from a port; returns all ones if there is no device.
     pub(crate) fn input(&mut self, port: u16, bytes: &mut [u8]) {
         match at(port) {
-            At::Console(offset) => bytes
+            PortDevice::Console(offset) => bytes
                 .iter_mut()
                 .for_each(|byte| *byte = self.console.read(offset)),
-            At::Agent(offset) => {
+            PortDevice::Agent(offset) => {
                 let mut agent = self.agent.lock();
                 bytes.iter_mut().for_each(|byte| *byte = agent.read(offset));
             }
-            At::Pci => self.root.read(port, bytes),
-            At::Other => bytes.fill(0xFF),
+            PortDevice::Pci => self.root.read(port, bytes),
+            PortDevice::Other => bytes.fill(0xFF),
         }
     }
 

@@ -2,7 +2,7 @@
 //! and to messages (MSI).
 
 use crate::error::{VmmError, kvm};
-use crate::pci::Message;
+use crate::pci::MsixMessage;
 use kvm_bindings::{
     KVM_IRQ_ROUTING_IRQCHIP, KVM_IRQ_ROUTING_MSI, KVM_IRQCHIP_IOAPIC, KVM_IRQCHIP_PIC_MASTER,
     KVM_IRQCHIP_PIC_SLAVE, KvmIrqRouting, kvm_irq_routing_entry,
@@ -18,13 +18,13 @@ const PINS: u32 = 24;
 const OLD: u32 = 16;
 
 /// The routes of a machine.
-pub(crate) struct Interrupts {
+pub(crate) struct InterruptRoutes {
     vm: Arc<VmFd>,
     /// Numbers that were allocated, with their messages.
-    messages: Mutex<BTreeMap<u32, Option<Message>>>,
+    messages: Mutex<BTreeMap<u32, Option<MsixMessage>>>,
 }
 
-impl Interrupts {
+impl InterruptRoutes {
     pub(crate) const fn new(vm: Arc<VmFd>) -> Self {
         Self {
             vm,
@@ -41,7 +41,7 @@ impl Interrupts {
     }
 
     /// Routes this number to a message from now on.
-    pub(crate) fn route(&self, number: u32, message: Option<Message>) -> Result<(), VmmError> {
+    pub(crate) fn route(&self, number: u32, message: Option<MsixMessage>) -> Result<(), VmmError> {
         let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
         messages.insert(number, message);
         let routes = KvmIrqRouting::from_entries(&entries(&messages));
@@ -56,7 +56,7 @@ impl Interrupts {
 }
 
 /// Returns all routes: first the lines as KVM connects them on its own, then messages.
-fn entries(messages: &BTreeMap<u32, Option<Message>>) -> Vec<kvm_irq_routing_entry> {
+fn entries(messages: &BTreeMap<u32, Option<MsixMessage>>) -> Vec<kvm_irq_routing_entry> {
     let line = |gsi, irqchip, pin| kvm_irq_routing_entry {
         gsi,
         type_: KVM_IRQ_ROUTING_IRQCHIP,
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn lines_come_before_messages() {
-        let message = Message {
+        let message = MsixMessage {
             address: 0xFEE0_1000,
             data: 0x41,
         };

@@ -40,4 +40,4 @@ mod serial;
 mod virtio;
 
 pub use error::VmmError;
-pub use machine::{Ended, Settings, run};
+pub use machine::{MachineEnd, MachineSettings, run};

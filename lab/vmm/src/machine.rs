@@ -1,13 +1,13 @@
 //! The run of a machine, from its start to its end.
 
 use crate::boot;
-use crate::bus::Bus;
+use crate::bus::AddressSpace;
 use crate::cpu;
 use crate::error::{VmmError, kvm, system};
-use crate::interrupts::Interrupts;
-use crate::pci::{Function, Root};
-use crate::serial::{self, Agent, FIRST_LINE, Line, SECOND_LINE};
-use crate::virtio::{Can, Events, Place, Vhost, Wiring};
+use crate::interrupts::InterruptRoutes;
+use crate::pci::{PciFunction, PciRoot};
+use crate::serial::{self, AgentLine, FIRST_LINE, EventLine, SECOND_LINE};
+use crate::virtio::{CanDevice, DeviceEvents, InitialPlace, VhostBackendDevice, KvmWiring};
 use kvm_bindings::{KVM_PIT_SPEAKER_DUMMY, kvm_pit_config};
 use kvm_ioctls::{Kvm, VcpuExit, VcpuFd, VmFd};
 use linux::Errno;
@@ -25,7 +25,7 @@ const AGAIN: [i32; 2] = [Errno::INTR.raw_os_error(), Errno::AGAIN.raw_os_error()
 
 /// The configuration of a machine.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct MachineSettings {
     /// A kernel: an uncompressed `vmlinux` with a PVH entry.
     pub kernel: PathBuf,
     /// Its initial file system.
@@ -45,7 +45,7 @@ pub struct Settings {
 
 /// The way in which a machine ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum MachineEnd {
     /// It reset itself.
     Reset,
     /// Its processor could not go on (a triple fault).
@@ -54,10 +54,10 @@ pub enum Ended {
 
 /// A sender that notifies the main thread of the machine's end.
 #[derive(Clone)]
-pub(crate) struct News(Sender<Result<Ended, VmmError>>);
+pub(crate) struct EndNotice(Sender<Result<MachineEnd, VmmError>>);
 
-impl News {
-    pub(crate) fn ended(&self, how: Result<Ended, VmmError>) {
+impl EndNotice {
+    pub(crate) fn ended(&self, how: Result<MachineEnd, VmmError>) {
         // If the machine has ended already, there is no receiver any more.
         let _ = self.0.send(how);
     }
@@ -68,8 +68,8 @@ impl News {
 ///
 /// # Errors
 /// [`VmmError`].
-pub fn run(settings: &Settings) -> Result<Ended, VmmError> {
-    type Bridge = Root<Can<Vhost, Wiring>>;
+pub fn run(settings: &MachineSettings) -> Result<MachineEnd, VmmError> {
+    type Bridge = PciRoot<CanDevice<VhostBackendDevice, KvmWiring>>;
     if settings.virtio.len() > Bridge::MOST {
         return Err(VmmError::Devices {
             count: settings.virtio.len(),
@@ -85,7 +85,7 @@ pub fn run(settings: &Settings) -> Result<Ended, VmmError> {
         &settings.line,
     )?;
     let kvm_file = Kvm::new().map_err(kvm("be opened (/dev/kvm)"))?;
-    let made = ::kvm::Machine::new(&kvm_file, memory).map_err(kvm("make a machine"))?;
+    let made = ::kvm::KvmMachine::new(&kvm_file, memory).map_err(kvm("make a machine"))?;
     let (vm, memory) = (Arc::new(made.vm), made.memory);
     vm.set_tss_address(TASK)
         .map_err(kvm("set aside three pages"))?;
@@ -100,29 +100,29 @@ pub fn run(settings: &Settings) -> Result<Ended, VmmError> {
     cpu::start(&kvm_file, &processor, &memory, entry)?;
 
     let (sender, ends) = mpsc::channel();
-    let news = News(sender);
+    let news = EndNotice(sender);
     let line = |number| line(&vm, number);
     let console = serial::console(&settings.console, line(FIRST_LINE)?)?;
-    let (agent, serve) = Agent::new(&settings.agent, line(SECOND_LINE)?)?;
-    let interrupts = Arc::new(Interrupts::new(Arc::clone(&vm)));
+    let (agent, serve) = AgentLine::new(&settings.agent, line(SECOND_LINE)?)?;
+    let interrupts = Arc::new(InterruptRoutes::new(Arc::clone(&vm)));
     let mut devices = Vec::new();
     for (number, path) in (0..).zip(&settings.virtio) {
-        let events = Events::new()?;
+        let events = DeviceEvents::new()?;
         let changes = Arc::new(AtomicUsize::new(usize::MAX));
-        let wires = Wiring::new(
+        let wires = KvmWiring::new(
             &vm,
             &interrupts,
             events.again()?,
             Arc::clone(&changes),
             news.clone(),
         );
-        let backend = Vhost::connect(path, &memory, events, changes, news.clone())?;
-        devices.push(Can::new(Place::of(number), backend, wires));
+        let backend = VhostBackendDevice::connect(path, &memory, events, changes, news.clone())?;
+        devices.push(CanDevice::new(InitialPlace::of(number), backend, wires));
     }
-    let bus = Bus {
+    let bus = AddressSpace {
         console,
         agent,
-        root: Root::new(devices),
+        root: PciRoot::new(devices),
     };
     let told = news.clone();
     std::thread::spawn(move || told.ended(Err(serve())));
@@ -135,15 +135,15 @@ pub fn run(settings: &Settings) -> Result<Ended, VmmError> {
 }
 
 /// Returns an interrupt line of the board.
-fn line(vm: &VmFd, number: u32) -> Result<Line, VmmError> {
+fn line(vm: &VmFd, number: u32) -> Result<EventLine, VmmError> {
     let event = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
     vm.register_irqfd(&event, number)
         .map_err(kvm("connect an interrupt"))?;
-    Line::new(&event)
+    EventLine::new(&event)
 }
 
 /// Runs the processor until the machine ends.
-fn processor_runs<F: Function>(mut processor: VcpuFd, mut bus: Bus<F>) -> Result<Ended, VmmError> {
+fn processor_runs<F: PciFunction>(mut processor: VcpuFd, mut bus: AddressSpace<F>) -> Result<MachineEnd, VmmError> {
     loop {
         match processor.run() {
             Ok(VcpuExit::IoOut(port, bytes)) => {
@@ -154,8 +154,8 @@ fn processor_runs<F: Function>(mut processor: VcpuFd, mut bus: Bus<F>) -> Result
             Ok(VcpuExit::IoIn(port, bytes)) => bus.input(port, bytes),
             Ok(VcpuExit::MmioRead(address, bytes)) => bus.read(address, bytes),
             Ok(VcpuExit::MmioWrite(address, bytes)) => bus.write(address, bytes),
-            Ok(VcpuExit::Shutdown) => return Ok(Ended::Shutdown),
-            Ok(VcpuExit::SystemEvent(..)) => return Ok(Ended::Shutdown),
+            Ok(VcpuExit::Shutdown) => return Ok(MachineEnd::Shutdown),
+            Ok(VcpuExit::SystemEvent(..)) => return Ok(MachineEnd::Shutdown),
             Ok(VcpuExit::Intr | VcpuExit::IrqWindowOpen) => {}
             Ok(other) => return Err(VmmError::Stopped(format!("{other:?}"))),
             Err(error) if AGAIN.contains(&error.errno()) => {}

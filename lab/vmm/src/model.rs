@@ -2,13 +2,13 @@
 //! that only records the requests it gets. It is for checks of the devices against the standards
 //! from outside (fuzzing); running a machine does not need it.
 
-use crate::bus::Bus;
+use crate::bus::AddressSpace;
 use crate::error::{VmmError, file, system};
-use crate::machine::Ended;
-pub use crate::pci::Message;
-use crate::pci::{Root, Wires};
-use crate::serial::{self, Agent, Line, Out};
-use crate::virtio::{Backend, Can, Kicks, Place, Queue, all_parts};
+use crate::machine::MachineEnd;
+pub use crate::pci::MsixMessage;
+use crate::pci::{PciRoot, InterruptWires};
+use crate::serial::{self, AgentLine, EventLine, AgentOutput};
+use crate::virtio::{DeviceBackend, CanDevice, KickSink, InitialPlace, DriverQueue, all_parts};
 pub use crate::virtio::{QUEUES, VECTORS};
 use std::path::Path;
 use vm_memory::{GuestAddress, GuestMemoryBackend as _, GuestMemoryMmap};
@@ -20,7 +20,7 @@ pub const EARLY: usize = serial::EARLY;
 
 /// The state of a queue when it was handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Given {
+pub struct GivenQueue {
     /// Number of buffers.
     pub size: u16,
     /// The interrupt that is raised for the queue, below [`VECTORS`].
@@ -32,30 +32,30 @@ pub struct Given {
 
 /// The state that was handed over when a device was started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Started {
+pub struct StartedDevice {
     /// Features that were negotiated.
     pub features: u64,
     /// The device's queues that are used.
-    pub queues: [Option<Given>; QUEUES],
+    pub queues: [Option<GivenQueue>; QUEUES],
 }
 
 /// A model of the other process.
-struct Behind {
+struct FakeBackend {
     memory: GuestMemoryMmap,
     features: u64,
-    started: Option<Started>,
+    started: Option<StartedDevice>,
     starts: u32,
     stops: u32,
     kicks: [u32; QUEUES],
     generation: u8,
 }
 
-impl Backend for Behind {
+impl DeviceBackend for FakeBackend {
     fn features(&self) -> u64 {
         self.features
     }
 
-    fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool {
+    fn start(&mut self, features: u64, queues: &[DriverQueue; QUEUES]) -> bool {
         assert!(self.started.is_none(), "started twice");
         let base = self.memory.get_host_address(GuestAddress(0));
         let base = base.map_or(0, |base| base as u64);
@@ -65,13 +65,13 @@ impl Backend for Behind {
         let given = std::array::from_fn(|index| {
             let parts = parts[index]?;
             let places = [parts.descriptors, parts.driver, parts.device];
-            Some(Given {
+            Some(GivenQueue {
                 size: queues[index].size,
                 vector: queues[index].vector(),
                 parts: places.map(|at| at.wrapping_sub(base)),
             })
         });
-        self.started = Some(Started {
+        self.started = Some(StartedDevice {
             features,
             queues: given,
         });
@@ -89,11 +89,11 @@ impl Backend for Behind {
 
     fn config(&mut self, at: usize, bytes: &mut [u8]) {
         assert!(
-            !bytes.is_empty() && at + bytes.len() <= Model::CONFIG.len(),
+            !bytes.is_empty() && at + bytes.len() <= DeviceModel::CONFIG.len(),
             "asked for what there is not: {at}, {}",
             bytes.len()
         );
-        bytes.copy_from_slice(&Model::CONFIG[at..at + bytes.len()]);
+        bytes.copy_from_slice(&DeviceModel::CONFIG[at..at + bytes.len()]);
     }
 
     fn generation(&self) -> u8 {
@@ -108,16 +108,16 @@ impl Backend for Behind {
 
 /// A model of KVM.
 #[derive(Default)]
-struct Noted {
-    connected: [Option<Message>; VECTORS],
+struct FakeKvm {
+    connected: [Option<MsixMessage>; VECTORS],
     /// Interrupts that came while they were not connected.
     waiting: [bool; VECTORS],
-    came: Vec<Message>,
+    came: Vec<MsixMessage>,
     ports: Option<u16>,
     changes: Option<usize>,
 }
 
-impl Noted {
+impl FakeKvm {
     fn raise(&mut self, vector: usize) {
         match self.connected[vector] {
             Some(message) => self.came.push(message),
@@ -126,8 +126,8 @@ impl Noted {
     }
 }
 
-impl Wires for Noted {
-    fn connect(&mut self, vector: usize, message: Option<Message>) {
+impl InterruptWires for FakeKvm {
+    fn connect(&mut self, vector: usize, message: Option<MsixMessage>) {
         self.connected[vector] = message;
         if message.is_some() && std::mem::take(&mut self.waiting[vector]) {
             self.raise(vector);
@@ -139,7 +139,7 @@ impl Wires for Noted {
     }
 }
 
-impl Kicks for Noted {
+impl KickSink for FakeKvm {
     fn take_kicks(&mut self, base: Option<u16>) {
         self.ports = base;
     }
@@ -150,12 +150,12 @@ impl Kicks for Noted {
 }
 
 /// The devices of a machine, as the processor accesses them.
-pub struct Model {
-    bus: Bus<Can<Behind, Noted>>,
-    said: Out,
+pub struct DeviceModel {
+    bus: AddressSpace<CanDevice<FakeBackend, FakeKvm>>,
+    said: AgentOutput,
 }
 
-impl Model {
+impl DeviceModel {
     /// A device's own configuration, as the driver reads it.
     pub const CONFIG: [u8; 2] = [0x5A, 0xC3];
 
@@ -167,7 +167,7 @@ impl Model {
     pub fn new(devices: u16, features: u64, memory: usize) -> Result<Self, VmmError> {
         let line = || {
             let event = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
-            Line::new(&event)
+            EventLine::new(&event)
         };
         let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), memory)]);
         let memory = memory.map_err(|error| VmmError::System {
@@ -176,9 +176,9 @@ impl Model {
         })?;
         let nowhere = Path::new("/dev/null");
         let output = std::fs::File::create(nowhere).map_err(file("open", nowhere))?;
-        let (agent, said, _) = Agent::unheard(line()?)?;
+        let (agent, said, _) = AgentLine::unheard(line()?)?;
         let devices = (0..devices).map(|number| {
-            let behind = Behind {
+            let behind = FakeBackend {
                 memory: memory.clone(),
                 features,
                 started: None,
@@ -187,13 +187,13 @@ impl Model {
                 kicks: [0; QUEUES],
                 generation: 0,
             };
-            Can::new(Place::of(number), behind, Noted::default())
+            CanDevice::new(InitialPlace::of(number), behind, FakeKvm::default())
         });
         Ok(Self {
-            bus: Bus {
+            bus: AddressSpace {
                 console: serial::Console::new(line()?, output),
                 agent,
-                root: Root::new(devices.collect()),
+                root: PciRoot::new(devices.collect()),
             },
             said,
         })
@@ -201,7 +201,7 @@ impl Model {
 
     /// Handles a write of the processor to a port: 1, 2 or 4 bytes, or a multiple of that for a
     /// string instruction.
-    pub fn out(&mut self, port: u16, bytes: &[u8]) -> Option<Ended> {
+    pub fn out(&mut self, port: u16, bytes: &[u8]) -> Option<MachineEnd> {
         self.bus.out(port, bytes)
     }
 
@@ -235,12 +235,12 @@ impl Model {
         self.said.early()
     }
 
-    fn part(&mut self, device: usize) -> Option<(&mut Behind, &mut Noted)> {
-        self.bus.root.devices().get_mut(device).map(Can::parts)
+    fn part(&mut self, device: usize) -> Option<(&mut FakeBackend, &mut FakeKvm)> {
+        self.bus.root.devices().get_mut(device).map(CanDevice::parts)
     }
 
     /// Returns the state that was handed over, while the device with this number works.
-    pub fn started(&mut self, device: usize) -> Option<Started> {
+    pub fn started(&mut self, device: usize) -> Option<StartedDevice> {
         self.part(device)?.0.started
     }
 
@@ -262,7 +262,7 @@ impl Model {
     }
 
     /// Returns the device's interrupts that are connected.
-    pub fn connected(&mut self, device: usize) -> [Option<Message>; VECTORS] {
+    pub fn connected(&mut self, device: usize) -> [Option<MsixMessage>; VECTORS] {
         self.part(device)
             .map_or([None; VECTORS], |(_, noted)| noted.connected)
     }
@@ -285,7 +285,7 @@ impl Model {
     }
 
     /// Returns the device's interrupts that have reached the processor since the last call.
-    pub fn came(&mut self, device: usize) -> Vec<Message> {
+    pub fn came(&mut self, device: usize) -> Vec<MsixMessage> {
         self.part(device)
             .map(|(_, noted)| std::mem::take(&mut noted.came))
             .unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Serial ports: the console, into a file, and the line to the agent, on a socket.
 
 use crate::error::{VmmError, file, system};
-use linux::Poll;
+use linux::PollSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -25,16 +25,16 @@ pub(crate) const SECOND_LINE: u32 = 3;
 pub(crate) const EARLY: usize = 1 << 16;
 
 /// An interrupt by an event descriptor.
-pub(crate) struct Line(EventFd);
+pub(crate) struct EventLine(EventFd);
 
-impl Line {
+impl EventLine {
     pub(crate) fn new(event: &EventFd) -> Result<Self, VmmError> {
         let event = event.try_clone().map_err(system("copy a descriptor"))?;
         Ok(Self(event))
     }
 }
 
-impl Trigger for Line {
+impl Trigger for EventLine {
     type E = io::Error;
 
     fn trigger(&self) -> io::Result<()> {
@@ -43,18 +43,18 @@ impl Trigger for Line {
 }
 
 /// The console.
-pub(crate) type Console = Serial<Line, NoEvents, File>;
+pub(crate) type Console = Serial<EventLine, NoEvents, File>;
 
 /// Returns a console whose output goes to this file.
-pub(crate) fn console(path: &Path, line: Line) -> Result<Console, VmmError> {
+pub(crate) fn console(path: &Path, line: EventLine) -> Result<Console, VmmError> {
     let output = File::create(path).map_err(file("make", path))?;
     Ok(Serial::new(line, output))
 }
 
 /// The event that the machine has read all bytes that were queued.
-pub(crate) struct Empty(EventFd);
+pub(crate) struct EmptyNotice(EventFd);
 
-impl SerialEvents for Empty {
+impl SerialEvents for EmptyNotice {
     fn buffer_read(&self) {}
     fn out_byte(&self) {}
     fn tx_lost_byte(&self) {}
@@ -66,17 +66,17 @@ impl SerialEvents for Empty {
 
 /// The machine's output, and the listener that receives it.
 #[derive(Default)]
-struct Listening {
+struct SerialOutput {
     stream: Option<UnixStream>,
     early: Vec<u8>,
 }
 
 /// The output of the agent's line.
 #[derive(Clone, Default)]
-pub(crate) struct Out(Arc<Mutex<Listening>>);
+pub(crate) struct AgentOutput(Arc<Mutex<SerialOutput>>);
 
-impl Out {
-    fn lock(&self) -> MutexGuard<'_, Listening> {
+impl AgentOutput {
+    fn lock(&self) -> MutexGuard<'_, SerialOutput> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,7 +100,7 @@ impl Out {
     }
 }
 
-impl Write for Out {
+impl Write for AgentOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut listening = self.lock();
         if let Some(stream) = &mut listening.stream {
@@ -118,18 +118,18 @@ impl Write for Out {
     }
 }
 
-type Agents = Serial<Line, Empty, Out>;
+type Agents = Serial<EventLine, EmptyNotice, AgentOutput>;
 
 /// The line to the agent.
 #[derive(Clone)]
-pub(crate) struct Agent(Arc<Mutex<Agents>>);
+pub(crate) struct AgentLine(Arc<Mutex<Agents>>);
 
-impl Agent {
+impl AgentLine {
     /// Creates a line whose other end is the process that connects to this socket. Also returns the
     /// function that a thread must run to serve it.
     pub(crate) fn new(
         path: &Path,
-        line: Line,
+        line: EventLine,
     ) -> Result<(Self, impl FnOnce() -> VmmError + Send + use<>), VmmError> {
         let listener = UnixListener::bind(path).map_err(file("listen at", path))?;
         let (agent, out, empty) = Self::unheard(line)?;
@@ -152,10 +152,10 @@ impl Agent {
 
     /// Creates a line that is not connected at its other end: the machine's output waits in the
     /// second value, and the third is written when the machine has read all bytes that were queued.
-    pub(crate) fn unheard(line: Line) -> Result<(Self, Out, EventFd), VmmError> {
+    pub(crate) fn unheard(line: EventLine) -> Result<(Self, AgentOutput, EventFd), VmmError> {
         let empty = EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"))?;
-        let out = Out::default();
-        let events = Empty(empty.try_clone().map_err(system("copy a descriptor"))?);
+        let out = AgentOutput::default();
+        let events = EmptyNotice(empty.try_clone().map_err(system("copy a descriptor"))?);
         let serial = Serial::with_events(line, events, out.clone());
         Ok((Self(Arc::new(Mutex::new(serial))), out, empty))
     }
@@ -165,7 +165,7 @@ impl Agent {
     }
 
     /// Passes the stream's bytes on to the machine, until the stream's end.
-    fn serve(&self, mut stream: UnixStream, out: &Out, empty: &EventFd) -> io::Result<()> {
+    fn serve(&self, mut stream: UnixStream, out: &AgentOutput, empty: &EventFd) -> io::Result<()> {
         out.begin(stream.try_clone()?)?;
         let mut bytes = [0; 4096];
         loop {
@@ -187,7 +187,7 @@ impl Agent {
     fn feed<'a>(&self, bytes: &'a [u8], empty: &EventFd) -> io::Result<&'a [u8]> {
         let given = self.offer(bytes)?;
         if given == 0 {
-            let mut poll = Poll::with_capacity(1);
+            let mut poll = PollSet::with_capacity(1);
             poll.add_fd(empty.as_raw_fd(), true, false);
             poll.wait(None)?;
             let _ = empty.read();
@@ -212,15 +212,15 @@ impl Agent {
 mod tests {
     use super::*;
 
-    fn line() -> Line {
-        Line(EventFd::new(EFD_NONBLOCK).unwrap())
+    fn line() -> EventLine {
+        EventLine(EventFd::new(EFD_NONBLOCK).unwrap())
     }
 
     #[test]
     fn what_the_agent_says_early_is_heard_later() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent");
-        let (agent, serve) = Agent::new(&path, line()).unwrap();
+        let (agent, serve) = AgentLine::new(&path, line()).unwrap();
         for byte in b"early" {
             agent.lock().write(0, *byte).unwrap();
         }
@@ -238,7 +238,7 @@ mod tests {
     fn more_than_the_line_holds_arrives_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent");
-        let (agent, serve) = Agent::new(&path, line()).unwrap();
+        let (agent, serve) = AgentLine::new(&path, line()).unwrap();
         std::thread::spawn(serve);
         let sent: Vec<u8> = (0..1000_u32).map(|n| n as u8).collect();
         UnixStream::connect(&path)

@@ -1,7 +1,7 @@
 //! Comments of Rust sources end at the column at which rustfmt ends code.
 
 use super::{files, judge, shown};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use std::fs;
@@ -12,7 +12,7 @@ const MAX_COLUMNS: usize = 100;
 /// Folders with sources.
 const FOLDERS: [&str; 6] = ["crates", "lab", "baremetal", "benches", "fuzz", "xtask"];
 
-pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
+pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     let mut problems = Vec::new();
     let mut looked_at = 0;
     for folder in FOLDERS {

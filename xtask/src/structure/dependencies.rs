@@ -3,7 +3,7 @@
 //! (dev-dependencies) are not restricted.
 
 use super::judge;
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::{Package, Workspace};
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ const BARE: &str = "baremetal";
 /// Crate → crates that it depends on, by the names of their folders.
 type Dependencies = BTreeMap<String, BTreeSet<String>>;
 
-pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
+pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     let path = workspace.root.join("ARCHITECTURE.md");
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

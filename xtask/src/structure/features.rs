@@ -6,7 +6,7 @@
 
 use super::judge;
 use crate::command::output;
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ type Builds = BTreeSet<String>;
 /// The packages of the two programs.
 const PROGRAMS: [&str; 2] = ["cangate", "cangate-lab"];
 
-pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
+pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     let together = builds(workspace, &PROGRAMS)?;
     let mut problems = Vec::new();
     for program in PROGRAMS {

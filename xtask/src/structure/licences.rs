@@ -2,7 +2,7 @@
 //! of each licence exists.
 
 use super::{files, judge, shown};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use std::fs;
@@ -17,7 +17,7 @@ const LINE: &str = "SPDX-License-Identifier: GPL-2.0";
 /// Texts of licences that must be in the root.
 const TEXTS: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "LICENSE-GPL-2.0"];
 
-pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
+pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     let mut problems = Vec::new();
     let mut looked_at = TEXTS.len();
     for name in TEXTS {

@@ -2,7 +2,7 @@
 
 use super::judge;
 use crate::command::{command, on_path, output};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Result, bail};
 
@@ -14,9 +14,9 @@ const BUILT: [&str; 10] = [
     ".o", ".ko", ".a", ".so", ".rlib", ".rmeta", ".d", ".profraw", ".mod.c", ".cmd",
 ];
 
-pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
+pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     if !on_path("git") || !workspace.root.join(".git").exists() {
-        return Ok(Tally::skipped(
+        return Ok(TestTally::skipped(
             "structure: committed build output because this is not a git checkout",
         ));
     }

@@ -1,7 +1,7 @@
 //! `unsafe` only where the rules allow it.
 
 use super::{files, judge, shown};
-use crate::report::Tally;
+use crate::report::TestTally;
 use crate::workspace::Workspace;
 use anyhow::{Context, Result};
 use std::fs;
@@ -21,7 +21,7 @@ const ALLOWED: [&str; 4] = [
 /// rule; in a crate with such a place, this check reads the other files.
 const FORBIDDEN: &str = "#![forbid(unsafe_code)]";
 
-pub(super) fn check(workspace: &Workspace) -> Result<Tally> {
+pub(super) fn check(workspace: &Workspace) -> Result<TestTally> {
     let mut problems = Vec::new();
     let mut looked_at = 0;
     for package in &workspace.packages {

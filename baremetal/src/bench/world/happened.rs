@@ -1,11 +1,11 @@
 //! The events of a step, which are kept until the step is complete.
 
-use super::Seat;
+use super::ControllerSeat;
 use alloc::vec::Vec;
-use bus::{DropReason, ErrorState, Event, NodeId};
+use bus::{DropReason, ErrorState, NodeEvent, NodeId};
 use frame::{Frame, Nanos};
 
-pub(super) enum Happened {
+pub(super) enum WorldEvent {
     Frame {
         start: Nanos,
         end: Nanos,
@@ -39,9 +39,9 @@ pub(super) enum Happened {
 }
 
 /// Keeps a bus's event until the step is complete.
-pub(super) fn note(event: &Event<'_>, bus: u8, seats: &[Seat], happened: &mut Vec<Happened>) {
+pub(super) fn note(event: &NodeEvent<'_>, bus: u8, seats: &[ControllerSeat], happened: &mut Vec<WorldEvent>) {
     happened.push(match *event {
-        Event::Frame {
+        NodeEvent::Frame {
             start,
             end,
             node,
@@ -57,7 +57,7 @@ pub(super) fn note(event: &Event<'_>, bus: u8, seats: &[Seat], happened: &mut Ve
                     received |= 1 << number;
                 }
             }
-            Happened::Frame {
+            WorldEvent::Frame {
                 start,
                 end,
                 bus,
@@ -67,28 +67,28 @@ pub(super) fn note(event: &Event<'_>, bus: u8, seats: &[Seat], happened: &mut Ve
                 received,
             }
         }
-        Event::Error {
+        NodeEvent::Error {
             start,
             end,
             node,
             frame,
             ..
-        } => Happened::Error {
+        } => WorldEvent::Error {
             start,
             end,
             bus,
             node,
             frame: *frame,
         },
-        Event::State { at, node, state } => Happened::State {
+        NodeEvent::State { at, node, state } => WorldEvent::State {
             at,
             bus,
             node,
             state,
         },
-        Event::Dropped {
+        NodeEvent::Dropped {
             at, node, tag, why, ..
-        } => Happened::Dropped {
+        } => WorldEvent::Dropped {
             at,
             bus,
             node,

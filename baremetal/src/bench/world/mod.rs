@@ -3,44 +3,44 @@
 mod happened;
 mod reactions;
 
-use super::page::Page;
-use super::task::{Disturbed, Stamp, Task};
-use super::tester::Tester;
+use super::page::RegisterPage;
+use super::task::{DisturbedFrames, BenchStamp, BenchTask};
+use super::tester::BenchTester;
 use alloc::vec::Vec;
-use bus::{Bus, BusConfig, ErrorKind, Fault, NodeConfig, NodeId, When};
-use controller::mapped::{BUFFERS, Join, TX_PENDING, Trap};
+use bus::{Bus, BusConfig, ErrorKind, FrameFault, NodeConfig, NodeId, FaultTime};
+use controller::mapped::{BUFFERS, BusJoin, TX_PENDING, DeviceTrap};
 use frame::Nanos;
-use happened::{Happened, note};
+use happened::{WorldEvent, note};
 
 /// The error for a controller that does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoSeat;
 
 /// The whole bench. Times are bus time, ns; they never go back.
-pub struct World {
-    sides: Vec<Side>,
-    seats: Vec<Seat>,
-    tester: Tester,
+pub struct BenchWorld {
+    sides: Vec<BusSide>,
+    seats: Vec<ControllerSeat>,
+    tester: BenchTester,
     ideal: bool,
-    disturbed: Option<Disturbed>,
+    disturbed: Option<DisturbedFrames>,
     now: Nanos,
     /// Events of a step, before the reactions to them.
-    happened: Vec<Happened>,
+    happened: Vec<WorldEvent>,
     /// Controllers whose line was raised since the last check, one bit each.
     raised: u32,
 }
 
 /// A bus, from the time at which the first controller joins.
-struct Side {
+struct BusSide {
     bus: Bus,
     rates: (u32, Option<u32>),
     tester: NodeId,
 }
 
 /// A seat for a controller.
-struct Seat {
+struct ControllerSeat {
     bus: u8,
-    page: &'static Page,
+    page: &'static RegisterPage,
     node: Option<NodeId>,
     fd: bool,
     listen_only: bool,
@@ -60,15 +60,15 @@ const BUSES: u8 = 8;
 /// A step rarely has more events than this: no memory is allocated while frames pass.
 const EVENTS: usize = 64;
 
-impl World {
+impl BenchWorld {
     /// Creates buses without controllers, and a tester that has not started; returns `None` if the
     /// task contains something that is not a valid frame.
     #[must_use]
-    pub fn new(task: &Task) -> Option<Self> {
+    pub fn new(task: &BenchTask) -> Option<Self> {
         Some(Self {
             sides: Vec::new(),
             seats: Vec::new(),
-            tester: Tester::new(task)?,
+            tester: BenchTester::new(task)?,
             ideal: task.ideal,
             disturbed: task.disturbed,
             now: 0,
@@ -81,12 +81,12 @@ impl World {
     ///
     /// # Errors
     /// [`NoSeat`]: there is no such bus, or it would be more than 32 controllers.
-    pub fn seat(&mut self, bus: u8) -> Result<(usize, &'static Page), NoSeat> {
+    pub fn seat(&mut self, bus: u8) -> Result<(usize, &'static RegisterPage), NoSeat> {
         if bus >= BUSES || self.seats.len() >= 32 {
             return Err(NoSeat);
         }
-        let page = Page::forever();
-        self.seats.push(Seat {
+        let page = RegisterPage::forever();
+        self.seats.push(ControllerSeat {
             bus,
             page,
             node: None,
@@ -102,47 +102,47 @@ impl World {
         Ok((self.seats.len() - 1, page))
     }
 
-    fn side(&mut self, bus: u8, rates: (u32, Option<u32>)) -> Result<&mut Side, Trap> {
+    fn side(&mut self, bus: u8, rates: (u32, Option<u32>)) -> Result<&mut BusSide, DeviceTrap> {
         while self.sides.len() <= usize::from(bus) {
             let (nominal, data) = rates;
             let config = data.map_or_else(
                 || BusConfig::classic(nominal),
                 |data| BusConfig::fd(nominal, data),
             );
-            let mut made = Bus::new(config).map_err(|_| Trap::Invalid)?;
+            let mut made = Bus::new(config).map_err(|_| DeviceTrap::Invalid)?;
             let mut node = NodeConfig::new("");
             node.mailboxes = 1;
             node.queue = self.tester.frames() + 1;
-            let tester = made.attach(node).map_err(|_| Trap::Invalid)?;
+            let tester = made.attach(node).map_err(|_| DeviceTrap::Invalid)?;
             made.run_until(self.now, |_| {});
-            if let Some(Disturbed { first, count }) = self.disturbed
+            if let Some(DisturbedFrames { first, count }) = self.disturbed
                 && self.sides.len() == usize::from(OUTGOING)
             {
                 for start in first..first.saturating_add(count) {
-                    made.inject(When::Start(start), Fault::new(ErrorKind::Bit));
+                    made.inject(FaultTime::Start(start), FrameFault::new(ErrorKind::Bit));
                 }
             }
-            self.sides.push(Side {
+            self.sides.push(BusSide {
                 bus: made,
                 rates,
                 tester,
             });
         }
-        let side = self.sides.get_mut(usize::from(bus)).ok_or(Trap::Invalid)?;
+        let side = self.sides.get_mut(usize::from(bus)).ok_or(DeviceTrap::Invalid)?;
         // All controllers on a bus have the same bit rates.
         if side.rates == rates {
             Ok(side)
         } else {
-            Err(Trap::Invalid)
+            Err(DeviceTrap::Invalid)
         }
     }
 
     /// Connects a controller to its bus; its registers are reset.
     ///
     /// # Errors
-    /// [`Trap::Invalid`]: the bus has other bit rates.
-    pub fn join(&mut self, seat: usize, join: &Join<'_>) -> Result<(), Trap> {
-        let bus = self.seats.get(seat).ok_or(Trap::Invalid)?.bus;
+    /// [`DeviceTrap::Invalid`]: the bus has other bit rates.
+    pub fn join(&mut self, seat: usize, join: &BusJoin<'_>) -> Result<(), DeviceTrap> {
+        let bus = self.seats.get(seat).ok_or(DeviceTrap::Invalid)?.bus;
         let rates = (join.bitrate, join.data_bitrate);
         let mut node = NodeConfig::new("");
         // Frames leave in the order of the doorbell's rings.
@@ -155,10 +155,10 @@ impl World {
             .side(bus, rates)?
             .bus
             .attach(node)
-            .map_err(|_| Trap::Other("its bus has no place for another node"))?;
-        let seat = self.seats.get_mut(seat).ok_or(Trap::Invalid)?;
+            .map_err(|_| DeviceTrap::Other("its bus has no place for another node"))?;
+        let seat = self.seats.get_mut(seat).ok_or(DeviceTrap::Invalid)?;
         if seat.node.is_some() {
-            return Err(Trap::Other("it has joined already"));
+            return Err(DeviceTrap::Other("it has joined already"));
         }
         seat.node = Some(node);
         seat.fd = join.data_bitrate.is_some();
@@ -171,12 +171,12 @@ impl World {
     /// Restarts a controller after bus-off.
     ///
     /// # Errors
-    /// [`Trap::Down`]: it is not on a bus.
-    pub fn recover(&mut self, seat: usize) -> Result<(), Trap> {
-        let seat = self.seats.get(seat).ok_or(Trap::Invalid)?;
-        let node = seat.node.ok_or(Trap::Down)?;
+    /// [`DeviceTrap::Down`]: it is not on a bus.
+    pub fn recover(&mut self, seat: usize) -> Result<(), DeviceTrap> {
+        let seat = self.seats.get(seat).ok_or(DeviceTrap::Invalid)?;
+        let node = seat.node.ok_or(DeviceTrap::Down)?;
         let side = self.sides.get_mut(usize::from(seat.bus));
-        side.ok_or(Trap::Down)?.bus.restart(node);
+        side.ok_or(DeviceTrap::Down)?.bus.restart(node);
         Ok(())
     }
 
@@ -184,9 +184,9 @@ impl World {
     /// order of their numbers.
     ///
     /// # Errors
-    /// [`Trap::Down`]: off the bus or bus-off; [`Trap::Invalid`]: not a frame that this controller
+    /// [`DeviceTrap::Down`]: off the bus or bus-off; [`DeviceTrap::Invalid`]: not a frame that this controller
     /// can send.
-    pub fn ring(&mut self, seat: usize, buffers: u32, at: Nanos) -> Result<(), Trap> {
+    pub fn ring(&mut self, seat: usize, buffers: u32, at: Nanos) -> Result<(), DeviceTrap> {
         self.run(at);
         let now = self.now;
         let result = self.request(seat, buffers, now);
@@ -195,21 +195,21 @@ impl World {
         result
     }
 
-    fn request(&mut self, number: usize, buffers: u32, now: Nanos) -> Result<(), Trap> {
-        let seat = self.seats.get_mut(number).ok_or(Trap::Invalid)?;
-        let node = seat.node.ok_or(Trap::Down)?;
+    fn request(&mut self, number: usize, buffers: u32, now: Nanos) -> Result<(), DeviceTrap> {
+        let seat = self.seats.get_mut(number).ok_or(DeviceTrap::Invalid)?;
+        let node = seat.node.ok_or(DeviceTrap::Down)?;
         let side = self
             .sides
             .get_mut(usize::from(seat.bus))
-            .ok_or(Trap::Down)?;
+            .ok_or(DeviceTrap::Down)?;
         let mut result = Ok(());
         for buffer in (0..32).filter(|b| buffers & 1 << b != 0) {
-            if !Page::is_buffer(buffer) || seat.pending & 1 << buffer != 0 {
-                result = Err(Trap::Invalid);
+            if !RegisterPage::is_buffer(buffer) || seat.pending & 1 << buffer != 0 {
+                result = Err(DeviceTrap::Invalid);
                 continue;
             }
             let Some(frame) = seat.page.frame(buffer).filter(|_| !seat.listen_only) else {
-                result = Err(Trap::Invalid);
+                result = Err(DeviceTrap::Invalid);
                 continue;
             };
             match side.bus.send(node, now, &frame, buffer as u64) {
@@ -217,8 +217,8 @@ impl World {
                     seat.pending |= 1 << buffer;
                     seat.page.set_buffer(buffer, TX_PENDING, 0);
                 }
-                Err(bus::SendError::BusOff) => result = Err(Trap::Down),
-                Err(_) => result = Err(Trap::Invalid),
+                Err(bus::SendError::BusOff) => result = Err(DeviceTrap::Down),
+                Err(_) => result = Err(DeviceTrap::Invalid),
             }
         }
         result
@@ -293,7 +293,7 @@ impl World {
     }
 
     /// Returns the stamps, and the number of stamps that were lost for lack of space.
-    pub fn stamps(&self) -> (impl Iterator<Item = Stamp> + '_, u64) {
+    pub fn stamps(&self) -> (impl Iterator<Item = BenchStamp> + '_, u64) {
         (self.tester.stamps(), self.tester.lost())
     }
 }

@@ -1,18 +1,18 @@
 //! The reactions of controllers and tester to events on a bus.
 
-use super::super::page::Page;
+use super::super::page::RegisterPage;
 use super::super::task::StampKind;
-use super::super::tester::Taken;
-use super::happened::Happened;
-use super::{INCOMING, OUTGOING, Seat, World};
+use super::super::tester::RawStamp;
+use super::happened::WorldEvent;
+use super::{INCOMING, OUTGOING, ControllerSeat, BenchWorld};
 use bus::{DropReason, ErrorState, NodeId};
 use controller::mapped::{FIFO, TX_BUS_OFF, TX_FAILED, TX_SENT};
 use frame::{Frame, Nanos};
 
-impl World {
-    pub(super) fn react(&mut self, what: &Happened, late: Nanos) {
+impl BenchWorld {
+    pub(super) fn react(&mut self, what: &WorldEvent, late: Nanos) {
         match *what {
-            Happened::Frame {
+            WorldEvent::Frame {
                 start,
                 end,
                 bus,
@@ -22,7 +22,7 @@ impl World {
                 received,
             } => {
                 let sender = self.whose(bus, node);
-                self.tester.stamp(Taken {
+                self.tester.stamp(RawStamp {
                     end,
                     duration: end - start,
                     bus,
@@ -45,14 +45,14 @@ impl World {
                     self.receive(seat, &frame, end);
                 }
             }
-            Happened::Error {
+            WorldEvent::Error {
                 start,
                 end,
                 bus,
                 node,
                 frame,
             } => {
-                self.tester.stamp(Taken {
+                self.tester.stamp(RawStamp {
                     end,
                     duration: end - start,
                     bus,
@@ -64,7 +64,7 @@ impl World {
                     self.error(seat, bus);
                 }
             }
-            Happened::State {
+            WorldEvent::State {
                 at,
                 bus,
                 node,
@@ -76,7 +76,7 @@ impl World {
                 self.write_state(seat);
                 self.change(seat);
                 if state == ErrorState::BusOff {
-                    self.tester.stamp(Taken {
+                    self.tester.stamp(RawStamp {
                         end: at,
                         duration: 0,
                         bus,
@@ -86,7 +86,7 @@ impl World {
                     });
                 }
             }
-            Happened::Dropped {
+            WorldEvent::Dropped {
                 at,
                 bus,
                 node,
@@ -107,7 +107,7 @@ impl World {
 
     /// Returns the controller that is this node.
     fn whose(&self, bus: u8, node: NodeId) -> Option<usize> {
-        let is = |seat: &Seat| seat.bus == bus && seat.node == Some(node);
+        let is = |seat: &ControllerSeat| seat.bus == bus && seat.node == Some(node);
         self.seats.iter().position(is)
     }
 
@@ -135,7 +135,7 @@ impl World {
             seat.overruns += 1;
             seat.page.set_head(seat.head, seat.overruns);
             let bus = seat.bus;
-            self.tester.stamp(Taken {
+            self.tester.stamp(RawStamp {
                 end,
                 duration: 0,
                 bus,
@@ -166,7 +166,7 @@ impl World {
             return;
         };
         let buffer = tag as usize;
-        if !Page::is_buffer(buffer) {
+        if !RegisterPage::is_buffer(buffer) {
             return;
         }
         seat.pending &= !(1 << buffer);

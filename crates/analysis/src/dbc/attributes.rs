@@ -16,7 +16,7 @@ type Value = String;
 
 /// The attributes of messages, signals, nodes and the file.
 #[derive(Default)]
-pub(super) struct Attributes {
+pub(super) struct DbcAttributes {
     enums: BTreeMap<String, Vec<String>>,
     defaults: BTreeMap<String, Value>,
     of_messages: BTreeMap<(u32, String), Value>,
@@ -25,7 +25,7 @@ pub(super) struct Attributes {
     of_file: BTreeMap<String, Value>,
 }
 
-impl Attributes {
+impl DbcAttributes {
     /// Adds a statement, if it is about an attribute.
     pub(super) fn add(&mut self, statement: Pair<'_, Rule>) {
         let rule = statement.as_rule();

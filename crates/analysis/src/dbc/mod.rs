@@ -13,7 +13,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use attributes::{Attributes, plain};
+use attributes::{DbcAttributes, plain};
 use can_dbc_pest::{DbcParser, Pair, Parser, Rule};
 use decode::{decode, without_pairs};
 use frame::{CanId, Nanos, dlc};
@@ -31,7 +31,7 @@ const NOBODY: [&str; 3] = ["Vector__XXX", "VectorXXX", "VECTOR__XXX"];
 
 /// The messages of a file.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Database {
+pub struct DbcDatabase {
     /// The name, from the attribute `DBName`; empty if it has none.
     pub name: String,
     /// Nominal bit rate, from the attribute `Baudrate`, bit/s.
@@ -41,7 +41,7 @@ pub struct Database {
     /// The messages, in the order of the file.
     pub messages: Vec<DbcMessage>,
     /// Messages that no frame can represent, in the order of the file.
-    pub impossible: Vec<Impossible>,
+    pub impossible: Vec<ImpossibleMessage>,
     /// Whether the file has a pseudo-message for signals that belong to no message, which is left
     /// out.
     pub has_independent_signals: bool,
@@ -59,7 +59,7 @@ pub struct DbcMessage {
     /// Payload bytes; for FD, a length that a frame can have.
     pub len: usize,
     /// The FD properties, if it is FD; `None` for a classic frame.
-    pub fd: Option<Fd>,
+    pub fd: Option<FdMessage>,
     /// Its first sender; `None` if the file names no node.
     pub sender: Option<String>,
     /// Further senders, from `BO_TX_BU_`.
@@ -83,7 +83,7 @@ pub struct DbcMessage {
 
 /// A message that no frame can represent.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Impossible {
+pub struct ImpossibleMessage {
     /// Its name: letters, digits and `_`.
     pub name: String,
     /// The mistake and its place.
@@ -92,7 +92,7 @@ pub struct Impossible {
 
 /// The FD properties of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fd {
+pub struct FdMessage {
     /// Whether `VFrameFormat` states that it is FD; otherwise this follows only from its length.
     pub is_said: bool,
     /// `CANFD_BRS`: with bit rate switch; `None` if the file does not specify it.
@@ -148,8 +148,8 @@ impl DbcMessage {
 ///
 /// # Errors
 /// [`DbcError`]: the first statement that is not in the grammar. A message that no frame can
-/// represent does not fail the file ([`Database::impossible`]).
-pub fn read(bytes: &[u8]) -> Result<Database, DbcError> {
+/// represent does not fail the file ([`DbcDatabase::impossible`]).
+pub fn read(bytes: &[u8]) -> Result<DbcDatabase, DbcError> {
     let text = decode(bytes);
     let first = read_text(&text);
     match (&first, &text) {
@@ -161,9 +161,9 @@ pub fn read(bytes: &[u8]) -> Result<Database, DbcError> {
     }
 }
 
-fn read_text(text: &str) -> Result<Database, DbcError> {
+fn read_text(text: &str) -> Result<DbcDatabase, DbcError> {
     let parsed = DbcParser::parse(Rule::file, text).map_err(|error| grammar(&error, text))?;
-    let mut attributes = Attributes::default();
+    let mut attributes = DbcAttributes::default();
     let mut found: Vec<(u32, DbcMessage, Vec<String>)> = Vec::new();
     let mut impossible = Vec::new();
     let mut senders: BTreeMap<u32, Vec<String>> = BTreeMap::new();
@@ -212,7 +212,7 @@ fn read_text(text: &str) -> Result<Database, DbcError> {
     });
     let messages = messages.collect();
     let rate = |name| attributes.whole(name).filter(|rate| *rate > 0);
-    Ok(Database {
+    Ok(DbcDatabase {
         name: attributes.text("DBName").unwrap_or_default(),
         bitrate: rate("Baudrate"),
         data_bitrate: rate("BaudrateCANFD"),
@@ -259,7 +259,7 @@ fn somebody(name: &str) -> Option<String> {
 type Parsed = (u32, DbcMessage, Vec<String>);
 
 /// Reads a message; `None` for signals that belong to no message.
-fn message(statement: Pair<'_, Rule>) -> Result<Option<Parsed>, Impossible> {
+fn message(statement: Pair<'_, Rule>) -> Result<Option<Parsed>, ImpossibleMessage> {
     let named = |part: Pair<'_, Rule>| part.as_rule() == Rule::message_name;
     let name = statement
         .clone()
@@ -269,7 +269,7 @@ fn message(statement: Pair<'_, Rule>) -> Result<Option<Parsed>, Impossible> {
     if name == INDEPENDENT_NAME {
         return Ok(None);
     }
-    parse(statement).map_err(|error| Impossible { name, error })
+    parse(statement).map_err(|error| ImpossibleMessage { name, error })
 }
 
 fn parse(statement: Pair<'_, Rule>) -> Result<Option<Parsed>, DbcError> {
@@ -332,7 +332,7 @@ fn parse(statement: Pair<'_, Rule>) -> Result<Option<Parsed>, DbcError> {
 }
 
 impl DbcMessage {
-    fn complete(&mut self, raw: u32, attributes: &Attributes, signals: &[String]) {
+    fn complete(&mut self, raw: u32, attributes: &DbcAttributes, signals: &[String]) {
         if let Some(name) = attributes.long_name(raw) {
             self.name = name;
         }
@@ -356,7 +356,7 @@ impl DbcMessage {
         let long = self.len > dlc::CLASSIC_MAX && self.len <= dlc::FD_MAX && !self.j1939;
         if is_said || long {
             let brs = attributes.word(raw, "CANFD_BRS");
-            self.fd = Some(Fd {
+            self.fd = Some(FdMessage {
                 is_said,
                 brs: brs.map(|word| word == "1" || word.eq_ignore_ascii_case("true")),
             });

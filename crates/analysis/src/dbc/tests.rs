@@ -80,7 +80,7 @@ fn a_file_is_read() {
     assert_eq!(diagnosis.id, CanId::eff(0x18FE_C9FE).unwrap());
     assert_eq!((diagnosis.cycle, diagnosis.j1939), (Some(2_500_000), true));
     assert_eq!(diagnosis.sender, None);
-    let fd = Fd {
+    let fd = FdMessage {
         is_said: true,
         brs: Some(false),
     };
@@ -107,7 +107,7 @@ fn line_ends_marks_and_latin_1_are_no_matter() {
 #[test]
 fn a_length_alone_can_say_fd() {
     let message = one("VERSION \"\"\nBU_: A\nBO_ 1 M: 10 A\n");
-    let fd = Fd {
+    let fd = FdMessage {
         is_said: false,
         brs: None,
     };

@@ -1,9 +1,9 @@
 //! The greatest length of classic frames.
 
 use super::header::HeaderBits;
-use super::run::Run;
-use super::{Bits, TRAILER};
-use crate::Shape;
+use super::run::BitRun;
+use super::{FrameBits, TRAILER};
+use crate::FrameShape;
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::dlc;
@@ -17,7 +17,7 @@ const DELIMITER: u32 = 1;
 /// reached, plus one; 0 where it is not reached.
 type Layer = Vec<u8>;
 
-const fn place(crc: u16, run: Run) -> usize {
+const fn place(crc: u16, run: BitRun) -> usize {
     (crc as usize) << 3 | run.index()
 }
 
@@ -40,7 +40,7 @@ const fn crc_before(crc: u16, bit: bool) -> u16 {
 }
 
 /// Returns the number of stuff bits among the bits of a CRC, and after the last one.
-fn tail(crc: u16, mut run: Run) -> u8 {
+fn tail(crc: u16, mut run: BitRun) -> u8 {
     let mut stuffed = 0;
     for i in (0..CRC_BITS).rev() {
         let (next, stuff) = run.push(crc >> i & 1 != 0);
@@ -57,24 +57,24 @@ const LONGEST_TAIL: u8 = 4;
 /// identifiers.
 pub(super) struct FreePayload {
     bytes: usize,
-    start: Run,
+    start: BitRun,
     /// The CRC that the payload adds, the state of the run after it, and its stuff bits; the best
     /// first, and only those that can be best with some CRC before them.
-    ends: Vec<(u16, Run, u8)>,
+    ends: Vec<(u16, BitRun, u8)>,
 }
 
 /// The length of a frame up to its payload.
-struct Start {
-    run: Run,
+struct HeaderLength {
+    run: BitRun,
     crc: u16,
     stuffed: u32,
     bits: u32,
 }
 
-impl Start {
-    fn of(shape: &Shape) -> Self {
+impl HeaderLength {
+    fn of(shape: &FrameShape) -> Self {
         let header = HeaderBits::of(shape.header());
-        let (mut run, mut crc, mut stuffed) = (Run::IDLE, 0, 0);
+        let (mut run, mut crc, mut stuffed) = (BitRun::IDLE, 0, 0);
         for bit in header.iter() {
             let (next, stuff) = run.push(bit);
             run = next;
@@ -97,12 +97,12 @@ impl Start {
 
 /// Returns the layer after one further bit of payload.
 fn step(layer: &Layer, bit: Option<bool>) -> Layer {
-    let mut next = vec![0; CRCS * Run::COUNT];
-    let steps: [[(Run, bool); 2]; Run::COUNT] = core::array::from_fn(|run| {
-        let run = Run::from_index(run);
+    let mut next = vec![0; CRCS * BitRun::COUNT];
+    let steps: [[(BitRun, bool); 2]; BitRun::COUNT] = core::array::from_fn(|run| {
+        let run = BitRun::from_index(run);
         [run.push(false), run.push(true)]
     });
-    for (crc, had) in (0_u16..).zip(layer.chunks_exact(Run::COUNT)) {
+    for (crc, had) in (0_u16..).zip(layer.chunks_exact(BitRun::COUNT)) {
         for value in [false, true] {
             if bit.is_some_and(|known| known != value) {
                 continue;
@@ -123,8 +123,8 @@ fn step(layer: &Layer, bit: Option<bool>) -> Layer {
     next
 }
 
-fn layer_at(start: Run) -> Layer {
-    let mut layer = vec![0; CRCS * Run::COUNT];
+fn layer_at(start: BitRun) -> Layer {
+    let mut layer = vec![0; CRCS * BitRun::COUNT];
     if let Some(first) = layer.get_mut(place(0, start)) {
         *first = 1;
     }
@@ -133,13 +133,13 @@ fn layer_at(start: Run) -> Layer {
 
 /// Returns the ends of a layer that can be best: no other has more than [`LONGEST_TAIL`] stuff bits
 /// above them.
-fn ends(layer: &Layer) -> Vec<(u16, Run, u8)> {
+fn ends(layer: &Layer) -> Vec<(u16, BitRun, u8)> {
     let most = layer.iter().copied().max().unwrap_or(0);
     let enough = most.saturating_sub(LONGEST_TAIL).max(1);
     let all = layer.iter().enumerate();
-    let mut ends: Vec<(u16, Run, u8)> = all
+    let mut ends: Vec<(u16, BitRun, u8)> = all
         .filter(|&(_, &had)| had >= enough)
-        .map(|(at, &had)| ((at >> 3) as u16, Run::from_index(at & 7), had - 1))
+        .map(|(at, &had)| ((at >> 3) as u16, BitRun::from_index(at & 7), had - 1))
         .collect();
     ends.sort_by_key(|&(_, _, stuffed)| core::cmp::Reverse(stuffed));
     ends
@@ -147,7 +147,7 @@ fn ends(layer: &Layer) -> Vec<(u16, Run, u8)> {
 
 /// Returns the best end with this CRC in front: the number of stuff bits with those of the CRC, and
 /// the end.
-fn best(ends: &[(u16, Run, u8)], crc: u16) -> (u32, Option<(u16, Run)>) {
+fn best(ends: &[(u16, BitRun, u8)], crc: u16) -> (u32, Option<(u16, BitRun)>) {
     let mut best = (0, None);
     for &(added, run, stuffed) in ends {
         if u32::from(stuffed + LONGEST_TAIL) <= best.0 && best.1.is_some() {
@@ -162,7 +162,7 @@ fn best(ends: &[(u16, Run, u8)], crc: u16) -> (u32, Option<(u16, Run)>) {
 }
 
 impl FreePayload {
-    fn new(bytes: usize, start: Run) -> Self {
+    fn new(bytes: usize, start: BitRun) -> Self {
         let mut layer = layer_at(start);
         for _ in 0..bytes * 8 {
             layer = step(&layer, None);
@@ -183,8 +183,8 @@ impl FreePayload {
 /// is linear: the CRC of header and payload is that of the header followed by zeros, XOR that of
 /// the payload alone. So the results of the payload are computed once for a length and a run that
 /// the header ends with, and kept in `kept`.
-pub(super) fn greatest(shape: &Shape, kept: &mut Vec<FreePayload>) -> Bits {
-    let start = Start::of(shape);
+pub(super) fn greatest(shape: &FrameShape, kept: &mut Vec<FreePayload>) -> FrameBits {
+    let start = HeaderLength::of(shape);
     let bits = shape.wire_len() * 8;
     let crc = start.crc_after(bits);
     let stuffed = if shape.is_free() {
@@ -204,8 +204,8 @@ pub(super) fn greatest(shape: &Shape, kept: &mut Vec<FreePayload>) -> Bits {
     length(&start, bits, stuffed)
 }
 
-fn length(start: &Start, payload_bits: usize, stuffed: u32) -> Bits {
-    Bits {
+fn length(start: &HeaderLength, payload_bits: usize, stuffed: u32) -> FrameBits {
+    FrameBits {
         nominal: start.bits
             + start.stuffed
             + payload_bits as u32
@@ -219,8 +219,8 @@ fn length(start: &Start, payload_bits: usize, stuffed: u32) -> Bits {
 
 /// Returns a payload that has the greatest length. It keeps the layers that [`greatest`] drops, 256
 /// KiB for each bit.
-pub(super) fn payload(shape: &Shape) -> [u8; dlc::FD_MAX] {
-    let start = Start::of(shape);
+pub(super) fn payload(shape: &FrameShape) -> [u8; dlc::FD_MAX] {
+    let start = HeaderLength::of(shape);
     let bits = shape.wire_len() * 8;
     let mut layers = vec![layer_at(start.run)];
     for i in 0..bits {
@@ -240,7 +240,7 @@ pub(super) fn payload(shape: &Shape) -> [u8; dlc::FD_MAX] {
         // Backwards: the bit and the state from which this one was reached with this number of
         // stuff bits.
         let ways = [false, true].into_iter().flat_map(|bit| {
-            let states = (0..Run::COUNT).map(Run::from_index);
+            let states = (0..BitRun::COUNT).map(BitRun::from_index);
             states.map(move |from| (bit, from))
         });
         let mut fitting = ways.filter(|&(bit, from)| {

@@ -5,7 +5,7 @@ mod fd;
 mod header;
 mod run;
 
-use crate::Shape;
+use crate::FrameShape;
 use alloc::vec::Vec;
 use frame::wire::{self, BitRate, INTERMISSION_BITS};
 use frame::{Frame, Kind, LengthError, Nanos, dlc};
@@ -16,14 +16,14 @@ const TRAILER: u32 = 9;
 /// Bits of a frame from the start of frame to the end of frame, with stuff bits, without the
 /// intermission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Bits {
+pub struct FrameBits {
     /// Bits at the nominal bit rate.
     pub nominal: u32,
     /// Bits at the data bit rate: of FD frames with BRS.
     pub data: u32,
 }
 
-impl Bits {
+impl FrameBits {
     /// Returns the total number of bits.
     #[must_use]
     pub const fn all(self) -> u32 {
@@ -32,7 +32,7 @@ impl Bits {
 
     /// Returns the length of the shortest frame: without a stuff bit, unless all of the payload is
     /// known.
-    pub(crate) fn least(shape: &Shape) -> Self {
+    pub(crate) fn least(shape: &FrameShape) -> Self {
         if shape.is_exact()
             && let Ok(frame) = shape.filled(&[0; dlc::FD_MAX])
             && let Some(bits) = Self::of(&frame)
@@ -85,12 +85,12 @@ pub enum LengthRule {
 
 /// Finds the greatest lengths, and keeps intermediate results that they share.
 #[derive(Default)]
-pub struct Lengths {
+pub struct LengthSearch {
     free: Vec<classic::FreePayload>,
-    longest: Vec<(Shape, Frame)>,
+    longest: Vec<(FrameShape, Frame)>,
 }
 
-impl Lengths {
+impl LengthSearch {
     /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
@@ -98,9 +98,9 @@ impl Lengths {
     }
 
     /// Returns the greatest length that a message's frames can have.
-    pub fn greatest(&mut self, shape: &Shape) -> Bits {
+    pub fn greatest(&mut self, shape: &FrameShape) -> FrameBits {
         let exact = shape.is_exact().then(|| shape.filled(&[0; dlc::FD_MAX]));
-        if let Some(bits) = exact.and_then(Result::ok).as_ref().and_then(Bits::of) {
+        if let Some(bits) = exact.and_then(Result::ok).as_ref().and_then(FrameBits::of) {
             return bits;
         }
         match shape.header().kind() {
@@ -110,7 +110,7 @@ impl Lengths {
     }
 
     /// Returns the same where nodes may be error-passive: they send ESI recessive.
-    pub fn greatest_with_errors(&mut self, shape: &Shape) -> Bits {
+    pub fn greatest_with_errors(&mut self, shape: &FrameShape) -> FrameBits {
         let active = self.greatest(shape);
         if shape.header().kind() != Kind::Fd {
             return active;
@@ -127,7 +127,7 @@ impl Lengths {
     ///
     /// # Errors
     /// Never in practice: the header's length was checked when it was made.
-    pub fn longest_frame(&mut self, shape: &Shape) -> Result<Frame, LengthError> {
+    pub fn longest_frame(&mut self, shape: &FrameShape) -> Result<Frame, LengthError> {
         if let Some((_, frame)) = self.longest.iter().find(|(known, _)| known == shape) {
             return Ok(*frame);
         }
@@ -155,12 +155,12 @@ impl Lengths {
 /// payload together at most ⌊(h + 5 + 8n − 1) / 4⌋. A stuff bit takes longest at the nominal rate,
 /// so as many as possible are counted there.
 #[must_use]
-pub fn by_formula(shape: &Shape) -> Bits {
+pub fn by_formula(shape: &FrameShape) -> FrameBits {
     let header = shape.header();
     let (early, late) = stuffable(shape);
     if header.kind() != Kind::Fd {
         let stuffed = early + late;
-        return Bits {
+        return FrameBits {
             nominal: stuffed + (stuffed - 1) / 4 + 13 - INTERMISSION_BITS,
             data: 0,
         };
@@ -168,14 +168,14 @@ pub fn by_formula(shape: &Shape) -> Bits {
     let stuff_early = (early - 1) / 4;
     let stuff_all = (early + late - 1) / 4;
     let crc = if shape.wire_len() <= 16 { 27 } else { 32 };
-    let bits = Bits {
+    let bits = FrameBits {
         nominal: early + stuff_early + 1 + TRAILER,
         data: late + (stuff_all - stuff_early) + crc,
     };
     if header.is_brs() {
         bits
     } else {
-        Bits {
+        FrameBits {
             nominal: bits.all(),
             data: 0,
         }
@@ -184,7 +184,7 @@ pub fn by_formula(shape: &Shape) -> Bits {
 
 /// Returns the numbers of bits of a frame after which a stuff bit can follow: up to BRS, and after
 /// it (for classic frames all count as the former).
-fn stuffable(shape: &Shape) -> (u32, u32) {
+fn stuffable(shape: &FrameShape) -> (u32, u32) {
     let header = shape.header();
     let payload = 8 * shape.wire_len() as u32;
     match (header.kind(), header.id().is_eff()) {

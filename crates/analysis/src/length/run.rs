@@ -3,9 +3,9 @@
 /// The last bit sent and the number of equal bits, 1 to 4: after five, the stuff bit follows at
 /// once and starts a new run (ISO 11898-1, frame coding).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Run(u8);
+pub(super) struct BitRun(u8);
 
-impl Run {
+impl BitRun {
     /// Number of states.
     pub(super) const COUNT: usize = 8;
     /// A single recessive bit: an idle bus before the start of frame, which is dominant.

@@ -14,14 +14,14 @@ fn header(kind: Kind, eff: bool, number: u32, len: usize, flags: u8) -> Header {
     header.with_flags(flags)
 }
 
-fn exact(shape: &Shape, payload: &[u8]) -> Bits {
+fn exact(shape: &FrameShape, payload: &[u8]) -> FrameBits {
     let mut all = [0; dlc::FD_MAX];
     all[..payload.len()].copy_from_slice(payload);
-    Bits::of(&shape.filled(&all).unwrap()).unwrap()
+    FrameBits::of(&shape.filled(&all).unwrap()).unwrap()
 }
 
 /// Returns the greatest length by trying each payload of up to two bytes.
-fn by_trying(shape: &Shape) -> Bits {
+fn by_trying(shape: &FrameShape) -> FrameBits {
     let len = shape.header().len();
     let all = 0..1_u32 << (8 * len);
     all.map(|n| exact(shape, &n.to_be_bytes()[4 - len..]))
@@ -39,8 +39,8 @@ proptest! {
     ) {
         let kind = if fd { Kind::Fd } else { Kind::Classic };
         let header = header(kind, eff, number, len, fd_flags & (flags::BRS | flags::ESI));
-        let shape = Shape::any(header).unwrap();
-        let mut lengths = Lengths::new();
+        let shape = FrameShape::any(header).unwrap();
+        let mut lengths = LengthSearch::new();
         let greatest = lengths.greatest(&shape);
         prop_assert_eq!(greatest, by_trying(&shape));
         let longest = lengths.longest_frame(&shape).unwrap();
@@ -60,8 +60,8 @@ proptest! {
         for bit in at..at + 12 {
             known[bit / 8] &= !(0x80 >> (bit % 8));
         }
-        let shape = Shape::masked(header, given, known).unwrap();
-        let mut lengths = Lengths::new();
+        let shape = FrameShape::masked(header, given, known).unwrap();
+        let mut lengths = LengthSearch::new();
         let greatest = lengths.greatest(&shape);
         let mut tried = Vec::new();
         for n in 0..1_u64 << 12 {
@@ -87,8 +87,8 @@ proptest! {
     ) {
         let (kind, len) = if fd { (Kind::Fd, len) } else { (Kind::Classic, len % 9) };
         let header = header(kind, eff, number, len, u8::from(brs) * flags::BRS);
-        let shape = Shape::any(header).unwrap();
-        let mut lengths = Lengths::new();
+        let shape = FrameShape::any(header).unwrap();
+        let mut lengths = LengthSearch::new();
         let greatest = lengths.greatest(&shape);
         let longest = lengths.longest_frame(&shape).unwrap();
         prop_assert_eq!(Bits::of(&longest), Some(greatest));
@@ -112,7 +112,7 @@ proptest! {
 fn the_formula_is_the_papers() {
     for len in 0..=8 {
         for (eff, base) in [(false, 55), (true, 80)] {
-            let shape = Shape::any(header(Kind::Classic, eff, 0x123, len, 0)).unwrap();
+            let shape = FrameShape::any(header(Kind::Classic, eff, 0x123, len, 0)).unwrap();
             let bits = by_formula(&shape).all() + INTERMISSION_BITS;
             assert_eq!(bits, base + 10 * len as u32);
         }
@@ -122,10 +122,10 @@ fn the_formula_is_the_papers() {
 /// The work for one payload serves all identifiers of its length.
 #[test]
 fn free_payloads_are_worked_out_once() {
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     let mut below = Vec::new();
     for number in 0..0x800 {
-        let shape = Shape::any(header(Kind::Classic, false, number, 8, 0)).unwrap();
+        let shape = FrameShape::any(header(Kind::Classic, false, number, 8, 0)).unwrap();
         below.push(by_formula(&shape).all() - lengths.greatest(&shape).all());
     }
     assert_eq!(lengths.free.len(), 1);

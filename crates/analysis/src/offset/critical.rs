@@ -1,31 +1,31 @@
 //! The phases of clocks in which a bound is reached.
 
-use super::{Against, Looked};
-use crate::compiled::Compiled;
-use crate::model::Order;
+use super::{RivalFrames, BusyPeriod};
+use crate::compiled::CompiledBus;
+use crate::model::SendOrder;
 use crate::window::NoBound;
-use crate::{Assessment, Bound, Service, priority, queue};
+use crate::{Assessment, LatencyBound, QueueService, priority, queue};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::Nanos;
 
 /// The phases with the longest latency.
 #[derive(Clone, Debug)]
-pub(crate) struct Critical {
+pub(crate) struct CriticalPhases {
     /// For each node, the time on its clock at which the busy period begins; `None` where nothing
     /// depends on it.
     pub(crate) clocks: Vec<Option<Nanos>>,
-    pub(crate) bound: Bound,
+    pub(crate) bound: LatencyBound,
 }
 
-impl Compiled {
+impl CompiledBus {
     /// Returns the phases in which a message's latency is longest, and its bound in them; without
     /// the time that other nodes' frames wait in their queues. `None` if there is no bound.
-    pub(crate) fn critical(&self, found: &Assessment, message: usize) -> Option<Critical> {
+    pub(crate) fn critical(&self, found: &Assessment, message: usize) -> Option<CriticalPhases> {
         let sent = self.messages.get(message)?;
-        let queued = found.nodes.get(sent.node)?.service == Service::Queue;
+        let queued = found.nodes.get(sent.node)?.service == QueueService::Queue;
         let mailboxes = match self.orders.get(sent.node)? {
-            Order::Mailboxes(mailboxes) if queued => Some(mailboxes.get()),
+            SendOrder::Mailboxes(mailboxes) if queued => Some(mailboxes.get()),
             _ => None,
         };
         let own = match queued {
@@ -38,12 +38,12 @@ impl Compiled {
         let others = (0..self.messages.len()).filter(|i| !own.contains(i));
         let (rivals, lower): (Vec<usize>, Vec<usize>) =
             others.partition(|&i| self.messages[i].key < lowest);
-        let against = Against {
+        let against = RivalFrames {
             rivals: rivals.iter().map(|&i| (i, arrivals[i], 0)).collect(),
             lower,
             together: false,
         };
-        let mut worst: Option<Critical> = None;
+        let mut worst: Option<CriticalPhases> = None;
         let looked = self.in_each_phase(&own, &arrivals, against, queued, |looked| {
             let new = match mailboxes {
                 Some(mailboxes) => {
@@ -59,7 +59,7 @@ impl Compiled {
             let longest = worst.as_ref().map_or(0, |worst| worst.bound.latency);
             if let Some(bound) = new.filter(|bound| bound.latency > longest) {
                 let clocks = self.clocks(sent.node, looked, &bound, place);
-                worst = Some(Critical { clocks, bound });
+                worst = Some(CriticalPhases { clocks, bound });
             }
             Ok(())
         });
@@ -70,8 +70,8 @@ impl Compiled {
     fn clocks(
         &self,
         node: usize,
-        looked: &Looked<'_>,
-        bound: &Bound,
+        looked: &BusyPeriod<'_>,
+        bound: &LatencyBound,
         place: usize,
     ) -> Vec<Option<Nanos>> {
         let mut clocks = vec![None; self.orders.len()];

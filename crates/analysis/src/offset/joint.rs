@@ -1,7 +1,7 @@
 //! The longest time that messages of one clock occupy in a window.
 
-use super::phases::{self, Phase, led, phases, work};
-use crate::window::Stream;
+use super::phases::{self, ClockPhase, led, phases, work};
+use crate::window::RivalStream;
 use alloc::vec::Vec;
 use frame::Nanos;
 
@@ -10,9 +10,9 @@ const MOST_RELEASES: u64 = 100_000;
 
 /// Messages that share a clock, among the rivals of a frame of another clock.
 #[derive(Clone, Debug)]
-pub(crate) struct Joint {
+pub(crate) struct JointMessages {
     /// Each message with its index and its offset.
-    members: Vec<(usize, Nanos, Stream)>,
+    members: Vec<(usize, Nanos, RivalStream)>,
     /// Spans, each with the time that they occupy from this span on; both grow.
     steps: Vec<(Nanos, Nanos)>,
     /// The table is for spans below this one.
@@ -21,22 +21,22 @@ pub(crate) struct Joint {
     of_piece: Nanos,
 }
 
-impl Joint {
+impl JointMessages {
     /// Creates a table up to `busy` at most. `None` where offsets have no effect.
-    pub(super) fn new(members: Vec<(usize, Nanos, Stream)>, busy: Nanos) -> Option<Self> {
+    pub(super) fn new(members: Vec<(usize, Nanos, RivalStream)>, busy: Nanos) -> Option<Self> {
         Self::limited(members, busy, MOST_RELEASES)
     }
 
     /// The same with at most `most` releases in the table.
     pub(super) fn limited(
-        members: Vec<(usize, Nanos, Stream)>,
+        members: Vec<(usize, Nanos, RivalStream)>,
         busy: Nanos,
         most: u64,
     ) -> Option<Self> {
         if members.len() < 2 {
             return None;
         }
-        let streams: Vec<Stream> = members.iter().map(|(_, _, stream)| *stream).collect();
+        let streams: Vec<RivalStream> = members.iter().map(|(_, _, stream)| *stream).collect();
         let all = phases(&points(&members))?;
         let mut piece = busy.saturating_add(1);
         let mut repeats = None;
@@ -119,7 +119,7 @@ impl Joint {
     /// Returns the time on their clock at which an interval of this length begins in which they
     /// occupy most; with the index of one of them.
     pub(super) fn worst(&self, span: Nanos) -> Option<(usize, Nanos)> {
-        let sum = |phase: &Phase| {
+        let sum = |phase: &ClockPhase| {
             let each = self.members.iter().zip(&phase.shifts);
             let each = each.map(|((_, _, s), &shift)| {
                 let frames = led(*s, shift).within(span);
@@ -134,7 +134,7 @@ impl Joint {
 }
 
 /// Returns the last instants.
-fn points(members: &[(usize, Nanos, Stream)]) -> Vec<(Nanos, Nanos)> {
+fn points(members: &[(usize, Nanos, RivalStream)]) -> Vec<(Nanos, Nanos)> {
     let each = members.iter().map(|(_, offset, stream)| {
         let last = offset.saturating_add(stream.arrival.jitter());
         (last, stream.arrival.period())

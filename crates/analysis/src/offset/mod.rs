@@ -18,11 +18,11 @@
 //! of the messages. There are as many of these *phases* as frames in a common multiple of the
 //! periods. In one phase, a message behaves like one of any phase, but later: with its next last
 //! instant at *s* + σ, its events are at *s* + σ − jitter + n · period. So it has its jitter less
-//! σ, or, if σ is greater, none and a *lead* of σ − jitter (`Stream` of [`mod@crate::window`]).
+//! σ, or, if σ is greater, none and a *lead* of σ − jitter (`RivalStream` of [`mod@crate::window`]).
 //!
 //! # The node's messages among the rivals of another node's frame
 //! The derivations of [`mod@crate::window`] count what rivals release from *s* to *s* + w. For all
-//! rivals of one clock together that is at most `Joint::within`, the greatest sum of all phases. In
+//! rivals of one clock together that is at most `JointMessages::within`, the greatest sum of all phases. In
 //! the recurrences it takes the place of the sum of the single numbers. The phase may be different
 //! for each w, so the bound is safe, but not always reached. (The same step is known for
 //! transactions: Palencia, González Harbour, *Schedulability analysis for tasks with static and
@@ -63,7 +63,7 @@
 //! More than [`MOST_PHASES`] phases of a node are not considered. Messages are then selected,
 //! beginning with each of its periods, in order of their load as long as their common multiple
 //! allows, and the selection with the greatest load is kept; the others have any phase, which is
-//! safe: all *S* are among any phases. [`Offsets`] reports the number of each. A table of a joint
+//! safe: all *S* are among any phases. [`OffsetUse`] reports the number of each. A table of a joint
 //! sum ends at the busy period that follows without offsets, at a common multiple after which it
 //! repeats itself, or where it becomes too long. A longer window is then cut into pieces: it holds
 //! no more than all of them.
@@ -72,14 +72,14 @@ mod critical;
 mod joint;
 mod phases;
 
-use crate::compiled::{Compiled, Sent};
-use crate::window::{NoBound, Stream, Window};
-use crate::{Arrival, Bound, Service};
+use crate::compiled::{CompiledBus, SentMessage};
+use crate::window::{NoBound, RivalStream, BusyWindow};
+use crate::{Arrival, LatencyBound, QueueService};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use frame::Nanos;
-pub(crate) use joint::Joint;
-use phases::{FAR, Phase, phases};
+pub(crate) use joint::JointMessages;
+use phases::{FAR, ClockPhase, phases};
 pub(crate) use phases::{behind, led};
 
 /// Maximum number of phases of a node that are considered.
@@ -91,7 +91,7 @@ const MOST_CHOICES: usize = 16;
 
 /// The use that the analysis made of a node's offsets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Offsets {
+pub struct OffsetUse {
     /// Number of messages of the node with an offset.
     pub given: usize,
     /// Number of these that were considered in all phases to each other. The others have any phase:
@@ -105,7 +105,7 @@ pub struct Offsets {
 /// The traffic that frames meet: the higher-priority messages, with their arrivals and the time
 /// that they wait in queues, and the lower-priority ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Against {
+pub(crate) struct RivalFrames {
     pub(crate) rivals: Vec<(usize, Arrival, Nanos)>,
     pub(crate) lower: Vec<usize>,
     /// Whether the time that rivals wait in queues is not counted; then the pauses of their nodes
@@ -114,17 +114,17 @@ pub(crate) struct Against {
 }
 
 /// A busy period under consideration.
-pub(crate) struct Looked<'w> {
-    pub(crate) window: &'w Window,
+pub(crate) struct BusyPeriod<'w> {
+    pub(crate) window: &'w BusyWindow,
     /// The streams of the messages in question.
-    pub(crate) own: &'w [Stream],
+    pub(crate) own: &'w [RivalStream],
     /// The time on the clock of `own` at which it begins, if the events of `own` are known.
     pub(crate) begins: Option<Nanos>,
 }
 
 /// Removes offsets where a node would have too many phases; returns for each node the number that
 /// it had and the number that it has.
-pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
+pub(crate) fn limit(messages: &mut [SentMessage], nodes: usize) -> Vec<OffsetUse> {
     let mut all = Vec::with_capacity(nodes);
     for node in 0..nodes {
         let of_node = (0..messages.len()).filter(|&i| {
@@ -176,7 +176,7 @@ pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
                 messages[i].offset = None;
             }
         }
-        all.push(Offsets {
+        all.push(OffsetUse {
             given,
             used,
             own: true,
@@ -185,17 +185,17 @@ pub(crate) fn limit(messages: &mut [Sent], nodes: usize) -> Vec<Offsets> {
     all
 }
 
-impl Compiled {
+impl CompiledBus {
     /// Returns the use that was made of the offsets of a node; `None` if none of its messages has
     /// one.
     pub(crate) fn offsets_of(
         &self,
         node: usize,
-        service: Service,
+        service: QueueService,
         arrivals: &[Arrival],
-    ) -> Option<Offsets> {
+    ) -> Option<OffsetUse> {
         let mut offsets = *self.offsets.get(node)?;
-        offsets.own = service != Service::Queue || self.phased(&self.of_node(node), arrivals);
+        offsets.own = service != QueueService::Queue || self.phased(&self.of_node(node), arrivals);
         (offsets.given > 0).then_some(offsets)
     }
 
@@ -211,15 +211,15 @@ impl Compiled {
         &self,
         index: usize,
         arrivals: &[Arrival],
-        against: Against,
-    ) -> Result<Bound, NoBound> {
-        let mut worst: Option<Bound> = None;
+        against: RivalFrames,
+    ) -> Result<LatencyBound, NoBound> {
+        let mut worst: Option<LatencyBound> = None;
         let frame = self.messages[index].frame;
         self.in_each_phase(&[index], arrivals, against, false, |looked| {
             let [own] = looked.own else {
                 return Ok(());
             };
-            let own = Stream {
+            let own = RivalStream {
                 train: None,
                 ..*own
             };
@@ -238,9 +238,9 @@ impl Compiled {
         &self,
         own: &[usize],
         arrivals: &[Arrival],
-        against: Against,
+        against: RivalFrames,
         queue: bool,
-        mut look: impl FnMut(&Looked<'_>) -> Result<(), NoBound>,
+        mut look: impl FnMut(&BusyPeriod<'_>) -> Result<(), NoBound>,
     ) -> Result<(), NoBound> {
         let mut rivals: Vec<usize> = against.rivals.iter().map(|(i, _, _)| *i).collect();
         let mut window = self.window(against, own);
@@ -267,7 +267,7 @@ impl Compiled {
         let mates = rivals.iter().filter(|&&i| usable && shares(i)).count();
         let first = rivals.len() - mates;
         let members = own.iter().chain(&rivals[first..]).copied();
-        let plain: Vec<Stream> = streams
+        let plain: Vec<RivalStream> = streams
             .iter()
             .chain(&window.rivals[first..])
             .copied()
@@ -281,7 +281,7 @@ impl Compiled {
         let points: Vec<(Nanos, Nanos)> = points.collect();
         let found = if usable { phases(&points) } else { None };
         let Some(mut found) = found else {
-            return look(&Looked {
+            return look(&BusyPeriod {
                 window: &window,
                 own: &streams,
                 begins: None,
@@ -311,7 +311,7 @@ impl Compiled {
             for (stream, new) in window.rivals[first..].iter_mut().zip(shifted) {
                 *stream = new;
             }
-            look(&Looked {
+            look(&BusyPeriod {
                 window: &window,
                 own: &streams,
                 begins: Some(phase.at),
@@ -321,7 +321,7 @@ impl Compiled {
     }
 
     /// Groups rivals that share a clock; moves those of the clock `own` to the end of the list.
-    fn join(&self, window: &mut Window, rivals: &mut Vec<usize>, busy: Nanos, own: Option<usize>) {
+    fn join(&self, window: &mut BusyWindow, rivals: &mut Vec<usize>, busy: Nanos, own: Option<usize>) {
         let mut clocks: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (place, &i) in rivals.iter().enumerate() {
             let sent = self.messages[i];
@@ -344,7 +344,7 @@ impl Compiled {
                     window.rivals[place],
                 )
             };
-            if let Some(joint) = Joint::new(places.iter().map(member).collect(), busy) {
+            if let Some(joint) = JointMessages::new(places.iter().map(member).collect(), busy) {
                 window.joint.push(joint);
                 out.extend(places);
             }
@@ -368,7 +368,7 @@ impl Compiled {
         let offset = |i: usize| self.messages[i].offset;
         let alone = each().filter(|((i, _), _)| offset(**i).is_none());
         let alone: u64 = alone.map(|((_, s), span)| s.within(*span)).sum();
-        let clock: Vec<(Nanos, Stream, Nanos)> = each()
+        let clock: Vec<(Nanos, RivalStream, Nanos)> = each()
             .filter_map(|((&i, &s), &span)| Some((offset(i)?, s, span)))
             .collect();
         alone.saturating_add(most_of_clock(&clock))
@@ -377,7 +377,7 @@ impl Compiled {
 
 /// Returns the greatest number of frames of messages that share a clock, each with its offset, and
 /// released in a time before a common end.
-fn most_of_clock(clock: &[(Nanos, Stream, Nanos)]) -> u64 {
+fn most_of_clock(clock: &[(Nanos, RivalStream, Nanos)]) -> u64 {
     // Backward: the distance of an event before the end is its period less its offset.
     let points = clock.iter().map(|(offset, s, _)| {
         let period = s.arrival.period();
@@ -386,7 +386,7 @@ fn most_of_clock(clock: &[(Nanos, Stream, Nanos)]) -> u64 {
     match phases(&points.collect::<Vec<_>>()) {
         None => clock.iter().map(|(_, s, span)| s.within(*span)).sum(),
         Some(found) => {
-            let sum = |phase: &Phase| -> u64 {
+            let sum = |phase: &ClockPhase| -> u64 {
                 let each = clock.iter().zip(&phase.shifts);
                 each.map(|((_, s, span), &shift)| led(*s, shift).within(*span))
                     .sum()

@@ -2,7 +2,7 @@
 
 use super::MOST_PHASES;
 use crate::Arrival;
-use crate::window::Stream;
+use crate::window::RivalStream;
 use alloc::vec::Vec;
 use frame::Nanos;
 
@@ -36,7 +36,7 @@ fn gcd(mut a: u128, mut b: u128) -> u128 {
 
 /// A time *s* on a clock.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Phase {
+pub(super) struct ClockPhase {
     /// For each point, the time from *s* to its next occurrence, ns.
     pub(super) shifts: Vec<Nanos>,
     /// *s*, ns.
@@ -45,7 +45,7 @@ pub(super) struct Phase {
 
 /// Returns the times at which one of these periodic points occurs, those with the same shifts only
 /// once. `None` if there are more than [`MOST_PHASES`].
-pub(super) fn phases(points: &[(Nanos, Nanos)]) -> Option<Vec<Phase>> {
+pub(super) fn phases(points: &[(Nanos, Nanos)]) -> Option<Vec<ClockPhase>> {
     let periods: Vec<Nanos> = points.iter().map(|(_, period)| *period).collect();
     let common = count(&periods)?;
     let mut all = Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn phases(points: &[(Nanos, Nanos)]) -> Option<Vec<Phase>> {
             let at = Nanos::try_from(at % common).ok()?;
             let shift = |&(other, period): &(Nanos, Nanos)| behind(other, at, period);
             let shifts = points.iter().map(shift).collect();
-            all.push(Phase { shifts, at });
+            all.push(ClockPhase { shifts, at });
         }
     }
     once(&mut all);
@@ -73,23 +73,23 @@ pub(crate) fn behind(point: Nanos, at: Nanos, period: Nanos) -> Nanos {
     }
 }
 
-fn once(phases: &mut Vec<Phase>) {
+fn once(phases: &mut Vec<ClockPhase>) {
     phases.sort_unstable();
     phases.dedup_by(|one, other| one.shifts == other.shifts);
 }
 
 /// Keeps those phases of which no other has all shifts as small or smaller.
-pub(super) fn keep_least(phases: &mut Vec<Phase>) {
+pub(super) fn keep_least(phases: &mut Vec<ClockPhase>) {
     keep(phases, |shift, other| other <= shift);
 }
 
 /// Keeps those phases of which no other has the same shifts where they matter, and at least as many
 /// that matter.
-pub(super) fn keep_fullest(phases: &mut Vec<Phase>) {
+pub(super) fn keep_fullest(phases: &mut Vec<ClockPhase>) {
     keep(phases, |shift, other| shift == FAR || other == shift);
 }
 
-fn keep(phases: &mut Vec<Phase>, no_worse: impl Fn(Nanos, Nanos) -> bool) {
+fn keep(phases: &mut Vec<ClockPhase>, no_worse: impl Fn(Nanos, Nanos) -> bool) {
     once(phases);
     let covered = |one: usize| {
         let phase = &phases[one].shifts;
@@ -104,10 +104,10 @@ fn keep(phases: &mut Vec<Phase>, no_worse: impl Fn(Nanos, Nanos) -> bool) {
 }
 
 /// Returns the same messages with their next last instant `shift` ns after *s*.
-pub(crate) fn led(stream: Stream, shift: Nanos) -> Stream {
+pub(crate) fn led(stream: RivalStream, shift: Nanos) -> RivalStream {
     let arrival = stream.arrival;
     let left = arrival.jitter().saturating_sub(shift);
-    Stream {
+    RivalStream {
         // The values were valid with more jitter.
         arrival: Arrival::new(arrival.period(), left, arrival.distance()).unwrap_or(arrival),
         lead: match shift {
@@ -120,7 +120,7 @@ pub(crate) fn led(stream: Stream, shift: Nanos) -> Stream {
 
 /// Returns the times at which frames can be released in a phase, up to `until`, with the time that
 /// all frames up to then occupy.
-pub(super) fn work(streams: &[Stream], phase: &Phase, until: Nanos) -> Vec<(Nanos, Nanos)> {
+pub(super) fn work(streams: &[RivalStream], phase: &ClockPhase, until: Nanos) -> Vec<(Nanos, Nanos)> {
     let mut all = Vec::new();
     for (stream, &shift) in streams.iter().zip(&phase.shifts) {
         let stream = led(*stream, shift);

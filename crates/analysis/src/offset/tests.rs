@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 const COMMON: Nanos = 24;
 
-fn stream(period: Nanos, jitter: Nanos, distance: Nanos, occupied: Nanos) -> Stream {
-    Stream {
+fn stream(period: Nanos, jitter: Nanos, distance: Nanos, occupied: Nanos) -> RivalStream {
+    RivalStream {
         arrival: Arrival::new(period, jitter, distance).unwrap(),
         occupied,
         train: None,
@@ -15,7 +15,7 @@ fn stream(period: Nanos, jitter: Nanos, distance: Nanos, occupied: Nanos) -> Str
 
 /// Returns the number of frames that can be released from `from` to `from` + `span`, by enumerating
 /// events.
-fn count(offset: Nanos, stream: &Stream, from: Nanos, span: Nanos) -> u64 {
+fn count(offset: Nanos, stream: &RivalStream, from: Nanos, span: Nanos) -> u64 {
     let arrival = stream.arrival;
     // Starts far enough back.
     let from = from + 3 * COMMON;
@@ -28,7 +28,7 @@ fn count(offset: Nanos, stream: &Stream, from: Nanos, span: Nanos) -> u64 {
     }
 }
 
-fn member() -> impl Strategy<Value = (Nanos, Stream)> {
+fn member() -> impl Strategy<Value = (Nanos, RivalStream)> {
     let period = prop::sample::select(vec![2, 3, 4, 6, 8, 12, 24]);
     (period, 0..100_u64, 0..40_u64, 0..10_u64, 1..9_u64).prop_map(
         |(period, offset, jitter, apart, occupied)| {
@@ -45,9 +45,9 @@ proptest! {
         members in prop::collection::vec(member(), 2..6),
         most in prop::sample::select(vec![10, 100, 100_000]),
     ) {
-        let all: Vec<(usize, Nanos, Stream)> =
+        let all: Vec<(usize, Nanos, RivalStream)> =
             members.iter().enumerate().map(|(i, (offset, stream))| (i, *offset, *stream)).collect();
-        let joint = Joint::limited(all, 80, most).unwrap();
+        let joint = JointMessages::limited(all, 80, most).unwrap();
         let apart = members.iter().any(|(_, s)| s.arrival.distance() > 0);
         let mut before = 0;
         for span in 0..150 {
@@ -76,7 +76,7 @@ proptest! {
     fn frames_that_wait_are_the_most_of_all_times(
         members in prop::collection::vec((member(), 0..60_u64), 1..5),
     ) {
-        let shown = |(offset, stream): &(Nanos, Stream), span: Nanos, to: Nanos| {
+        let shown = |(offset, stream): &(Nanos, RivalStream), span: Nanos, to: Nanos| {
             count(*offset, stream, to + 10 * COMMON - span, span)
         };
         let exact = (0..COMMON).map(|to| members.iter().map(|(m, span)| shown(m, *span, to)).sum::<u64>());
@@ -88,13 +88,13 @@ proptest! {
     /// Phases that are left out are no worse.
     #[test]
     fn what_is_kept_has_the_worst(shifts in prop::collection::vec(prop::collection::vec(0..4_u64, 3), 1..20)) {
-        let phase = |shifts: Vec<Nanos>| Phase { shifts, at: 0 };
-        let all: Vec<Phase> = shifts.into_iter().map(phase).collect();
+        let phase = |shifts: Vec<Nanos>| ClockPhase { shifts, at: 0 };
+        let all: Vec<ClockPhase> = shifts.into_iter().map(phase).collect();
         let mut kept = all.clone();
         phases::keep_least(&mut kept);
         prop_assert!(!kept.is_empty());
         for phase in &all {
-            let no_worse = |other: &Phase| phase.shifts.iter().zip(&other.shifts).all(|(a, b)| b <= a);
+            let no_worse = |other: &ClockPhase| phase.shifts.iter().zip(&other.shifts).all(|(a, b)| b <= a);
             prop_assert!(kept.iter().any(no_worse));
         }
     }
@@ -103,10 +103,10 @@ proptest! {
 /// With more phases than are considered, those of the greatest load are kept.
 #[test]
 fn messages_of_strange_periods_have_any_phase() {
-    let sent = |period: Nanos, occupied: Nanos| Sent {
+    let sent = |period: Nanos, occupied: Nanos| SentMessage {
         node: 0,
         key: 0,
-        bits: crate::Bits {
+        bits: crate::FrameBits {
             nominal: 0,
             data: 0,
         },
@@ -136,6 +136,6 @@ fn messages_of_strange_periods_have_any_phase() {
     limit(&mut messages, 1);
     let offsets: Vec<bool> = messages.iter().map(|m| m.offset.is_some()).collect();
     assert_eq!(offsets, [false, true, true, true]);
-    let say = |of: &Offsets| (of.given, of.used);
+    let say = |of: &OffsetUse| (of.given, of.used);
     assert_eq!(found.iter().map(say).collect::<Vec<_>>(), [(4, 3), (0, 0)]);
 }

@@ -1,13 +1,13 @@
 //! Sources with offsets in a search.
 
-use super::play::Scenario;
-use super::{ORIGIN, Search, by};
-use crate::Place;
+use super::play::ReleaseScenario;
+use super::{ORIGIN, WitnessSearch, by};
+use crate::MessagePlace;
 use crate::offset::behind;
 use alloc::vec::Vec;
 use frame::Nanos;
 
-impl Search<'_> {
+impl WitnessSearch<'_> {
     /// Returns the clock of a source with an offset: its bus and node.
     pub(super) fn clock(&self, source: usize) -> Option<(usize, usize)> {
         let place = *self.world.sources.get(source)?;
@@ -17,7 +17,7 @@ impl Search<'_> {
 
     /// Returns the least time before `at` at which a source is released, if it is released before
     /// it, ns.
-    pub(super) fn earlier(&self, scenario: &Scenario, source: usize, at: Nanos) -> Nanos {
+    pub(super) fn earlier(&self, scenario: &ReleaseScenario, source: usize, at: Nanos) -> Nanos {
         let place = self.world.sources[source];
         let message = &self.world.network.buses[place.bus].messages[place.message];
         let clock = scenario.clocks[place.bus][message.node];
@@ -34,7 +34,7 @@ impl Search<'_> {
 
     /// Moves a source, with all of its clock, so that the frame that arrived at `from` arrives at
     /// `to`.
-    pub(super) fn shift(&self, scenario: &mut Scenario, source: usize, from: Nanos, to: Nanos) {
+    pub(super) fn shift(&self, scenario: &mut ReleaseScenario, source: usize, from: Nanos, to: Nanos) {
         let Some((bus, node)) = self.clock(source) else {
             by(scenario, source, from, to);
             return;
@@ -50,7 +50,7 @@ impl Search<'_> {
 
     /// Turns the clock of a source so that one of its frames is as late as possible when the source
     /// begins.
-    pub(super) fn turn(&mut self, scenario: &mut Scenario, source: usize) {
+    pub(super) fn turn(&mut self, scenario: &mut ReleaseScenario, source: usize) {
         let Some((bus, node)) = self.clock(source) else {
             return;
         };
@@ -83,8 +83,8 @@ impl Search<'_> {
     /// together with these sources.
     pub(super) fn set_clocks(
         &self,
-        scenario: &mut Scenario,
-        place: Place,
+        scenario: &mut ReleaseScenario,
+        place: MessagePlace,
         at: Nanos,
         placed: &[(usize, usize, Nanos)],
     ) {

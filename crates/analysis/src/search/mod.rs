@@ -25,13 +25,13 @@
 mod clocks;
 mod play;
 
-use crate::model::{BusSpec, Order};
+use crate::model::{BusSpec, SendOrder};
 use crate::witness::ReplayError;
-use crate::{Assessment, Lengths, Network, NetworkFound, Place};
+use crate::{Assessment, LengthSearch, Network, NetworkFound, MessagePlace};
 use alloc::vec::Vec;
 use frame::{Frame, LengthError, Nanos};
 pub(crate) use play::simulated;
-use play::{Scenario, Trace, World};
+use play::{ReleaseScenario, PlayTrace, PlayNetwork};
 
 /// The time at which the victim is released in the search, ns: late enough for everything else to
 /// come before.
@@ -54,14 +54,14 @@ pub struct PlacedRelease {
     /// The time, ns.
     pub at: Nanos,
     /// The message.
-    pub place: Place,
+    pub place: MessagePlace,
     /// The frame.
     pub frame: Frame,
 }
 
 /// The worst case that a search has found.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Searched {
+pub struct WorstFound {
     /// Time from the event to the end of frame at the end of the route, ns: at most
     /// [`NetworkFound::response`].
     pub response: Nanos,
@@ -86,18 +86,18 @@ pub struct Searched {
 pub fn search(
     network: &Network,
     found: &NetworkFound,
-    lengths: &mut Lengths,
-    goal: Place,
+    lengths: &mut LengthSearch,
+    goal: MessagePlace,
     plays: u32,
     seed: u64,
-) -> Result<Searched, SearchError> {
+) -> Result<WorstFound, SearchError> {
     let way = way(network, goal);
     let mut frames = Vec::with_capacity(network.buses.len());
     for bus in &network.buses {
         let each = bus.messages.iter().map(|m| lengths.longest_frame(&m.shape));
         frames.push(each.collect::<Result<Vec<Frame>, LengthError>>()?);
     }
-    let world = World::new(network, frames);
+    let world = PlayNetwork::new(network, frames);
     let victim = world
         .sources
         .iter()
@@ -112,14 +112,14 @@ pub fn search(
         !crate::compiled::field(bus.messages[place.message].shape.header())
     });
     let clocks = |bus: &BusSpec| alloc::vec![0; bus.nodes.len()];
-    let mut scenario = Scenario {
+    let mut scenario = ReleaseScenario {
         begins: world.sources.iter().map(|_| None).collect(),
         clocks: network.buses.iter().map(clocks).collect(),
         ranks: keys.collect(),
     };
     scenario.begins[victim] = Some(ORIGIN);
     scenario.ranks[victim] = u64::MAX;
-    let mut search = Search {
+    let mut search = WitnessSearch {
         compiled: &found.compiled,
         assessed: &found.buses,
         world,
@@ -147,9 +147,9 @@ pub fn search(
 }
 
 /// Returns the places from the message's source to `goal`.
-fn way(network: &Network, goal: Place) -> Vec<Place> {
-    let mut way: Vec<Place> = [goal].into();
-    let before = |place: Place| network.hops.iter().find(|hop| hop.to == place);
+fn way(network: &Network, goal: MessagePlace) -> Vec<MessagePlace> {
+    let mut way: Vec<MessagePlace> = [goal].into();
+    let before = |place: MessagePlace| network.hops.iter().find(|hop| hop.to == place);
     while let Some(hop) = way.last().and_then(|&place| before(place)) {
         // Hops do not form a circle: `Network::assess` refuses that.
         if way.len() > network.hops.len() {
@@ -161,29 +161,29 @@ fn way(network: &Network, goal: Place) -> Vec<Place> {
     way
 }
 
-struct Search<'n> {
-    compiled: &'n [crate::Compiled],
+struct WitnessSearch<'n> {
+    compiled: &'n [crate::CompiledBus],
     assessed: &'n [Assessment],
-    world: World<'n>,
+    world: PlayNetwork<'n>,
     /// The places of the victim's frames, from bus to bus.
-    way: Vec<Place>,
+    way: Vec<MessagePlace>,
     /// The victim's source.
     victim: usize,
-    goal: Place,
+    goal: MessagePlace,
     /// The number of its frame with the greatest bound.
     last: u64,
     random: u64,
     plays: u32,
 }
 
-impl Search<'_> {
-    fn play(&mut self, scenario: &Scenario) -> Result<Trace, ReplayError> {
+impl WitnessSearch<'_> {
+    fn play(&mut self, scenario: &ReleaseScenario) -> Result<PlayTrace, ReplayError> {
         self.plays += 1;
         self.world.play(scenario, self.victim, self.goal, self.last)
     }
 
     /// Performs the guided alignment.
-    fn align(&mut self, scenario: &mut Scenario) -> Result<Trace, ReplayError> {
+    fn align(&mut self, scenario: &mut ReleaseScenario) -> Result<PlayTrace, ReplayError> {
         for place in self.way.clone() {
             let trace = self.play(scenario)?;
             let first = trace.first[place.bus][place.message];
@@ -232,7 +232,7 @@ impl Search<'_> {
     fn on_bus(&self, bus: usize) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
         for (source, &place) in self.world.sources.iter().enumerate() {
-            let mut open: Vec<Place> = [place].into();
+            let mut open: Vec<MessagePlace> = [place].into();
             while let Some(place) = open.pop() {
                 if place.bus == bus && source != self.victim {
                     all.push((source, place.message));
@@ -245,7 +245,7 @@ impl Search<'_> {
     }
 
     /// Returns whether this message can precede the victim, on the bus of `place`.
-    fn before(&self, place: Place, message: usize) -> bool {
+    fn before(&self, place: MessagePlace, message: usize) -> bool {
         let bus = &self.compiled[place.bus];
         let spec: &BusSpec = &self.world.network.buses[place.bus];
         let (own, other) = (bus.messages[place.message], bus.messages[message]);
@@ -265,7 +265,7 @@ impl Search<'_> {
     /// Returns the approximate earliest time after its release at which a source's message can be
     /// on this bus.
     fn earliest(&self, bus: usize, message: usize) -> Nanos {
-        let way = way(self.world.network, Place { bus, message });
+        let way = way(self.world.network, MessagePlace { bus, message });
         let before = way.iter().take(way.len() - 1);
         before
             .map(|place| self.compiled[place.bus].messages[place.message].shortest)
@@ -289,7 +289,7 @@ impl Search<'_> {
     }
 
     /// Returns another scenario that may be worse; `None` if this draw gives none.
-    fn moved(&mut self, scenario: &Scenario, best: &Trace) -> Option<Scenario> {
+    fn moved(&mut self, scenario: &ReleaseScenario, best: &PlayTrace) -> Option<ReleaseScenario> {
         let mut next = scenario.clone();
         let buses: Vec<usize> = self.way.iter().map(|place| place.bus).collect();
         let bus = match self.up_to(9) {
@@ -341,7 +341,7 @@ impl Search<'_> {
 
     /// Returns an instant that matters to the victim's worst frame on this bus, or to the frames
     /// before it.
-    fn instant(&mut self, best: &Trace, bus: usize) -> Option<Nanos> {
+    fn instant(&mut self, best: &PlayTrace, bus: usize) -> Option<Nanos> {
         let worst = best.steps.iter().filter(|s| s.number == best.number);
         let here = worst.clone().find(|step| step.bus == bus);
         let step = here.or_else(|| worst.clone().next())?;
@@ -364,7 +364,7 @@ impl Search<'_> {
         })
     }
 
-    fn done(&self, best: &Trace) -> Searched {
+    fn done(&self, best: &PlayTrace) -> WorstFound {
         let zero = best.released.first().map_or(0, |release| release.at);
         let releases = best.released.iter().map(|release| {
             let place = self.world.sources[release.source];
@@ -374,7 +374,7 @@ impl Search<'_> {
                 frame: self.world.frames[place.bus][place.message],
             }
         });
-        Searched {
+        WorstFound {
             response: best.response,
             latency: best.latency,
             releases: releases.collect(),
@@ -384,7 +384,7 @@ impl Search<'_> {
 }
 
 /// Moves a source so that the frame that arrived at `from` arrives at `to`.
-fn by(scenario: &mut Scenario, source: usize, from: Nanos, to: Nanos) {
+fn by(scenario: &mut ReleaseScenario, source: usize, from: Nanos, to: Nanos) {
     if let Some(begin) = &mut scenario.begins[source] {
         *begin = begin.saturating_add(to).saturating_sub(from);
     }

@@ -1,13 +1,13 @@
 //! Releases on several simulated buses with gateways between them.
 
-use crate::model::{BusSpec, Order};
+use crate::model::{BusSpec, SendOrder};
 use crate::offset::behind;
 use crate::witness::ReplayError;
-use crate::{Arrival, Network, Place};
+use crate::{Arrival, Network, MessagePlace};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
-use bus::{Bus, BusConfig, Event, NodeConfig, NodeId};
+use bus::{Bus, BusConfig, NodeEvent, NodeConfig, NodeId};
 use core::cmp::Reverse;
 use frame::{Frame, Nanos};
 
@@ -16,7 +16,7 @@ const MOST_FRAMES: usize = 20_000;
 
 /// The times at which the messages of all buses begin.
 #[derive(Clone, Debug)]
-pub(super) struct Scenario {
+pub(super) struct ReleaseScenario {
     /// For each source, the release of its first frame, which is as late as its jitter allows; the
     /// others follow as early as they can. For a source with an offset: the frames that are due on
     /// its clock are released from then on, as early as possible. `None`: it sends nothing.
@@ -30,7 +30,7 @@ pub(super) struct Scenario {
 
 /// A frame that becomes ready on a bus.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Ready {
+struct ReadyFrame {
     at: Nanos,
     rank: u64,
     source: usize,
@@ -41,7 +41,7 @@ struct Ready {
 
 /// A frame of the victim on a bus.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct VictimStep {
     pub(super) number: u64,
     pub(super) bus: usize,
     /// The time at which it was ready there.
@@ -52,14 +52,14 @@ pub(super) struct Step {
 
 /// A release of a source.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Released {
+pub(super) struct SourceRelease {
     pub(super) at: Nanos,
     pub(super) source: usize,
 }
 
 /// The record of a play.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trace {
+pub(super) struct PlayTrace {
     /// The longest time from an event of the victim to its end of frame at the end of its route.
     pub(super) response: Nanos,
     /// The same for that frame, from its release on.
@@ -71,30 +71,30 @@ pub(super) struct Trace {
     /// For each bus, the starts of its frames, in the order of their ends.
     pub(super) starts: Vec<Vec<Nanos>>,
     /// The victim's frames.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<VictimStep>,
     /// The releases of the sources, in this order.
-    pub(super) released: Vec<Released>,
+    pub(super) released: Vec<SourceRelease>,
 }
 
 /// A network that is ready to be played.
-pub(super) struct World<'n> {
+pub(super) struct PlayNetwork<'n> {
     pub(super) network: &'n Network,
     /// Messages that are the target of no hop.
-    pub(super) sources: Vec<Place>,
+    pub(super) sources: Vec<MessagePlace>,
     /// For each bus and message, its longest frame.
     pub(super) frames: Vec<Vec<Frame>>,
     /// For each bus and message, the places to which it is passed on, and the delay of each.
-    pub(super) onward: Vec<Vec<Vec<(Place, Nanos)>>>,
+    pub(super) onward: Vec<Vec<Vec<(MessagePlace, Nanos)>>>,
 }
 
-impl<'n> World<'n> {
+impl<'n> PlayNetwork<'n> {
     /// Creates a world with these frames, for each bus and message.
     pub(super) fn new(network: &'n Network, frames: Vec<Vec<Frame>>) -> Self {
         let each = |bus: &BusSpec| vec![Vec::new(); bus.messages.len()];
-        let mut onward: Vec<Vec<Vec<(Place, Nanos)>>> = network.buses.iter().map(each).collect();
+        let mut onward: Vec<Vec<Vec<(MessagePlace, Nanos)>>> = network.buses.iter().map(each).collect();
         let mut sources = Vec::new();
         for (bus, spec) in network.buses.iter().enumerate() {
-            let all = (0..spec.messages.len()).map(|message| Place { bus, message });
+            let all = (0..spec.messages.len()).map(|message| MessagePlace { bus, message });
             sources.extend(all.filter(|place| network.hops.iter().all(|hop| hop.to != *place)));
         }
         for hop in &network.hops {
@@ -114,11 +114,11 @@ impl<'n> World<'n> {
     /// Plays a scenario until frame number `last` of `victim`, a source, has ended at `goal`.
     pub(super) fn play(
         &self,
-        scenario: &Scenario,
+        scenario: &ReleaseScenario,
         victim: usize,
-        goal: Place,
+        goal: MessagePlace,
         last: u64,
-    ) -> Result<Trace, ReplayError> {
+    ) -> Result<PlayTrace, ReplayError> {
         let (mut buses, mut nodes) = (Vec::new(), Vec::new());
         for spec in &self.network.buses {
             let (bus, its_nodes) = simulated(spec)?;
@@ -126,15 +126,15 @@ impl<'n> World<'n> {
             nodes.push(its_nodes);
         }
         let each = |bus: &BusSpec| vec![None; bus.messages.len()];
-        let mut trace = Trace {
+        let mut trace = PlayTrace {
             first: self.network.buses.iter().map(each).collect(),
             starts: vec![Vec::new(); buses.len()],
-            ..Trace::default()
+            ..PlayTrace::default()
         };
         let mut queue = BinaryHeap::new();
         for (source, begin) in scenario.begins.iter().enumerate() {
             if let (Some(_), Some(place)) = (begin, self.sources.get(source)) {
-                queue.push(Reverse(Ready {
+                queue.push(Reverse(ReadyFrame {
                     at: self.releases(scenario, source).0,
                     rank: scenario.ranks.get(source).copied().unwrap_or(0),
                     source,
@@ -144,7 +144,7 @@ impl<'n> World<'n> {
                 }));
             }
         }
-        let mut sent: Vec<Ready> = Vec::new();
+        let mut sent: Vec<ReadyFrame> = Vec::new();
         let mut ended = Vec::new();
         loop {
             let next = buses.iter().filter_map(Bus::next).min();
@@ -155,7 +155,7 @@ impl<'n> World<'n> {
             for (bus, simulated) in buses.iter_mut().enumerate() {
                 let starts = &mut trace.starts[bus];
                 simulated.run_until(now, |event| {
-                    if let Event::Frame {
+                    if let NodeEvent::Frame {
                         start, end, tag, ..
                     } = *event
                     {
@@ -169,12 +169,12 @@ impl<'n> World<'n> {
                 let Some(&frame) = sent.get(index) else {
                     continue;
                 };
-                let place = Place {
+                let place = MessagePlace {
                     bus: frame.bus,
                     message: frame.message,
                 };
                 for (to, delay) in &self.onward[place.bus][place.message] {
-                    queue.push(Reverse(Ready {
+                    queue.push(Reverse(ReadyFrame {
                         at: end + delay,
                         bus: to.bus,
                         message: to.message,
@@ -184,7 +184,7 @@ impl<'n> World<'n> {
                 if frame.source != victim {
                     continue;
                 }
-                trace.steps.push(Step {
+                trace.steps.push(VictimStep {
                     number: frame.number,
                     bus: frame.bus,
                     ready: frame.at,
@@ -222,16 +222,16 @@ impl<'n> World<'n> {
     }
 
     /// Records a release, and returns the next one of its source.
-    fn next(&self, scenario: &Scenario, ready: &Ready, trace: &mut Trace) -> Option<Ready> {
+    fn next(&self, scenario: &ReleaseScenario, ready: &ReadyFrame, trace: &mut PlayTrace) -> Option<ReadyFrame> {
         let place = self.sources[ready.source];
         if (place.bus, place.message) != (ready.bus, ready.message) {
             return None;
         }
         let (at, source) = (ready.at, ready.source);
-        trace.released.push(Released { at, source });
+        trace.released.push(SourceRelease { at, source });
         let (begin, arrival) = self.releases(scenario, ready.source);
         let number = ready.number + 1;
-        Some(Ready {
+        Some(ReadyFrame {
             at: begin.saturating_add(arrival.earliest(number)),
             number,
             ..*ready
@@ -240,7 +240,7 @@ impl<'n> World<'n> {
 
     /// Returns the first release of a source, and the arrival by which the others follow: with the
     /// same jitter as the first one.
-    fn releases(&self, scenario: &Scenario, source: usize) -> (Nanos, Arrival) {
+    fn releases(&self, scenario: &ReleaseScenario, source: usize) -> (Nanos, Arrival) {
         let place = self.sources[source];
         let message = &self.network.buses[place.bus].messages[place.message];
         let arrival = message.arrival;
@@ -258,7 +258,7 @@ impl<'n> World<'n> {
     }
 
     /// Returns the times of the event of this frame and of its release on its first bus.
-    fn origin(&self, scenario: &Scenario, frame: &Ready) -> (Nanos, Nanos) {
+    fn origin(&self, scenario: &ReleaseScenario, frame: &ReadyFrame) -> (Nanos, Nanos) {
         let (begin, arrival) = self.releases(scenario, frame.source);
         let due = begin.saturating_add(arrival.due(frame.number));
         let release = begin.saturating_add(arrival.earliest(frame.number));
@@ -277,8 +277,8 @@ pub(crate) fn simulated(spec: &BusSpec) -> Result<(Bus, Vec<NodeId>), ReplayErro
     for node in &spec.nodes {
         nodes.push(bus.attach(NodeConfig {
             mailboxes: match node.order {
-                Order::Priority => u8::MAX,
-                Order::Mailboxes(n) => n.get(),
+                SendOrder::Priority => u8::MAX,
+                SendOrder::Mailboxes(n) => n.get(),
             },
             queue: usize::MAX / 2,
             fd,

@@ -1,41 +1,41 @@
 //! `[buses.NAME]` and `[nodes.NAME]`.
 
-use crate::{BusSpec, LengthRule, NodeSpec, Order, Refill};
+use crate::{BusSpec, LengthRule, NodeSpec, SendOrder, BufferRefill};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use config::{Diagnostic, Diagnostics, Misnomer, Table};
+use config::{Diagnostic, Diagnostics, KeyMisnomer, TomlTable};
 use core::num::NonZeroU8;
 use frame::wire::BitRate;
 
-const WORDS: &[Misnomer] = &[
-    Misnomer::of(
+const WORDS: &[KeyMisnomer] = &[
+    KeyMisnomer::of(
         "bitrate",
         &["rate", "speed", "baudrate", "bit_rate", "baud"],
     ),
-    Misnomer::of("data_bitrate", &["dbitrate", "fd_bitrate", "data_rate"]),
-    Misnomer::of("errors", &["error", "error_distance", "t_e", "te"])
+    KeyMisnomer::of("data_bitrate", &["dbitrate", "fd_bitrate", "data_rate"]),
+    KeyMisnomer::of("errors", &["error", "error_distance", "t_e", "te"])
         .hint("it is the least time between two errors, such as \"10ms\""),
-    Misnomer::of(
+    KeyMisnomer::of(
         "random_errors",
         &["error_rate", "errors_per_second", "mean_errors", "ber"],
     )
     .hint("it is the mean time between two errors, such as \"10s\""),
 ];
 
-const ORDER_WORDS: &[Misnomer] = &[
-    Misnomer::of("mailboxes", &["buffers", "tx_buffers", "mailbox"]),
-    Misnomer::of("refill", &["refill_time", "reload", "gap", "pause"]),
-    Misnomer::of("refill_every", &["refill_frames"]),
-    Misnomer::elsewhere(
+const ORDER_WORDS: &[KeyMisnomer] = &[
+    KeyMisnomer::of("mailboxes", &["buffers", "tx_buffers", "mailbox"]),
+    KeyMisnomer::of("refill", &["refill_time", "reload", "gap", "pause"]),
+    KeyMisnomer::of("refill_every", &["refill_frames"]),
+    KeyMisnomer::elsewhere(
         &["queue", "fifo", "order"],
         "`mailboxes = 1` is a queue in order of arrival; without `mailboxes` a node sends in order of \
          priority",
     ),
 ];
 
-pub(super) fn parse(name: &str, mut table: Table<'_>, found: &mut Diagnostics) -> Option<BusSpec> {
+pub(super) fn parse(name: &str, mut table: TomlTable<'_>, found: &mut Diagnostics) -> Option<BusSpec> {
     table.misnomers(WORDS);
     let bitrate = table.need("bitrate", found).and_then(|v| v.bitrate(found));
     let data = table.bitrate("data_bitrate", found);
@@ -107,14 +107,14 @@ pub(super) fn parse(name: &str, mut table: Table<'_>, found: &mut Diagnostics) -
 }
 
 /// Reads the order in which a node sends, and the time that it takes to fill its buffers.
-pub(super) fn node(name: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> NodeSpec {
+pub(super) fn node(name: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> NodeSpec {
     table.misnomers(ORDER_WORDS);
     let mailboxes = table.integer("mailboxes", 1..=255, found);
     let mailboxes = mailboxes.and_then(|n| u8::try_from(n.value).ok());
     let order = mailboxes
         .and_then(NonZeroU8::new)
-        .map_or(Order::Priority, Order::Mailboxes);
-    let alone = |key: &str, other: &str, table: &Table<'_>, found: &mut Diagnostics| {
+        .map_or(SendOrder::Priority, SendOrder::Mailboxes);
+    let alone = |key: &str, other: &str, table: &TomlTable<'_>, found: &mut Diagnostics| {
         if let (Some(span), None) = (table.key_span(key), table.key_span(other)) {
             let message = format!("`{key}` without `{other}`");
             let hint = match other {
@@ -130,7 +130,7 @@ pub(super) fn node(name: &str, table: &mut Table<'_>, found: &mut Diagnostics) -
     let every = table.integer("refill_every", 1..=i64::from(u32::MAX), found);
     let every = every.and_then(|n| u32::try_from(n.value).ok());
     NodeSpec {
-        refill: time.map(|time| Refill {
+        refill: time.map(|time| BufferRefill {
             time: time.value,
             every: every.unwrap_or(1),
         }),

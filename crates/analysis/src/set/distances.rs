@@ -4,7 +4,7 @@ use crate::{Arrival, ArrivalError, MOST_DISTANCES};
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use config::{Diagnostic, Diagnostics, Table, Value};
+use config::{Diagnostic, Diagnostics, TomlTable, TomlValue};
 use frame::Nanos;
 
 /// Keys that specify the releases in another way.
@@ -12,8 +12,8 @@ const INSTEAD: [&str; 3] = ["period", "jitter", "distance"];
 
 /// Reads the arrival and the deadline of a message with `distances`, whose value is `given`.
 pub(super) fn times(
-    table: &mut Table<'_>,
-    given: &Value<'_>,
+    table: &mut TomlTable<'_>,
+    given: &TomlValue<'_>,
     found: &mut Diagnostics,
 ) -> Option<(Arrival, Nanos)> {
     for key in INSTEAD {
@@ -41,7 +41,7 @@ pub(super) fn times(
     Some((arrival?, deadline?.value))
 }
 
-fn arrival(given: &Value<'_>, found: &mut Diagnostics) -> Option<Arrival> {
+fn arrival(given: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Arrival> {
     let Some(list) = given.as_list() else {
         let what = "a list such as [\"5ms\", \"38ms\"]: the least time that 2, 3 ... releases span";
         given.expected(what, found);
@@ -61,7 +61,7 @@ fn arrival(given: &Value<'_>, found: &mut Diagnostics) -> Option<Arrival> {
                 ArrivalError::NoTime => list.last(),
                 _ => None,
             };
-            let span = place.map_or(given.span(), Value::span);
+            let span = place.map_or(given.span(), TomlValue::span);
             found.push(Diagnostic::error(span, error.to_string()));
             None
         }

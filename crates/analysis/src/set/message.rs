@@ -1,45 +1,45 @@
 //! `[[messages]]`: the properties of a message, without its bus and node.
 
 use super::{distances, id};
-use crate::{Arrival, Shape};
+use crate::{Arrival, FrameShape};
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use config::{At, Diagnostic, Diagnostics, Misnomer, Table};
+use config::{SpannedValue, Diagnostic, Diagnostics, KeyMisnomer, TomlTable};
 use frame::{Header, Kind, Nanos, dlc, flags};
 
 /// Words that other tools use for the keys.
-pub(super) const WORDS: &[Misnomer] = &[
-    Misnomer::of("period", &["cycle", "cycle_time", "interval", "t"]),
-    Misnomer::of(
+pub(super) const WORDS: &[KeyMisnomer] = &[
+    KeyMisnomer::of("period", &["cycle", "cycle_time", "interval", "t"]),
+    KeyMisnomer::of(
         "distance",
         &["min_distance", "minimum_distance", "min_interval"],
     ),
-    Misnomer::of("distances", &["curve", "arrival_curve", "delta_min"]).hint(
+    KeyMisnomer::of("distances", &["curve", "arrival_curve", "delta_min"]).hint(
         "write the least time that 2, 3 ... releases span: `distances = [\"5ms\", \"38ms\"]`",
     ),
-    Misnomer::of("len", &["dlc", "length", "size", "bytes"]),
-    Misnomer::of("data", &["payload"]),
-    Misnomer::of("id", &["can_id", "identifier"]),
-    Misnomer::of("node", &["sender", "transmitter", "ecu"]),
-    Misnomer::of("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
-    Misnomer::of("offset", &["phase", "start_delay", "start_offset"]),
+    KeyMisnomer::of("len", &["dlc", "length", "size", "bytes"]),
+    KeyMisnomer::of("data", &["payload"]),
+    KeyMisnomer::of("id", &["can_id", "identifier"]),
+    KeyMisnomer::of("node", &["sender", "transmitter", "ecu"]),
+    KeyMisnomer::of("kind", &["format", "type", "fd"]).hint("it is \"classic\" or \"fd\""),
+    KeyMisnomer::of("offset", &["phase", "start_delay", "start_offset"]),
 ];
 
 /// A message as its table specifies it.
-pub(super) struct Parsed {
+pub(super) struct ParsedMessage {
     pub(super) name: String,
     /// Its ID as it was written.
     pub(super) text: String,
-    pub(super) shape: Shape,
+    pub(super) shape: FrameShape,
     pub(super) arrival: Arrival,
     /// Its offset, if the table has one.
-    pub(super) offset: Option<At<Nanos>>,
+    pub(super) offset: Option<SpannedValue<Nanos>>,
     pub(super) deadline: Nanos,
 }
 
-pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Parsed> {
+pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<ParsedMessage> {
     let name = table.string("name", found);
     let text = table.need("id", found).and_then(|v| v.string(found));
     let id = text
@@ -65,12 +65,12 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Pa
     let (payload, (arrival, offset, deadline)) = (payload?, times?);
     let header = Header::new(kind, id?, payload.len).ok()?;
     let header = header.with_flags(match brs {
-        Some(At { value: false, .. }) => 0,
+        Some(SpannedValue { value: false, .. }) => 0,
         _ => flags::BRS,
     });
     // Neither XL nor an error frame: `id` has no flags.
-    let shape = Shape::masked(header, payload.value, payload.known).ok()?;
-    Some(Parsed {
+    let shape = FrameShape::masked(header, payload.value, payload.known).ok()?;
+    Some(ParsedMessage {
         name: name.map_or_else(String::new, |name| name.value.to_owned()),
         text: text.map_or_else(String::new, |text| text.value.trim().to_owned()),
         shape,
@@ -81,13 +81,13 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Pa
 }
 
 /// The payload as far as it is known.
-struct Payload {
+struct PayloadSpec {
     len: usize,
     value: [u8; dlc::FD_MAX],
     known: [u8; dlc::FD_MAX],
 }
 
-fn payload(table: &mut Table<'_>, kind: Kind, found: &mut Diagnostics) -> Option<Payload> {
+fn payload(table: &mut TomlTable<'_>, kind: Kind, found: &mut Diagnostics) -> Option<PayloadSpec> {
     let most = kind.max_len();
     let given_len = table.get("len");
     let len = given_len
@@ -96,7 +96,7 @@ fn payload(table: &mut Table<'_>, kind: Kind, found: &mut Diagnostics) -> Option
     let data = table.hex("data", found);
     let mask = table.hex("mask", found);
     let said = [table.key_span("len"), table.key_span("data")];
-    let mut all = Payload {
+    let mut all = PayloadSpec {
         len: 0,
         value: [0; dlc::FD_MAX],
         known: [0; dlc::FD_MAX],
@@ -148,7 +148,7 @@ fn payload(table: &mut Table<'_>, kind: Kind, found: &mut Diagnostics) -> Option
     }
 }
 
-fn check<'d>(data: &'d At<Vec<u8>>, most: usize, found: &mut Diagnostics) -> Option<&'d [u8]> {
+fn check<'d>(data: &'d SpannedValue<Vec<u8>>, most: usize, found: &mut Diagnostics) -> Option<&'d [u8]> {
     if data.value.len() > most {
         let message = format!("{} bytes: {most} is the most", data.value.len());
         let hint = "FD frames, `kind = \"fd\"`, carry up to 64";
@@ -165,9 +165,9 @@ fn copy(to: &mut [u8; dlc::FD_MAX], from: &[u8]) {
 }
 
 /// Releases, offset and deadline.
-type Times = (Arrival, Option<At<Nanos>>, Nanos);
+type Times = (Arrival, Option<SpannedValue<Nanos>>, Nanos);
 
-fn times(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Times> {
+fn times(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<Times> {
     if let Some(given) = table.get("distances") {
         let (arrival, deadline) = distances::times(table, &given, found)?;
         return Some((arrival, None, deadline));
@@ -191,7 +191,7 @@ fn times(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Times> {
         found.push(Diagnostic::error(given.span.clone(), message).hint(hint));
         return None;
     }
-    let value = |given: &Option<At<u64>>| given.as_ref().map_or(0, |given| given.value);
+    let value = |given: &Option<SpannedValue<u64>>| given.as_ref().map_or(0, |given| given.value);
     let arrival = Arrival::new(period.value, value(&jitter), value(&distance));
     match arrival {
         Ok(arrival) => {

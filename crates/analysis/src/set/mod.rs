@@ -7,12 +7,12 @@ mod distances;
 mod id;
 mod message;
 
-use crate::{BusSpec, Message, NodeSpec, Order};
+use crate::{BusSpec, Message, NodeSpec, SendOrder};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use config::{At, Diagnostic, Diagnostics, Document, Misnomer, Source, Table};
+use config::{SpannedValue, Diagnostic, Diagnostics, TomlDocument, KeyMisnomer, SourceText, TomlTable};
 use core::ops::Range;
 
 /// Maximum number of messages in a set.
@@ -32,15 +32,15 @@ pub struct MessageSet {
 const TABLES: [&str; 3] = ["buses", "nodes", "messages"];
 
 /// Misnomers for the tables of a message set.
-const TOP: &[Misnomer] = &[
-    Misnomer::of("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
-    Misnomer::of("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
-    Misnomer::of("messages", &["message", "frame", "frames", "signals"]).hint("write [[messages]]"),
+const TOP: &[KeyMisnomer] = &[
+    KeyMisnomer::of("buses", &["bus", "network", "networks"]).hint("write [buses.NAME]"),
+    KeyMisnomer::of("nodes", &["node", "ecu", "ecus"]).hint("write [nodes.NAME]"),
+    KeyMisnomer::of("messages", &["message", "frame", "frames", "signals"]).hint("write [[messages]]"),
 ];
 
 /// The parts that have been read so far.
 #[derive(Default)]
-struct Reading {
+struct SetReader {
     buses: Vec<BusSpec>,
     /// For each node name, its bus and its index there.
     nodes: BTreeMap<String, (usize, usize)>,
@@ -52,9 +52,9 @@ struct Reading {
 ///
 /// # Errors
 /// All mistakes, sorted by place.
-pub fn load(source: &Source) -> Result<MessageSet, Vec<Diagnostic>> {
+pub fn load(source: &SourceText) -> Result<MessageSet, Vec<Diagnostic>> {
     let mut found = Diagnostics::new();
-    let document = Document::parse(source, &mut found);
+    let document = TomlDocument::parse(source, &mut found);
     let mut root = document.root();
     root.misnomers(TOP);
     if root.is_instead("routes", &TABLES) || root.is_instead("ports", &TABLES) {
@@ -73,7 +73,7 @@ pub fn load(source: &Source) -> Result<MessageSet, Vec<Diagnostic>> {
         );
         return Err(found.into_sorted());
     }
-    let mut reading = Reading::default();
+    let mut reading = SetReader::default();
     reading.read_buses(&mut root, &mut found);
     reading.read_nodes(&mut root, &mut found);
     let messages = root.tables("messages", "message", &mut found);
@@ -101,8 +101,8 @@ pub fn load(source: &Source) -> Result<MessageSet, Vec<Diagnostic>> {
     })
 }
 
-impl Reading {
-    fn read_buses(&mut self, root: &mut Table<'_>, found: &mut Diagnostics) {
+impl SetReader {
+    fn read_buses(&mut self, root: &mut TomlTable<'_>, found: &mut Diagnostics) {
         let Some(given) = root.get("buses") else {
             root.missing(
                 "buses",
@@ -141,7 +141,7 @@ impl Reading {
         }
     }
 
-    fn read_nodes(&mut self, root: &mut Table<'_>, found: &mut Diagnostics) {
+    fn read_nodes(&mut self, root: &mut TomlTable<'_>, found: &mut Diagnostics) {
         let Some(table) = root.get("nodes").and_then(|v| v.table("[nodes]", found)) else {
             return;
         };
@@ -172,7 +172,7 @@ impl Reading {
     /// Returns the bus of this name; the only one if there is no name.
     fn bus(
         &self,
-        name: Option<At<&str>>,
+        name: Option<SpannedValue<&str>>,
         place: &Range<usize>,
         found: &mut Diagnostics,
     ) -> Option<usize> {
@@ -198,7 +198,7 @@ impl Reading {
         }
     }
 
-    fn read_message(&mut self, mut table: Table<'_>, found: &mut Diagnostics) {
+    fn read_message(&mut self, mut table: TomlTable<'_>, found: &mut Diagnostics) {
         table.misnomers(message::WORDS);
         let span = table.span();
         let bus = table.string("bus", found);
@@ -231,11 +231,11 @@ impl Reading {
         }
         let node = match (known, node) {
             (Some((_, node)), _) => node,
-            (None, Some(node)) => self.add_node(NodeSpec::new(node.value, Order::Priority), bus),
+            (None, Some(node)) => self.add_node(NodeSpec::new(node.value, SendOrder::Priority), bus),
             // A node for this message alone, which no other message can name.
             (None, None) => {
                 let name = format!("of {}", parsed.text);
-                self.add_node(NodeSpec::new(&name, Order::Priority), bus)
+                self.add_node(NodeSpec::new(&name, SendOrder::Priority), bus)
             }
         };
         if let (Some(spec), Some(spans)) = (self.buses.get_mut(bus), self.spans.get_mut(bus)) {

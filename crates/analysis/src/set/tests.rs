@@ -39,7 +39,7 @@ len = 64
 "#;
 
 fn mistakes(text: &str) -> Vec<String> {
-    let found = load(&Source::new("set.toml", text)).unwrap_err();
+    let found = load(&SourceText::new("set.toml", text)).unwrap_err();
     let each = found.iter().map(|d| {
         let at = text.get(d.span.clone()).unwrap_or_default();
         let at = at.lines().next().unwrap_or_default();
@@ -54,7 +54,7 @@ fn a_list_of_distances_is_a_curve() {
         format!("[buses.a]\nbitrate = \"500k\"\n[[messages]]\nid = \"100\"\nlen = 8\n{keys}\n")
     };
     let keys = "distances = [\"5ms\", \"38ms\", \"80ms\"]\ndeadline = \"5ms\"";
-    let set = load(&Source::new("set.toml", message(keys))).unwrap();
+    let set = load(&SourceText::new("set.toml", message(keys))).unwrap();
     let arrival = set.buses[0].messages[0].arrival;
     let list = [5_000_000, 38_000_000, 80_000_000];
     assert_eq!(arrival, Arrival::curve(&list).unwrap());
@@ -106,19 +106,19 @@ fn a_list_of_distances_is_a_curve() {
 
 #[test]
 fn a_set_is_read() {
-    let set = load(&Source::new("set.toml", SET)).unwrap();
+    let set = load(&SourceText::new("set.toml", SET)).unwrap();
     let [bus] = &set.buses[..] else {
         panic!("{set:?}")
     };
     assert_eq!(bus.rate.to_string(), "500k/2M");
     assert_eq!((bus.errors, bus.joins), (Some(10_000_000), 2_000));
-    let nodes: Vec<(&str, Order)> = bus
+    let nodes: Vec<(&str, SendOrder)> = bus
         .nodes
         .iter()
         .map(|n| (n.name.as_str(), n.order))
         .collect();
-    let three = Order::Mailboxes(core::num::NonZeroU8::new(3).unwrap());
-    let others = [("engine", Order::Priority), ("of 200", Order::Priority)];
+    let three = SendOrder::Mailboxes(core::num::NonZeroU8::new(3).unwrap());
+    let others = [("engine", SendOrder::Priority), ("of 200", SendOrder::Priority)];
     assert_eq!(nodes, [&[("gateway", three)], &others[..]].concat());
     let [speed, temperature, fd] = &bus.messages[..] else {
         panic!("{bus:?}")
@@ -142,7 +142,7 @@ fn a_set_is_read() {
         (Kind::Fd, 64, 0)
     );
     let brs = SET.replace("brs = false\n", "");
-    let set = load(&Source::new("set.toml", brs)).unwrap();
+    let set = load(&SourceText::new("set.toml", brs)).unwrap();
     assert_eq!(set.buses[0].messages[2].shape.header().flags(), flags::BRS);
 }
 
@@ -189,7 +189,7 @@ fn an_offset_is_below_the_period_and_to_others_of_the_node() {
             &format!("{node}{times}offset = {offset}\n"),
         )
     };
-    let read = |text: String| load(&Source::new("set.toml", text)).unwrap();
+    let read = |text: String| load(&SourceText::new("set.toml", text)).unwrap();
     let node = "node = \"gateway\"\n";
     let given = |text: &str| read(offset(node, text)).buses[0].messages[0].offset;
     assert_eq!(given("\"0ns\""), Some(0));
@@ -253,7 +253,7 @@ fn buses_and_nodes_must_be_there_and_agree() {
     says(message, "the file needs `buses`");
     says(two, "the file needs `messages`");
     assert!(
-        load(&Source::new(
+        load(&SourceText::new(
             "s",
             format!("{two}{message}bus = 'a'\n{message}bus = 'b'\n")
         ))
@@ -265,10 +265,10 @@ fn buses_and_nodes_must_be_there_and_agree() {
 fn nodes_need_time_to_fill_their_mailboxes() {
     let set = |node: &str| SET.replace("mailboxes = 3", node);
     let of = |node: &str| {
-        let loaded = load(&Source::new("set.toml", set(node))).unwrap();
+        let loaded = load(&SourceText::new("set.toml", set(node))).unwrap();
         loaded.buses[0].nodes[0].refill
     };
-    let refill = |time, every| Some(crate::Refill { time, every });
+    let refill = |time, every| Some(crate::BufferRefill { time, every });
     assert_eq!(of("mailboxes = 3"), None);
     assert_eq!(of("mailboxes = 1\nrefill = \"20us\""), refill(20_000, 1));
     let seldom = "mailboxes = 3\nrefill = \"20us\"\nrefill_every = 382";

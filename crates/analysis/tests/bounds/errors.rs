@@ -3,7 +3,7 @@
 use crate::common;
 
 use analysis::BusSpec;
-use bus::{Bus, BusConfig, ErrorKind, ErrorState, Event, Fault, NodeConfig, NodeId, When};
+use bus::{Bus, BusConfig, ErrorKind, ErrorState, NodeEvent, FrameFault, NodeConfig, NodeId, FaultTime};
 use common::{Kind, Phases, Random, assess, releases, set};
 use frame::Nanos;
 
@@ -59,28 +59,28 @@ fn with_errors(
         if now >= next_error {
             let kind = KINDS[random.up_to(4) as usize];
             let fault = match random.percent(50) {
-                true => Fault::new(kind),
+                true => FrameFault::new(kind),
                 // As late as possible.
-                false => Fault::new(kind).at_bit(u16::MAX),
+                false => FrameFault::new(kind).at_bit(u16::MAX),
             };
             let on_the_wire = nodes.iter().any(|&node| bus.sending(node).is_some());
             let over = bus.stats().frames + bus.stats().errors;
-            bus.inject(When::Start(over + 1 + u64::from(on_the_wire)), fault);
+            bus.inject(FaultTime::Start(over + 1 + u64::from(on_the_wire)), fault);
             next_error = Nanos::MAX;
         }
         let mut hit = None;
         bus.run_until(now, |event| match *event {
-            Event::Frame { end, tag, .. } => {
+            NodeEvent::Frame { end, tag, .. } => {
                 let (release, _) = &all[tag as usize];
                 latencies.push((release.message, end - release.at));
             }
-            Event::Error {
+            NodeEvent::Error {
                 at, primary: true, ..
             } => {
                 errors += 1;
                 hit = Some(at);
             }
-            Event::State { state, .. } => active &= state <= ErrorState::Warning,
+            NodeEvent::State { state, .. } => active &= state <= ErrorState::Warning,
             _ => {}
         });
         if let Some(at) = hit {

@@ -3,10 +3,10 @@
 use crate::common;
 
 use analysis::{
-    Arrival, Hop, Lengths, Message, Network, NetworkError, NoBound, NodeSpec, Order, Place, Shape,
+    Arrival, GatewayHop, LengthSearch, Message, Network, NetworkError, NoBound, NodeSpec, SendOrder, MessagePlace, FrameShape,
     search,
 };
-use bus::{Bus, Event, NodeId};
+use bus::{Bus, NodeEvent, NodeId};
 use common::{Kind, Phases, Random, for_each, releases, set, simulated};
 use frame::{CanId, Frame, Nanos, wire};
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) ->
         let mut spec = set(seed * 100 + bus as u64, kind);
         spec.nodes.push(NodeSpec::new(
             "gateway",
-            Order::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
+            SendOrder::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
         ));
         network.buses.push(spec);
     }
@@ -39,7 +39,7 @@ fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) ->
             if random.percent(30) {
                 forward(
                     &mut network,
-                    Place { bus: from, message },
+                    MessagePlace { bus: from, message },
                     to,
                     delay,
                     &mut random,
@@ -48,7 +48,7 @@ fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) ->
         }
     }
     // Some go on from there, over a further bus.
-    let first: Vec<Hop> = network.hops.clone();
+    let first: Vec<GatewayHop> = network.hops.clone();
     for hop in first {
         let to = (hop.to.bus + 1) % buses;
         if buses > 2 && to != hop.from.bus && random.percent(30) {
@@ -59,9 +59,9 @@ fn network(seed: u64, buses: usize, mailboxes: u8, delay: Nanos, curves: u64) ->
 }
 
 /// With another ID, and the same payload.
-fn forward(network: &mut Network, from: Place, to: usize, delay: Nanos, random: &mut Random) {
+fn forward(network: &mut Network, from: MessagePlace, to: usize, delay: Nanos, random: &mut Random) {
     let shape = network.buses[from.bus].messages[from.message].shape;
-    let frame = Lengths::new().longest_frame(&shape).unwrap();
+    let frame = LengthSearch::new().longest_frame(&shape).unwrap();
     let arrival = network.buses[from.bus].messages[from.message].arrival;
     let spec = &mut network.buses[to];
     let field = |id: CanId| {
@@ -83,14 +83,14 @@ fn forward(network: &mut Network, from: Place, to: usize, delay: Nanos, random: 
     spec.messages.push(Message {
         name: String::new(),
         node: spec.nodes.len() - 1,
-        shape: Shape::exact(&frame).unwrap(),
+        shape: FrameShape::exact(&frame).unwrap(),
         arrival,
         offset: None,
         deadline: arrival.period(),
     });
     let message = spec.messages.len() - 1;
-    let to = Place { bus: to, message };
-    network.hops.push(Hop {
+    let to = MessagePlace { bus: to, message };
+    network.hops.push(GatewayHop {
         from,
         to,
         delay,
@@ -105,9 +105,9 @@ struct World<'n> {
     buses: Vec<Bus>,
     nodes: Vec<Vec<NodeId>>,
     /// For each tag, the message and its event.
-    tags: Vec<(Place, Nanos)>,
+    tags: Vec<(MessagePlace, Nanos)>,
     /// Frames in gateways, in their order, with the time at which they are passed on.
-    passing: Vec<(Nanos, Place, Nanos)>,
+    passing: Vec<(Nanos, MessagePlace, Nanos)>,
     random: Random,
 }
 
@@ -129,9 +129,9 @@ impl<'n> World<'n> {
         world
     }
 
-    fn send(&mut self, place: Place, event: Nanos, now: Nanos) {
+    fn send(&mut self, place: MessagePlace, event: Nanos, now: Nanos) {
         let message = &self.network.buses[place.bus].messages[place.message];
-        let frame = Lengths::new().longest_frame(&message.shape).unwrap();
+        let frame = LengthSearch::new().longest_frame(&message.shape).unwrap();
         let node = self.nodes[place.bus][message.node];
         let tag = self.tags.len() as u64;
         self.tags.push((place, event));
@@ -139,7 +139,7 @@ impl<'n> World<'n> {
     }
 
     /// The time from event to end of frame, for each frame on each bus.
-    fn run(&mut self, all: &[(Nanos, Place, Nanos)]) -> Vec<(Place, Nanos)> {
+    fn run(&mut self, all: &[(Nanos, MessagePlace, Nanos)]) -> Vec<(MessagePlace, Nanos)> {
         let mut seen = Vec::new();
         let mut given = all.iter().peekable();
         loop {
@@ -152,7 +152,7 @@ impl<'n> World<'n> {
             let mut ended = Vec::new();
             for bus in &mut self.buses {
                 bus.run_until(now, |event| {
-                    if let Event::Frame { end, tag, .. } = *event {
+                    if let NodeEvent::Frame { end, tag, .. } = *event {
                         ended.push((end, tag));
                     }
                 });
@@ -189,13 +189,13 @@ fn own_releases(
     phases: Phases,
     seed: u64,
     span: Nanos,
-) -> Vec<(Nanos, Place, Nanos)> {
-    let passed = |place: Place| network.hops.iter().any(|hop| hop.to == place);
+) -> Vec<(Nanos, MessagePlace, Nanos)> {
+    let passed = |place: MessagePlace| network.hops.iter().any(|hop| hop.to == place);
     let mut all = Vec::new();
     for (bus, spec) in network.buses.iter().enumerate() {
         for (release, event) in releases(spec, phases, seed + bus as u64, span) {
             let message = release.message;
-            let place = Place { bus, message };
+            let place = MessagePlace { bus, message };
             if !passed(place) {
                 all.push((release.at, place, event));
             }
@@ -208,7 +208,7 @@ fn own_releases(
 /// Bounds of messages that were passed on, divided by the worst observed response, or by the one
 /// found by a search of this number of plays; and the number of frames.
 fn hold(network: &Network, seed: u64, plays: u32) -> (Vec<f64>, usize) {
-    let found = network.assess(&mut Lengths::new()).unwrap();
+    let found = network.assess(&mut LengthSearch::new()).unwrap();
     assert_eq!(found.circle, [], "network {seed}");
     let mut worst: HashMap<(usize, usize), Nanos> = HashMap::new();
     let mut frames = 0;
@@ -229,7 +229,7 @@ fn hold(network: &Network, seed: u64, plays: u32) -> (Vec<f64>, usize) {
             frames += 1;
         }
     }
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     for hop in &network.hops {
         let bound = found.response(hop.to).unwrap();
         let searched = search(network, &found, &mut lengths, hop.to, plays, seed).unwrap();
@@ -304,7 +304,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
     let message = |number, node, period| Message {
         name: String::new(),
         node,
-        shape: Shape::exact(&Frame::classic(CanId::sff(number).unwrap(), &[0xAA; 8]).unwrap())
+        shape: FrameShape::exact(&Frame::classic(CanId::sff(number).unwrap(), &[0xAA; 8]).unwrap())
             .unwrap(),
         arrival: Arrival::new(period, 0, 0).unwrap(),
         offset: None,
@@ -323,10 +323,10 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
     let mut first: Vec<Message> = (1..=6).map(|number| message(number, 0, 100 * ms)).collect();
     first.push(message(0x200, 0, 2 * ms));
     let second = vec![message(0x200, 0, 2 * ms), message(0x300, 0, 100 * ms)];
-    let place = |bus, message| Place { bus, message };
+    let place = |bus, message| MessagePlace { bus, message };
     let network = Network {
         buses: vec![bus("500k", first), bus("125k", second)],
-        hops: vec![Hop {
+        hops: vec![GatewayHop {
             from: place(0, 6),
             to: place(1, 0),
             delay: 0,
@@ -345,7 +345,7 @@ fn without_the_jitter_of_the_bus_before_frames_are_above() {
     let seen = World::new(&network, 1).run(&all);
     let (_, seen) = seen.into_iter().find(|(at, _)| *at == place(1, 1)).unwrap();
     let (_, alone) = common::assess(&network.buses[1]);
-    let found = network.assess(&mut Lengths::new()).unwrap();
+    let found = network.assess(&mut LengthSearch::new()).unwrap();
     assert!(seen > alone.messages[1].bound.unwrap().response, "{seen}");
     assert!(seen <= found.response(place(1, 1)).unwrap(), "{seen}");
 }
@@ -355,13 +355,13 @@ fn hops_must_lead_somewhere_and_not_around() {
     let mut network = network(9200, 2, 3, 0, 0);
     let hop = network.hops[0];
     network.hops.push(hop);
-    let lengths = &mut Lengths::new();
+    let lengths = &mut LengthSearch::new();
     let last = network.hops.len() - 1;
     assert_eq!(
         network.assess(lengths).err(),
         Some(NetworkError::TwoWays(last))
     );
-    network.hops[last] = Hop {
+    network.hops[last] = GatewayHop {
         from: hop.to,
         to: hop.from,
         delay: 0,
@@ -385,7 +385,7 @@ fn hops_must_lead_somewhere_and_not_around() {
 fn what_comes_from_a_bus_without_bounds_has_none() {
     let mut network = network(9300, 2, 3, 0, 0);
     network.buses[0].rate = "10k".parse().unwrap();
-    let found = network.assess(&mut Lengths::new()).unwrap();
+    let found = network.assess(&mut LengthSearch::new()).unwrap();
     let places = network.hops.iter().filter(|hop| hop.from.bus == 0);
     let mut lost = 0;
     for hop in places {
@@ -408,7 +408,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
         Message {
             name: String::new(),
             node,
-            shape: Shape::exact(&frame).unwrap(),
+            shape: FrameShape::exact(&frame).unwrap(),
             arrival: Arrival::new(10 * ms, 0, 0).unwrap(),
             offset: None,
             deadline: 10 * ms,
@@ -424,10 +424,10 @@ fn frames_of_one_bus_come_one_after_the_other() {
         nodes: vec![NodeSpec::new(node, order)],
         messages,
     };
-    let one = Order::Mailboxes(NonZeroU8::MIN);
+    let one = SendOrder::Mailboxes(NonZeroU8::MIN);
     let messages: Vec<Message> = (0..10).map(|n| message(n, 0)).collect();
     let bound = |unchanged, delay| {
-        let place = |bus| move |message| Place { bus, message };
+        let place = |bus| move |message| MessagePlace { bus, message };
         let hops = (0..10).map(place(0)).zip((0..10).map(place(1)));
         let network = Network {
             buses: vec![
@@ -435,7 +435,7 @@ fn frames_of_one_bus_come_one_after_the_other() {
                 bus("gateway", one, messages.clone()),
             ],
             hops: hops
-                .map(|(from, to)| Hop {
+                .map(|(from, to)| GatewayHop {
                     from,
                     to,
                     delay,
@@ -443,9 +443,9 @@ fn frames_of_one_bus_come_one_after_the_other() {
                 })
                 .collect(),
         };
-        let found = network.assess(&mut Lengths::new()).unwrap();
+        let found = network.assess(&mut LengthSearch::new()).unwrap();
         let all: Vec<_> = (0..10)
-            .map(|message| (0, Place { bus: 0, message }, 0))
+            .map(|message| (0, MessagePlace { bus: 0, message }, 0))
             .collect();
         for seed in 0..20 {
             for (place, seen) in World::new(&network, seed).run(&all) {

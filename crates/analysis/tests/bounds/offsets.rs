@@ -3,8 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order,
-    Outcome, Place, Release, Shape, critical_instant, replay, search,
+    Arrival, BusSpec, CompiledBus, GatewayHop, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder,
+    ReleaseOutcome, MessagePlace, FrameRelease, FrameShape, critical_instant, replay, search,
 };
 use common::offsets::{
     Clocks, Flaw, bound, keep_to_offsets, released, releases, with_offsets, without,
@@ -193,7 +193,7 @@ fn witnesses_keep_to_offsets_and_come_near() {
                 buses: vec![bus.clone()],
                 hops: Vec::new(),
             };
-            let lengths = &mut Lengths::new();
+            let lengths = &mut LengthSearch::new();
             let found = network.assess(lengths).unwrap();
             for message in (0..bus.messages.len()).step_by(3) {
                 let bound = found.buses[0].messages[message].bound.unwrap();
@@ -209,16 +209,16 @@ fn witnesses_keep_to_offsets_and_come_near() {
                 assert!(keep_to_offsets(&bus, &all), "set {seed}, message {message}");
                 let ended = replay(&bus, &all).unwrap();
                 let own = ended.iter().filter(|o| o.message == message);
-                let worst = own.map(Outcome::latency).max().unwrap();
+                let worst = own.map(ReleaseOutcome::latency).max().unwrap();
                 assert!(worst <= bound.latency, "set {seed}, message {message}");
-                let place = Place { bus: 0, message };
+                let place = MessagePlace { bus: 0, message };
                 let searched = search(&network, &found, lengths, place, 60, seed).unwrap();
-                let releases = searched.releases.iter().map(|r| Release {
+                let releases = searched.releases.iter().map(|r| FrameRelease {
                     at: r.at,
                     message: r.place.message,
                     frame: r.frame,
                 });
-                let releases: Vec<Release> = releases.collect();
+                let releases: Vec<FrameRelease> = releases.collect();
                 assert!(
                     keep_to_offsets(&bus, &releases),
                     "set {seed}, message {message}"
@@ -227,7 +227,7 @@ fn witnesses_keep_to_offsets_and_come_near() {
                 let ended = replay(&bus, &releases).unwrap();
                 let own = ended.iter().filter(|o| o.message == message);
                 assert!(
-                    own.map(Outcome::latency)
+                    own.map(ReleaseOutcome::latency)
                         .any(|seen| seen == searched.latency)
                 );
                 built.push(worst * 100 / bound.latency);
@@ -254,22 +254,22 @@ fn what_a_gateway_passes_on_has_no_offset() {
     };
     let first = with_offsets(set(25_000, kind), 25_000, 100, 20, false);
     let mut second = with_offsets(set(25_001, kind), 25_001, 100, 20, false);
-    second.nodes.push(NodeSpec::new("gateway", Order::Priority));
+    second.nodes.push(NodeSpec::new("gateway", SendOrder::Priority));
     let passed = first.messages.len() / 2;
     let frame = Frame::classic(CanId::eff(0x1ABC_0000).unwrap(), &[0x55; 4]).unwrap();
     second.messages.push(Message {
         node: second.nodes.len() - 1,
-        shape: Shape::exact(&frame).unwrap(),
+        shape: FrameShape::exact(&frame).unwrap(),
         ..first.messages[passed].clone()
     });
-    let goal = Place {
+    let goal = MessagePlace {
         bus: 1,
         message: second.messages.len() - 1,
     };
     let mut network = Network {
         buses: vec![first, second],
-        hops: vec![Hop {
-            from: Place {
+        hops: vec![GatewayHop {
+            from: MessagePlace {
                 bus: 0,
                 message: passed,
             },
@@ -278,7 +278,7 @@ fn what_a_gateway_passes_on_has_no_offset() {
             unchanged: false,
         }],
     };
-    let lengths = &mut Lengths::new();
+    let lengths = &mut LengthSearch::new();
     let found = network.assess(lengths).unwrap();
     let bound = found.response(goal).unwrap();
     network.buses[1].messages[goal.message].offset = None;
@@ -294,7 +294,7 @@ fn what_a_gateway_passes_on_has_no_offset() {
     assert!(searched.response * 10 > bound * 6);
     for (bus, spec) in network.buses.iter().enumerate() {
         let own = searched.releases.iter().filter(|r| r.place.bus == bus);
-        let own = own.map(|r| Release {
+        let own = own.map(|r| FrameRelease {
             at: r.at,
             message: r.place.message,
             frame: r.frame,
@@ -316,11 +316,11 @@ fn releases_that_do_not_keep_to_offsets_are_seen() {
         &[1 << 50, (1 << 50) + 5_555, 0],
         5_000_000,
     );
-    let all: Vec<Release> = all.iter().map(|(release, _)| *release).collect();
+    let all: Vec<FrameRelease> = all.iter().map(|(release, _)| *release).collect();
     assert!(keep_to_offsets(&bus, &all));
     let plain = without(&bus);
-    let compiled = Compiled::new(&plain, &mut Lengths::new()).unwrap();
-    let lengths = &mut Lengths::new();
+    let compiled = CompiledBus::new(&plain, &mut LengthSearch::new()).unwrap();
+    let lengths = &mut LengthSearch::new();
     // Built as if there were none.
     let found_plain = compiled.assess(&compiled.arrivals());
     let built = critical_instant(&compiled, &plain, &found_plain, lengths, 4, 0).unwrap();
@@ -441,7 +441,7 @@ fn two_nodes(seed: u64) -> BusSpec {
         Message {
             name: String::new(),
             node: (n % 2) as usize,
-            shape: Shape::exact(&frame).unwrap(),
+            shape: FrameShape::exact(&frame).unwrap(),
             arrival: Arrival::new(period, 0, 0).unwrap(),
             offset: Some(random.up_to(period / 1_000 - 1) * 1_000),
             deadline: period,
@@ -449,13 +449,13 @@ fn two_nodes(seed: u64) -> BusSpec {
     };
     let mut messages: Vec<Message> = (0..6).map(message).collect();
     messages.push(Message {
-        shape: Shape::exact(&Frame::classic(CanId::sff(0x7FF).unwrap(), &[0; 8]).unwrap()).unwrap(),
+        shape: FrameShape::exact(&Frame::classic(CanId::sff(0x7FF).unwrap(), &[0; 8]).unwrap()).unwrap(),
         node: 2,
         arrival: Arrival::new(100_000_000, 0, 0).unwrap(),
         offset: None,
         ..messages[0].clone()
     });
-    let node = |name: &str| NodeSpec::new(name, Order::Priority);
+    let node = |name: &str| NodeSpec::new(name, SendOrder::Priority);
     BusSpec {
         name: "two".to_owned(),
         rate: "1M".parse().unwrap(),
@@ -503,7 +503,7 @@ fn alone_in_its_node_an_offset_changes_nothing() {
         assert!(
             bus.nodes
                 .iter()
-                .all(|n| (n.order == Order::Priority) == order.is_none())
+                .all(|n| (n.order == SendOrder::Priority) == order.is_none())
         );
     }
 }

@@ -3,7 +3,7 @@
 use crate::common;
 
 use analysis::{
-    Arrival, BusSpec, Lengths, Message, NoBound, NodeSpec, Order, Shape, critical_instant, replay,
+    Arrival, BusSpec, LengthSearch, Message, NoBound, NodeSpec, SendOrder, FrameShape, critical_instant, replay,
 };
 use common::reference::{Flaw, latency};
 use common::{Kind, Phases, assess, for_each, outcomes, releases, set};
@@ -49,12 +49,12 @@ fn hold(seed: u64, kind: Kind, joins: Nanos, span: Nanos, seen: &mut Seen) {
             seen.frames += 1;
         }
     }
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     for i in 0..bus.messages.len() {
         let all = critical_instant(&compiled, &bus, &found, &mut lengths, i, 0).unwrap();
         let ended = replay(&bus, &all).unwrap();
         let own = ended.iter().filter(|o| o.message == i);
-        let worst = own.map(analysis::Outcome::latency).max().unwrap();
+        let worst = own.map(analysis::ReleaseOutcome::latency).max().unwrap();
         let latency = bound(i).latency;
         assert!(
             worst <= latency,
@@ -179,12 +179,12 @@ fn each_flaw_of_an_analysis_is_found() {
     for seed in 4000..4030 {
         let bus = set(seed, stress);
         let (compiled, found) = assess(&bus);
-        let mut lengths = Lengths::new();
+        let mut lengths = LengthSearch::new();
         for i in 0..bus.messages.len() {
             let all = critical_instant(&compiled, &bus, &found, &mut lengths, i, 0).unwrap();
             let ended = replay(&bus, &all).unwrap();
             let own = ended.iter().filter(|o| o.message == i);
-            let worst = own.map(analysis::Outcome::latency).max().unwrap();
+            let worst = own.map(analysis::ReleaseOutcome::latency).max().unwrap();
             for (flaw, exceeded) in flaws.iter().zip(&mut exceeded) {
                 let said = latency(&bus, &compiled, i, *flaw, 10_000_000_000);
                 *exceeded += u32::from(said.is_some_and(|said| worst > said));
@@ -201,7 +201,7 @@ fn message(number: u32, len: usize, period: Nanos) -> Message {
     Message {
         name: String::new(),
         node: 0,
-        shape: Shape::any(header).unwrap(),
+        shape: FrameShape::any(header).unwrap(),
         arrival: Arrival::new(period, 0, 0).unwrap(),
         offset: None,
         deadline: period,
@@ -267,8 +267,8 @@ fn too_much_load_has_no_bound_and_says_how_much() {
 
 #[test]
 fn what_cannot_be_decided_is_refused() {
-    use analysis::{Compiled, ModelError};
-    let refused = |messages| Compiled::new(&bus("500k", messages), &mut Lengths::new()).err();
+    use analysis::{CompiledBus, ModelError};
+    let refused = |messages| CompiledBus::new(&bus("500k", messages), &mut LengthSearch::new()).err();
     let two = vec![message(1, 7, 1), message(1, 3, 1)];
     let same = ModelError::SameField {
         first: 0,
@@ -282,6 +282,6 @@ fn what_cannot_be_decided_is_refused() {
         Some(ModelError::NoNode { message: 0 })
     );
     let mut fd = message(1, 7, 1);
-    fd.shape = Shape::exact(&Frame::fd(CanId::sff(1).unwrap(), 0, &[]).unwrap()).unwrap();
+    fd.shape = FrameShape::exact(&Frame::fd(CanId::sff(1).unwrap(), 0, &[]).unwrap()).unwrap();
     assert_eq!(refused(vec![fd]), Some(ModelError::NoFd { message: 0 }));
 }

@@ -5,7 +5,7 @@
 
 use crate::common;
 
-use analysis::{Arrival, BusSpec, LengthRule, Message, NodeSpec, Order, Shape};
+use analysis::{Arrival, BusSpec, LengthRule, Message, NodeSpec, SendOrder, FrameShape};
 use common::assess;
 use frame::{CanId, Header, Kind, Nanos};
 
@@ -17,7 +17,7 @@ fn bus(rate: &str, messages: &[(usize, u64)]) -> BusSpec {
         Message {
             name: String::new(),
             node: 0,
-            shape: Shape::any(header).unwrap(),
+            shape: FrameShape::any(header).unwrap(),
             arrival: Arrival::new(period * 1_000_000, 0, 0).unwrap(),
             offset: None,
             deadline: period * 1_000_000,

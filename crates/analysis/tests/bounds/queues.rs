@@ -3,8 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, Assessment, BusSpec, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
-    Service, Shape, critical_instant, replay, search,
+    Arrival, Assessment, BusSpec, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder, MessagePlace,
+    QueueService, FrameShape, critical_instant, replay, search,
 };
 use common::{Kind, Phases, assess, for_each, outcomes, releases, set};
 use frame::{CanId, Header, Kind as Format, Nanos};
@@ -28,7 +28,7 @@ fn worst_seen(bus: &BusSpec, seed: u64, span: Nanos) -> Vec<Nanos> {
             }
         }
     }
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     for i in 0..bus.messages.len() {
         let all = critical_instant(&compiled, bus, &found, &mut lengths, i, 0).unwrap();
         for outcome in replay(bus, &all).unwrap() {
@@ -70,10 +70,10 @@ fn searched(bus: &BusSpec, plays: u32, seed: u64, worst: &mut [Nanos]) {
         buses: vec![bus.clone()],
         hops: Vec::new(),
     };
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     let found = network.assess(&mut lengths).unwrap();
     for (message, worst) in worst.iter_mut().enumerate() {
-        let place = Place { bus: 0, message };
+        let place = MessagePlace { bus: 0, message };
         let Ok(bound) = found.buses[0].messages[message].bound else {
             continue;
         };
@@ -106,7 +106,7 @@ fn compare_one(seed: u64, kind: Kind, span: Nanos, plays: u32) -> Compared {
     searched(&bus, plays, seed, &mut worst);
     for (i, (message, worst)) in found.messages.iter().zip(worst).enumerate() {
         let service = found.nodes[bus.messages[i].node].service;
-        compared.covered += u64::from(service == Service::Covered);
+        compared.covered += u64::from(service == QueueService::Covered);
         let Ok(bound) = message.bound else {
             compared.unbounded += 1;
             continue;
@@ -174,7 +174,7 @@ fn buffers_that_hold_all_serve_by_priority() {
             ..bus.clone()
         };
         let (found, by_priority) = (assess(&bus).1, assess(&plain).1);
-        if found.nodes.iter().all(|n| n.service == Service::Covered) {
+        if found.nodes.iter().all(|n| n.service == QueueService::Covered) {
             covered += 1;
             let latencies = |a: &Assessment| a.messages.iter().map(|m| m.bound).collect::<Vec<_>>();
             assert_eq!(latencies(&found), latencies(&by_priority));
@@ -186,7 +186,7 @@ fn buffers_that_hold_all_serve_by_priority() {
 
 fn by_priority(node: NodeSpec) -> NodeSpec {
     NodeSpec {
-        order: Order::Priority,
+        order: SendOrder::Priority,
         ..node
     }
 }
@@ -240,7 +240,7 @@ fn more_buffers_than_there_are_are_found_out() {
 
 fn node_of(node: NodeSpec, mailboxes: u8) -> NodeSpec {
     NodeSpec {
-        order: Order::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
+        order: SendOrder::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
         ..node
     }
 }
@@ -253,7 +253,7 @@ fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> B
         Message {
             name: String::new(),
             node,
-            shape: Shape::any(Header::new(Format::Classic, id, 8).unwrap()).unwrap(),
+            shape: FrameShape::any(Header::new(Format::Classic, id, 8).unwrap()).unwrap(),
             arrival: Arrival::new(10_000_000, 0, 0).unwrap(),
             offset: None,
             deadline: 10_000_000,
@@ -270,8 +270,8 @@ fn by_hand(mailboxes: u8, lengths: LengthRule, own: &[u32], others: &[u32]) -> B
         random_errors: None,
         joins: 0,
         nodes: vec![
-            node_of(node(Order::Priority), mailboxes),
-            node(Order::Priority),
+            node_of(node(SendOrder::Priority), mailboxes),
+            node(SendOrder::Priority),
         ],
         messages: messages.collect(),
     }

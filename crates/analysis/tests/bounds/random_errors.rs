@@ -2,8 +2,8 @@
 
 use crate::common;
 
-use analysis::{BusSpec, Compiled, Lengths, Order};
-use bus::{Bus, BusConfig, ErrorState, Event, Faults, NodeConfig, NodeId};
+use analysis::{BusSpec, CompiledBus, LengthSearch, SendOrder};
+use bus::{Bus, BusConfig, ErrorState, NodeEvent, BusFaults, NodeConfig, NodeId};
 use common::{Kind, Phases, assess, releases, set};
 use frame::Nanos;
 
@@ -12,17 +12,17 @@ use frame::Nanos;
 fn simulated(spec: &BusSpec, per_bit: f64, seed: u64, span: Nanos) -> Vec<(u64, u64)> {
     let mut bus = Bus::new(BusConfig {
         seed,
-        faults: Faults {
+        faults: BusFaults {
             per_bit,
-            ..Faults::default()
+            ..BusFaults::default()
         },
         ..BusConfig::classic(spec.rate.nominal())
     })
     .unwrap();
     let attach = |node: &analysis::NodeSpec| {
         let mailboxes = match node.order {
-            Order::Priority => 255,
-            Order::Mailboxes(n) => n.get(),
+            SendOrder::Priority => 255,
+            SendOrder::Mailboxes(n) => n.get(),
         };
         NodeConfig {
             mailboxes,
@@ -41,15 +41,15 @@ fn simulated(spec: &BusSpec, per_bit: f64, seed: u64, span: Nanos) -> Vec<(u64, 
     // All begin at once: random phases come nowhere near a deadline.
     let all = releases(spec, Phases::Together, seed, span);
     let mut seen = vec![(0, 0); spec.messages.len()];
-    let mut see = |event: &Event<'_>| match *event {
-        Event::Frame { end, tag, .. } => {
+    let mut see = |event: &NodeEvent<'_>| match *event {
+        NodeEvent::Frame { end, tag, .. } => {
             let (release, event) = &all[tag as usize];
             let (frames, late) = &mut seen[release.message];
             *frames += 1;
             *late += u64::from(end - *event > spec.messages[release.message].deadline);
         }
         // Error-passive nodes are not covered.
-        Event::State { state, .. } => assert!(state <= ErrorState::Warning, "{state:?}"),
+        NodeEvent::State { state, .. } => assert!(state <= ErrorState::Warning, "{state:?}"),
         _ => {}
     };
     for ((release, _), tag) in all.iter().zip(0_u64..) {
@@ -85,7 +85,7 @@ fn no_message_is_late_more_often_than_its_bound() {
             let more = [100_000, 700_000][i % 2];
             message.deadline = found.bound.unwrap().response + more;
         }
-        let compiled = Compiled::new(&spec, &mut Lengths::new()).unwrap();
+        let compiled = CompiledBus::new(&spec, &mut LengthSearch::new()).unwrap();
         let deadlines: Vec<Nanos> = spec.messages.iter().map(|m| m.deadline).collect();
         let bounds = compiled.misses(&deadlines);
         let mut seen = vec![(0, 0); spec.messages.len()];
@@ -128,7 +128,7 @@ fn the_probability_falls_with_the_deadline() {
         )
     };
     let (_, found) = assess(&spec);
-    let compiled = Compiled::new(&spec, &mut Lengths::new()).unwrap();
+    let compiled = CompiledBus::new(&spec, &mut LengthSearch::new()).unwrap();
     let response: Vec<Nanos> = found
         .messages
         .iter()

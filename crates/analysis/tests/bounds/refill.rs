@@ -3,8 +3,8 @@
 use crate::common;
 
 use analysis::{
-    Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
-    Refill, Service, Shape,
+    Arrival, BusSpec, CompiledBus, GatewayHop, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder, MessagePlace,
+    BufferRefill, QueueService, FrameShape,
 };
 use common::refilled::play;
 use common::{Kind, Phases, assess, outcomes, releases, set};
@@ -18,16 +18,16 @@ fn alone(bus: BusSpec) -> Network {
     }
 }
 
-fn on_bus(bus: usize, spec: &BusSpec, phases: Phases, seed: u64) -> Vec<(Nanos, Place, Nanos)> {
+fn on_bus(bus: usize, spec: &BusSpec, phases: Phases, seed: u64) -> Vec<(Nanos, MessagePlace, Nanos)> {
     let all = releases(spec, phases, seed, 200_000_000);
-    let place = |message| Place { bus, message };
+    let place = |message| MessagePlace { bus, message };
     all.into_iter()
         .map(|(release, event)| (release.at, place(release.message), event))
         .collect()
 }
 
 /// A set in which half of the nodes need time.
-fn slow(seed: u64, mailboxes: u8, refill: Refill) -> BusSpec {
+fn slow(seed: u64, mailboxes: u8, refill: BufferRefill) -> BusSpec {
     let kind = Kind {
         messages: (5, 14),
         load: (25, 60),
@@ -38,7 +38,7 @@ fn slow(seed: u64, mailboxes: u8, refill: Refill) -> BusSpec {
     for (n, node) in spec.nodes.iter_mut().enumerate() {
         match n % 3 {
             0 | 1 => node.refill = Some(refill),
-            _ => node.order = Order::Priority,
+            _ => node.order = SendOrder::Priority,
         }
     }
     spec
@@ -72,7 +72,7 @@ const CASES: [(u8, Nanos, u32); 6] = [
 #[test]
 fn drivers_that_take_no_time_are_nodes_with_mailboxes() {
     for mailboxes in [1, 3] {
-        let none = Refill { time: 0, every: 1 };
+        let none = BufferRefill { time: 0, every: 1 };
         let spec = slow(8100 + u64::from(mailboxes), mailboxes, none);
         let all = releases(&spec, Phases::Random, 1, 200_000_000);
         let expected = outcomes(&spec, &all);
@@ -93,7 +93,7 @@ fn no_frame_of_nodes_that_need_time_is_above_its_bound() {
     for (mailboxes, time, every) in CASES {
         let (mut frames, mut bounded) = (0, 0);
         for seed in 8200..8212 {
-            let refill = Refill { time, every };
+            let refill = BufferRefill { time, every };
             let spec = slow(seed, mailboxes, refill);
             let (higher, looked) = above(&spec, &spec, seed);
             assert_eq!(higher, 0, "set {seed}, {mailboxes} mailboxes, {refill:?}");
@@ -104,7 +104,7 @@ fn no_frame_of_nodes_that_need_time_is_above_its_bound() {
                 assert_eq!(node.refill.is_some(), found.service == Service::Queue);
             }
             // The mistake of ignoring that time is detected.
-            let quick = slow(seed, mailboxes, Refill { time: 0, every });
+            let quick = slow(seed, mailboxes, BufferRefill { time: 0, every });
             without += above(&spec, &quick, seed).0;
         }
         assert!(
@@ -120,8 +120,8 @@ fn no_frame_over_gateways_that_need_time_is_above_its_bound() {
     let (mut frames, mut passed) = (0, 0);
     for (mailboxes, time, every) in CASES {
         for seed in 8300..8303 {
-            let (network, all) = two_buses(seed, mailboxes, Refill { time, every });
-            let found = network.assess(&mut Lengths::new()).unwrap();
+            let (network, all) = two_buses(seed, mailboxes, BufferRefill { time, every });
+            let found = network.assess(&mut LengthSearch::new()).unwrap();
             for ended in play(&network, &all, seed) {
                 let Ok(response) = found.response(ended.place) else {
                     continue;
@@ -140,12 +140,12 @@ fn no_frame_over_gateways_that_need_time_is_above_its_bound() {
     assert!(frames > 8000 && passed > 1500, "{frames}, {passed}");
 }
 
-fn is_passed(network: &Network, place: Place) -> bool {
+fn is_passed(network: &Network, place: MessagePlace) -> bool {
     network.hops.iter().any(|hop| hop.to == place)
 }
 
 /// All frames of one bus are passed on to another, which has messages of its own.
-fn two_buses(seed: u64, mailboxes: u8, refill: Refill) -> (Network, Vec<(Nanos, Place, Nanos)>) {
+fn two_buses(seed: u64, mailboxes: u8, refill: BufferRefill) -> (Network, Vec<(Nanos, MessagePlace, Nanos)>) {
     let kind = Kind {
         messages: (8, 16),
         load: (15, 35),
@@ -161,7 +161,7 @@ fn two_buses(seed: u64, mailboxes: u8, refill: Refill) -> (Network, Vec<(Nanos, 
         refill: Some(refill),
         ..NodeSpec::new(
             "gateway",
-            Order::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
+            SendOrder::Mailboxes(NonZeroU8::new(mailboxes).unwrap()),
         )
     });
     let own = second.messages.len();
@@ -174,9 +174,9 @@ fn two_buses(seed: u64, mailboxes: u8, refill: Refill) -> (Network, Vec<(Nanos, 
         {
             continue;
         }
-        hops.push(Hop {
-            from: Place { bus: 0, message },
-            to: Place {
+        hops.push(GatewayHop {
+            from: MessagePlace { bus: 0, message },
+            to: MessagePlace {
                 bus: 1,
                 message: second.messages.len(),
             },
@@ -200,7 +200,7 @@ fn message(number: u32, node: usize, period: Nanos) -> Message {
     Message {
         name: String::new(),
         node,
-        shape: Shape::exact(&frame).unwrap(),
+        shape: FrameShape::exact(&frame).unwrap(),
         arrival: Arrival::new(period, 0, 0).unwrap(),
         offset: None,
         deadline: period,
@@ -208,7 +208,7 @@ fn message(number: u32, node: usize, period: Nanos) -> Message {
 }
 
 /// A bus with one node, which has one transmit buffer.
-fn one_node(name: &str, rate: &str, refill: Option<Refill>, messages: Vec<Message>) -> BusSpec {
+fn one_node(name: &str, rate: &str, refill: Option<BufferRefill>, messages: Vec<Message>) -> BusSpec {
     BusSpec {
         name: name.to_owned(),
         rate: rate.parse().unwrap(),
@@ -228,8 +228,8 @@ fn one_node(name: &str, rate: &str, refill: Option<Refill>, messages: Vec<Messag
 /// one transmit buffer.
 #[test]
 fn a_lower_frame_slips_into_the_pause() {
-    let one = Order::Mailboxes(NonZeroU8::MIN);
-    let refill = Refill {
+    let one = SendOrder::Mailboxes(NonZeroU8::MIN);
+    let refill = BufferRefill {
         time: 40_000,
         every: 1,
     };
@@ -257,7 +257,7 @@ fn a_lower_frame_slips_into_the_pause() {
     let (compiled, found) = assess(&spec);
     let bound = found.messages[1].bound.unwrap();
     let frame = |i: usize| compiled.least_occupied(i).unwrap();
-    let at = |at, message| (at, Place { bus: 0, message }, at);
+    let at = |at, message| (at, MessagePlace { bus: 0, message }, at);
     // The greatest number of lower frames that is possible: one is on the bus already, one begins
     // before the second frame is in the buffer.
     let begin = 1_000_000;
@@ -281,28 +281,28 @@ fn a_lower_frame_slips_into_the_pause() {
 #[test]
 fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
     let id = CanId::sff(0x123).unwrap();
-    let shape = Shape::any(Header::new(Format::Classic, id, 8).unwrap()).unwrap();
+    let shape = FrameShape::any(Header::new(Format::Classic, id, 8).unwrap()).unwrap();
     let flood = Message {
         shape,
         arrival: Arrival::new(1, 0, 0).unwrap(),
         ..message(0x123, 0, 1)
     };
     let bus = |name: &str, refill| one_node(name, "1M", refill, vec![flood.clone()]);
-    let refill = Refill {
+    let refill = BufferRefill {
         time: 20_000,
         every: 50,
     };
     let frames = 1000;
     let delay = 10_000;
     let passing = |refill| {
-        let bus = Compiled::new(&bus("out", refill), &mut Lengths::new()).unwrap();
+        let bus = CompiledBus::new(&bus("out", refill), &mut LengthSearch::new()).unwrap();
         bus.passing(0, delay, frames).unwrap()
     };
     let most = passing(Some(refill));
     assert_eq!(most - passing(None), 20 * (20_000 - 3_000));
-    let hop = Hop {
-        from: Place { bus: 0, message: 0 },
-        to: Place { bus: 1, message: 0 },
+    let hop = GatewayHop {
+        from: MessagePlace { bus: 0, message: 0 },
+        to: MessagePlace { bus: 1, message: 0 },
         delay,
         unchanged: true,
     };
@@ -310,7 +310,7 @@ fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
         buses: vec![bus("in", None), bus("out", Some(refill))],
         hops: vec![hop],
     };
-    let found = network.assess(&mut Lengths::new()).unwrap();
+    let found = network.assess(&mut LengthSearch::new()).unwrap();
     assert!(found.buses[1].messages[0].bound.is_err());
     // All frames are ready at once: the first bus is full. Frames have one length, so that only
     // pauses add up.
@@ -333,12 +333,12 @@ fn a_full_bus_has_no_bound_but_so_many_frames_of_a_flood_have() {
 fn pauses_of_frames_that_come_one_after_the_other_add_up() {
     let messages: Vec<Message> = (0..12).map(|n| message(0x100 + n, 0, 20_000_000)).collect();
     let bus = |name: &str, refill| one_node(name, "500k", refill, messages.clone());
-    let refill = Refill {
+    let refill = BufferRefill {
         time: 206_000,
         every: 1,
     };
-    let place = |bus, message| Place { bus, message };
-    let hop = |message| Hop {
+    let place = |bus, message| MessagePlace { bus, message };
+    let hop = |message| GatewayHop {
         from: place(0, message),
         to: place(1, message),
         delay: 30_000,
@@ -348,7 +348,7 @@ fn pauses_of_frames_that_come_one_after_the_other_add_up() {
         buses: vec![bus("in", None), bus("out", Some(refill))],
         hops: (0..12).map(hop).collect(),
     };
-    let found = network.assess(&mut Lengths::new()).unwrap();
+    let found = network.assess(&mut LengthSearch::new()).unwrap();
     let all = (0..5_u64).flat_map(|n| {
         let at = n * 20_000_000;
         (0..12).map(move |message| (at, place(0, message), at))

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use analysis::{Lengths, Network, Place, Release, SearchError, Searched, replay, search};
+use analysis::{LengthSearch, Network, MessagePlace, FrameRelease, SearchError, WorstFound, replay, search};
 use common::{Kind, set};
 
 /// A set of 20 to 30 messages on one bus.
@@ -19,10 +19,10 @@ fn alone(seed: u64, mailboxes: Option<u8>) -> Network {
     }
 }
 
-fn searched(network: &Network, message: usize, plays: u32, seed: u64) -> Searched {
-    let mut lengths = Lengths::new();
+fn searched(network: &Network, message: usize, plays: u32, seed: u64) -> WorstFound {
+    let mut lengths = LengthSearch::new();
     let found = network.assess(&mut lengths).unwrap();
-    let place = Place { bus: 0, message };
+    let place = MessagePlace { bus: 0, message };
     let searched = search(network, &found, &mut lengths, place, plays, seed).unwrap();
     assert!(searched.response <= found.response(place).unwrap());
     searched
@@ -36,9 +36,9 @@ fn in_order_of_priority_a_search_reaches_the_bound() {
     let (mut reached, mut all) = (0, 0);
     for seed in 8500..8505 {
         let network = alone(seed, None);
-        let found = network.assess(&mut Lengths::new()).unwrap();
+        let found = network.assess(&mut LengthSearch::new()).unwrap();
         for message in 0..network.buses[0].messages.len() {
-            let place = Place { bus: 0, message };
+            let place = MessagePlace { bus: 0, message };
             let bound = found.response(place).unwrap();
             reached += u32::from(searched(&network, message, 30, 1).response + 1 >= bound);
             all += 1;
@@ -55,10 +55,10 @@ fn what_is_found_can_be_replayed() {
         for message in [0, 7, 15] {
             let found = searched(&network, message, 100, seed);
             assert_eq!(found.releases[0].at, 0);
-            let releases: Vec<Release> = found
+            let releases: Vec<FrameRelease> = found
                 .releases
                 .iter()
-                .map(|r| Release {
+                .map(|r| FrameRelease {
                     at: r.at,
                     message: r.place.message,
                     frame: r.frame,
@@ -67,7 +67,7 @@ fn what_is_found_can_be_replayed() {
             let outcomes = replay(&network.buses[0], &releases).unwrap();
             let own = outcomes.iter().filter(|o| o.message == message);
             assert!(
-                own.map(analysis::Outcome::latency)
+                own.map(analysis::ReleaseOutcome::latency)
                     .any(|seen| seen == found.latency)
             );
         }
@@ -89,10 +89,10 @@ fn more_plays_find_no_less_and_a_seed_the_same() {
 #[test]
 fn a_message_that_is_not_there_is_an_error() {
     let network = alone(8530, None);
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     let found = network.assess(&mut lengths).unwrap();
     for (bus, message) in [(0, 1_000), (5, 0)] {
-        let place = Place { bus, message };
+        let place = MessagePlace { bus, message };
         let error = search(&network, &found, &mut lengths, place, 10, 1);
         assert!(matches!(error, Err(SearchError::Replay(_))), "{error:?}");
     }

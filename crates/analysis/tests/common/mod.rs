@@ -8,8 +8,8 @@ pub(crate) mod reference;
 pub(crate) mod refilled;
 
 use analysis::{
-    Arrival, Assessment, BusSpec, Compiled, LengthRule, Lengths, Message, NodeSpec, Order, Outcome,
-    Release, Shape, replay,
+    Arrival, Assessment, BusSpec, CompiledBus, LengthRule, LengthSearch, Message, NodeSpec, SendOrder, ReleaseOutcome,
+    FrameRelease, FrameShape, replay,
 };
 use bus::{Bus, BusConfig, NodeConfig, NodeId};
 use frame::wire::BitRate;
@@ -177,8 +177,8 @@ pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
             0
         };
         let shape = match kind.free {
-            true => Shape::any(frame.header()),
-            false => Shape::exact(frame),
+            true => FrameShape::any(frame.header()),
+            false => FrameShape::exact(frame),
         };
         Message {
             name: String::new(),
@@ -194,8 +194,8 @@ pub(crate) fn set(seed: u64, kind: Kind) -> BusSpec {
     });
     let messages = messages.collect();
     let order = match kind.mailboxes {
-        None => Order::Priority,
-        Some(n) => Order::Mailboxes(NonZeroU8::new(n).unwrap()),
+        None => SendOrder::Priority,
+        Some(n) => SendOrder::Mailboxes(NonZeroU8::new(n).unwrap()),
     };
     let node = |n| NodeSpec::new(&format!("node {n}"), order);
     BusSpec {
@@ -223,8 +223,8 @@ pub(crate) fn simulated(spec: &BusSpec) -> (Bus, Vec<NodeId>) {
     };
     let node = |node: &NodeSpec| {
         let mailboxes = match node.order {
-            Order::Priority => u8::MAX,
-            Order::Mailboxes(n) => n.get(),
+            SendOrder::Priority => u8::MAX,
+            SendOrder::Mailboxes(n) => n.get(),
         };
         attach(&node.name, mailboxes)
     };
@@ -235,8 +235,8 @@ pub(crate) fn simulated(spec: &BusSpec) -> (Bus, Vec<NodeId>) {
     (bus, nodes)
 }
 
-pub(crate) fn assess(bus: &BusSpec) -> (Compiled, Assessment) {
-    let compiled = Compiled::new(bus, &mut Lengths::new()).unwrap();
+pub(crate) fn assess(bus: &BusSpec) -> (CompiledBus, Assessment) {
+    let compiled = CompiledBus::new(bus, &mut LengthSearch::new()).unwrap();
     let found = compiled.assess(&compiled.arrivals());
     (compiled, found)
 }
@@ -298,9 +298,9 @@ pub(crate) fn releases(
     phases: Phases,
     seed: u64,
     span: Nanos,
-) -> Vec<(Release, Nanos)> {
+) -> Vec<(FrameRelease, Nanos)> {
     let mut random = Random(seed);
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     let most = bus
         .messages
         .iter()
@@ -321,7 +321,7 @@ pub(crate) fn releases(
             };
             let frame = lengths.longest_frame(&message.shape).unwrap();
             for at in dense(&mut random, arrival, phases, from, begin + span) {
-                let release = Release {
+                let release = FrameRelease {
                     at,
                     message: index,
                     frame,
@@ -354,7 +354,7 @@ pub(crate) fn releases(
             );
             last = Some(at);
             let frame = lengths.longest_frame(&message.shape).unwrap();
-            let release = Release {
+            let release = FrameRelease {
                 at,
                 message: index,
                 frame,
@@ -370,8 +370,8 @@ pub(crate) fn releases(
 }
 
 /// The outcomes of releases, with the event of each.
-pub(crate) fn outcomes(bus: &BusSpec, all: &[(Release, Nanos)]) -> Vec<(Outcome, Nanos)> {
-    let plain: Vec<Release> = all.iter().map(|(release, _)| *release).collect();
+pub(crate) fn outcomes(bus: &BusSpec, all: &[(FrameRelease, Nanos)]) -> Vec<(ReleaseOutcome, Nanos)> {
+    let plain: Vec<FrameRelease> = all.iter().map(|(release, _)| *release).collect();
     let found = replay(bus, &plain).unwrap();
     assert_eq!(found.len(), plain.len(), "all are sent");
     found.iter().map(|o| (*o, all[o.release].1)).collect()

@@ -2,7 +2,7 @@
 //! be enabled.
 
 use super::{Random, assess};
-use analysis::{BusSpec, Lengths, Release};
+use analysis::{BusSpec, LengthSearch, FrameRelease};
 use frame::{Nanos, wire};
 
 /// Creates a set in which this percentage of the messages has an offset. Periods become 1, 2, 5, 10
@@ -86,7 +86,7 @@ pub(crate) fn releases(
     clocks: Clocks,
     seed: u64,
     span: Nanos,
-) -> Vec<(Release, Nanos)> {
+) -> Vec<(FrameRelease, Nanos)> {
     let mut random = Random(seed);
     let starts: Vec<Nanos> = (0..bus.nodes.len())
         .map(|node| {
@@ -117,8 +117,8 @@ pub(crate) fn released(
     random: &mut Random,
     starts: &[Nanos],
     span: Nanos,
-) -> Vec<(Release, Nanos)> {
-    let mut lengths = Lengths::new();
+) -> Vec<(FrameRelease, Nanos)> {
+    let mut lengths = LengthSearch::new();
     let mut all = Vec::new();
     for (index, message) in bus.messages.iter().enumerate() {
         let (period, jitter) = (message.arrival.period(), message.arrival.jitter());
@@ -144,7 +144,7 @@ pub(crate) fn released(
             let at = (due + late).max(BEGIN).max(after);
             assert!(at - due <= jitter, "the model forbids this release");
             last = Some(at);
-            let release = Release {
+            let release = FrameRelease {
                 at: at - BEGIN,
                 message: index,
                 frame,
@@ -162,13 +162,13 @@ pub(crate) fn released(
 
 /// Returns whether releases conform to offsets: for each node, the clock of one of its phases
 /// allows them.
-pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
+pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[FrameRelease]) -> bool {
     (0..bus.nodes.len()).all(|node| {
-        let own = |r: &&Release| {
+        let own = |r: &&FrameRelease| {
             let message = &bus.messages[r.message];
             message.node == node && message.offset.is_some()
         };
-        let own: Vec<&Release> = releases.iter().filter(own).collect();
+        let own: Vec<&FrameRelease> = releases.iter().filter(own).collect();
         // A clock that fits can be moved back until an event is as early, or its release as late,
         // as possible.
         let clocks = own.iter().flat_map(|r| {
@@ -176,7 +176,7 @@ pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
             let offset = message.offset.unwrap();
             [0, message.arrival.jitter()].map(|late| i128::from(r.at) - i128::from(offset + late))
         });
-        let fits = |clock: i128, r: &Release| {
+        let fits = |clock: i128, r: &FrameRelease| {
             let message = &bus.messages[r.message];
             let since = i128::from(r.at) - clock - i128::from(message.offset.unwrap());
             since.rem_euclid(i128::from(message.arrival.period()))
@@ -188,7 +188,7 @@ pub(crate) fn keep_to_offsets(bus: &BusSpec, releases: &[Release]) -> bool {
             .iter()
             .map(|r| bus.messages[r.message].arrival.period())
             .max();
-        let turns = |r: &&&Release| longest.unwrap() / bus.messages[r.message].arrival.period();
+        let turns = |r: &&&FrameRelease| longest.unwrap() / bus.messages[r.message].arrival.period();
         let most = own.iter().map(|r| turns(&r)).max().unwrap_or(0);
         own.is_empty()
             || clocks.into_iter().any(|clock| {
@@ -262,7 +262,7 @@ impl Plain {
 pub(crate) fn bound(bus: &BusSpec, index: usize, flaw: Flaw) -> (Nanos, Nanos) {
     let key = |i: usize| wire::arbitration_key(bus.messages[i].shape.header());
     let length = |i: usize| {
-        let frame = Lengths::new()
+        let frame = LengthSearch::new()
             .longest_frame(&bus.messages[i].shape)
             .unwrap();
         let length = wire::length(frame.view()).unwrap();

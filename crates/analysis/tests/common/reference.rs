@@ -1,7 +1,7 @@
 //! Response times computed in the simplest way: events counted one at a time. Each flaw is one that
 //! an analysis could have.
 
-use analysis::{Arrival, BusSpec, Compiled};
+use analysis::{Arrival, BusSpec, CompiledBus};
 use frame::{Nanos, wire};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum Flaw {
 
 /// The times for which frames occupy the bus, ns: with the intermission, and without.
 fn lengths(bus: &BusSpec, index: usize) -> (Nanos, Nanos) {
-    let frame = analysis::Lengths::new()
+    let frame = analysis::LengthSearch::new()
         .longest_frame(&bus.messages[index].shape)
         .unwrap();
     let length = wire::length(frame.view()).unwrap();
@@ -63,7 +63,7 @@ fn count(arrival: &Arrival, until: Nanos, closed: bool, flaw: Flaw) -> u64 {
 /// on a bus where all are; `None` where the busy period does not end within `most`.
 pub(crate) fn latency(
     bus: &BusSpec,
-    _: &Compiled,
+    _: &CompiledBus,
     index: usize,
     flaw: Flaw,
     most: Nanos,

@@ -1,15 +1,15 @@
 //! Simulated buses whose nodes need time to put the next frame into a buffer.
 
 use super::{Random, simulated};
-use analysis::{Lengths, Network, NodeSpec, Order, Place, Refill};
-use bus::{Bus, Event, NodeId};
+use analysis::{LengthSearch, Network, NodeSpec, SendOrder, MessagePlace, BufferRefill};
+use bus::{Bus, NodeEvent, NodeId};
 use frame::Nanos;
 use std::collections::VecDeque;
 
 /// Fills the buffers of a node, as late as allowed or a little earlier.
 struct Driver {
     id: NodeId,
-    refill: Refill,
+    refill: BufferRefill,
     waiting: VecDeque<u64>,
     /// For each free buffer, the time at which it can be filled; never while others must become
     /// empty.
@@ -26,16 +26,16 @@ impl Driver {
     fn new(node: &NodeSpec, id: NodeId) -> Self {
         let mailboxes = match node.order {
             // Its buffers are not used.
-            Order::Priority => 1,
-            Order::Mailboxes(n) => usize::from(n.get()),
+            SendOrder::Priority => 1,
+            SendOrder::Mailboxes(n) => usize::from(n.get()),
         };
         Self {
             id,
-            refill: node.refill.unwrap_or(Refill { time: 0, every: 1 }),
+            refill: node.refill.unwrap_or(BufferRefill { time: 0, every: 1 }),
             waiting: VecDeque::new(),
             free: vec![0; mailboxes],
             mailboxes,
-            by_priority: node.order == Order::Priority,
+            by_priority: node.order == SendOrder::Priority,
             sent: 0,
             draining: false,
         }
@@ -85,7 +85,7 @@ impl Driver {
 /// A frame that was sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Ended {
-    pub(crate) place: Place,
+    pub(crate) place: MessagePlace,
     /// The time of its event, ns.
     pub(crate) event: Nanos,
     /// Its start of frame on this bus, ns.
@@ -94,11 +94,11 @@ pub(crate) struct Ended {
     pub(crate) end: Nanos,
 }
 
-/// Simulated buses whose nodes fill their buffers as their [`Refill`] allows; gateways take a time
+/// Simulated buses whose nodes fill their buffers as their [`BufferRefill`] allows; gateways take a time
 /// up to their delay.
-pub(crate) fn play(network: &Network, all: &[(Nanos, Place, Nanos)], seed: u64) -> Vec<Ended> {
+pub(crate) fn play(network: &Network, all: &[(Nanos, MessagePlace, Nanos)], seed: u64) -> Vec<Ended> {
     let mut random = Random(seed);
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     let (mut buses, mut drivers) = (Vec::new(), Vec::new());
     for spec in &network.buses {
         let (bus, nodes) = simulated(spec);
@@ -110,8 +110,8 @@ pub(crate) fn play(network: &Network, all: &[(Nanos, Place, Nanos)], seed: u64) 
         );
         buses.push(bus);
     }
-    let mut tags: Vec<(Place, Nanos)> = Vec::new();
-    let mut passing: Vec<(Nanos, Place, Nanos)> = Vec::new();
+    let mut tags: Vec<(MessagePlace, Nanos)> = Vec::new();
+    let mut passing: Vec<(Nanos, MessagePlace, Nanos)> = Vec::new();
     let mut given = all.iter().peekable();
     let mut seen = Vec::new();
     loop {
@@ -125,7 +125,7 @@ pub(crate) fn play(network: &Network, all: &[(Nanos, Place, Nanos)], seed: u64) 
         let mut ended = Vec::new();
         for bus in &mut buses {
             bus.run_until(now, |event| {
-                if let Event::Frame {
+                if let NodeEvent::Frame {
                     start, end, tag, ..
                 } = *event
                 {

@@ -1,11 +1,11 @@
 //! Recovery of bus-off nodes: counts recessive bits until they are back (ISO 11898-1, fault
 //! confinement, rule 12).
 
-use super::{Bus, Phase};
+use super::{Bus, BusPhase};
 use crate::{
-    ErrorState, Event, NodeId,
-    confinement::Counters,
-    node::{Node, Recovery},
+    ErrorState, NodeEvent, NodeId,
+    confinement::ConfinementCounters,
+    node::{Node, BusOffRecovery},
 };
 use frame::{Nanos, wire::BUS_OFF_RECOVERY_BITS};
 
@@ -18,14 +18,14 @@ impl Bus {
     /// Starts the recovery of a node that is bus-off: it is back after 128 runs of 11 recessive
     /// bits. Has no effect if the node is not bus-off, or if its recovery has started already.
     pub fn restart(&mut self, node: NodeId) {
-        let counting = Recovery::Counting {
+        let counting = BusOffRecovery::Counting {
             done: 0,
             asked: self.now,
-            since: (self.phase == Phase::Free).then_some(self.now),
+            since: (self.phase == BusPhase::Free).then_some(self.now),
         };
         if let Some(n) = self.nodes.get_mut(usize::from(node.0))
             && n.state == ErrorState::BusOff
-            && matches!(n.recovery, Recovery::Waiting(_))
+            && matches!(n.recovery, BusOffRecovery::Waiting(_))
         {
             n.recovery = counting;
         }
@@ -42,32 +42,32 @@ impl Bus {
             return None;
         }
         match node.recovery {
-            Recovery::Waiting(at) => at,
-            Recovery::Counting { done, since, .. } => {
+            BusOffRecovery::Waiting(at) => at,
+            BusOffRecovery::Counting { done, since, .. } => {
                 let left = RUNS.saturating_sub(done) * RUN;
                 since.map(|s| s.saturating_add(self.clock.bits(left)))
             }
         }
     }
 
-    pub(super) fn recover(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+    pub(super) fn recover(&mut self, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         for i in 0..self.nodes.len() {
             if self.timer(&self.nodes[i]).is_none_or(|t| t > self.now) {
                 continue;
             }
             let id = NodeId(i as u16);
-            if let Recovery::Waiting(_) = self.nodes[i].recovery {
+            if let BusOffRecovery::Waiting(_) = self.nodes[i].recovery {
                 self.restart(id);
                 continue;
             }
             let node = &mut self.nodes[i];
-            node.counters = Counters::default();
+            node.counters = ConfinementCounters::default();
             node.state = ErrorState::Active;
             node.joined = self.now;
             self.joined = self.now;
             self.off -= 1;
             self.count_nodes();
-            observer(&Event::State {
+            observer(&NodeEvent::State {
                 at: self.now,
                 node: id,
                 state: ErrorState::Active,
@@ -78,7 +78,7 @@ impl Bus {
     /// Ends a recessive period of the bus: counts its runs of 11 bits for recovering nodes.
     pub(super) fn end_recessive(&mut self) {
         for node in &mut self.nodes {
-            if let Recovery::Counting { done, since, .. } = &mut node.recovery
+            if let BusOffRecovery::Counting { done, since, .. } = &mut node.recovery
                 && let Some(s) = since.take()
             {
                 let runs = self.clock.count(self.now.saturating_sub(s)) / u64::from(RUN);
@@ -90,7 +90,7 @@ impl Bus {
     /// Begins a recessive period of the bus: it has been recessive since `from`, and is free.
     pub(super) fn begin_recessive(&mut self, from: Nanos) {
         for node in &mut self.nodes {
-            if let Recovery::Counting { since, asked, .. } = &mut node.recovery {
+            if let BusOffRecovery::Counting { since, asked, .. } = &mut node.recovery {
                 *since = Some(from.max(*asked));
             }
         }

@@ -1,13 +1,13 @@
 //! One frame on the wire, from arbitration to its end.
 
-use super::{Bus, Phase, Sender};
+use super::{Bus, BusPhase, SendingNode};
 use crate::{
-    DropReason, ErrorKind, ErrorState, Event, Fault, NodeId, Receivers,
-    confinement::Counters,
-    disturbed::{Disturbance, Station, Step, What},
+    DropReason, ErrorKind, ErrorState, NodeEvent, FrameFault, NodeId, ReceiverSet,
+    confinement::ConfinementCounters,
+    disturbed::{Disturbance, BusStation, StationStep, StationAction},
     fault::below,
-    node::{NO_KEY, Recovery},
-    wire::{self, MOST_BITS, Role},
+    node::{NO_KEY, BusOffRecovery},
+    wire::{self, MOST_BITS, BitRole},
 };
 use alloc::vec::Vec;
 use frame::{
@@ -20,7 +20,7 @@ const RECESSIVE_END: u32 = 8;
 
 impl Bus {
     /// Starts a frame now.
-    pub(super) fn arbitrate(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+    pub(super) fn arbitrate(&mut self, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         self.choose_senders();
         self.start = self.now;
         if self.one_shots && !self.senders.is_empty() {
@@ -59,7 +59,7 @@ impl Bus {
         };
         if self.senders.len() == 1 && understood && self.ackers > 1 && fault.is_none() {
             let end = self.now.saturating_add(self.clock.span(nominal, data));
-            self.phase = Phase::Frame(end);
+            self.phase = BusPhase::Frame(end);
         } else {
             self.simulate(fault);
         }
@@ -81,7 +81,7 @@ impl Bus {
                 lowest = key;
                 self.senders.clear();
             }
-            self.senders.push(Sender {
+            self.senders.push(SendingNode {
                 node,
                 frame: None,
                 failed: false,
@@ -90,7 +90,7 @@ impl Bus {
     }
 
     /// Drops the frames of one-shot nodes that have lost this arbitration.
-    fn give_up(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+    fn give_up(&mut self, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         for n in 0..self.nodes.len() {
             let node = &mut self.nodes[n];
             let competes = self.heads[n] != NO_KEY && node.suspended_until <= self.now;
@@ -103,7 +103,7 @@ impl Bus {
             };
             node.dropped += 1;
             self.update_head(n);
-            observer(&Event::Dropped {
+            observer(&NodeEvent::Dropped {
                 at: self.now,
                 node: NodeId(n as u16),
                 tag: pending.tag,
@@ -114,7 +114,7 @@ impl Bus {
     }
 
     /// Simulates the frame bit by bit.
-    fn simulate(&mut self, fault: Option<(Fault, u64)>) {
+    fn simulate(&mut self, fault: Option<(FrameFault, u64)>) {
         let sim = &mut self.simulator;
         sim.clear();
         for (i, sender) in self.senders.iter().enumerate() {
@@ -128,7 +128,7 @@ impl Bus {
         }
         for (i, node) in self.nodes.iter().enumerate() {
             if node.on_bus(self.start) {
-                sim.stations.push(Station {
+                sim.stations.push(BusStation {
                     node: i,
                     sends: self.senders.iter().position(|s| s.node == i),
                     passive: node.state == ErrorState::Passive,
@@ -141,11 +141,11 @@ impl Bus {
         let used = self.senders.len();
         self.simulator
             .run(self.start, &self.clock, used, disturbance);
-        self.phase = Phase::Disturbed(0, self.simulator.end);
+        self.phase = BusPhase::Disturbed(0, self.simulator.end);
     }
 
     /// Puts a fault at a bit where it can happen.
-    fn place(&self, fault: Fault, random: u64) -> Option<Disturbance> {
+    fn place(&self, fault: FrameFault, random: u64) -> Option<Disturbance> {
         let bits = self.simulator.frames.first()?;
         let victim = fault.victim.map(|v| usize::from(v.0));
         let last = bits.len().saturating_sub(1);
@@ -154,10 +154,10 @@ impl Bus {
             match fault.kind {
                 ErrorKind::Bit => matches!(
                     role,
-                    Some(Role::Fdf | Role::Stuffed | Role::FdCrc | Role::FixedStuff)
+                    Some(BitRole::Fdf | BitRole::Stuffed | BitRole::FdCrc | BitRole::FixedStuff)
                 ),
-                ErrorKind::Stuff => matches!(role, Some(Role::Fdf | Role::Stuffed)),
-                _ => i < last && role.is_some_and(Role::is_fixed_form),
+                ErrorKind::Stuff => matches!(role, Some(BitRole::Fdf | BitRole::Stuffed)),
+                _ => i < last && role.is_some_and(BitRole::is_fixed_form),
             }
         };
         let places = || (0..bits.len()).filter(|&i| possible(i));
@@ -181,11 +181,11 @@ impl Bus {
     }
 
     /// Applies the steps of a disturbed frame that are due now, and ends it if its end is due.
-    pub(super) fn disturbed_steps(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
-        while let Phase::Disturbed(next, end) = self.phase {
+    pub(super) fn disturbed_steps(&mut self, observer: &mut impl FnMut(&NodeEvent<'_>)) {
+        while let BusPhase::Disturbed(next, end) = self.phase {
             match self.simulator.steps.get(next).copied() {
                 Some(step) if step.at == self.now => {
-                    self.phase = Phase::Disturbed(next + 1, end);
+                    self.phase = BusPhase::Disturbed(next + 1, end);
                     self.apply(step, end, observer);
                 }
                 None if end == self.now && self.simulator.success => self.complete(observer),
@@ -198,18 +198,18 @@ impl Bus {
         }
     }
 
-    fn apply(&mut self, step: Step, end: Nanos, observer: &mut impl FnMut(&Event<'_>)) {
+    fn apply(&mut self, step: StationStep, end: Nanos, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         self.uneasy = true;
         let node = &mut self.nodes[step.node];
         match step.what {
-            What::Failed(kind, by) => {
+            StationAction::Failed(kind, by) => {
                 self.fail(step, (kind, by), end, observer);
                 return;
             }
-            What::Deaf => self.deaf.push(step.node),
-            What::TransmitError => node.counters.transmit_error(),
-            What::ReceiveError => node.counters.receive_error(),
-            What::ReceiveErrorFirst => node.counters.receive_error_first(),
+            StationAction::Deaf => self.deaf.push(step.node),
+            StationAction::TransmitError => node.counters.transmit_error(),
+            StationAction::ReceiveError => node.counters.receive_error(),
+            StationAction::ReceiveErrorFirst => node.counters.receive_error_first(),
         }
         self.update_state(step.node, observer);
     }
@@ -217,10 +217,10 @@ impl Bus {
     /// Reports that a sender's attempt has failed; a one-shot node drops the frame.
     fn fail(
         &mut self,
-        step: Step,
+        step: StationStep,
         (kind, by): (ErrorKind, usize),
         end: Nanos,
-        observer: &mut impl FnMut(&Event<'_>),
+        observer: &mut impl FnMut(&NodeEvent<'_>),
     ) {
         let first = !self.senders.iter().any(|s| s.failed);
         let Some(sender) = self.senders.iter_mut().find(|s| s.node == step.node) else {
@@ -234,7 +234,7 @@ impl Bus {
             return;
         };
         let id = NodeId(step.node as u16);
-        observer(&Event::Error {
+        observer(&NodeEvent::Error {
             start: self.start,
             at: step.at,
             end,
@@ -249,7 +249,7 @@ impl Bus {
             node.dropped += 1;
             node.remove_in_flight();
             self.update_head(step.node);
-            observer(&Event::Dropped {
+            observer(&NodeEvent::Dropped {
                 at: self.now,
                 node: id,
                 tag: pending.tag,
@@ -260,7 +260,7 @@ impl Bus {
     }
 
     /// Ends the frame on the wire now, acknowledged.
-    pub(super) fn complete(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+    pub(super) fn complete(&mut self, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         self.stats.frames += 1;
         let mut primary = true;
         for s in 0..self.senders.len() {
@@ -269,7 +269,7 @@ impl Bus {
                 continue;
             }
             if let Some(pending) = self.nodes[sender.node].in_flight() {
-                observer(&Event::Frame {
+                observer(&NodeEvent::Frame {
                     start: self.start,
                     end: self.now,
                     node: NodeId(sender.node as u16),
@@ -278,7 +278,7 @@ impl Bus {
                     attempts: pending.attempts,
                     primary,
                     frame: sender.frame.as_ref().unwrap_or(&pending.frame),
-                    receivers: Receivers {
+                    receivers: ReceiverSet {
                         nodes: &self.nodes,
                         senders: &self.senders,
                         deaf: &self.deaf,
@@ -299,7 +299,7 @@ impl Bus {
     }
 
     /// Counts a frame that was sent for its receivers, and updates the error counters.
-    fn count_reception(&mut self, observer: &mut impl FnMut(&Event<'_>)) {
+    fn count_reception(&mut self, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         let all_hear = self.off == 0 && self.joined <= self.start && self.deaf.is_empty();
         if let ([sender], true, false) = (&self.senders[..], all_hear, self.uneasy) {
             // The usual case, which does not visit every node.
@@ -321,14 +321,14 @@ impl Bus {
                 }
                 None => {}
             }
-            self.uneasy |= node.counters != Counters::default();
+            self.uneasy |= node.counters != ConfinementCounters::default();
             self.update_state(i, observer);
         }
     }
 
     /// Begins the intermission.
     fn finish(&mut self, recessive_since: Nanos) {
-        self.phase = Phase::Free;
+        self.phase = BusPhase::Free;
         self.free_from = self.now.saturating_add(self.clock.bits(INTERMISSION_BITS));
         for sender in &self.senders {
             let node = &mut self.nodes[sender.node];
@@ -345,7 +345,7 @@ impl Bus {
 
     /// Updates a node's state after its counters have changed.
     #[inline]
-    fn update_state(&mut self, index: usize, observer: &mut impl FnMut(&Event<'_>)) {
+    fn update_state(&mut self, index: usize, observer: &mut impl FnMut(&NodeEvent<'_>)) {
         let node = &mut self.nodes[index];
         let state = node.counters.state();
         if state == node.state || node.state == ErrorState::BusOff {
@@ -354,7 +354,7 @@ impl Bus {
         node.state = state;
         let at = self.now;
         let id = NodeId(index as u16);
-        observer(&Event::State {
+        observer(&NodeEvent::State {
             at,
             node: id,
             state,
@@ -363,9 +363,9 @@ impl Bus {
             return;
         }
         self.off += 1;
-        node.recovery = Recovery::Waiting(node.config.restart.map(|r| at.saturating_add(r)));
+        node.recovery = BusOffRecovery::Waiting(node.config.restart.map(|r| at.saturating_add(r)));
         node.drain(|pending| {
-            observer(&Event::Dropped {
+            observer(&NodeEvent::Dropped {
                 at,
                 node: id,
                 tag: pending.tag,

@@ -1,5 +1,5 @@
 //! A bus without errors.
-use bus::{Bus, BusConfig, Event, NodeConfig, SendError};
+use bus::{Bus, BusConfig, NodeEvent, NodeConfig, SendError};
 use cangate_bus as bus;
 use frame::{CanId, Frame};
 
@@ -18,7 +18,7 @@ fn drain(bus: &mut Bus) -> Vec<(u64, u64, u16, u64)> {
     let mut log = Vec::new();
     while let Some(t) = bus.next() {
         bus.run_until(t, |e| {
-            if let Event::Frame {
+            if let NodeEvent::Frame {
                 start,
                 end,
                 node,
@@ -113,7 +113,7 @@ fn an_fd_frame_has_a_length_that_a_dlc_can_say() {
             let mut came = Vec::new();
             while let Some(t) = bus.next() {
                 bus.run_until(t, |event| {
-                    if let Event::Frame {
+                    if let NodeEvent::Frame {
                         frame, start, end, ..
                     } = event
                     {
@@ -168,7 +168,7 @@ fn a_node_attached_to_a_busy_bus_misses_the_frame_under_way() {
     let late = bus.attach(NodeConfig::new("late")).unwrap();
     let mut receives = Vec::new();
     bus.run_until(1_000_000, |e| {
-        if let Event::Frame { receivers, .. } = e {
+        if let NodeEvent::Frame { receivers, .. } = e {
             receives.push(receivers.receives(late));
         }
     });

@@ -2,7 +2,7 @@
 //! and every event, time and counter the same. Compiles kmod/bitcan/host/replay.c with the
 //! system's C compiler; if there is none, the tests print that and are skipped.
 
-use cangate_bus::{Bus, BusConfig, ErrorKind, Event, Fault, NodeConfig, NodeId, SendError, When};
+use cangate_bus::{Bus, BusConfig, ErrorKind, NodeEvent, FrameFault, NodeConfig, NodeId, SendError, FaultTime};
 use frame::{CanId, Frame, Kind, Nanos, flags, wire};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -169,7 +169,7 @@ struct Schedule {
     nodes: Vec<NodeConfig>,
     /// For each node: whether its frames wait in the transmit buffer for their time.
     lists: Vec<bool>,
-    faults: Vec<(When, Fault)>,
+    faults: Vec<(FaultTime, FrameFault)>,
     actions: Vec<Action>,
     until: Nanos,
 }
@@ -259,9 +259,9 @@ impl Schedule {
                 start += 1 + if dice.one_in(3) { dice.below(5) } else { 0 };
                 let node = NodeId(dice.below(count) as u16);
                 let when = if of_bus || dice.one_in(2) {
-                    When::Start(start)
+                    FaultTime::Start(start)
                 } else {
-                    When::StartOf(node, start)
+                    FaultTime::StartOf(node, start)
                 };
                 let kind = dice.pick(&[
                     ErrorKind::Bit,
@@ -271,7 +271,7 @@ impl Schedule {
                     ErrorKind::Ack,
                 ]);
                 // The two models draw random bits differently, so every fault has a given place.
-                let mut fault = Fault::new(kind).at_bit(dice.below(160) as u16);
+                let mut fault = FrameFault::new(kind).at_bit(dice.below(160) as u16);
                 if dice.one_in(3) {
                     fault.victim = Some(NodeId(dice.below(count) as u16));
                 }
@@ -311,8 +311,8 @@ impl Schedule {
         }
         for (when, fault) in &self.faults {
             let (node, start) = match *when {
-                When::Start(start) => (-1, start),
-                When::StartOf(node, start) => (i64::from(node.0), start),
+                FaultTime::Start(start) => (-1, start),
+                FaultTime::StartOf(node, start) => (i64::from(node.0), start),
             };
             let kind = match fault.kind {
                 ErrorKind::Bit => 0,
@@ -394,9 +394,9 @@ impl Schedule {
     }
 }
 
-fn event(out: &mut String, event: &Event<'_>, count: u16) {
+fn event(out: &mut String, event: &NodeEvent<'_>, count: u16) {
     match event {
-        Event::Frame {
+        NodeEvent::Frame {
             start,
             end,
             node,
@@ -421,7 +421,7 @@ fn event(out: &mut String, event: &Event<'_>, count: u16) {
             }
             out.push('\n');
         }
-        Event::Error {
+        NodeEvent::Error {
             start,
             at,
             end,
@@ -439,8 +439,8 @@ fn event(out: &mut String, event: &Event<'_>, count: u16) {
             u8::from(*primary)
         )
         .unwrap(),
-        Event::State { at, node, state } => writeln!(out, "S {at} {} {state:?}", node.0).unwrap(),
-        Event::Dropped {
+        NodeEvent::State { at, node, state } => writeln!(out, "S {at} {} {state:?}", node.0).unwrap(),
+        NodeEvent::Dropped {
             at, node, tag, why, ..
         } => writeln!(out, "D {at} {} {tag} {why:?}", node.0).unwrap(),
     }

@@ -3,7 +3,7 @@
 
 use crate::common;
 
-use bus::{Bus, BusConfig, Event, NodeConfig};
+use bus::{Bus, BusConfig, NodeEvent, NodeConfig};
 use cangate_bus as bus;
 use common::classic_frames;
 use frame::{Frame, Kind};
@@ -220,7 +220,7 @@ fn modelled(jobs: &[Job], nodes: usize, mailboxes: usize) -> Vec<Sent> {
     let mut sent = Vec::new();
     while let Some(t) = bus.next() {
         bus.run_until(t, |event| match *event {
-            Event::Frame {
+            NodeEvent::Frame {
                 start,
                 end,
                 node,

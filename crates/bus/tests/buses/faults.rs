@@ -2,7 +2,7 @@
 //!
 //! 500 kbit/s, a bit is 2 µs. `123#` is 45 bits long without intermission, with 1 stuff bit.
 use bus::{
-    Bus, BusConfig, DropReason, ErrorKind, ErrorState, Event, Fault, NodeConfig, NodeId, When,
+    Bus, BusConfig, DropReason, ErrorKind, ErrorState, NodeEvent, FrameFault, NodeConfig, NodeId, FaultTime,
 };
 use cangate_bus as bus;
 use frame::{CanId, Frame, flags};
@@ -28,7 +28,7 @@ fn log(bus: &mut Bus, t: u64) -> Vec<String> {
     let mut log = Vec::new();
     bus.run_until(t, |e| {
         log.push(match *e {
-            Event::Frame {
+            NodeEvent::Frame {
                 start,
                 end,
                 node,
@@ -40,7 +40,7 @@ fn log(bus: &mut Bus, t: u64) -> Vec<String> {
                 "{start}-{end} {} sent {tag} at {attempts} to {receivers:?}",
                 node.0
             ),
-            Event::Error {
+            NodeEvent::Error {
                 start,
                 at,
                 end,
@@ -49,8 +49,8 @@ fn log(bus: &mut Bus, t: u64) -> Vec<String> {
                 kind,
                 ..
             } => format!("{start}-{at}-{end} {} failed: {kind:?} by {}", node.0, by.0),
-            Event::State { at, node, state } => format!("{at} {} {state:?}", node.0),
-            Event::Dropped {
+            NodeEvent::State { at, node, state } => format!("{at} {} {state:?}", node.0),
+            NodeEvent::Dropped {
                 at, node, tag, why, ..
             } => format!("{at} {} dropped {tag}: {why:?}", node.0),
         });
@@ -68,7 +68,7 @@ const N0: NodeId = NodeId(0);
 /// Fails `n` frames of node 0 in a row with bit errors.
 fn spoil(bus: &mut Bus, n: u64) {
     for i in 1..=n {
-        bus.inject(When::StartOf(N0, i), Fault::new(ErrorKind::Bit).at_bit(13));
+        bus.inject(FaultTime::StartOf(N0, i), FrameFault::new(ErrorKind::Bit).at_bit(13));
     }
 }
 
@@ -80,7 +80,7 @@ fn a_bit_error_lasts_flag_echo_delimiter() {
     let mut bus = with(2, |_, _| ());
     // IDE, dominant; inverted it is recessive, so no dominant run reaches into the flag: the
     // receiver sees the sixth dominant bit at the flag's end and echoes 6 more.
-    bus.inject(When::Start(1), Fault::new(ErrorKind::Bit).at_bit(13));
+    bus.inject(FaultTime::Start(1), FrameFault::new(ErrorKind::Bit).at_bit(13));
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     let end = (14 + 6 + 6 + 8) * BIT;
     let again = end + 3 * BIT;
@@ -99,7 +99,7 @@ fn a_bit_error_lasts_flag_echo_delimiter() {
 #[test]
 fn counters_right_after_a_bit_error() {
     let mut bus = with(2, |_, _| ());
-    bus.inject(When::Start(1), Fault::new(ErrorKind::Bit).at_bit(13));
+    bus.inject(FaultTime::Start(1), FrameFault::new(ErrorKind::Bit).at_bit(13));
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     bus.run_until(14 * BIT, |_| ());
     assert_eq!(counters(&bus), [(8, 0), (0, 0)], "the sender knows");
@@ -118,7 +118,7 @@ fn counters_right_after_a_bit_error() {
 fn a_form_error_that_all_see_has_no_echo() {
     let mut bus = with(3, |_, _| ());
     // End of frame: bits 38 to 44. Its second bit.
-    bus.inject(When::Start(1), Fault::new(ErrorKind::Form).at_bit(39));
+    bus.inject(FaultTime::Start(1), FrameFault::new(ErrorKind::Form).at_bit(39));
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     let end = (40 + 6 + 8) * BIT;
     assert_eq!(
@@ -133,8 +133,8 @@ fn a_form_error_that_all_see_has_no_echo() {
 #[test]
 fn a_local_checksum_error_is_charged_to_the_one_who_flagged_first() {
     let mut bus = with(3, |_, _| ());
-    let fault = Fault::new(ErrorKind::Crc).for_receiver(NodeId(2));
-    bus.inject(When::Start(1), fault);
+    let fault = FrameFault::new(ErrorKind::Crc).for_receiver(NodeId(2));
+    bus.inject(FaultTime::Start(1), fault);
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     // Flag from bit 38; the others see it there and flag from 39 to 44; delimiter 8.
     let end = (38 + 1 + 6 + 8) * BIT;
@@ -149,10 +149,10 @@ fn a_local_checksum_error_is_charged_to_the_one_who_flagged_first() {
 #[test]
 fn a_local_stuff_error() {
     let mut bus = with(3, |_, _| ());
-    let fault = Fault::new(ErrorKind::Stuff)
+    let fault = FrameFault::new(ErrorKind::Stuff)
         .at_bit(20)
         .for_receiver(NodeId(1));
-    bus.inject(When::Start(1), fault);
+    bus.inject(FaultTime::Start(1), fault);
     bus.send(N0, 0, &sff(0x123, &[0xFF; 8]), 1).unwrap();
     // Bits 20 to 24 are recessive data, so the sender detects the flag in its first bit.
     // Receiver 2 has seen no dominant bit directly before it and echoes after all six bits.
@@ -351,7 +351,7 @@ fn error_passive_senders_set_esi() {
     for _ in 0..2 {
         bus.send(N0, bus.now(), &fd, 1).unwrap();
         bus.run_until(bus.now() + 100_000_000, |e| {
-            if let Event::Frame { frame, .. } = e {
+            if let NodeEvent::Frame { frame, .. } = e {
                 seen.push(frame.header().is_esi());
             }
         });
@@ -418,11 +418,11 @@ fn what_is_on_the_wire_stays_on_the_wire() {
 fn faults_are_moved_to_where_they_can_happen() {
     let failed_at = |kind, bit| {
         let mut bus = with(2, |_, _| ());
-        bus.inject(When::Start(1), Fault::new(kind).at_bit(bit));
+        bus.inject(FaultTime::Start(1), FrameFault::new(kind).at_bit(bit));
         bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
         let mut at = None;
         bus.run_until(60 * BIT, |e| {
-            if let Event::Error { at: t, .. } = e {
+            if let NodeEvent::Error { at: t, .. } = e {
                 at = Some(t / BIT - 1);
             }
         });
@@ -442,9 +442,9 @@ fn faults_are_moved_to_where_they_can_happen() {
 fn bit_error_rates_are_what_was_asked_for() {
     let mut bus = Bus::new(BusConfig {
         seed: 3,
-        faults: bus::Faults {
+        faults: bus::BusFaults {
             per_bit: 0.002,
-            ..bus::Faults::default()
+            ..bus::BusFaults::default()
         },
         ..BusConfig::classic(500_000)
     })
@@ -470,8 +470,8 @@ fn bit_error_rates_are_what_was_asked_for() {
 #[test]
 fn a_fault_for_nobody_has_no_effect() {
     let mut bus = with(2, |_, _| ());
-    let fault = Fault::new(ErrorKind::Crc).for_receiver(NodeId(9));
-    bus.inject(When::Start(1), fault);
+    let fault = FrameFault::new(ErrorKind::Crc).for_receiver(NodeId(9));
+    bus.inject(FaultTime::Start(1), fault);
     bus.send(N0, 0, &sff(0x123, &[]), 1).unwrap();
     assert_eq!(
         log(&mut bus, 1_000_000),
@@ -500,7 +500,7 @@ fn suspend_transmission_lets_others_go_first() {
 #[test]
 fn an_error_in_the_data_phase() {
     let mut bus = with(2, |_, _| ());
-    bus.inject(When::Start(1), Fault::new(ErrorKind::Bit).at_bit(20));
+    bus.inject(FaultTime::Start(1), FrameFault::new(ErrorKind::Bit).at_bit(20));
     let fd = Frame::fd(CanId::sff(0x555).unwrap(), flags::BRS, &[1, 2, 3]).unwrap();
     bus.send(N0, 0, &fd, 1).unwrap();
     let at = 17 * BIT + 4 * BIT / 4;
@@ -517,13 +517,13 @@ fn a_plan_does_not_change_the_random_faults() {
     let failed = |plan: Option<u64>| {
         let mut bus = Bus::new(BusConfig {
             seed: 5,
-            faults: bus::Faults {
+            faults: bus::BusFaults {
                 per_frame: 0.1,
                 planned: plan
-                    .map(|n| (When::Start(n), Fault::new(ErrorKind::Bit)))
+                    .map(|n| (FaultTime::Start(n), FrameFault::new(ErrorKind::Bit)))
                     .into_iter()
                     .collect(),
-                ..bus::Faults::default()
+                ..bus::BusFaults::default()
             },
             ..BusConfig::classic(500_000)
         })
@@ -535,8 +535,8 @@ fn a_plan_does_not_change_the_random_faults() {
         while starts < 200 {
             let _ = bus.send(N0, bus.now(), &sff(0x123, &[]), 0);
             bus.run_until(bus.next().unwrap(), |e| match e {
-                Event::Frame { .. } => starts += 1,
-                Event::Error { at, start, .. } => {
+                NodeEvent::Frame { .. } => starts += 1,
+                NodeEvent::Error { at, start, .. } => {
                     starts += 1;
                     failed.push((starts, at - start));
                 }

@@ -2,7 +2,7 @@
 
 use crate::common;
 
-use bus::{Bus, BusConfig, ErrorKind, ErrorState, Event, Fault, Faults, NodeConfig, NodeId, When};
+use bus::{Bus, BusConfig, ErrorKind, ErrorState, NodeEvent, FrameFault, BusFaults, NodeConfig, NodeId, FaultTime};
 use cangate_bus as bus;
 use common::{arbitration_field, classic_frames};
 use frame::{CanId, Frame, Nanos, flags};
@@ -41,7 +41,7 @@ fn frames() -> impl Strategy<Value = Frame> {
     ]
 }
 
-fn faults() -> impl Strategy<Value = Faults> {
+fn faults() -> impl Strategy<Value = BusFaults> {
     let kinds = prop::sample::select(vec![
         ErrorKind::Bit,
         ErrorKind::Stuff,
@@ -57,21 +57,21 @@ fn faults() -> impl Strategy<Value = Faults> {
         prop::collection::vec(kinds, 1..4),
         prop::collection::vec(plan, 0..4),
     )
-        .prop_map(|(per_frame, per_bit, kinds, plan)| Faults {
+        .prop_map(|(per_frame, per_bit, kinds, plan)| BusFaults {
             per_frame,
             per_bit: per_bit / 100.0,
             kinds,
             planned: plan
                 .into_iter()
                 .map(|(n, kind, bit, victim)| {
-                    let fault = Fault::new(kind).at_bit(bit).for_receiver(NodeId(victim));
-                    (When::Start(n), fault)
+                    let fault = FrameFault::new(kind).at_bit(bit).for_receiver(NodeId(victim));
+                    (FaultTime::Start(n), fault)
                 })
                 .collect(),
         })
 }
 
-fn scenes(faults: impl Strategy<Value = Faults>) -> impl Strategy<Value = Scene> {
+fn scenes(faults: impl Strategy<Value = BusFaults>) -> impl Strategy<Value = Scene> {
     let rates = prop::sample::select(vec![
         (500_000, 2_000_000),
         (1_000_000, 5_000_000),
@@ -149,11 +149,11 @@ struct Watch {
 }
 
 impl Watch {
-    fn event(&mut self, event: &Event<'_>) {
+    fn event(&mut self, event: &NodeEvent<'_>) {
         assert!(event.at() >= self.last, "out of order: {event:?}");
         self.last = event.at();
         let primary_attempt = match *event {
-            Event::Frame {
+            NodeEvent::Frame {
                 start,
                 end,
                 node,
@@ -165,7 +165,7 @@ impl Watch {
                 self.frame_time += if primary { end - start } else { 0 };
                 primary.then_some((start, end, node, tag))
             }
-            Event::Error {
+            NodeEvent::Error {
                 start,
                 end,
                 node,
@@ -180,11 +180,11 @@ impl Watch {
                 self.error_time += if primary { end - start } else { 0 };
                 primary.then_some((start, end, node, tag))
             }
-            Event::State { at, node, state } => {
+            NodeEvent::State { at, node, state } => {
                 self.states.push((at, node.0, state));
                 None
             }
-            Event::Dropped { at, tag, .. } => {
+            NodeEvent::Dropped { at, tag, .. } => {
                 assert!(self.ended.insert(tag, at).is_none(), "ended twice: {tag}");
                 None
             }
@@ -434,9 +434,9 @@ fn another_seed_gives_other_faults() {
     let run = |seed| {
         let mut bus = Bus::new(BusConfig {
             seed,
-            faults: Faults {
+            faults: BusFaults {
                 per_frame: 0.2,
-                ..Faults::default()
+                ..BusFaults::default()
             },
             ..BusConfig::fd(500_000, 2_000_000)
         })

@@ -1,6 +1,6 @@
 //! The options of `cangate capture`.
 
-use capture::{Form, Trigger};
+use capture::{OutputFormat, CaptureTrigger};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,13 +27,13 @@ pub(crate) struct Capture {
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) format: Option<Format>,
     #[command(flatten, next_help_heading = "Which frames")]
-    pub(crate) which: Which,
+    pub(crate) which: FrameChoice,
     #[command(flatten, next_help_heading = "Files and end")]
-    pub(crate) files: Files,
+    pub(crate) files: FileOptions,
     #[command(flatten, next_help_heading = "Only around triggers")]
-    pub(crate) keep: Keep,
+    pub(crate) keep: KeepOptions,
     #[command(flatten, next_help_heading = "Memory and output")]
-    pub(crate) memory: Memory,
+    pub(crate) memory: MemoryOptions,
 }
 
 const EXAMPLES: &str = "\
@@ -70,7 +70,7 @@ pub(crate) enum Format {
     Parquet,
 }
 
-impl From<Format> for Form {
+impl From<Format> for OutputFormat {
     fn from(format: Format) -> Self {
         match format {
             Format::Log => Self::Text,
@@ -82,7 +82,7 @@ impl From<Format> for Form {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Which {
+pub(crate) struct FrameChoice {
     /// Record only frames with these IDs: 123, 200-2FF, 100:700, !123; can be given several times.
     ///
     /// A frame is recorded if any of the filters lets it pass. The kernel does the filtering.
@@ -100,12 +100,12 @@ pub(crate) struct Which {
     pub(crate) direction: bool,
     /// Source of the time stamps.
     #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Stamps::Kernel)]
-    pub(crate) stamps: Stamps,
+    pub(crate) stamps: StampChoice,
 }
 
 /// Source of the time stamps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Stamps {
+pub(crate) enum StampChoice {
     /// The kernel, when the driver hands over the frame; Unix time. Character devices have only
     /// this.
     Kernel,
@@ -114,12 +114,12 @@ pub(crate) enum Stamps {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Files {
+pub(crate) struct FileOptions {
     /// Continue in a new file after this size or time, or both: 100M, 1h, 100M,1h.
     ///
     /// A complete file gets a number: drive.000001.log is the oldest.
     #[arg(long, value_name = "SIZE|TIME", value_parser = rotate)]
-    pub(crate) rotate: Option<Rotate>,
+    pub(crate) rotate: Option<RotateOptions>,
     /// Keep at most this many complete files; older ones are removed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) files: Option<u32>,
@@ -132,7 +132,7 @@ pub(crate) struct Files {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Keep {
+pub(crate) struct KeepOptions {
     /// Keep the frames of this time span in memory, and write them when a trigger comes.
     ///
     /// Each trigger begins a file with a number: fault.000001.log. A trigger that comes while a
@@ -142,7 +142,7 @@ pub(crate) struct Keep {
     /// The triggers, separated by commas: IDs (123, 200-2FF), IDs with the start of the payload
     /// (7E8#037FX1, X is any digit), `error` (any error frame), `signal` (SIGUSR1).
     #[arg(long, value_name = "LIST", value_parser = Triggers::read, requires = "keep")]
-    pub(crate) trigger: Vec<Triggers>,
+    pub(crate) trigger: Vec<TriggerOptions>,
     /// Also write the frames of this time span after a trigger.
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "1s", requires = "keep")]
     pub(crate) after: Duration,
@@ -152,7 +152,7 @@ pub(crate) struct Keep {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Memory {
+pub(crate) struct MemoryOptions {
     /// Bytes of the kernel's ring, from which frames are taken.
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "16MiB")]
     pub(crate) ring: u64,
@@ -170,18 +170,18 @@ pub(crate) struct Memory {
 
 /// The conditions for a new file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rotate {
+pub(crate) struct RotateOptions {
     pub(crate) size: Option<u64>,
     pub(crate) every: Option<Duration>,
 }
 
 /// Triggers that were given together.
 #[derive(Clone, Debug)]
-pub(crate) struct Triggers(pub(crate) Vec<Trigger>);
+pub(crate) struct TriggerOptions(pub(crate) Vec<CaptureTrigger>);
 
-impl Triggers {
+impl TriggerOptions {
     fn read(text: &str) -> Result<Self, String> {
-        Trigger::list(text)
+        CaptureTrigger::list(text)
             .map(Self)
             .map_err(|error| error.to_string())
     }
@@ -203,8 +203,8 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(nanos))
 }
 
-fn rotate(text: &str) -> Result<Rotate, String> {
-    let mut rotate = Rotate::default();
+fn rotate(text: &str) -> Result<RotateOptions, String> {
+    let mut rotate = RotateOptions::default();
     for part in text.split(',').map(str::trim) {
         if let Ok(every) = duration(part) {
             rotate.every = Some(every);

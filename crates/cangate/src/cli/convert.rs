@@ -2,7 +2,7 @@
 
 use super::capture::Format as To;
 use clap::Args;
-use port::log::Format as From;
+use port::log::FileFormat as From;
 use std::path::PathBuf;
 
 #[derive(Args, Debug)]

@@ -51,7 +51,7 @@ pub(crate) enum Command {
     /// Describe in words what a gateway file does, or list every mistake in it.
     Check(Check),
     /// Print the counters of a running gateway.
-    Stats(Watched),
+    Stats(WatchArgs),
     /// Show a running gateway's ports and routes with their rates, live on the terminal.
     #[cfg(feature = "top")]
     Top(Top),
@@ -86,16 +86,16 @@ pub(crate) enum Command {
     Convert(convert::Convert),
     /// cangate-lab: run commands and experiments on real kernels in virtual machines.
     #[command(disable_help_flag = true, disable_version_flag = true)]
-    Lab(Forwarded),
+    Lab(ForwardedArgs),
     /// cangate-lab: measure the latency of a gateway, by frames sent into it.
     #[command(disable_help_flag = true, disable_version_flag = true)]
-    Bench(Forwarded),
+    Bench(ForwardedArgs),
     /// cangate-lab: make a site (HTML pages) from a folder of results.
     #[command(disable_help_flag = true, disable_version_flag = true)]
-    Report(Forwarded),
+    Report(ForwardedArgs),
     /// cangate-lab: make an image that routes without an operating system.
     #[command(disable_help_flag = true, disable_version_flag = true)]
-    Image(Forwarded),
+    Image(ForwardedArgs),
     /// Print the JSON schema of gateway.toml, with which editors complete and check it.
     ///
     /// `#:schema PATH` in the first line of a file names it, for editors with taplo (Even Better
@@ -119,7 +119,7 @@ pub(crate) enum Command {
 #[command(
     after_help = "The program cangate-lab runs this command; `cangate lab help` describes its options."
 )]
-pub(crate) struct Forwarded {
+pub(crate) struct ForwardedArgs {
     /// Options and arguments, as cangate-lab takes them.
     #[arg(
         value_name = "ARGUMENTS",
@@ -140,7 +140,7 @@ pub(crate) struct KeepCard {
     pub(crate) driver: Option<String>,
     /// The settings of an interface of the card.
     #[arg(long, value_name = "SETTINGS")]
-    pub(crate) interface: Vec<port::direct::keeper::Interface>,
+    pub(crate) interface: Vec<port::direct::keeper::CardInterface>,
 }
 
 #[cfg(feature = "demo")]
@@ -263,7 +263,7 @@ pub(crate) struct Stats {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Watched {
+pub(crate) struct WatchArgs {
     #[command(flatten)]
     pub(crate) stats: Stats,
     /// Print rates repeatedly: frames per second of each port and route.

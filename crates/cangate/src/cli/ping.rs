@@ -31,13 +31,13 @@ pub(crate) struct Ping {
     #[arg(long, value_name = "GATEWAY.TOML")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Frames")]
-    pub(crate) frames: Frames,
+    pub(crate) frames: FrameArgs,
     #[command(flatten, next_help_heading = "Timing")]
-    pub(crate) timing: Timing,
+    pub(crate) timing: TimingArgs,
     #[command(flatten, next_help_heading = "Ways of a CAN interface")]
-    pub(crate) ways: Ways,
+    pub(crate) ways: WayArgs,
     #[command(flatten, next_help_heading = "Results")]
-    pub(crate) output: Output,
+    pub(crate) output: OutputArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -63,7 +63,7 @@ Exit status: 0: every frame was answered in time; 1: a port failed; 2: the optio
 wrong; 3: frames were not answered in time.";
 
 #[derive(Args, Debug)]
-pub(crate) struct Frames {
+pub(crate) struct FrameArgs {
     /// CAN ID of the frames to send, in hexadecimal: 3 digits for SFF, 8 digits for EFF.
     #[arg(long, value_name = "ID", default_value = "7E0", value_parser = can_id)]
     pub(crate) id: CanId,
@@ -87,7 +87,7 @@ pub(crate) struct Frames {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Timing {
+pub(crate) struct TimingArgs {
     /// Number of round trips of each master; 0: until SIGINT or SIGTERM.
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     pub(crate) count: u64,
@@ -115,7 +115,7 @@ pub(crate) struct Timing {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Ways {
+pub(crate) struct WayArgs {
     /// Way to receive frames: read, read-nonblock, read-busypoll, recvmmsg, ring, ring-busy,
     /// io_uring.
     #[arg(long, value_name = "WAY", default_value = "read", value_parser = receive,
@@ -128,7 +128,7 @@ pub(crate) struct Ways {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct Output {
+pub(crate) struct OutputArgs {
     /// Print a histogram with bins of this width, in microseconds.
     #[arg(long, value_name = "MICROSECONDS",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]

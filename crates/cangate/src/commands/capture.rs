@@ -1,8 +1,8 @@
 //! `cangate capture`.
 
-use crate::cli::capture::{Capture, Stamps};
-use capture::live::{Control, LiveError, Progress, Settings, Summary, record};
-use capture::{Choice, Keep, Output, Rotate};
+use crate::cli::capture::{Capture, StampChoice};
+use capture::live::{CaptureControl, LiveError, CaptureProgress, CaptureSettings, CaptureSummary, record};
+use capture::{InterfaceChoice, KeepRule, CaptureOutput, RotationRule};
 use console::Failure;
 use linux::chardev::OpenError;
 use linux::packet::RingOptions;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
         eprintln!("no CAN interface is there: those that come later are recorded");
     }
     let control = control()?;
-    let mut display = Display {
+    let mut display = RateDisplay {
         terminal: std::io::stderr().is_terminal() && !args.memory.quiet,
         shown: 0,
         last: (Duration::ZERO, 0, 0),
@@ -60,16 +60,16 @@ pub(crate) fn run(args: &Capture) -> Result<(), Failure> {
 /// Returns whether there is no CAN interface at all.
 fn no_interface() -> bool {
     // If the kernel cannot be asked, the recording reports why.
-    linux::link::Links::now().is_ok_and(|links| links.all_can().next().is_none())
+    linux::link::NetLinks::now().is_ok_and(|links| links.all_can().next().is_none())
 }
 
-fn settings(args: &Capture) -> Result<Settings, Failure> {
+fn settings(args: &Capture) -> Result<CaptureSettings, Failure> {
     let mut choices = Vec::new();
     for text in &args.interfaces {
-        let choice = Choice::read(text, &args.which.filter).map_err(Failure::input)?;
+        let choice = InterfaceChoice::read(text, &args.which.filter).map_err(Failure::input)?;
         if choices
             .iter()
-            .any(|known: &Choice| known.name == choice.name)
+            .any(|known: &InterfaceChoice| known.name == choice.name)
         {
             return Err(Failure::Input(format!(
                 "`{text}`: {} was named before; put all its filters behind one name",
@@ -80,7 +80,7 @@ fn settings(args: &Capture) -> Result<Settings, Failure> {
     }
     // `any` is for the interfaces that are not named.
     choices.sort_by_key(|choice| choice.name.is_none());
-    let output = Output::of(&args.out, args.format.map(Into::into)).map_err(Failure::input)?;
+    let output = CaptureOutput::of(&args.out, args.format.map(Into::into)).map_err(Failure::input)?;
     if args.keep.keep.is_some() && output.is_stream() {
         return Err(Failure::Input(
             "--keep writes a file for each trigger: name a file, not `-`".to_owned(),
@@ -93,26 +93,26 @@ fn settings(args: &Capture) -> Result<Settings, Failure> {
         ));
     }
     let rotate = args.files.rotate.unwrap_or_default();
-    Ok(Settings {
+    Ok(CaptureSettings {
         choices,
         error_frames: !args.which.no_error_frames,
         direction: args.which.direction,
         ring: RingOptions {
             block_size: BLOCK as u32,
             blocks,
-            hardware_stamps: args.which.stamps == Stamps::Hardware,
+            hardware_stamps: args.which.stamps == StampChoice::Hardware,
             ..RingOptions::default()
         },
         queue: usize::try_from(args.memory.buffer / BLOCK)
             .unwrap_or(usize::MAX)
             .clamp(2, 1 << 16),
         output,
-        rotate: Rotate {
+        rotate: RotationRule {
             size: rotate.size,
             every: rotate.every,
             keep: args.files.files,
         },
-        keep: args.keep.keep.map(|before| Keep {
+        keep: args.keep.keep.map(|before| KeepRule {
             before,
             after: args.keep.after,
             memory: args.keep.memory,
@@ -123,9 +123,9 @@ fn settings(args: &Capture) -> Result<Settings, Failure> {
     })
 }
 
-fn control() -> Result<Control, Failure> {
+fn control() -> Result<CaptureControl, Failure> {
     use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
-    let control = Control::default();
+    let control = CaptureControl::default();
     let flags = [
         (SIGINT, &control.stop),
         (SIGTERM, &control.stop),
@@ -139,7 +139,7 @@ fn control() -> Result<Control, Failure> {
 }
 
 /// The display of rates on a terminal, and of remarks.
-struct Display {
+struct RateDisplay {
     terminal: bool,
     /// The number of characters of the line that is shown.
     shown: usize,
@@ -147,8 +147,8 @@ struct Display {
     last: (Duration, u64, u64),
 }
 
-impl Display {
-    fn show(&mut self, progress: &Progress<'_>) {
+impl RateDisplay {
+    fn show(&mut self, progress: &CaptureProgress<'_>) {
         if !progress.remarks.is_empty() {
             self.clear();
         }
@@ -189,7 +189,7 @@ impl Display {
     }
 }
 
-fn losses(summary: &Summary) -> String {
+fn losses(summary: &CaptureSummary) -> String {
     let counts = &summary.counts;
     let sum = |of: fn(&capture::InterfaceCounts) -> u64| -> u64 {
         counts.interfaces.iter().map(of).sum()
@@ -215,7 +215,7 @@ fn losses(summary: &Summary) -> String {
     parts.join("; ")
 }
 
-fn say(args: &Capture, settings: &Settings, summary: &Summary) -> Result<(), Failure> {
+fn say(args: &Capture, settings: &CaptureSettings, summary: &CaptureSummary) -> Result<(), Failure> {
     if args.memory.json {
         let text = json(settings, summary);
         if settings.output.is_stream() {
@@ -280,7 +280,7 @@ fn say(args: &Capture, settings: &Settings, summary: &Summary) -> Result<(), Fai
     Ok(())
 }
 
-fn json(settings: &Settings, summary: &Summary) -> serde_json::Value {
+fn json(settings: &CaptureSettings, summary: &CaptureSummary) -> serde_json::Value {
     let counts = &summary.counts;
     let interface = |(name, one): (_, &capture::InterfaceCounts)| {
         json!({

@@ -1,7 +1,7 @@
 //! `cangate convert`.
 
 use crate::cli::convert::Convert;
-use capture::{Conversion, ConvertError, Converted, Output, convert};
+use capture::{Conversion, ConvertError, ConversionResult, CaptureOutput, convert};
 use console::Failure;
 use console::output;
 use port::log::{LogError, LogReader};
@@ -14,7 +14,7 @@ const LEFT_OUT: u8 = 3;
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let to = args.to.map(Into::into);
-    let mut output = Output::of(&args.output, to).map_err(Failure::input)?;
+    let mut output = CaptureOutput::of(&args.output, to).map_err(Failure::input)?;
     output.nanos = args.nanoseconds;
     let name = if args.input == Path::new("-") {
         "standard input".to_owned()
@@ -49,9 +49,9 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
 
 fn converted<R: Read>(
     args: &Convert,
-    output: &Output,
+    output: &CaptureOutput,
     reader: LogReader<R>,
-) -> Result<Converted, Failure> {
+) -> Result<ConversionResult, Failure> {
     let mut reader = reader.of(args.from);
     // A file that is not a log is refused before any file is changed.
     reader.recognise().map_err(Failure::input)?;
@@ -106,7 +106,7 @@ fn room(args: &Convert) -> Result<(), Failure> {
     std::fs::remove_file(path).map_err(|error| Failure::file("replace", path, &error))
 }
 
-fn say(name: &str, output: &Output, done: &Converted) {
+fn say(name: &str, output: &CaptureOutput, done: &ConversionResult) {
     let mut lines = done.bad.remarks(name);
     if done.missing > 0 {
         lines.push(format!(

@@ -4,7 +4,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use console::Failure;
 
 /// A cargo feature, apart from the kinds of port.
-pub(crate) struct Feature {
+pub(crate) struct CargoFeature {
     /// Its name in crates/cangate/Cargo.toml.
     pub(crate) name: &'static str,
     /// Whether this build has it.
@@ -48,7 +48,7 @@ pub(crate) fn missing_command(end: &clap::Error) -> Option<Failure> {
         return None;
     };
     let needs =
-        |feature: &&Feature| !feature.is_built_in && feature.commands.contains(&word.as_str());
+        |feature: &&CargoFeature| !feature.is_built_in && feature.commands.contains(&word.as_str());
     let feature = FEATURES.iter().find(needs)?;
     Some(Failure::Input(format!(
         "the command `{word}` is not in this build of cangate, which was made without the feature `{name}`: build it \

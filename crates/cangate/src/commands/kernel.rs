@@ -4,7 +4,7 @@
 use console::Failure;
 use offload::bpf::{ListedTable, TableInfo};
 use offload::cangw::ListedRule;
-use offload::{DataPath, Instance, KERNEL_PATHS, Listing, RouteCounts, with_causes};
+use offload::{DataPath, GatewayInstance, KERNEL_PATHS, PathListing, RouteCounts, with_causes};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -21,8 +21,8 @@ pub(crate) fn routes(as_json: bool) -> Result<(), Failure> {
             DataPath::Process => "process",
         };
         let (list, words) = match path.list() {
-            Ok(Listing::Rules(all)) => (rules(&all), rules_in_words(&all)),
-            Ok(Listing::Tables(all)) => (tables(&all), tables_in_words(&all)),
+            Ok(PathListing::Rules(all)) => (rules(&all), rules_in_words(&all)),
+            Ok(PathListing::Tables(all)) => (tables(&all), tables_in_words(&all)),
             Err(error) => {
                 let why = with_causes(&error);
                 unknown.push(why.clone());
@@ -73,7 +73,7 @@ fn rules_in_words(all: &[ListedRule]) -> String {
 
 /// Returns whether a cangate process installed it.
 fn is_ours(shown: &ListedRule) -> bool {
-    shown.mark.is_some_and(Instance::any_owns)
+    shown.mark.is_some_and(GatewayInstance::any_owns)
 }
 
 fn tables(all: &[ListedTable]) -> Vec<Value> {

@@ -6,7 +6,7 @@ use console::Failure;
 use console::input::read_source;
 use console::output;
 use offload::DataPath;
-use route::cangw::Inexpressible;
+use route::cangw::CanGwInexpressible;
 use std::io::Write;
 
 pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
@@ -20,7 +20,7 @@ pub(crate) fn check(args: &Check, color: bool) -> Result<(), Failure> {
 }
 
 /// Describes where each route runs on this machine, unless all run in this process.
-fn data_paths(config: &gateway::config::Config) -> String {
+fn data_paths(config: &gateway::config::GatewayConfig) -> String {
     use gateway::config::Offload;
     if config.options.offload == Offload::None {
         return String::new();
@@ -97,7 +97,7 @@ pub(crate) fn export(args: &Export, color: bool) -> Result<(), Failure> {
             Ok(())
         }
         Err(inexpressible) => {
-            let words = |wrong: &Inexpressible| match wrong.route {
+            let words = |wrong: &CanGwInexpressible| match wrong.route {
                 Some(id) => match config.only_here(id) {
                     Some(why) => format!("route `{}`: {why}", wrong.name),
                     None => wrong.to_string(),

@@ -1,8 +1,8 @@
 //! The exit status of `cangate run`.
 
 use console::Failure;
-use engine::Snapshot;
-use gateway::run::{Reason, Summary, standard_output_is_closed};
+use engine::CounterSnapshot;
+use gateway::run::{EndReason, RunSummary, standard_output_is_closed};
 
 /// The exit status for refused or lost frames.
 const LOSS: u8 = 3;
@@ -18,7 +18,7 @@ Exit status:
 
 /// Returns the outcome of a run. `to_stdout`: the port that writes its log to standard output.
 pub(crate) fn of(
-    summary: &Summary,
+    summary: &RunSummary,
     until_end: bool,
     to_stdout: Option<&str>,
 ) -> Result<(), Failure> {
@@ -38,7 +38,7 @@ pub(crate) fn of(
             text: "standard output was closed before all frames were written to it".to_owned(),
         });
     }
-    if summary.reason == Reason::Failed {
+    if summary.reason == EndReason::Failed {
         return Err(Failure::Run(format!(
             "ended because of ports that failed: {} (see above)",
             failed.join(", ")
@@ -58,7 +58,7 @@ pub(crate) fn of(
 }
 
 /// Checks that the counters add up; if not, cangate has a mistake.
-pub(crate) fn balanced(snapshot: &Snapshot) -> Result<(), Failure> {
+pub(crate) fn balanced(snapshot: &CounterSnapshot) -> Result<(), Failure> {
     snapshot.check().map_err(|imbalance| {
         Failure::Run(format!(
             "the counters do not add up, which is a mistake in cangate; please report it: {imbalance}"

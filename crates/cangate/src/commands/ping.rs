@@ -9,12 +9,12 @@ use console::input::read_source;
 use console::output;
 use frame::wire::BitRate;
 use frame::{CanId, flags};
-use linux::chardev::Control;
-use ping::{Live, Part, Party, Plan, Played, Settings, Stop, bus_time, play};
+use linux::chardev::CharControl;
+use ping::{LiveCounts, PartyRole, PingParty, PingPlan, PartyEnd, PingSettings, StopHandle, bus_time, play};
 use port::chardev::CharDevSettings;
 use port::socketcan::{ReceiveBy, SocketCanConfig, SocketCanSettings, TransmitBy};
-use port::{Halves, Opener, PortSpec};
-use probe::Description;
+use port::{Halves, PortOpener, PortSpec};
+use probe::RunDescription;
 use probe::traffic::MOST_FRAMES;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -29,8 +29,8 @@ const DEVICES: &str = "/dev/";
 const LOSS: u8 = 3;
 
 /// The measurements, and the values for comparison.
-struct Outcome {
-    played: Vec<Played>,
+struct PingOutcome {
+    played: Vec<PartyEnd>,
     warnings: Vec<String>,
     /// The minimum time that each master's two frames are on the bus, ns, if it is known.
     bus: Option<u64>,
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     let rate = rate(args, &ports)?;
     let bus = plans.first().and_then(|plan| bus_time(plan, rate));
     let parties = open(args, &plans, &ports)?;
-    let settings = Settings {
+    let settings = PingSettings {
         priority: (args.timing.priority > 0).then_some(args.timing.priority),
         keep: if args.output.out.is_some() {
             usize::try_from(args.timing.count).unwrap_or(usize::MAX)
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
         },
     };
     let (played, mut warnings) = played(args, parties, settings)?;
-    let shorter = |one: &Played| one.trips.count() > 0 && Some(one.trips.min()) < bus;
+    let shorter = |one: &PartyEnd| one.trips.count() > 0 && Some(one.trips.min()) < bus;
     let bus = if played.iter().any(shorter) {
         warnings.push(
             "round trips are shorter than the two frames at this bit rate: on this bus, as on one of \
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
     } else {
         bus
     };
-    let outcome = Outcome {
+    let outcome = PingOutcome {
         played,
         warnings,
         bus,
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Ping, color: bool) -> Result<(), Failure> {
 }
 
 /// Checks whether all frames were sent and answered.
-fn losses(args: &Ping, played: &[Played]) -> Result<(), Failure> {
+fn losses(args: &Ping, played: &[PartyEnd]) -> Result<(), Failure> {
     let lost: u64 = played.iter().map(|one| one.counts.lost).sum();
     let unsent: u64 = played.iter().map(|one| one.counts.unsent).sum();
     let frames = |n: u64| match n {
@@ -111,7 +111,7 @@ fn losses(args: &Ping, played: &[Played]) -> Result<(), Failure> {
     if lost > 0 {
         let mut lost = format!("{} not answered in time", frames(lost));
         // One slave answers the IDs of one master.
-        let silent = |one: &&Played| one.part == Part::Master && one.counts.answered == 0;
+        let silent = |one: &&PartyEnd| one.part == PartyRole::Master && one.counts.answered == 0;
         let masters = args.frames.masters;
         if masters > 1 && args.ports.len() == 1 && played.iter().any(|one| silent(&one)) {
             lost.push_str(&format!(
@@ -131,7 +131,7 @@ fn ended(text: String) -> Failure {
 }
 
 /// Returns the plan of each master.
-fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
+fn plans(args: &Ping) -> Result<Vec<PingPlan>, Failure> {
     let frames = &args.frames;
     let after = |id: CanId, places: u32| {
         let number = id.number() + places;
@@ -160,7 +160,7 @@ fn plans(args: &Ping) -> Result<Vec<Plan>, Failure> {
             None if args.own => id,
             None => after(frames.id, 2 * master + 1)?,
         };
-        let plan = Plan {
+        let plan = PingPlan {
             id,
             answer,
             own: args.own,
@@ -214,10 +214,10 @@ fn ports(args: &Ping, color: bool) -> Result<Vec<PortSpec>, Failure> {
 fn device(args: &Ping, path: &str) -> CharDevSettings {
     CharDevSettings {
         device: path.to_owned(),
-        control: args.timing.bitrate.map(|bitrate| Control {
+        control: args.timing.bitrate.map(|bitrate| CharControl {
             bitrate,
             data_bitrate: args.timing.data_bitrate,
-            ..Control::default()
+            ..CharControl::default()
         }),
     }
 }
@@ -234,17 +234,17 @@ fn rate(args: &Ping, ports: &[PortSpec]) -> Result<Option<BitRate>, Failure> {
 }
 
 /// Opens a port for each master and each slave.
-fn open(args: &Ping, plans: &[Plan], ports: &[PortSpec]) -> Result<Vec<Party>, Failure> {
+fn open(args: &Ping, plans: &[PingPlan], ports: &[PortSpec]) -> Result<Vec<PingParty>, Failure> {
     let unix = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
-    let mut opener = Opener::new(0, u64::try_from(unix.as_nanos()).unwrap_or(0));
+    let mut opener = PortOpener::new(0, u64::try_from(unix.as_nanos()).unwrap_or(0));
     let mut parties = Vec::new();
     for (place, port) in ports.iter().enumerate() {
         let part = if args.slave || place > 0 {
-            Part::Slave
+            PartyRole::Slave
         } else {
-            Part::Master
+            PartyRole::Master
         };
         for plan in plans {
             let halves = if args.own {
@@ -252,7 +252,7 @@ fn open(args: &Ping, plans: &[Plan], ports: &[PortSpec]) -> Result<Vec<Party>, F
             } else {
                 port.open(&mut opener).map_err(Failure::run)?
             };
-            parties.push(Party {
+            parties.push(PingParty {
                 name: port.name.clone(),
                 part,
                 plan: *plan,
@@ -302,18 +302,18 @@ fn check_own(args: &Ping) -> Result<(), Failure> {
 /// Runs the parties, with signal handling and a display alongside.
 fn played(
     args: &Ping,
-    parties: Vec<Party>,
-    settings: Settings,
-) -> Result<(Vec<Played>, Vec<String>), Failure> {
-    let stop = Stop::new().map_err(Failure::run)?;
+    parties: Vec<PingParty>,
+    settings: PingSettings,
+) -> Result<(Vec<PartyEnd>, Vec<String>), Failure> {
+    let stop = StopHandle::new().map_err(Failure::run)?;
     let mut signals = Signals::new([SIGINT, SIGTERM])
         .map_err(|error| Failure::Run(format!("cannot listen to signals: {error}")))?;
     let handle = signals.handle();
-    let live: Vec<Live> = parties.iter().map(|_| Live::default()).collect();
-    let shown: Vec<(usize, Plan)> = parties
+    let live: Vec<LiveCounts> = parties.iter().map(|_| LiveCounts::default()).collect();
+    let shown: Vec<(usize, PingPlan)> = parties
         .iter()
         .enumerate()
-        .filter(|(_, party)| party.part == Part::Master)
+        .filter(|(_, party)| party.part == PartyRole::Master)
         .map(|(place, party)| (place, party.plan))
         .collect();
     let through = AtomicBool::new(false);
@@ -331,7 +331,7 @@ fn played(
     }))
 }
 
-fn description(args: &Ping, outcome: &Outcome) -> Description {
+fn description(args: &Ping, outcome: &PingOutcome) -> RunDescription {
     let command: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
@@ -344,7 +344,7 @@ fn description(args: &Ping, outcome: &Outcome) -> Description {
         };
         more.push((name.to_owned(), bus.to_string()));
     }
-    Description {
+    RunDescription {
         title: format!(
             "cangate ping: {} over {}",
             if args.own {
@@ -358,7 +358,7 @@ fn description(args: &Ping, outcome: &Outcome) -> Description {
         command: command.join(" "),
         traffic: words::what(args),
         more,
-        ..Description::default()
+        ..RunDescription::default()
     }
 }
 

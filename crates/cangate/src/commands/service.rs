@@ -1,19 +1,19 @@
 //! `cangate run`, and requests to a running gateway: `stats`, `routes`, `reload`.
 
 use super::outcome;
-use crate::cli::{Control, Routes, Run, Watched};
+use crate::cli::{Control, Routes, Run, WatchArgs};
 use crate::counters;
 use crate::input::load_config;
 use crate::kinds::kinds;
-use crate::log::Log;
+use crate::log::ErrorLog;
 use console::Failure;
 use console::input::read_source;
-use gateway::control::{self, Request};
-use gateway::notice::Level;
-use gateway::run::{Reason, Reloaded, RouteLine, RunOptions};
-use gateway::service::Service;
+use gateway::control::{self, ControlRequest};
+use gateway::notice::NoticeLevel;
+use gateway::run::{EndReason, ReloadSummary, RouteLine, RunOptions};
+use gateway::service::ServiceContext;
 use offload::with_causes;
-use port::{PortSpec, Stream};
+use port::{PortSpec, FileOrStream};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Write};
@@ -24,25 +24,25 @@ use std::time::Duration;
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
-    let log = Log::new(args);
+    let log = ErrorLog::new(args);
     let done = run_with(args, color, &log);
     log.end(done)
 }
 
-fn run_with(args: &Run, color: bool, log: &Log) -> Result<(), Failure> {
+fn run_with(args: &Run, color: bool, log: &ErrorLog) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
     let (config, warnings) = load_config(&source, color)?;
-    log.block(Level::Warning, "config_warnings", &warnings, &Value::Null);
+    log.block(NoticeLevel::Warning, "config_warnings", &warnings, &Value::Null);
     let from_file = args.file != Path::new("-");
     let options = RunOptions {
         file: from_file.then(|| args.file.clone()),
         until_end: args.until_end,
         strict: args.strict,
         signals: true,
-        service: Service::of_this_process(),
+        service: ServiceContext::of_this_process(),
         persist: args.persist,
     };
-    let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&Stream::Standard);
+    let writes_stdout = |port: &PortSpec| port.settings.writes() == Some(&FileOrStream::Standard);
     let to_stdout = config.ports.iter().find(|port| writes_stdout(port));
     let to_stdout = to_stdout.map(|port| port.name.clone());
     let summary = gateway::run::run(config, &kinds(), &options, &|said| log.hear(said))
@@ -70,30 +70,30 @@ fn run_with(args: &Run, color: bool, log: &Log) -> Result<(), Failure> {
         (true, Some(_)) => log.asked_for("summary", &text, &value),
         (false, _) if log.is_json() => {
             let sentence = counters::accounting(&summary.stats.process);
-            log.block(Level::Info, "summary", &sentence, &value);
+            log.block(NoticeLevel::Info, "summary", &sentence, &value);
         }
-        (false, _) => log.block(Level::Info, "summary", &text, &value),
+        (false, _) => log.block(NoticeLevel::Info, "summary", &text, &value),
     }
     outcome::of(&summary, args.until_end, to_stdout.as_deref())
 }
 
-const fn reason(reason: Reason) -> &'static str {
+const fn reason(reason: EndReason) -> &'static str {
     match reason {
-        Reason::Signal => "signal",
-        Reason::Request => "request",
-        Reason::Finished => "finished",
-        Reason::Failed => "failed",
+        EndReason::Signal => "signal",
+        EndReason::Request => "request",
+        EndReason::Finished => "finished",
+        EndReason::Failed => "failed",
     }
 }
 
-pub(crate) fn stats(args: &Watched, color: bool) -> Result<(), Failure> {
-    let gateway = Asked::which(&args.stats.control, color)?;
+pub(crate) fn stats(args: &WatchArgs, color: bool) -> Result<(), Failure> {
+    let gateway = GatewayChoice::which(&args.stats.control, color)?;
     gateway.warn();
     if args.watch {
         return super::watch::watch(args, &gateway);
     }
-    let value = gateway.ask(Request::Stats)?;
-    let stats: gateway::Stats = understand(value.clone())?;
+    let value = gateway.ask(ControlRequest::Stats)?;
+    let stats: gateway::GatewayStats = understand(value.clone())?;
     let text = if args.stats.json {
         format!("{value:#}\n")
     } else {
@@ -108,10 +108,10 @@ pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
         return super::kernel::routes(args.stats.json);
     }
     let args = &args.stats;
-    let gateway = Asked::which(&args.control, color)?;
+    let gateway = GatewayChoice::which(&args.control, color)?;
     gateway.warn();
-    let routes: Vec<RouteLine> = understand(gateway.ask(Request::Routes)?)?;
-    let stats: gateway::Stats = understand(gateway.ask(Request::Stats)?)?;
+    let routes: Vec<RouteLine> = understand(gateway.ask(ControlRequest::Routes)?)?;
+    let stats: gateway::GatewayStats = understand(gateway.ask(ControlRequest::Stats)?)?;
     let count = |name: &str| stats.process.route(name).copied().unwrap_or_default();
     let in_kernel = |name: &str| {
         stats.kernel.iter().find_map(|part| {
@@ -163,7 +163,7 @@ pub(crate) fn routes(args: &Routes, color: bool) -> Result<(), Failure> {
 }
 
 pub(crate) fn reload(args: &Control, color: bool) -> Result<(), Failure> {
-    let done: Reloaded = understand(Asked::which(args, color)?.ask(Request::Reload)?)?;
+    let done: ReloadSummary = understand(GatewayChoice::which(args, color)?.ask(ControlRequest::Reload)?)?;
     let mut text = format!("{}; ports: {} kept", routes_now(&done), done.kept.len());
     for (what, ports) in [("opened", &done.opened), ("closed", &done.closed)] {
         if !ports.is_empty() {
@@ -181,7 +181,7 @@ pub(crate) fn reload(args: &Control, color: bool) -> Result<(), Failure> {
 
 /// Describes the changes to the routes. Each route in force is counted in one of the numbers before
 /// the semicolon.
-fn routes_now(done: &Reloaded) -> String {
+fn routes_now(done: &ReloadSummary) -> String {
     let changes = &done.changes;
     let mut text = format!(
         "{} routes in force: {} unchanged",
@@ -216,13 +216,13 @@ fn first_names(names: &[String]) -> (usize, String) {
 }
 
 /// The gateway that a command addresses.
-pub(super) struct Asked {
+pub(super) struct GatewayChoice {
     pub(super) socket: PathBuf,
     /// The error in its file, or in reading it.
     broken: Option<(PathBuf, Failure)>,
 }
 
-impl Asked {
+impl GatewayChoice {
     /// Finds the gateway by its socket, by its file, or as the only one that runs.
     pub(super) fn which(which: &Control, color: bool) -> Result<Self, Failure> {
         let at = |socket| Self {
@@ -239,7 +239,7 @@ impl Asked {
                 Ok((config, _)) => (config.options, None),
                 Err(wrong) => (gateway::config::readable_options(&source), Some(wrong)),
             },
-            Err(unreadable) => (gateway::config::Options::default(), Some(unreadable)),
+            Err(unreadable) => (gateway::config::ProcessOptions::default(), Some(unreadable)),
         };
         Ok(Self {
             socket: gateway::run::control_path_to_ask(Some(file), &options),
@@ -263,15 +263,15 @@ impl Asked {
 
     /// Sends a request. If no gateway listens and the file is wrong, the error is that of the file:
     /// its socket may be another one.
-    pub(super) fn ask(&self, request: Request) -> Result<Value, Failure> {
+    pub(super) fn ask(&self, request: ControlRequest) -> Result<Value, Failure> {
         let answer = control::request(&self.socket, request, PATIENCE);
         answer.map_err(|error| match (error, &self.broken) {
             (control::CallError::NobodyThere { .. }, Some((_, why))) => why.clone(),
             // The gateway has read the same file; the mistakes are reported with their places.
-            (control::CallError::Refused(_), Some((_, why))) if request == Request::Reload => {
+            (control::CallError::Refused(_), Some((_, why))) if request == ControlRequest::Reload => {
                 why.clone()
             }
-            (control::CallError::Refused(text), None) if request == Request::Reload => {
+            (control::CallError::Refused(text), None) if request == ControlRequest::Reload => {
                 refused_reload(text)
             }
             (other, _) => Failure::run(other),

@@ -2,14 +2,14 @@
 
 use crate::cli::Shm;
 use ::shm::layout::{memory_for, slots};
-use ::shm::link::{ServeError, Server};
+use ::shm::link::{ServeError, ShmServer};
 use console::{Failure, say};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::os::unix::net::UnixStream;
 
 pub(crate) fn run(args: &Shm) -> Result<(), Failure> {
     let size = memory_for(args.frames);
-    let mut server = Server::bind(&args.socket, size).map_err(|error| match error {
+    let mut server = ShmServer::bind(&args.socket, size).map_err(|error| match error {
         ServeError::Size(_) | ServeError::Listen(_) => Failure::input(error),
         error => Failure::run(error),
     })?;

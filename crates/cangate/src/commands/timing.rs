@@ -2,14 +2,14 @@
 
 use crate::cli::Timing;
 use console::Failure;
-use frame::wire::{self, BitRate, Length, parse_rate};
+use frame::wire::{self, BitRate, WireLength, parse_rate};
 use frame::{FrameBuf, FrameRef, Kind, dlc, text};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
 
 #[derive(Serialize)]
-struct Figures {
+struct TimingFigures {
     frame: String,
     /// Payload bytes on the wire: more than in the frame if no DLC encodes its length.
     payload_bytes: usize,
@@ -71,9 +71,9 @@ fn rate(option: &str, text: &str) -> Result<u32, Failure> {
     parse_rate(text).map_err(|e| Failure::input(format!("{option} {text}: {e}")))
 }
 
-fn figures(frame: FrameRef<'_>, length: Length, rate: BitRate, data: u32) -> Figures {
+fn figures(frame: FrameRef<'_>, length: WireLength, rate: BitRate, data: u32) -> TimingFigures {
     let bytes = frame.data().len();
-    Figures {
+    TimingFigures {
         frame: frame.to_string(),
         payload_bytes: match frame.kind() {
             Kind::Fd => dlc::fd_padded(bytes),
@@ -92,7 +92,7 @@ fn figures(frame: FrameRef<'_>, length: Length, rate: BitRate, data: u32) -> Fig
     }
 }
 
-fn describe(out: &mut String, f: &Figures) {
+fn describe(out: &mut String, f: &TimingFigures) {
     let _ = writeln!(out, "{}", f.frame);
     if f.padded {
         let _ = writeln!(

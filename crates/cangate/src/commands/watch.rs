@@ -1,12 +1,12 @@
 //! `cangate stats --watch`: rates, printed repeatedly.
 
-use super::service::{Asked, PATIENCE, understand};
-use crate::cli::Watched;
-use crate::rates::{Rates, words};
+use super::service::{GatewayChoice, PATIENCE, understand};
+use crate::cli::WatchArgs;
+use crate::rates::{GatewayRates, words};
 use console::Failure;
 use console::table::{row, table};
-use gateway::Stats;
-use gateway::control::{self, CallError, Request};
+use gateway::GatewayStats;
+use gateway::control::{self, CallError, ControlRequest};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -14,20 +14,20 @@ use std::thread::sleep;
 use std::time::Instant;
 
 /// One reading of a gateway that answered before.
-pub(super) enum Look {
+pub(super) enum WatchResult {
     /// All its counters, as received and as parsed.
-    Seen(Value, Box<Stats>),
+    Seen(Value, Box<GatewayStats>),
     /// The gateway has ended.
     Ended,
 }
 
 /// Reads the counters of a gateway that answered before.
-pub(super) fn look(socket: &Path) -> Result<Look, Failure> {
-    match control::request(socket, Request::Stats, PATIENCE) {
-        Ok(value) => Ok(Look::Seen(value.clone(), understand(value)?)),
-        Err(CallError::NobodyThere { .. } | CallError::Broken { .. }) => Ok(Look::Ended),
+pub(super) fn look(socket: &Path) -> Result<WatchResult, Failure> {
+    match control::request(socket, ControlRequest::Stats, PATIENCE) {
+        Ok(value) => Ok(WatchResult::Seen(value.clone(), understand(value)?)),
+        Err(CallError::NobodyThere { .. } | CallError::Broken { .. }) => Ok(WatchResult::Ended),
         // The connection was accepted and closed again.
-        Err(CallError::Strange { .. }) if std::fs::metadata(socket).is_err() => Ok(Look::Ended),
+        Err(CallError::Strange { .. }) if std::fs::metadata(socket).is_err() => Ok(WatchResult::Ended),
         Err(other) => Err(Failure::run(other)),
     }
 }
@@ -37,21 +37,21 @@ pub(super) fn ended(socket: &Path) -> String {
     format!("The gateway at {} has ended.", socket.display())
 }
 
-pub(super) fn watch(args: &Watched, gateway: &Asked) -> Result<(), Failure> {
-    let mut before: Stats = understand(gateway.ask(Request::Stats)?)?;
+pub(super) fn watch(args: &WatchArgs, gateway: &GatewayChoice) -> Result<(), Failure> {
+    let mut before: GatewayStats = understand(gateway.ask(ControlRequest::Stats)?)?;
     let mut at = Instant::now();
     let mut out = std::io::stdout();
     let clear = out.is_terminal() && !args.stats.json;
     let mut left = args.count.unwrap_or(u64::MAX);
     while left > 0 {
         sleep(args.interval);
-        let Look::Seen(value, now) = look(&gateway.socket)? else {
+        let WatchResult::Seen(value, now) = look(&gateway.socket)? else {
             eprintln!("{}", ended(&gateway.socket));
             return Ok(());
         };
         let over = at.elapsed();
         at += over;
-        let rates = Rates::between(&before, &now, over);
+        let rates = GatewayRates::between(&before, &now, over);
         before = *now;
         left -= 1;
         let mut text = if args.stats.json {
@@ -70,7 +70,7 @@ pub(super) fn watch(args: &Watched, gateway: &Asked) -> Result<(), Failure> {
     Ok(())
 }
 
-fn render(rates: &Rates) -> String {
+fn render(rates: &GatewayRates) -> String {
     let head = [
         "port",
         "state",

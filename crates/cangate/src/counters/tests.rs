@@ -13,12 +13,12 @@ fn what_went_wrong_on_purpose_is_said_and_nothing_else() {
     let said = "Faults injected on port body: of frames received, 12 dropped, 3 corrupted; of \
                 frames sent, 1 refused.\n";
     assert_eq!(injected(&port), said);
-    let stats = Stats {
-        process: Snapshot {
+    let stats = GatewayStats {
+        process: CounterSnapshot {
             ports: vec![port],
-            ..Snapshot::default()
+            ..CounterSnapshot::default()
         },
-        ..Stats::default()
+        ..GatewayStats::default()
     };
     assert!(render(&stats).contains(said));
 }
@@ -41,13 +41,13 @@ fn ports_in_the_kernel_are_there_and_one_that_is_down_is_shown_as_down() {
         name: name.to_owned(),
         ..PortRow::default()
     };
-    let stats = Stats {
-        process: Snapshot {
+    let stats = GatewayStats {
+        process: CounterSnapshot {
             ports: vec![port("body"), port("other")],
-            ..Snapshot::default()
+            ..CounterSnapshot::default()
         },
         interfaces: vec![row("engine", true, LinkState::Down), body, other],
-        ..Stats::default()
+        ..GatewayStats::default()
     };
     let text = render(&stats);
     let line = |name: &str| -> Vec<&str> {
@@ -79,9 +79,9 @@ fn what_the_kernel_does_not_count_has_no_column() {
         restored: 0,
         routes: vec![row("engine", taken)],
     };
-    let snapshot = Stats {
+    let snapshot = GatewayStats {
         kernel: vec![part("can-gw", None)],
-        ..Stats::default()
+        ..GatewayStats::default()
     };
     let text = render(&snapshot);
     assert!(text.contains("can-gw") && text.contains("sent"), "{text}");
@@ -89,9 +89,9 @@ fn what_the_kernel_does_not_count_has_no_column() {
         !text.contains("taken") && !text.contains("0 frames"),
         "{text}"
     );
-    let snapshot = Stats {
+    let snapshot = GatewayStats {
         kernel: vec![part("bpf", Some(9))],
-        ..Stats::default()
+        ..GatewayStats::default()
     };
     let text = render(&snapshot);
     assert!(text.contains("taken") && text.contains('9'), "{text}");

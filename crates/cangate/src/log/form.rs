@@ -1,7 +1,7 @@
 //! The format of a line: for people, for the journal, or as JSON.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use gateway::notice::{Level, Notice, Said};
+use gateway::notice::{NoticeLevel, Notice, LoggedNotice};
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 /// The format of the lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(super) enum LineForm {
     /// `TIME [error|warning: ]TEXT`
     Text,
     /// `<N>TEXT`, as sd-daemon(3) describes; the journal has its own time.
@@ -20,16 +20,16 @@ pub(super) enum Form {
 }
 
 /// A line to write.
-pub(super) struct Line<'a> {
+pub(super) struct LogLine<'a> {
     at: SystemTime,
-    level: Level,
+    level: NoticeLevel,
     event: &'a str,
     text: &'a str,
     fields: Option<&'a Value>,
 }
 
-impl<'a> Line<'a> {
-    pub(super) const fn new(at: SystemTime, level: Level, event: &'a str, text: &'a str) -> Self {
+impl<'a> LogLine<'a> {
+    pub(super) const fn new(at: SystemTime, level: NoticeLevel, event: &'a str, text: &'a str) -> Self {
         Self {
             at,
             level,
@@ -48,7 +48,7 @@ impl<'a> Line<'a> {
 
 /// A line as JSON, as described in docs/guide.md.
 #[derive(Serialize)]
-struct Object<'a, T> {
+struct JsonLine<'a, T> {
     time: String,
     level: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,12 +62,12 @@ struct Object<'a, T> {
 
 impl Form {
     /// Formats a notice as a line.
-    pub(super) fn notice(self, said: &Said) -> String {
-        let Said { at, notice, more } = said;
+    pub(super) fn notice(self, said: &LoggedNotice) -> String {
+        let LoggedNotice { at, notice, more } = said;
         let mut text = notice.to_string();
         let level = notice.level();
         if self == Self::Json {
-            return json(&Object::<&Notice> {
+            return json(&JsonLine::<&Notice> {
                 time: time(*at),
                 level: word(level),
                 // The notice contains it.
@@ -80,23 +80,23 @@ impl Form {
         if *more > 0 {
             text.push_str(&format!(" (and {more} more like it)"));
         }
-        self.line(&Line::new(*at, level, notice.event(), &text))
+        self.line(&LogLine::new(*at, level, notice.event(), &text))
     }
 
     /// Formats a line, or several lines with the same head.
-    pub(super) fn line(self, line: &Line<'_>) -> String {
+    pub(super) fn line(self, line: &LogLine<'_>) -> String {
         let head = match (self, line.level) {
             (Self::Json | Self::Journal, _) => return self.block(line),
-            (Self::Text, Level::Error | Level::Warning) => {
+            (Self::Text, NoticeLevel::Error | NoticeLevel::Warning) => {
                 format!("{} {}: ", time(line.at), word(line.level))
             }
-            (Self::Text, Level::Info | Level::Detail) => format!("{} ", time(line.at)),
+            (Self::Text, NoticeLevel::Info | NoticeLevel::Detail) => format!("{} ", time(line.at)),
         };
         format!("{head}{}\n", line.text.trim_end())
     }
 
     /// Formats a text of many lines without heads; only the journal needs a prefix on each line.
-    pub(super) fn block(self, line: &Line<'_>) -> String {
+    pub(super) fn block(self, line: &LogLine<'_>) -> String {
         match self {
             Self::Text => format!("{}\n", line.text.trim_end()),
             Self::Journal => {
@@ -104,7 +104,7 @@ impl Form {
                 let lines = line.text.trim_end().lines();
                 lines.map(|text| format!("<{priority}>{text}\n")).collect()
             }
-            Self::Json => json(&Object {
+            Self::Json => json(&JsonLine {
                 time: time(line.at),
                 level: word(line.level),
                 event: Some(line.event),
@@ -129,22 +129,22 @@ fn time(at: SystemTime) -> String {
     DateTime::<Utc>::from(at).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-const fn word(level: Level) -> &'static str {
+const fn word(level: NoticeLevel) -> &'static str {
     match level {
-        Level::Error => "error",
-        Level::Warning => "warning",
-        Level::Info => "info",
-        Level::Detail => "detail",
+        NoticeLevel::Error => "error",
+        NoticeLevel::Warning => "warning",
+        NoticeLevel::Info => "info",
+        NoticeLevel::Detail => "detail",
     }
 }
 
 /// Returns the priority as syslog(3) numbers it.
-const fn priority(level: Level) -> u8 {
+const fn priority(level: NoticeLevel) -> u8 {
     match level {
-        Level::Error => 3,
-        Level::Warning => 4,
-        Level::Info => 6,
-        Level::Detail => 7,
+        NoticeLevel::Error => 3,
+        NoticeLevel::Warning => 4,
+        NoticeLevel::Info => 6,
+        NoticeLevel::Detail => 7,
     }
 }
 
@@ -165,8 +165,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn said(more: u64) -> Said {
-        Said {
+    fn said(more: u64) -> LoggedNotice {
+        LoggedNotice {
             at: SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_366_060_425),
             notice: Notice::PortFailed {
                 port: "body".into(),
@@ -201,9 +201,9 @@ mod tests {
 
     #[test]
     fn the_journal_gets_a_priority_for_each_line() {
-        let line = Line::new(SystemTime::now(), Level::Warning, "x", "one\ntwo\n");
-        assert_eq!(Form::Journal.block(&line), "<4>one\n<4>two\n");
-        assert_eq!(Form::Text.block(&line), "one\ntwo\n");
-        assert_eq!(Form::Json.block(&line).lines().count(), 1);
+        let line = LogLine::new(SystemTime::now(), NoticeLevel::Warning, "x", "one\ntwo\n");
+        assert_eq!(LineForm::Journal.block(&line), "<4>one\n<4>two\n");
+        assert_eq!(LineForm::Text.block(&line), "one\ntwo\n");
+        assert_eq!(LineForm::Json.block(&line).lines().count(), 1);
     }
 }

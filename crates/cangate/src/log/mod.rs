@@ -5,58 +5,58 @@ mod writer;
 
 use crate::cli::{LogFormat, Run};
 use console::Failure;
-use form::{Form, Line};
-use gateway::notice::{Level, Notice, Said};
+use form::{LineForm, LogLine};
+use gateway::notice::{NoticeLevel, Notice, LoggedNotice};
 use serde_json::Value;
 use std::fs::File;
 use std::os::fd::AsFd;
 use std::time::SystemTime;
-use writer::Writer;
+use writer::LineWriter;
 
-/// Standard error of a running gateway. No function here waits for the reader, except [`Log::end`],
+/// Standard error of a running gateway. No function here waits for the reader, except [`ErrorLog::end`],
 /// and that only for a limited time.
-pub(crate) struct Log {
-    form: Form,
-    most: Level,
-    writer: Writer,
+pub(crate) struct ErrorLog {
+    form: LineForm,
+    most: NoticeLevel,
+    writer: LineWriter,
 }
 
-impl Log {
+impl ErrorLog {
     pub(crate) fn new(args: &Run) -> Self {
         // Not through std's lock: a blocked writer would hold it, and a panic's message would wait
         // for it.
         let stderr = std::io::stderr().as_fd().try_clone_to_owned();
         let stderr = stderr.ok().map(File::from);
         let form = match args.log_format {
-            LogFormat::Json => Form::Json,
-            LogFormat::Text if stderr.as_ref().is_some_and(form::is_journal) => Form::Journal,
-            LogFormat::Text => Form::Text,
+            LogFormat::Json => LineForm::Json,
+            LogFormat::Text if stderr.as_ref().is_some_and(form::is_journal) => LineForm::Journal,
+            LogFormat::Text => LineForm::Text,
         };
         let most = match (args.quiet, args.verbose) {
-            (true, _) => Level::Warning,
-            (false, true) => Level::Detail,
-            (false, false) => Level::Info,
+            (true, _) => NoticeLevel::Warning,
+            (false, true) => NoticeLevel::Detail,
+            (false, false) => NoticeLevel::Info,
         };
         Self {
             form,
             most,
-            writer: Writer::new(stderr),
+            writer: LineWriter::new(stderr),
         }
     }
 
     /// Returns whether each line is a JSON object.
     pub(crate) fn is_json(&self) -> bool {
-        self.form == Form::Json
+        self.form == LineForm::Json
     }
 
     /// Renders a notice of the gateway, and queues it.
-    pub(crate) fn hear(&self, said: &Said) {
+    pub(crate) fn hear(&self, said: &LoggedNotice) {
         if said.notice.level() <= self.most {
             self.send(self.form.notice(said));
         }
-        if self.most >= Level::Detail && self.form != Form::Json {
+        if self.most >= NoticeLevel::Detail && self.form != LineForm::Json {
             let line = |text: String| {
-                let line = Line::new(said.at, Level::Detail, "detail", &text);
+                let line = LogLine::new(said.at, NoticeLevel::Detail, "detail", &text);
                 self.form.line(&line)
             };
             // All in one entry, so that many lines do not fill the queue.
@@ -75,22 +75,22 @@ impl Log {
     fn left_out(&self, lines: u64) -> String {
         let text = format!("{lines} lines were not written, because nobody took them in time");
         let fields = serde_json::json!({ "lines": lines });
-        let line = Line::new(SystemTime::now(), Level::Warning, "unsaid", &text);
+        let line = LogLine::new(SystemTime::now(), NoticeLevel::Warning, "unsaid", &text);
         self.form.line(&line.with(&fields))
     }
 
     /// Writes a text of many lines for people, without heads; in JSON one object with an `event`
     /// and fields.
-    pub(crate) fn block(&self, level: Level, event: &str, text: &str, fields: &Value) {
+    pub(crate) fn block(&self, level: NoticeLevel, event: &str, text: &str, fields: &Value) {
         if level <= self.most && !text.trim_end().is_empty() {
-            let line = Line::new(SystemTime::now(), level, event, text).with(fields);
+            let line = LogLine::new(SystemTime::now(), level, event, text).with(fields);
             self.writer.send_patiently(self.form.block(&line));
         }
     }
 
-    /// Does the same as [`Log::block`], whatever the level: the user requested this text.
+    /// Does the same as [`ErrorLog::block`], whatever the level: the user requested this text.
     pub(crate) fn asked_for(&self, event: &str, text: &str, fields: &Value) {
-        let line = Line::new(SystemTime::now(), Level::Info, event, text).with(fields);
+        let line = LogLine::new(SystemTime::now(), NoticeLevel::Info, event, text).with(fields);
         self.writer.send_patiently(self.form.block(&line));
     }
 
@@ -100,10 +100,10 @@ impl Log {
         let none = Value::Null;
         let failed = |status, prefix: &str, text: String| {
             let text = match self.form {
-                Form::Json => text,
+                LineForm::Json => text,
                 _ => format!("{prefix}{text}"),
             };
-            self.block(Level::Error, "failed", &text, &none);
+            self.block(NoticeLevel::Error, "failed", &text, &none);
             Err(Failure::Status(status))
         };
         let done = match done {

@@ -16,7 +16,7 @@ const MOST: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(3);
 const NAP: Duration = Duration::from_millis(10);
 
-pub(super) struct Writer {
+pub(super) struct LineWriter {
     /// The queue; `None` if there is no standard error.
     lines: Option<SyncSender<String>>,
     /// A channel that is closed when the thread has written everything.
@@ -26,7 +26,7 @@ pub(super) struct Writer {
     unsaid: AtomicU64,
 }
 
-impl Writer {
+impl LineWriter {
     pub(super) fn new(stderr: Option<File>) -> Self {
         let (lines, queue) = sync_channel::<String>(MOST);
         let (at_end, done) = sync_channel(0);
@@ -75,7 +75,7 @@ impl Writer {
     /// the reader takes lines.
     pub(super) fn send_patiently(&self, mut line: String) {
         let Some(lines) = &self.lines else { return };
-        let mut patience = Patience::new(&self.written);
+        let mut patience = WriteTimeout::new(&self.written);
         loop {
             match lines.try_send(line) {
                 Ok(()) | Err(TrySendError::Disconnected(_)) => return,
@@ -94,7 +94,7 @@ impl Writer {
             return;
         }
         drop(self.lines);
-        let mut patience = Patience::new(&self.written);
+        let mut patience = WriteTimeout::new(&self.written);
         while self.done.recv_timeout(NAP) == Err(RecvTimeoutError::Timeout) {
             if patience.is_over() {
                 return;
@@ -104,13 +104,13 @@ impl Writer {
 }
 
 /// A time limit that is over when no line was written for [`PATIENCE`].
-struct Patience<'w> {
+struct WriteTimeout<'w> {
     written: &'w AtomicU64,
     last: u64,
     since: Instant,
 }
 
-impl<'w> Patience<'w> {
+impl<'w> WriteTimeout<'w> {
     fn new(written: &'w AtomicU64) -> Self {
         Self {
             written,
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_reader_that_does_not_read_stops_nobody_and_is_told_what_it_missed() {
         let (mut reader, stderr) = pipe();
-        let writer = Writer::new(Some(stderr));
+        let writer = LineWriter::new(Some(stderr));
         let line = "x".repeat(1000) + "\n";
         let left_out = |n: u64| format!("{n} left out\n");
         // More than the pipe and the queue hold.
@@ -181,19 +181,19 @@ mod tests {
     fn a_reader_that_has_gone_stops_nobody() {
         let (reader, stderr) = pipe();
         drop(reader);
-        let writer = Writer::new(Some(stderr));
+        let writer = LineWriter::new(Some(stderr));
         for _ in 0..10_000 {
             writer.send(|_| String::new(), "x\n".into());
         }
         writer.send_patiently("end\n".into());
         writer.finish();
-        Writer::new(None).finish();
+        LineWriter::new(None).finish();
     }
 
     #[test]
     fn the_end_does_not_wait_for_ever() {
         let (_reader, stderr) = pipe();
-        let writer = Writer::new(Some(stderr));
+        let writer = LineWriter::new(Some(stderr));
         writer.send(|_| String::new(), "x".repeat(1 << 20));
         writer.finish();
     }

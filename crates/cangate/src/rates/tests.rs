@@ -2,8 +2,8 @@ use super::*;
 use engine::{PortRow, RouteRow};
 use gateway::KernelPart;
 
-fn stats(at_ns: u64, received: u64, taken: u64) -> Stats {
-    let mut stats = Stats::default();
+fn stats(at_ns: u64, received: u64, taken: u64) -> GatewayStats {
+    let mut stats = GatewayStats::default();
     stats.process.at_ns = at_ns;
     let mut port = PortRow {
         name: "p".into(),
@@ -40,7 +40,7 @@ fn stats(at_ns: u64, received: u64, taken: u64) -> Stats {
 
 #[test]
 fn a_rate_is_what_came_by_the_time_that_it_took() {
-    let rates = Rates::between(
+    let rates = GatewayRates::between(
         &stats(1, 10, 5),
         &stats(2, 110, 6),
         Duration::from_millis(500),
@@ -73,16 +73,16 @@ fn a_rate_is_what_came_by_the_time_that_it_took() {
 fn what_is_not_known_is_not_guessed() {
     let second = Duration::from_secs(1);
     // Another gateway, a route that is new, a counter that started anew, no time.
-    let restarted = Rates::between(&stats(9, 10, 5), &stats(8, 20, 6), second);
+    let restarted = GatewayRates::between(&stats(9, 10, 5), &stats(8, 20, 6), second);
     assert_eq!(restarted.ports[0].received, None);
-    let new = Rates::between(&Stats::default(), &stats(8, 20, 6), second);
+    let new = GatewayRates::between(&GatewayStats::default(), &stats(8, 20, 6), second);
     assert_eq!((new.ports[0].received, new.routes[0].taken), (None, None));
-    let anew = Rates::between(&stats(1, 20, 5), &stats(2, 10, 6), second);
+    let anew = GatewayRates::between(&stats(1, 20, 5), &stats(2, 10, 6), second);
     assert_eq!(
         (anew.ports[0].received, anew.routes[0].taken),
         (None, Some(1.0))
     );
-    let no_time = Rates::between(&stats(1, 10, 5), &stats(2, 20, 6), Duration::ZERO);
+    let no_time = GatewayRates::between(&stats(1, 10, 5), &stats(2, 20, 6), Duration::ZERO);
     assert_eq!(no_time.ports[0].received, None);
 }
 

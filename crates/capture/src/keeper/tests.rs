@@ -1,8 +1,8 @@
 use super::*;
-use crate::chunk::Record;
-use crate::file::Rotate;
-use crate::form::Output;
-use crate::names::Names;
+use crate::chunk::RecordedFrame;
+use crate::file::RotationRule;
+use crate::form::CaptureOutput;
+use crate::names::InterfaceNames;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ const SECOND: u64 = 1_000_000_000;
 fn push(chunk: &mut Chunk, id: u32, stamp: u64) {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&id.to_ne_bytes());
-    chunk.push(&Record {
+    chunk.push(&RecordedFrame {
         stamp,
         interface: 0,
         direction: None,
@@ -20,18 +20,18 @@ fn push(chunk: &mut Chunk, id: u32, stamp: u64) {
     });
 }
 
-fn keeper(dir: &Path, before: u64, after: u64, memory: u64, triggers: &str) -> Keeper {
-    let names = Names::default();
+fn keeper(dir: &Path, before: u64, after: u64, memory: u64, triggers: &str) -> FrameKeeper {
+    let names = InterfaceNames::default();
     names.place("can0");
-    let output = Output::of(&dir.join("f.log"), None).unwrap();
-    let recorder = Recorder::new(&output, Rotate::default(), &names, 0, true).unwrap();
-    let settings = Keep {
+    let output = CaptureOutput::of(&dir.join("f.log"), None).unwrap();
+    let recorder = FileRecorder::new(&output, RotationRule::default(), &names, 0, true).unwrap();
+    let settings = KeepRule {
         before: Duration::from_nanos(before),
         after: Duration::from_nanos(after),
         memory,
-        triggers: Trigger::list(triggers).unwrap(),
+        triggers: CaptureTrigger::list(triggers).unwrap(),
     };
-    Keeper::new(settings, recorder)
+    FrameKeeper::new(settings, recorder)
 }
 
 /// Returns the stamps of a file's frames.
@@ -102,8 +102,8 @@ fn memory_is_bounded_and_too_little_of_it_is_said() {
     assert!(bytes <= 1 << 20, "{bytes}");
     keeper.signal(200 * SECOND, 0);
     let remarks = keeper.recorder().take_remarks();
-    assert!(matches!(remarks[0], Remark::Short(20..40)), "{remarks:?}");
-    assert!(matches!(&remarks[1], Remark::Triggered { by, extended: false, .. } if by == "signal"));
+    assert!(matches!(remarks[0], RecorderRemark::Short(20..40)), "{remarks:?}");
+    assert!(matches!(&remarks[1], RecorderRemark::Triggered { by, extended: false, .. } if by == "signal"));
     // A silent bus ends the file, too.
     keeper.tick(1);
     assert!(keeper.open.is_some());

@@ -1,17 +1,17 @@
 //! The character devices that are recorded: they appear and disappear, and their queues are short.
 
-use super::filling::Filling;
+use super::filling::FillingChunk;
 use super::settings::LiveError;
-use super::waiting::{Held, Waiting};
-use crate::chunk::Where;
-use crate::interfaces::Choice;
-use crate::names::Names;
+use super::waiting::{HeldFrame, StampOrder};
+use crate::chunk::LossPlace;
+use crate::interfaces::InterfaceChoice;
+use crate::names::InterfaceNames;
 use frame::text::Direction;
-use linux::Poll;
+use linux::PollSet;
 use linux::can::layout::FD_SIZE;
 use linux::chardev::area::{at, first};
-use linux::chardev::{Device, OpenError, ReceiveQueue, State};
-use port::chardev::Line;
+use linux::chardev::{CharDevice, OpenError, ReceiveQueue, CharState};
+use port::chardev::DeviceLine;
 use route::RawFilter;
 use std::time::Duration;
 
@@ -24,16 +24,16 @@ const PAUSE: Duration = Duration::from_millis(200);
 const ERRORS: u32 = 0x1FFF_FFFF;
 
 /// Function that opens the device of a path.
-pub(super) type Open = Box<dyn Fn(&str) -> Result<Box<dyn Line>, OpenError>>;
+pub(super) type Open = Box<dyn Fn(&str) -> Result<Box<dyn DeviceLine>, OpenError>>;
 
 /// Returns the function that opens real devices.
 pub(super) fn open() -> Open {
-    Box::new(|path| Ok(Box::new(Device::open(path)?)))
+    Box::new(|path| Ok(Box::new(CharDevice::open(path)?)))
 }
 
 /// All devices that the user selected.
-pub(super) struct Devices {
-    all: Vec<One>,
+pub(super) struct RecordedDevices {
+    all: Vec<RecordedDevice>,
     open: Open,
     errors: u32,
     /// Whether received frames are distinguished from sent ones.
@@ -41,11 +41,11 @@ pub(super) struct Devices {
     remarks: Vec<String>,
 }
 
-struct One {
+struct RecordedDevice {
     path: String,
     place: u16,
     filters: Vec<RawFilter>,
-    at: Option<Opened>,
+    at: Option<OpenDevice>,
     /// Time of the next attempt to open a device that is gone, since the start.
     look_at: Duration,
     /// Lost frames that no later frame has reported yet: in the queue, and in the controller.
@@ -54,13 +54,13 @@ struct One {
 }
 
 /// A device that is open.
-struct Opened {
-    line: Box<dyn Line>,
+struct OpenDevice {
+    line: Box<dyn DeviceLine>,
     queue: ReceiveQueue,
     stopped: bool,
 }
 
-impl Opened {
+impl OpenDevice {
     /// Opens a device and sets the filters; frames that were in the queue before are discarded.
     fn new(open: &Open, path: &str, filters: &[RawFilter], errors: u32) -> Result<Self, OpenError> {
         let line = open(path)?;
@@ -78,13 +78,13 @@ impl Opened {
     }
 }
 
-impl Devices {
+impl RecordedDevices {
     /// Opens those of the choices that are devices.
     pub(super) fn open(
-        choices: &[Choice],
+        choices: &[InterfaceChoice],
         error_frames: bool,
         direction: bool,
-        names: &Names,
+        names: &InterfaceNames,
         open: Open,
     ) -> Result<Self, LiveError> {
         let errors = if error_frames { ERRORS } else { 0 };
@@ -94,8 +94,8 @@ impl Devices {
                 continue;
             };
             let filters = choice.raw_filters();
-            all.push(One {
-                at: Some(Opened::new(&open, path, &filters, errors)?),
+            all.push(RecordedDevice {
+                at: Some(OpenDevice::new(&open, path, &filters, errors)?),
                 path: path.to_owned(),
                 place: names.place(path),
                 filters,
@@ -114,7 +114,7 @@ impl Devices {
     }
 
     /// Starts taking frames.
-    pub(super) fn start(&mut self, filling: &mut Filling) {
+    pub(super) fn start(&mut self, filling: &mut FillingChunk) {
         for one in &mut self.all {
             // The interface of lost frames is always known for devices.
             filling.counts.at(one.place).lost_ring = Some(0);
@@ -129,7 +129,7 @@ impl Devices {
     }
 
     /// Adds the descriptors to wait for.
-    pub(super) fn add_to(&self, poll: &mut Poll) {
+    pub(super) fn add_to(&self, poll: &mut PollSet) {
         for opened in self.all.iter().filter_map(|one| one.at.as_ref()) {
             poll.add_fd(opened.line.fd(), true, false);
         }
@@ -142,7 +142,7 @@ impl Devices {
     }
 
     /// Takes the frames in the queues.
-    pub(super) fn take(&mut self, filling: &mut Filling, waiting: &mut Waiting) {
+    pub(super) fn take(&mut self, filling: &mut FillingChunk, waiting: &mut StampOrder) {
         if self.all.is_empty() {
             return;
         }
@@ -153,13 +153,13 @@ impl Devices {
     }
 
     /// Checks which devices have disappeared, come back, stopped or started.
-    pub(super) fn look(&mut self, filling: &mut Filling, waiting: &mut Waiting) {
+    pub(super) fn look(&mut self, filling: &mut FillingChunk, waiting: &mut StampOrder) {
         let now = filling.elapsed();
         for one in &mut self.all {
             let Some(opened) = &mut one.at else {
                 if now >= one.look_at {
                     // The driver may have created it only now.
-                    one.at = Opened::new(&self.open, &one.path, &one.filters, self.errors).ok();
+                    one.at = OpenDevice::new(&self.open, &one.path, &one.filters, self.errors).ok();
                     one.look_at = now + PAUSE;
                     if one.at.is_some() {
                         self.remarks.push(format!("{} is back", one.path));
@@ -167,7 +167,7 @@ impl Devices {
                 }
                 continue;
             };
-            let stopped = State::of(first(opened.line.get(at::STATE))) == State::Stopped;
+            let stopped = CharState::of(first(opened.line.get(at::STATE))) == CharState::Stopped;
             if stopped && !opened.line.is_there() {
                 // The driver puts nothing into the queue any more.
                 one.take(now, self.direction, filling, waiting);
@@ -200,25 +200,25 @@ impl Devices {
     }
 
     /// Reports, at the end, the losses that no later frame has reported.
-    pub(super) fn tell_rest(&mut self, filling: &mut Filling) {
+    pub(super) fn tell_rest(&mut self, filling: &mut FillingChunk) {
         for one in &mut self.all {
             let lost = std::mem::take(&mut one.untold) + std::mem::take(&mut one.overruns);
             if lost > 0 {
-                filling.gap(Some(one.place), lost, Where::Device);
+                filling.gap(Some(one.place), lost, LossPlace::Device);
             }
         }
     }
 }
 
-impl One {
+impl RecordedDevice {
     fn take(
         &mut self,
         came: Duration,
         direction: bool,
-        filling: &mut Filling,
-        waiting: &mut Waiting,
+        filling: &mut FillingChunk,
+        waiting: &mut StampOrder,
     ) {
-        let Some(Opened { line, queue, .. }) = &mut self.at else {
+        let Some(OpenDevice { line, queue, .. }) = &mut self.at else {
             return;
         };
         let counts = &mut filling.counts;
@@ -242,7 +242,7 @@ impl One {
             } else {
                 Direction::Received
             };
-            waiting.push(Held {
+            waiting.push(HeldFrame {
                 came,
                 stamp: slot.time,
                 interface: self.place,

@@ -1,17 +1,17 @@
 //! Puts frames into chunks, and chunks into the queue.
 
-use super::waiting::Held;
-use crate::chunk::{Chunk, Gap, Record, Where};
-use crate::counts::Counts;
-use crate::queue::{Message, Sender};
+use super::waiting::HeldFrame;
+use crate::chunk::{Chunk, FrameGap, RecordedFrame, LossPlace};
+use crate::counts::CaptureCounts;
+use crate::queue::{WriterMessage, ChunkSender};
 use frame::Nanos;
 use linux::can::layout::XL_SIZE;
 use std::time::{Duration, Instant};
 
 /// The chunk that is being filled, and the counts.
-pub(super) struct Filling {
-    pub(super) counts: Counts,
-    sender: Option<Sender>,
+pub(super) struct FillingChunk {
+    pub(super) counts: CaptureCounts,
+    sender: Option<ChunkSender>,
     chunk: Option<Chunk>,
     /// Frames lost since the last chunk that was sent, by the index of the interface.
     missing: Vec<u64>,
@@ -23,10 +23,10 @@ pub(super) struct Filling {
     start: Instant,
 }
 
-impl Filling {
+impl FillingChunk {
     pub(super) fn new(frames: Option<u64>, start: Instant) -> Self {
         Self {
-            counts: Counts::default(),
+            counts: CaptureCounts::default(),
             sender: None,
             chunk: None,
             missing: Vec::new(),
@@ -38,7 +38,7 @@ impl Filling {
     }
 
     /// Sets the queue to the writer.
-    pub(super) fn start(&mut self, sender: Sender) {
+    pub(super) fn start(&mut self, sender: ChunkSender) {
         self.sender = Some(sender);
     }
 
@@ -57,12 +57,12 @@ impl Filling {
         let Some(sender) = &self.sender else {
             return true;
         };
-        sender.send(Message::Signal(stamp)).is_ok()
+        sender.send(WriterMessage::Signal(stamp)).is_ok()
     }
 
     /// Takes a frame.
     #[inline]
-    pub(super) fn take(&mut self, record: &Record<'_>) {
+    pub(super) fn take(&mut self, record: &RecordedFrame<'_>) {
         if self.left == 0 {
             return;
         }
@@ -89,9 +89,9 @@ impl Filling {
     }
 
     /// Takes a frame that has waited, and the loss before it.
-    pub(super) fn take_held(&mut self, held: &Held) {
+    pub(super) fn take_held(&mut self, held: &HeldFrame) {
         if held.lost > 0 {
-            self.gap(Some(held.interface), held.lost, Where::Device);
+            self.gap(Some(held.interface), held.lost, LossPlace::Device);
         }
         self.take(&held.record());
     }
@@ -103,7 +103,7 @@ impl Filling {
         if self.chunk.is_some() {
             return false;
         }
-        self.chunk = self.sender.as_mut().and_then(Sender::chunk);
+        self.chunk = self.sender.as_mut().and_then(ChunkSender::chunk);
         if self.chunk.is_none() {
             return false;
         }
@@ -111,7 +111,7 @@ impl Filling {
             self.any_missing = false;
             let missing = std::mem::take(&mut self.missing);
             for (place, frames) in missing.iter().enumerate().filter(|(_, n)| **n > 0) {
-                self.gap(Some(place as u16), *frames, Where::Queue);
+                self.gap(Some(place as u16), *frames, LossPlace::Queue);
             }
         }
         true
@@ -129,12 +129,12 @@ impl Filling {
     }
 
     /// Records that frames are missing before the next one.
-    pub(super) fn gap(&mut self, interface: Option<u16>, frames: u64, at: Where) {
+    pub(super) fn gap(&mut self, interface: Option<u16>, frames: u64, at: LossPlace) {
         if self.chunk.is_none() {
-            self.chunk = self.sender.as_mut().and_then(Sender::chunk);
+            self.chunk = self.sender.as_mut().and_then(ChunkSender::chunk);
         }
         if let Some(chunk) = &mut self.chunk {
-            chunk.push_gap(&Gap {
+            chunk.push_gap(&FrameGap {
                 stamp: self.last,
                 interface,
                 frames,
@@ -153,10 +153,10 @@ impl Filling {
             return;
         }
         let now = self.start.elapsed().as_nanos() as u64;
-        if let Err(Message::Chunk(chunk, _)) = sender.send(Message::Chunk(chunk, now)) {
+        if let Err(WriterMessage::Chunk(chunk, _)) = sender.send(WriterMessage::Chunk(chunk, now)) {
             // The writer has ended prematurely.
             for entry in chunk.entries() {
-                if let crate::Entry::Frame(record) = entry {
+                if let crate::ChunkEntry::Frame(record) = entry {
                     self.counts.at(record.interface).lost_queue += 1;
                 }
             }

@@ -10,17 +10,17 @@ mod waiting;
 mod watch;
 mod writer;
 
-pub use settings::{Control, LiveError, Progress, Settings, Summary};
+pub use settings::{CaptureControl, LiveError, CaptureProgress, CaptureSettings, CaptureSummary};
 
-use crate::keeper::Keeper;
-use crate::names::Names;
+use crate::keeper::FrameKeeper;
+use crate::names::InterfaceNames;
 use crate::queue::queue;
-use crate::recorder::Recorder;
-use reader::Reader;
+use crate::recorder::FileRecorder;
+use reader::FrameReader;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use writer::{Sink, Writer};
+use writer::{ChunkSink, ChunkWriter};
 
 /// Interval of the progress reports of [`record`].
 const EACH: Duration = Duration::from_secs(1);
@@ -31,22 +31,22 @@ const EACH: Duration = Duration::from_secs(1);
 /// # Errors
 /// [`LiveError`] before the first frame; later errors are counted and reported.
 pub fn record(
-    settings: &Settings,
-    control: &Control,
-    each_second: &mut dyn FnMut(&Progress<'_>),
-) -> Result<Summary, LiveError> {
-    let names = Names::default();
+    settings: &CaptureSettings,
+    control: &CaptureControl,
+    each_second: &mut dyn FnMut(&CaptureProgress<'_>),
+) -> Result<CaptureSummary, LiveError> {
+    let names = InterfaceNames::default();
     let start = Instant::now();
-    let mut reader = Reader::open(settings, names.clone(), start)?;
+    let mut reader = FrameReader::open(settings, names.clone(), start)?;
     let numbered = settings.keep.is_some();
-    let recorder = Recorder::new(&settings.output, settings.rotate, &names, 0, numbered)?;
+    let recorder = FileRecorder::new(&settings.output, settings.rotate, &names, 0, numbered)?;
     let sink = match &settings.keep {
-        Some(keep) => Sink::Triggered(Box::new(Keeper::new(keep.clone(), recorder))),
-        None => Sink::Always(Box::new(recorder)),
+        Some(keep) => ChunkSink::Triggered(Box::new(FrameKeeper::new(keep.clone(), recorder))),
+        None => ChunkSink::Always(Box::new(recorder)),
     };
     let (sender, inbox) = queue(settings.queue);
     let shared = Arc::default();
-    let writer = Writer::new(sink, inbox, Arc::clone(&shared), start);
+    let writer = ChunkWriter::new(sink, inbox, Arc::clone(&shared), start);
     let writer = thread::Builder::new()
         .name("writer".to_owned())
         .spawn(move || writer.run())
@@ -67,7 +67,7 @@ pub fn record(
             reader.each_second();
             shared.add_to(reader.counts());
             let remarks = [reader.take_remarks(), shared.take_remarks()].concat();
-            each_second(&Progress {
+            each_second(&CaptureProgress {
                 elapsed: now,
                 counts: reader.counts(),
                 written: shared.done(),
@@ -87,7 +87,7 @@ pub fn record(
     let mut counts = counts;
     shared.add_to(&mut counts);
     let written = shared.done();
-    each_second(&Progress {
+    each_second(&CaptureProgress {
         elapsed: start.elapsed(),
         counts: &counts,
         written: written.clone(),
@@ -97,7 +97,7 @@ pub fn record(
     if !fine {
         return Err(LiveError::Writer);
     }
-    Ok(Summary {
+    Ok(CaptureSummary {
         elapsed: start.elapsed(),
         counts,
         written,

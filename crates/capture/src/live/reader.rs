@@ -1,15 +1,15 @@
 //! The reader: moves frames out of the kernel's ring and out of devices' queues into chunks.
 
-use super::devices::{Devices, open};
-use super::filling::Filling;
-use super::ring::Ring;
-use super::settings::{LiveError, Settings};
-use super::waiting::Waiting;
-use crate::counts::Counts;
-use crate::interfaces::Choice;
-use crate::names::Names;
-use crate::queue::Sender;
-use linux::Poll;
+use super::devices::{RecordedDevices, open};
+use super::filling::FillingChunk;
+use super::ring::CaptureRing;
+use super::settings::{LiveError, CaptureSettings};
+use super::waiting::StampOrder;
+use crate::counts::CaptureCounts;
+use crate::interfaces::InterfaceChoice;
+use crate::names::InterfaceNames;
+use crate::queue::ChunkSender;
+use linux::PollSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Margin for the kernel to hand over a block after its timeout.
@@ -18,41 +18,41 @@ const MARGIN: Duration = Duration::from_millis(50);
 const ROUND: Duration = Duration::from_millis(5);
 
 /// Reads frames and never waits for a file.
-pub(super) struct Reader {
+pub(super) struct FrameReader {
     /// The ring of the interfaces, if interfaces are recorded.
-    ring: Option<Ring>,
-    devices: Devices,
-    waiting: Waiting,
-    poll: Poll,
-    filling: Filling,
+    ring: Option<CaptureRing>,
+    devices: RecordedDevices,
+    waiting: StampOrder,
+    poll: PollSet,
+    filling: FillingChunk,
     until: Option<Duration>,
     remarks: Vec<String>,
 }
 
-impl Reader {
+impl FrameReader {
     /// Prepares everything; no frame is taken yet.
     pub(super) fn open(
-        settings: &Settings,
-        names: Names,
+        settings: &CaptureSettings,
+        names: InterfaceNames,
         start: Instant,
     ) -> Result<Self, LiveError> {
         for name in settings.choices.iter().filter_map(|c| c.name.as_ref()) {
             // In the order in which the user named them.
             names.place(name);
         }
-        let Settings {
+        let CaptureSettings {
             choices,
             error_frames,
             direction,
             ..
         } = settings;
-        let devices = Devices::open(choices, *error_frames, *direction, &names, open())?;
+        let devices = RecordedDevices::open(choices, *error_frames, *direction, &names, open())?;
         let interfaces = choices.iter().filter(|choice| choice.device().is_none());
-        let interfaces: Vec<Choice> = interfaces.cloned().collect();
+        let interfaces: Vec<InterfaceChoice> = interfaces.cloned().collect();
         let ring = if interfaces.is_empty() {
             None
         } else {
-            Some(Ring::open(&interfaces, settings, names)?)
+            Some(CaptureRing::open(&interfaces, settings, names)?)
         };
         let ordered = ring.is_some() && !settings.ring.hardware_stamps;
         let hold = if ordered {
@@ -63,16 +63,16 @@ impl Reader {
         Ok(Self {
             ring,
             devices,
-            waiting: Waiting::new(hold),
-            poll: Poll::default(),
-            filling: Filling::new(settings.frames, start),
+            waiting: StampOrder::new(hold),
+            poll: PollSet::default(),
+            filling: FillingChunk::new(settings.frames, start),
             until: settings.duration,
             remarks: Vec::new(),
         })
     }
 
     /// Starts taking frames.
-    pub(super) fn start(&mut self, sender: Sender) -> Result<(), LiveError> {
+    pub(super) fn start(&mut self, sender: ChunkSender) -> Result<(), LiveError> {
         self.filling.start(sender);
         if let Some(ring) = &self.ring {
             ring.attach().map_err(|errno| LiveError::Refused {
@@ -91,7 +91,7 @@ impl Reader {
         self.filling.is_full() || self.until.is_some_and(over)
     }
 
-    pub(super) const fn counts(&mut self) -> &mut Counts {
+    pub(super) const fn counts(&mut self) -> &mut CaptureCounts {
         &mut self.filling.counts
     }
 
@@ -199,7 +199,7 @@ impl Reader {
     }
 
     /// Drops the queue, so that the writer ends.
-    pub(super) fn close(mut self) -> (Counts, Vec<String>) {
+    pub(super) fn close(mut self) -> (CaptureCounts, Vec<String>) {
         let remarks = self.take_remarks();
         (self.filling.counts, remarks)
     }

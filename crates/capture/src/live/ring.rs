@@ -1,16 +1,16 @@
 //! The kernel's ring of blocks, with the frames of all interfaces.
 
-use super::devices::Devices;
-use super::filling::Filling;
-use super::sent::Sent;
-use super::settings::{LiveError, Settings};
-use super::waiting::Waiting;
-use super::watch::Watch;
-use crate::chunk::{Record, Where};
-use crate::interfaces::Choice;
-use crate::names::Names;
-use linux::packet::{BlockRing, Passed, Program, SentRing};
-use linux::{Errno, Poll};
+use super::devices::RecordedDevices;
+use super::filling::FillingChunk;
+use super::sent::EchoRing;
+use super::settings::{LiveError, CaptureSettings};
+use super::waiting::StampOrder;
+use super::watch::InterfaceWatch;
+use crate::chunk::{RecordedFrame, LossPlace};
+use crate::interfaces::InterfaceChoice;
+use crate::names::InterfaceNames;
+use linux::packet::{BlockRing, PassedCounts, FilterProgram, SentRing};
+use linux::{Errno, PollSet};
 use std::time::{Duration, Instant};
 
 /// Interfaces with an index above this one are not counted separately.
@@ -21,24 +21,24 @@ const MOST_INDEX: usize = 1 << 12;
 const SLOT: usize = 112;
 
 /// The ring, and the state that belongs to it.
-pub(super) struct Ring {
+pub(super) struct CaptureRing {
     ring: BlockRing,
-    watch: Watch,
+    watch: InterfaceWatch,
     /// The counters of the frames that the kernel let through, by interface; `None` if the kernel
     /// does not count them.
-    passed: Option<Passed>,
+    passed: Option<PassedCounts>,
     /// The frames that this machine sent, if the direction was requested.
-    sent: Option<Sent>,
+    sent: Option<EchoRing>,
     timeout: Duration,
     /// Whether its stamps come from the same clock as the stamps of character devices.
     by_stamp: bool,
-    read: Read,
+    read: ReadFrames,
     remarks: Vec<String>,
 }
 
 /// Frames that were read.
 #[derive(Default)]
-struct Read {
+struct ReadFrames {
     all: u64,
     /// Frames that were announced, but not complete.
     torn: u64,
@@ -46,17 +46,17 @@ struct Read {
     by_interface: Vec<u64>,
 }
 
-impl Ring {
+impl CaptureRing {
     /// Prepares everything; no frame is taken yet.
     pub(super) fn open(
-        choices: &[Choice],
-        settings: &Settings,
-        names: Names,
+        choices: &[InterfaceChoice],
+        settings: &CaptureSettings,
+        names: InterfaceNames,
     ) -> Result<Self, LiveError> {
-        let watch = Watch::open(choices, settings.error_frames, names)?;
+        let watch = InterfaceWatch::open(choices, settings.error_frames, names)?;
         let program = watch.program()?;
         let ring = BlockRing::new(&settings.ring)?;
-        let passed = Passed::new().ok();
+        let passed = PassedCounts::new().ok();
         // If the kernel rejects this program, losses are counted for all interfaces together.
         let passed = passed.filter(|passed| ring.set_counting_filter(&program, passed).is_ok());
         if passed.is_none() {
@@ -71,7 +71,7 @@ impl Ring {
             let ring = SentRing::new(frames, settings.ring.hardware_stamps)
                 .map_err(LiveError::NoDirection)?;
             ring.set_filter(&program).map_err(LiveError::NoDirection)?;
-            Some(Sent::new(ring, 2 * frames))
+            Some(EchoRing::new(ring, 2 * frames))
         } else {
             None
         };
@@ -82,7 +82,7 @@ impl Ring {
             sent,
             timeout: settings.ring.timeout,
             by_stamp: !settings.ring.hardware_stamps,
-            read: Read::default(),
+            read: ReadFrames::default(),
             remarks: Vec::new(),
         })
     }
@@ -96,7 +96,7 @@ impl Ring {
             .map_or(Ok(()), |sent| sent.ring.attach(interface))
     }
 
-    fn set_filter(&self, program: &Program) -> Result<(), Errno> {
+    fn set_filter(&self, program: &FilterProgram) -> Result<(), Errno> {
         if let Some(sent) = &self.sent {
             sent.ring.set_filter(program)?;
         }
@@ -113,7 +113,7 @@ impl Ring {
     }
 
     /// Adds the descriptors to wait for: two.
-    pub(super) fn add_to(&self, poll: &mut Poll) {
+    pub(super) fn add_to(&self, poll: &mut PollSet) {
         poll.add_fd(self.ring.fd(), true, false);
         poll.add_fd(self.watch.fd(), true, false);
     }
@@ -147,9 +147,9 @@ impl Ring {
     /// The queues of devices are short: they are emptied between two blocks.
     pub(super) fn drain(
         &mut self,
-        filling: &mut Filling,
-        waiting: &mut Waiting,
-        devices: &mut Devices,
+        filling: &mut FillingChunk,
+        waiting: &mut StampOrder,
+        devices: &mut RecordedDevices,
     ) {
         loop {
             if self.ring.is_losing() {
@@ -176,7 +176,7 @@ impl Ring {
                         filling.take_held(&held);
                     }
                 }
-                filling.take(&Record {
+                filling.take(&RecordedFrame {
                     stamp: caught.stamp,
                     interface: watch.place(caught.interface),
                     direction,
@@ -198,14 +198,14 @@ impl Ring {
     }
 
     /// Reads the kernel's counters of dropped frames.
-    pub(super) fn statistics(&mut self, filling: &mut Filling) {
+    pub(super) fn statistics(&mut self, filling: &mut FillingChunk) {
         match self.ring.take_statistics() {
             Ok(said) => {
                 let counts = &mut filling.counts;
                 counts.passed += u64::from(said.seen.saturating_sub(said.dropped));
                 if said.dropped > 0 {
                     counts.lost_ring += u64::from(said.dropped);
-                    filling.gap(None, said.dropped.into(), Where::Ring);
+                    filling.gap(None, said.dropped.into(), LossPlace::Ring);
                 }
             }
             Err(errno) => self.remarks.push(format!(
@@ -216,7 +216,7 @@ impl Ring {
 
     /// Closes the filter for new frames.
     pub(super) fn close(&mut self) {
-        if let Err(errno) = self.ring.set_filter(&Program::nothing()) {
+        if let Err(errno) = self.ring.set_filter(&FilterProgram::nothing()) {
             self.remarks.push(format!("ending: {errno}"));
         }
     }
@@ -225,12 +225,12 @@ impl Ring {
     /// timeout.
     pub(super) fn drain_all(
         &mut self,
-        filling: &mut Filling,
-        waiting: &mut Waiting,
-        devices: &mut Devices,
+        filling: &mut FillingChunk,
+        waiting: &mut StampOrder,
+        devices: &mut RecordedDevices,
     ) {
         let until = Instant::now() + 4 * self.timeout + Duration::from_secs(1);
-        let mut poll = Poll::default();
+        let mut poll = PollSet::default();
         self.drain(filling, waiting, devices);
         while self.ring.waiting() > 0 && Instant::now() < until {
             poll.clear();
@@ -244,7 +244,7 @@ impl Ring {
 
     /// Compares the number of frames that were read with the kernel's counters, after all have been
     /// read.
-    pub(super) fn check(&mut self, filling: &mut Filling) {
+    pub(super) fn check(&mut self, filling: &mut FillingChunk) {
         let (read, passed) = (self.read.all + self.read.torn, filling.counts.passed);
         if read == passed {
             self.losses_by_interface(filling);
@@ -258,7 +258,7 @@ impl Ring {
 
     /// Assigns losses to interfaces. Every frame that was let through was read or lost: the
     /// difference is the number of lost frames.
-    fn losses_by_interface(&mut self, filling: &mut Filling) {
+    fn losses_by_interface(&mut self, filling: &mut FillingChunk) {
         let Some(passed) = &self.passed else { return };
         let counts = &mut filling.counts;
         let mut lost = Vec::new();
@@ -290,7 +290,7 @@ impl Ring {
     }
 }
 
-impl Read {
+impl ReadFrames {
     /// Counts a frame of this interface that was read.
     #[inline]
     fn count(&mut self, interface: u32) {

@@ -16,7 +16,7 @@ const FAR: Nanos = 1_000_000_000;
 
 /// A sent frame: the part of it that is compared with the other ring.
 #[derive(Clone, Copy, Debug)]
-struct Echo {
+struct SentEcho {
     stamp: Nanos,
     len: u8,
     bytes: [u8; SENT_BYTES],
@@ -24,9 +24,9 @@ struct Echo {
 
 /// Sent frames that have not been found in the recorded ring yet.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingEchoes {
     /// Index of the interface, and its frames in the order in which they came.
-    interfaces: Vec<(u32, VecDeque<Echo>)>,
+    interfaces: Vec<(u32, VecDeque<SentEcho>)>,
     /// Maximum number of frames that are kept for an interface.
     most: usize,
     /// Sent frames may be missing here.
@@ -35,8 +35,8 @@ pub(super) struct Waiting {
     pub(super) unknown: u64,
 }
 
-impl Waiting {
-    fn of(&mut self, interface: u32) -> &mut VecDeque<Echo> {
+impl WaitingEchoes {
+    fn of(&mut self, interface: u32) -> &mut VecDeque<SentEcho> {
         let at = self.interfaces.iter().position(|(n, _)| *n == interface);
         let at = at.unwrap_or_else(|| {
             self.interfaces.push((interface, VecDeque::new()));
@@ -48,7 +48,7 @@ impl Waiting {
 
     /// Adds an echo.
     fn add(&mut self, interface: u32, stamp: Nanos, bytes: &[u8]) {
-        let mut echo = Echo {
+        let mut echo = SentEcho {
             stamp,
             len: 0,
             bytes: [0; SENT_BYTES],
@@ -69,7 +69,7 @@ impl Waiting {
     fn direction(&mut self, interface: u32, stamp: Nanos, bytes: &[u8]) -> Option<Direction> {
         let start = bytes.get(..SENT_BYTES).unwrap_or(bytes);
         let queue = self.of(interface);
-        let old = |echo: &Echo| echo.stamp.abs_diff(stamp) > FAR;
+        let old = |echo: &SentEcho| echo.stamp.abs_diff(stamp) > FAR;
         while queue.front().is_some_and(old) {
             // Its frame found no room in the recorded ring.
             queue.pop_front();
@@ -91,18 +91,18 @@ impl Waiting {
 }
 
 /// The ring of echoes, and the frames that were taken from it.
-pub(super) struct Sent {
+pub(super) struct EchoRing {
     pub(super) ring: SentRing,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitingEchoes,
 }
 
-impl Sent {
+impl EchoRing {
     pub(super) fn new(ring: SentRing, most: usize) -> Self {
         Self {
             ring,
-            waiting: Waiting {
+            waiting: WaitingEchoes {
                 most,
-                ..Waiting::default()
+                ..WaitingEchoes::default()
             },
         }
     }
@@ -138,10 +138,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn waiting() -> Waiting {
-        Waiting {
+    fn waiting() -> WaitingEchoes {
+        WaitingEchoes {
             most: 1000,
-            ..Waiting::default()
+            ..WaitingEchoes::default()
         }
     }
 

@@ -1,12 +1,12 @@
 //! The settings and the results of a recording.
 
-use crate::counts::Counts;
-use crate::file::{FileError, Rotate};
-use crate::form::Output;
-use crate::interfaces::Choice;
-use crate::keeper::Keep;
-use crate::names::Names;
-use crate::recorder::{Done, Remark};
+use crate::counts::CaptureCounts;
+use crate::file::{FileError, RotationRule};
+use crate::form::CaptureOutput;
+use crate::interfaces::InterfaceChoice;
+use crate::keeper::KeepRule;
+use crate::names::InterfaceNames;
+use crate::recorder::{RecorderTotals, RecorderRemark};
 use linux::Errno;
 use linux::chardev::OpenError;
 use linux::packet::{RingError, RingOptions, TooLong};
@@ -16,9 +16,9 @@ use std::time::Duration;
 
 /// The settings of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Settings {
+pub struct CaptureSettings {
     /// The interfaces, the devices and their filters.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<InterfaceChoice>,
     /// Error frames of the controllers are recorded, too.
     pub error_frames: bool,
     /// Received frames are distinguished from sent ones.
@@ -28,11 +28,11 @@ pub struct Settings {
     /// Maximum number of chunks of 256 KiB in the queue to the writer.
     pub queue: usize,
     /// The output file and its format.
-    pub output: Output,
+    pub output: CaptureOutput,
     /// The conditions under which a new file begins.
-    pub rotate: Rotate,
+    pub rotate: RotationRule,
     /// If set, only the time around triggers is written.
-    pub keep: Option<Keep>,
+    pub keep: Option<KeepRule>,
     /// Number of frames after which the recording ends.
     pub frames: Option<u64>,
     /// Time after which the recording ends.
@@ -41,14 +41,14 @@ pub struct Settings {
 
 /// The flags by which signal handlers control a recording.
 #[derive(Clone, Debug, Default)]
-pub struct Control {
+pub struct CaptureControl {
     /// Set to end the recording.
     pub stop: Arc<AtomicBool>,
     /// Set to trigger a file.
     pub trigger: Arc<AtomicBool>,
 }
 
-impl Control {
+impl CaptureControl {
     pub(super) fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -60,28 +60,28 @@ impl Control {
 
 /// The progress of a recording.
 #[derive(Debug)]
-pub struct Progress<'a> {
+pub struct CaptureProgress<'a> {
     /// Time since its start.
     pub elapsed: Duration,
     /// The outcome of every frame.
-    pub counts: &'a Counts,
+    pub counts: &'a CaptureCounts,
     /// The counts of what was written.
-    pub written: Done,
+    pub written: RecorderTotals,
     /// Messages for the user, since the last report.
     pub remarks: Vec<String>,
     /// The interfaces and devices.
-    pub names: &'a Names,
+    pub names: &'a InterfaceNames,
 }
 
 /// The result of a recording.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Summary {
+pub struct CaptureSummary {
     /// The duration of the recording.
     pub elapsed: Duration,
     /// The outcome of every frame.
-    pub counts: Counts,
+    pub counts: CaptureCounts,
     /// The counts of what was written.
-    pub written: Done,
+    pub written: RecorderTotals,
     /// The interfaces and devices by their index.
     pub names: Vec<Arc<str>>,
 }
@@ -135,29 +135,29 @@ pub enum LiveError {
 }
 
 /// Returns a remark in words.
-pub(super) fn words(remark: &Remark) -> String {
+pub(super) fn words(remark: &RecorderRemark) -> String {
     match remark {
-        Remark::Failing(why) => format!(
+        RecorderRemark::Failing(why) => format!(
             "cannot write: {why}; frames are lost and counted until it works again, make room or \
              end the recording"
         ),
-        Remark::Working => "writing works again".to_owned(),
-        Remark::NotRotated(why) => {
+        RecorderRemark::Working => "writing works again".to_owned(),
+        RecorderRemark::NotRotated(why) => {
             format!("no new file could be begun ({why}); the present one is used on")
         }
-        Remark::Gone => {
+        RecorderRemark::Gone => {
             "another program has removed the file or moved it away: the record goes on in a new one"
                 .to_owned()
         }
-        Remark::Triggered {
+        RecorderRemark::Triggered {
             by,
             file,
             extended: false,
         } => format!("triggered by {by}: {}", file.display()),
-        Remark::Triggered { by, file, .. } => {
+        RecorderRemark::Triggered { by, file, .. } => {
             format!("triggered by {by}, which extends {}", file.display())
         }
-        Remark::Short(seconds) => format!(
+        RecorderRemark::Short(seconds) => format!(
             "the memory holds only the last {seconds} s: ask for more with --memory, or keep less"
         ),
     }

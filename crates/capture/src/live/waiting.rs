@@ -4,7 +4,7 @@
 //! quarter of a second later. So the former wait until the latter have come, and both are written
 //! into the file in the order of their stamps.
 
-use crate::chunk::Record;
+use crate::chunk::RecordedFrame;
 use frame::Nanos;
 use frame::text::Direction;
 use linux::can::layout::FD_SIZE;
@@ -19,7 +19,7 @@ const MOST: usize = 1 << 16;
 
 /// A frame that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldFrame {
     /// Time at which it was taken, since the start.
     pub(super) came: Duration,
     pub(super) stamp: Nanos,
@@ -33,9 +33,9 @@ pub(super) struct Held {
     pub(super) bytes: [u8; FD_SIZE],
 }
 
-impl Held {
-    pub(super) fn record(&self) -> Record<'_> {
-        Record {
+impl HeldFrame {
+    pub(super) fn record(&self) -> RecordedFrame<'_> {
+        RecordedFrame {
             stamp: self.stamp,
             interface: self.interface,
             direction: self.direction,
@@ -46,13 +46,13 @@ impl Held {
 
 /// The waiting frames, in the order of the stamps; the frames of one device keep their order.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    frames: VecDeque<Held>,
+pub(super) struct StampOrder {
+    frames: VecDeque<HeldFrame>,
     /// Time during which a frame can be preceded by a later one with an earlier stamp.
     hold: Duration,
 }
 
-impl Waiting {
+impl StampOrder {
     pub(super) const fn new(hold: Duration) -> Self {
         Self {
             frames: VecDeque::new(),
@@ -61,8 +61,8 @@ impl Waiting {
     }
 
     /// Adds a frame.
-    pub(super) fn push(&mut self, new: Held) {
-        let earlier = |held: &Held| held.stamp <= new.stamp || held.interface == new.interface;
+    pub(super) fn push(&mut self, new: HeldFrame) {
+        let earlier = |held: &HeldFrame| held.stamp <= new.stamp || held.interface == new.interface;
         let behind = self.frames.iter().rev().position(earlier);
         let at = self.frames.len() - behind.unwrap_or(self.frames.len());
         self.frames.insert(at, new);
@@ -70,13 +70,13 @@ impl Waiting {
 
     /// Returns the next frame, if it precedes a frame of an interface with this stamp.
     #[inline]
-    pub(super) fn before(&mut self, stamp: Nanos) -> Option<Held> {
+    pub(super) fn before(&mut self, stamp: Nanos) -> Option<HeldFrame> {
         self.frames.front().filter(|held| held.stamp <= stamp)?;
         self.frames.pop_front()
     }
 
     /// Passes on all frames that no later frame can precede, if it is time for that.
-    pub(super) fn release(&mut self, now: Duration, take: &mut dyn FnMut(&Held)) {
+    pub(super) fn release(&mut self, now: Duration, take: &mut dyn FnMut(&HeldFrame)) {
         if self.deadline().is_none_or(|due| now < due) && self.frames.len() < MOST {
             return;
         }
@@ -90,7 +90,7 @@ impl Waiting {
     }
 
     /// Passes on all frames.
-    pub(super) fn release_all(&mut self, take: &mut dyn FnMut(&Held)) {
+    pub(super) fn release_all(&mut self, take: &mut dyn FnMut(&HeldFrame)) {
         self.frames.iter().for_each(take);
         self.frames.clear();
     }
@@ -108,8 +108,8 @@ mod tests {
 
     const HOLD: Duration = Duration::from_millis(300);
 
-    fn held(came: u64, stamp: Nanos, interface: u16) -> Held {
-        Held {
+    fn held(came: u64, stamp: Nanos, interface: u16) -> HeldFrame {
+        HeldFrame {
             came: Duration::from_millis(came),
             stamp,
             interface,
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    fn stamps(waiting: &mut Waiting, now: u64) -> Vec<Nanos> {
+    fn stamps(waiting: &mut StampOrder, now: u64) -> Vec<Nanos> {
         let mut got = Vec::new();
         waiting.release(Duration::from_millis(now), &mut |held| got.push(held.stamp));
         got
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn frames_wait_for_those_of_interfaces_and_no_longer() {
-        let mut waiting = Waiting::new(HOLD);
+        let mut waiting = StampOrder::new(HOLD);
         waiting.push(held(0, 10, 0));
         waiting.push(held(50, 30, 0));
         waiting.push(held(50, 20, 1));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_was_set_back_changes_no_device_s_order() {
-        let mut waiting = Waiting::new(HOLD);
+        let mut waiting = StampOrder::new(HOLD);
         for (stamp, interface) in [(100, 0), (90, 1), (50, 0), (60, 1)] {
             waiting.push(held(0, stamp, interface));
         }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn no_more_wait_than_there_may() {
-        let mut waiting = Waiting::new(HOLD);
+        let mut waiting = StampOrder::new(HOLD);
         for n in 0..MOST as u64 + 7 {
             waiting.push(held(0, n, 0));
         }
@@ -170,11 +170,11 @@ mod tests {
         fn the_order_is_that_of_the_stamps(
             frames in prop::collection::vec((0_u16..4, 1_u64..40), 1..300), lag in 1_usize..30,
         ) {
-            let mut waiting = Waiting::new(HOLD);
+            let mut waiting = StampOrder::new(HOLD);
             let (mut now, mut out) = (0, Vec::new());
             let mut ring: Vec<(u64, Nanos)> = Vec::new();
             let all: Vec<_> = frames.iter().map(|(place, gap)| { now += gap; (*place, now) }).collect();
-            let take_ring = |ring: &mut Vec<(u64, Nanos)>, waiting: &mut Waiting, out: &mut Vec<Nanos>| {
+            let take_ring = |ring: &mut Vec<(u64, Nanos)>, waiting: &mut StampOrder, out: &mut Vec<Nanos>| {
                 for (_, stamp) in ring.drain(..) {
                     while let Some(held) = waiting.before(stamp) {
                         out.push(held.stamp);

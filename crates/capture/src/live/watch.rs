@@ -1,10 +1,10 @@
 //! The interfaces that are recorded: they appear, disappear and change their indices.
 
 use super::settings::LiveError;
-use crate::interfaces::Choice;
-use crate::names::Names;
-use linux::link::{Events, Links};
-use linux::packet::{Program, Rule};
+use crate::interfaces::InterfaceChoice;
+use crate::names::InterfaceNames;
+use linux::link::{LinkEvents, NetLinks};
+use linux::packet::{FilterProgram, CaptureRule};
 use std::os::fd::{AsRawFd as _, RawFd};
 
 /// Indices above this one are looked up one by one.
@@ -12,37 +12,37 @@ const MOST_INDEX: usize = 1 << 16;
 
 /// The state of an interface when it was last checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum WatchState {
     Gone,
     Down,
     Up,
 }
 
 /// The mapping of the interfaces' indices to their names.
-pub(super) struct Watch {
-    choices: Vec<Choice>,
+pub(super) struct InterfaceWatch {
+    choices: Vec<InterfaceChoice>,
     error_frames: bool,
-    names: Names,
-    events: Events,
+    names: InterfaceNames,
+    events: LinkEvents,
     /// The interfaces at the time of the last change.
-    links: Links,
+    links: NetLinks,
     /// Index and state of each choice that has a name.
-    states: Vec<(u32, State)>,
+    states: Vec<(u32, WatchState)>,
     /// Indexes into the names, by the index of the interface; `u16::MAX`: not known yet.
     places: Vec<u16>,
     remarks: Vec<String>,
 }
 
-impl Watch {
+impl InterfaceWatch {
     /// Finds the interfaces.
     pub(super) fn open(
-        choices: &[Choice],
+        choices: &[InterfaceChoice],
         error_frames: bool,
-        names: Names,
+        names: InterfaceNames,
     ) -> Result<Self, LiveError> {
         // Opened first, so that all changes from now on are reported.
-        let events = Events::open()?;
-        let links = Links::now()?;
+        let events = LinkEvents::open()?;
+        let links = NetLinks::now()?;
         for choice in choices {
             let Some(name) = &choice.name else { continue };
             if links.can(name).is_none() {
@@ -59,8 +59,8 @@ impl Watch {
             error_frames,
             names,
             events,
-            links: Links::default(),
-            states: vec![(0, State::Up); choices.len()],
+            links: NetLinks::default(),
+            states: vec![(0, WatchState::Up); choices.len()],
             places: Vec::new(),
             remarks: Vec::new(),
         };
@@ -73,16 +73,16 @@ impl Watch {
     }
 
     /// Returns the filter for the kernel.
-    pub(super) fn program(&self) -> Result<Program, LiveError> {
-        let rule = |(choice, (index, state)): (&Choice, &(u32, State))| -> Rule {
-            let there = *state != State::Gone;
+    pub(super) fn program(&self) -> Result<FilterProgram, LiveError> {
+        let rule = |(choice, (index, state)): (&InterfaceChoice, &(u32, WatchState))| -> CaptureRule {
+            let there = *state != WatchState::Gone;
             choice.rule(there.then_some(*index).into_iter().collect())
         };
         // Several interfaces without filters are one rule.
-        let mut rules: Vec<Rule> = Vec::new();
+        let mut rules: Vec<CaptureRule> = Vec::new();
         for rule in self.choices.iter().zip(&self.states).map(rule) {
             match rules.last_mut() {
-                Some(Rule {
+                Some(CaptureRule {
                     interfaces: Some(all),
                     filters,
                 }) if *filters == rule.filters && rule.interfaces.is_some() => {
@@ -91,13 +91,13 @@ impl Watch {
                 _ => rules.push(rule),
             }
         }
-        Ok(Program::new(&rules, self.error_frames)?)
+        Ok(FilterProgram::new(&rules, self.error_frames)?)
     }
 
     /// Returns the interface to attach to: the only one, or 0 for all.
     pub(super) fn attachment(&self) -> u32 {
         match (self.choices.as_slice(), self.states.as_slice()) {
-            ([Choice { name: Some(_), .. }], [(index, _)]) => *index,
+            ([InterfaceChoice { name: Some(_), .. }], [(index, _)]) => *index,
             _ => 0,
         }
     }
@@ -107,7 +107,7 @@ impl Watch {
         if !self.events.drain() {
             return false;
         }
-        match Links::now() {
+        match NetLinks::now() {
             Ok(links) => self.look(links),
             Err(error) => {
                 self.remarks
@@ -121,30 +121,30 @@ impl Watch {
         std::mem::take(&mut self.remarks)
     }
 
-    fn look(&mut self, links: Links) -> bool {
+    fn look(&mut self, links: NetLinks) -> bool {
         let mut changed = false;
         // An index may belong to another name now.
         self.places.clear();
         for (choice, state) in self.choices.iter().zip(&mut self.states) {
             let Some(name) = &choice.name else { continue };
             let new = match links.get(name).filter(|link| link.can) {
-                None => (state.0, State::Gone),
-                Some(link) if link.up => (link.index, State::Up),
-                Some(link) => (link.index, State::Down),
+                None => (state.0, WatchState::Gone),
+                Some(link) if link.up => (link.index, WatchState::Up),
+                Some(link) => (link.index, WatchState::Down),
             };
             if new == *state {
                 continue;
             }
-            changed |= new.0 != state.0 || new.1 == State::Gone || state.1 == State::Gone;
+            changed |= new.0 != state.0 || new.1 == WatchState::Gone || state.1 == WatchState::Gone;
             match (state.0, new.1) {
-                (0, State::Up) => {}
-                (_, State::Gone) => self.remarks.push(format!(
+                (0, WatchState::Up) => {}
+                (_, WatchState::Gone) => self.remarks.push(format!(
                     "{name} is gone; it is recorded again when it is back"
                 )),
-                (_, State::Down) => self.remarks.push(format!(
+                (_, WatchState::Down) => self.remarks.push(format!(
                     "{name} is down; `ip link set {name} up` brings frames"
                 )),
-                (_, State::Up) => self.remarks.push(format!("{name} is up")),
+                (_, WatchState::Up) => self.remarks.push(format!("{name} is up")),
             }
             *state = new;
         }
@@ -164,7 +164,7 @@ impl Watch {
     fn find(&mut self, index: u32) -> u16 {
         if self.links.at(index).is_none() {
             // It is new, or gone already: in the latter case its index serves as its name.
-            self.links = Links::now().unwrap_or_default();
+            self.links = NetLinks::now().unwrap_or_default();
         }
         let name = self.links.name(index);
         let place = self.names.place(&name);
@@ -182,7 +182,7 @@ impl Watch {
 }
 
 /// Returns the CAN interfaces of this machine, in words.
-fn there(links: &Links) -> String {
+fn there(links: &NetLinks) -> String {
     let all: Vec<&str> = links.all_can().map(|link| link.name.as_str()).collect();
     if all.is_empty() {
         "this machine has none; make a virtual one with `ip link add dev vcan0 type vcan && ip link \

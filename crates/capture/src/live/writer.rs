@@ -2,37 +2,37 @@
 
 use super::settings::words;
 use crate::chunk::Chunk;
-use crate::counts::Counts;
-use crate::keeper::Keeper;
-use crate::queue::{Inbox, Message};
-use crate::recorder::{Done, Recorder};
+use crate::counts::CaptureCounts;
+use crate::keeper::FrameKeeper;
+use crate::queue::{ChunkInbox, WriterMessage};
+use crate::recorder::{RecorderTotals, FileRecorder};
 use std::io;
 use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The destination of chunks.
-pub(super) enum Sink {
-    Always(Box<Recorder>),
-    Triggered(Box<Keeper>),
+pub(super) enum ChunkSink {
+    Always(Box<FileRecorder>),
+    Triggered(Box<FrameKeeper>),
 }
 
 /// The state of the writer that other threads can read.
 #[derive(Debug, Default)]
-pub(super) struct Shared(Mutex<State>);
+pub(super) struct WriterStatus(Mutex<WriterState>);
 
 #[derive(Debug, Default)]
-struct State {
-    done: Done,
+struct WriterState {
+    done: RecorderTotals,
     remarks: Vec<String>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl WriterStatus {
+    fn lock(&self) -> MutexGuard<'_, WriterState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn done(&self) -> Done {
+    pub(super) fn done(&self) -> RecorderTotals {
         self.lock().done.clone()
     }
 
@@ -45,7 +45,7 @@ impl Shared {
     }
 
     /// Adds the frames that could not be written to the counts.
-    pub(super) fn add_to(&self, counts: &mut Counts) {
+    pub(super) fn add_to(&self, counts: &mut CaptureCounts) {
         let state = self.lock();
         for (place, frames) in state.done.lost.iter().enumerate() {
             counts.at(place as u16).lost_file = *frames;
@@ -57,15 +57,15 @@ impl Shared {
 }
 
 /// Takes chunks out of the queue until the sender is dropped.
-pub(super) struct Writer {
-    sink: Sink,
-    inbox: Inbox,
-    shared: Arc<Shared>,
+pub(super) struct ChunkWriter {
+    sink: ChunkSink,
+    inbox: ChunkInbox,
+    shared: Arc<WriterStatus>,
     start: Instant,
 }
 
-impl Writer {
-    pub(super) const fn new(sink: Sink, inbox: Inbox, shared: Arc<Shared>, start: Instant) -> Self {
+impl ChunkWriter {
+    pub(super) const fn new(sink: ChunkSink, inbox: ChunkInbox, shared: Arc<WriterStatus>, start: Instant) -> Self {
         Self {
             sink,
             inbox,
@@ -77,8 +77,8 @@ impl Writer {
     pub(super) fn run(mut self) {
         loop {
             let due = match &self.sink {
-                Sink::Always(recorder) => recorder.due(),
-                Sink::Triggered(keeper) => keeper.due(),
+                ChunkSink::Always(recorder) => recorder.due(),
+                ChunkSink::Triggered(keeper) => keeper.due(),
             };
             let message = match due {
                 // No data is waiting to be written: block without a timeout.
@@ -89,18 +89,18 @@ impl Writer {
                 }
             };
             match message {
-                Ok(Message::Chunk(chunk, now)) => self.chunk(chunk, now),
-                Ok(Message::Signal(stamp)) => {
+                Ok(WriterMessage::Chunk(chunk, now)) => self.chunk(chunk, now),
+                Ok(WriterMessage::Signal(stamp)) => {
                     let now = self.now();
-                    if let Sink::Triggered(keeper) = &mut self.sink {
+                    if let ChunkSink::Triggered(keeper) = &mut self.sink {
                         keeper.signal(stamp, now);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let now = self.now();
                     match &mut self.sink {
-                        Sink::Always(recorder) => recorder.tick(now),
-                        Sink::Triggered(keeper) => keeper.tick(now),
+                        ChunkSink::Always(recorder) => recorder.tick(now),
+                        ChunkSink::Triggered(keeper) => keeper.tick(now),
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -108,8 +108,8 @@ impl Writer {
             self.say();
         }
         match &mut self.sink {
-            Sink::Always(recorder) => recorder.end(),
-            Sink::Triggered(keeper) => keeper.end(),
+            ChunkSink::Always(recorder) => recorder.end(),
+            ChunkSink::Triggered(keeper) => keeper.end(),
         }
         self.say();
     }
@@ -120,8 +120,8 @@ impl Writer {
 
     fn chunk(&mut self, mut chunk: Chunk, now: u64) {
         match &mut self.sink {
-            Sink::Always(recorder) => recorder.take(&chunk, now),
-            Sink::Triggered(keeper) => keeper.take(&chunk, now),
+            ChunkSink::Always(recorder) => recorder.take(&chunk, now),
+            ChunkSink::Triggered(keeper) => keeper.take(&chunk, now),
         }
         chunk.clear();
         // If the reader has ended, the chunk is not needed any more.
@@ -130,8 +130,8 @@ impl Writer {
 
     fn say(&mut self) {
         let recorder = match &mut self.sink {
-            Sink::Always(recorder) => recorder,
-            Sink::Triggered(keeper) => keeper.recorder(),
+            ChunkSink::Always(recorder) => recorder,
+            ChunkSink::Triggered(keeper) => keeper.recorder(),
         };
         let remarks = recorder.take_remarks();
         let mut state = self.shared.lock();

@@ -1,7 +1,7 @@
 //! Reads the files with a small independent reader that implements only the format's description.
 
 use super::*;
-use crate::chunk::Where;
+use crate::chunk::LossPlace;
 use linux::can::layout::encode;
 
 /// Returns the blocks, each with its type and its content.
@@ -74,14 +74,14 @@ fn frames_as_the_link_type_has_them() {
     ];
     for (text, expected) in cases {
         let bytes = kernel(text);
-        let record = Record {
+        let record = RecordedFrame {
             stamp: 0x0123_4567_89AB_CDEF,
             interface: 4,
             direction: None,
             bytes: &bytes,
         };
         let mut out = Vec::new();
-        let mut pcapng = Pcapng::default();
+        let mut pcapng = PcapngWriter::default();
         pcapng.begin(&mut out);
         assert!(pcapng.frame(&record, "can4", &mut out));
         let found = blocks(&out);
@@ -104,23 +104,23 @@ fn frames_as_the_link_type_has_them() {
 #[test]
 fn losses_stand_with_the_next_frame_and_in_the_statistics() {
     let bytes = kernel("123#01");
-    let record = |interface, stamp, direction| Record {
+    let record = |interface, stamp, direction| RecordedFrame {
         stamp,
         interface,
         direction: Some(direction),
         bytes: &bytes,
     };
-    let gap = |interface, frames, at| Gap {
+    let gap = |interface, frames, at| FrameGap {
         stamp: 1,
         interface,
         frames,
         at,
     };
     let mut out = Vec::new();
-    let mut pcapng = Pcapng::default();
+    let mut pcapng = PcapngWriter::default();
     pcapng.begin(&mut out);
-    pcapng.gap(&gap(Some(1), 7, Where::Queue), Some("can1"), &mut out);
-    pcapng.gap(&gap(None, 5, Where::Ring), None, &mut out);
+    pcapng.gap(&gap(Some(1), 7, LossPlace::Queue), Some("can1"), &mut out);
+    pcapng.gap(&gap(None, 5, LossPlace::Ring), None, &mut out);
     assert!(pcapng.frame(&record(0, 10, Direction::Sent), "can0", &mut out));
     assert!(pcapng.frame(&record(1, 20, Direction::Received), "can1", &mut out));
     pcapng.end(&mut out);
@@ -147,21 +147,21 @@ fn losses_stand_with_the_next_frame_and_in_the_statistics() {
 fn with_one_interface_every_loss_is_its_own_and_a_section_can_begin_again() {
     let bytes = kernel("123#01");
     let mut out = Vec::new();
-    let mut pcapng = Pcapng::default();
+    let mut pcapng = PcapngWriter::default();
     for _ in 0..2 {
         pcapng.begin(&mut out);
-        let record = Record {
+        let record = RecordedFrame {
             stamp: 9,
             interface: 0,
             direction: None,
             bytes: &bytes,
         };
         assert!(pcapng.frame(&record, "can0", &mut out));
-        let gap = Gap {
+        let gap = FrameGap {
             stamp: 9,
             interface: None,
             frames: 3,
-            at: Where::Ring,
+            at: LossPlace::Ring,
         };
         pcapng.gap(&gap, None, &mut out);
         pcapng.end(&mut out);
@@ -176,7 +176,7 @@ fn with_one_interface_every_loss_is_its_own_and_a_section_can_begin_again() {
             assert_eq!(lost[1], (7, 3_u64.to_ne_bytes().to_vec()));
         }
     }
-    let no_frame = Record {
+    let no_frame = RecordedFrame {
         stamp: 0,
         interface: 0,
         direction: None,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::chunk::Record;
+use crate::chunk::RecordedFrame;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn push(chunk: &mut Chunk, number: u32, stamp: u64) {
     bytes[..4].copy_from_slice(&0x123_u32.to_ne_bytes());
     bytes[4] = 4;
     bytes[8..12].copy_from_slice(&number.to_be_bytes());
-    chunk.push(&Record {
+    chunk.push(&RecordedFrame {
         stamp,
         interface: 0,
         direction: None,
@@ -19,8 +19,8 @@ fn push(chunk: &mut Chunk, number: u32, stamp: u64) {
     });
 }
 
-fn names() -> Names {
-    let names = Names::default();
+fn names() -> InterfaceNames {
+    let names = InterfaceNames::default();
     names.place("can0");
     names
 }
@@ -88,9 +88,9 @@ fn bytes_are_those_of_the_files_and_one_that_was_taken_away_is_begun_anew() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(format!("a.{ending}"));
         let moved = dir.path().join("moved");
-        let output = Output::of(&path, None).unwrap();
-        let mut recorder = Recorder::new(&output, Rotate::default(), &names(), 0, false).unwrap();
-        let record = |recorder: &mut Recorder, second: u64| {
+        let output = CaptureOutput::of(&path, None).unwrap();
+        let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
+        let record = |recorder: &mut FileRecorder, second: u64| {
             let mut chunk = Chunk::with_room();
             push(&mut chunk, 1, second);
             recorder.take(&chunk, second * 1_000_000_000);
@@ -103,7 +103,7 @@ fn bytes_are_those_of_the_files_and_one_that_was_taken_away_is_begun_anew() {
         record(&mut recorder, 3);
         record(&mut recorder, 5);
         recorder.end();
-        assert_eq!(recorder.take_remarks(), [Remark::Gone], "{ending}");
+        assert_eq!(recorder.take_remarks(), [RecorderRemark::Gone], "{ending}");
         assert_eq!((recorder.done().files, recorder.done().frames), (2, 3));
         assert_eq!(recorder.done().bytes, len(&path) + len(&moved), "{ending}");
     }
@@ -123,9 +123,9 @@ fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
     .unwrap();
     let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
     let file = fs::File::options().write(true).open(path).unwrap();
-    let output = Output::of(Path::new("/dev/null"), Some(crate::Form::Text)).unwrap();
-    let mut recorder = Recorder::new(&output, Rotate::default(), &names(), 0, false).unwrap();
-    recorder.target = Target::of_file(file);
+    let output = CaptureOutput::of(Path::new("/dev/null"), Some(crate::OutputFormat::Text)).unwrap();
+    let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
+    recorder.target = OutputTarget::of_file(file);
     let mut lines = |n: u32| {
         let mut chunk = Chunk::with_room();
         (0..n).for_each(|n| push(&mut chunk, n, 0));
@@ -150,13 +150,13 @@ fn bytes_of_a_file_that_did_not_fit_are_not_counted() {
 #[test]
 fn only_so_many_old_files_stay() {
     let dir = tempfile::tempdir().unwrap();
-    let output = Output::of(&dir.path().join("a.pcapng.gz"), None).unwrap();
-    let rotate = Rotate {
+    let output = CaptureOutput::of(&dir.path().join("a.pcapng.gz"), None).unwrap();
+    let rotate = RotationRule {
         size: None,
         every: Some(Duration::from_secs(1)),
         keep: Some(2),
     };
-    let mut recorder = Recorder::new(&output, rotate, &names(), 0, false).unwrap();
+    let mut recorder = FileRecorder::new(&output, rotate, &names(), 0, false).unwrap();
     for second in 0..8 {
         let mut chunk = Chunk::with_room();
         push(&mut chunk, 0, 0);
@@ -176,8 +176,8 @@ fn only_so_many_old_files_stay() {
 
 #[test]
 fn frames_that_cannot_be_written_are_counted_by_interface_and_said_once() {
-    let output = Output::of(Path::new("/dev/full"), Some(crate::Form::Text)).unwrap();
-    let mut recorder = Recorder::new(&output, Rotate::default(), &names(), 0, false).unwrap();
+    let output = CaptureOutput::of(Path::new("/dev/full"), Some(crate::OutputFormat::Text)).unwrap();
+    let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
     for round in 0..3 {
         let mut chunk = Chunk::with_room();
         for n in 0..10 {
@@ -192,7 +192,7 @@ fn frames_that_cannot_be_written_are_counted_by_interface_and_said_once() {
         (0, &[30][..])
     );
     let remarks = recorder.take_remarks();
-    assert!(matches!(remarks.as_slice(), [Remark::Failing(why)] if why.contains("space")));
+    assert!(matches!(remarks.as_slice(), [RecorderRemark::Failing(why)] if why.contains("space")));
 }
 
 #[test]
@@ -201,8 +201,8 @@ fn what_was_flushed_is_in_the_file_before_the_end() {
     for ending in ["log", "pcapng"].into_iter().chain(parquet) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join(format!("a.{ending}"));
-        let output = Output::of(&path, None).unwrap();
-        let mut recorder = Recorder::new(&output, Rotate::default(), &names(), 0, false).unwrap();
+        let output = CaptureOutput::of(&path, None).unwrap();
+        let mut recorder = FileRecorder::new(&output, RotationRule::default(), &names(), 0, false).unwrap();
         let begin = fs::metadata(&path).unwrap().len();
         let mut chunk = Chunk::with_room();
         push(&mut chunk, 1, 5);

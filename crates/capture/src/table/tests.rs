@@ -1,7 +1,7 @@
 //! Reads the files with the crate that other programs use for reading.
 
 use super::*;
-use crate::chunk::Where;
+use crate::chunk::LossPlace;
 use linux::can::layout::encode;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -15,7 +15,7 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
         "123##1AABB",
         "20000080#0011223344556677",
     ];
-    let mut table = Table::new().unwrap();
+    let mut table = FrameTable::new().unwrap();
     table.begin();
     let mut body = Vec::new();
     for (round, whole) in [4_i64, 8].into_iter().enumerate() {
@@ -24,7 +24,7 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
             frame::text::parse_frame(text.as_bytes(), &mut buf).unwrap();
             let mut bytes = [0; 80];
             let len = encode(buf.view(), &mut bytes).unwrap();
-            let record = Record {
+            let record = RecordedFrame {
                 stamp: (round * 10 + n) as u64,
                 interface: (n % 2) as u16,
                 direction: match n {
@@ -36,11 +36,11 @@ fn rows_are_frames_and_the_file_is_whole_after_each_flush() {
             };
             assert!(table.frame(&record));
         }
-        table.gap(&Gap {
+        table.gap(&FrameGap {
             stamp: 0,
             interface: None,
             frames: 7,
-            at: Where::Ring,
+            at: LossPlace::Ring,
         });
         let footer = table.flush(&names, &mut body).unwrap();
         let file = Bytes::from([body.clone(), footer].concat());

@@ -1,29 +1,29 @@
 //! The driver.
 
 use super::filter;
-use super::frame::{Read, read, write};
+use super::frame::{FifoRead, read, write};
 use super::numbers::{
     DATA_PHASE_1, NOMINAL_PHASE_1, bit_time, bus_error, first_priorities, lost_bit, nanoseconds,
     secondary_sample_point, turned,
 };
 use super::registers::*;
 use crate::{
-    Controller, Event, Failure, Gone, Limits, Mode, Properties, Refused, Registers, StartError,
-    State, Status, Token,
+    Controller, ControllerEvent, TransmitFailure, ControllerGone, TimingLimits, StartMode, Properties, ControllerRefusal, Registers, StartError,
+    ConfinementState, ErrorStatus, Token,
 };
 use frame::{FrameRef, Kind, dlc};
 
 const NAME: &str = "CTU CAN FD";
 
 /// Data sheet, BTR and BTR_FD; the minimum lengths as in Linux's `ctucanfd_base.c`.
-const NOMINAL: Limits = Limits {
+const NOMINAL: TimingLimits = TimingLimits {
     prescaler: (1, 255),
     prescaler_step: 1,
     before_sample: (2, 190),
     after_sample: (1, 63),
     jump: 31,
 };
-const DATA: Limits = Limits {
+const DATA: TimingLimits = TimingLimits {
     prescaler: (1, 255),
     prescaler_step: 1,
     before_sample: (2, 94),
@@ -49,8 +49,8 @@ pub struct CtuCanFd<R> {
     /// Current value of the priority register.
     priorities: u32,
     /// Frames whose fate the next service must report: they were in flight at a stop.
-    unsaid: [Option<(Token, Result<(), Failure>)>; MOST_BUFFERS],
-    status: Status,
+    unsaid: [Option<(Token, Result<(), TransmitFailure>)>; MOST_BUFFERS],
+    status: ErrorStatus,
     listen_only: bool,
     fd: bool,
     diagnose: bool,
@@ -74,7 +74,7 @@ impl<R: Registers> CtuCanFd<R> {
             in_flight: 0,
             priorities: first_priorities(buffers),
             unsaid: [None; MOST_BUFFERS],
-            status: Status::default(),
+            status: ErrorStatus::default(),
             listen_only: false,
             fd: false,
             diagnose: false,
@@ -123,29 +123,29 @@ impl<R: Registers> CtuCanFd<R> {
         token
     }
 
-    fn fate(&self, state: u32) -> Option<Result<(), Failure>> {
+    fn fate(&self, state: u32) -> Option<Result<(), TransmitFailure>> {
         match state {
             TX_DONE => Some(Ok(())),
-            TX_FAILED if self.status.state == State::BusOff => Some(Err(Failure::BusOff)),
-            TX_FAILED | TX_PARITY => Some(Err(Failure::Error)),
-            TX_ABORTED => Some(Err(Failure::Aborted)),
+            TX_FAILED if self.status.state == ConfinementState::BusOff => Some(Err(TransmitFailure::BusOff)),
+            TX_FAILED | TX_PARITY => Some(Err(TransmitFailure::Error)),
+            TX_ABORTED => Some(Err(TransmitFailure::Aborted)),
             _ => None,
         }
     }
 
-    fn transmitted(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+    fn transmitted(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         while self.in_flight > 0 {
             let state = self.oldest();
             let Some(fate) = self.fate(state) else {
                 return;
             };
             let token = self.retire();
-            tell(Event::end(token, fate));
+            tell(ControllerEvent::end(token, fate));
         }
     }
 
     /// Gives up the frames in flight; the next service reports their fate.
-    fn give_up(&mut self, why: Failure) {
+    fn give_up(&mut self, why: TransmitFailure) {
         let mut slot = 0;
         while self.in_flight > 0 {
             let state = self.oldest();
@@ -160,51 +160,51 @@ impl<R: Registers> CtuCanFd<R> {
         }
     }
 
-    fn tell_unsaid(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+    fn tell_unsaid(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         for slot in &mut self.unsaid {
             if let Some((token, fate)) = slot.take() {
-                tell(Event::end(token, fate));
+                tell(ControllerEvent::end(token, fate));
             }
         }
     }
 
     /// Takes one frame; returns false if there was none.
-    fn receive(&mut self, tell: &mut dyn FnMut(Event<'_>)) -> bool {
+    fn receive(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> bool {
         let mut payload = [0; dlc::FD_MAX];
         match read(&mut self.registers, &mut payload) {
-            Read::Nothing => return false,
-            Read::Garbage => tell(Event::Overrun {
+            FifoRead::Nothing => return false,
+            FifoRead::Garbage => tell(ControllerEvent::Overrun {
                 frames: 1,
                 exact: false,
             }),
-            Read::Frame(header, ticks) => {
+            FifoRead::Frame(header, ticks) => {
                 // A core whose time base input is not connected stamps with 0.
                 let stamp = (ticks > 0).then(|| nanoseconds(ticks, self.properties.clock));
                 if let Ok(frame) = FrameRef::new(header, &payload) {
-                    tell(Event::Received { frame, stamp });
+                    tell(ControllerEvent::Received { frame, stamp });
                 }
             }
         }
         true
     }
 
-    fn look_at_errors(&mut self, status: u32, tell: &mut dyn FnMut(Event<'_>)) {
+    fn look_at_errors(&mut self, status: u32, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         let quiet = status & STATUS_WARNING == 0;
-        if quiet && self.status.state == State::Active {
+        if quiet && self.status.state == ConfinementState::Active {
             return;
         }
         let fault = self.get(FAULT);
         let counters = self.get(COUNTERS);
         let state = if fault & FAULT_BUS_OFF != 0 {
-            State::BusOff
+            ConfinementState::BusOff
         } else if fault & FAULT_PASSIVE != 0 {
-            State::Passive
+            ConfinementState::Passive
         } else if quiet {
-            State::Active
+            ConfinementState::Active
         } else {
-            State::Warning
+            ConfinementState::Warning
         };
-        let now = Status {
+        let now = ErrorStatus {
             state,
             tec: (counters >> 16 & 0x1FF) as u16,
             rec: (counters & 0x1FF) as u16,
@@ -212,26 +212,26 @@ impl<R: Registers> CtuCanFd<R> {
         let changed = now.state != self.status.state;
         self.status = now;
         if changed {
-            tell(Event::Status(now));
+            tell(ControllerEvent::Status(now));
         }
     }
 
-    fn tell_captured(&mut self, interrupts: u32, tell: &mut dyn FnMut(Event<'_>)) {
+    fn tell_captured(&mut self, interrupts: u32, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         if interrupts & I_DIAGNOSE == 0 {
             return;
         }
         let captured = self.get(CAPTURE);
         if interrupts & I_ARBITRATION != 0 {
-            tell(Event::ArbitrationLost {
+            tell(ControllerEvent::ArbitrationLost {
                 bit: lost_bit(captured),
             });
         }
         if interrupts & I_BUS_ERROR != 0 {
-            tell(Event::BusError(bus_error(captured)));
+            tell(ControllerEvent::BusError(bus_error(captured)));
         }
     }
 
-    fn set_filters(&mut self, mode: &Mode<'_>) -> u32 {
+    fn set_filters(&mut self, mode: &StartMode<'_>) -> u32 {
         let Some(slots) = filter::compute(mode.filters) else {
             return 0;
         };
@@ -259,7 +259,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         &self.properties
     }
 
-    fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError> {
+    fn start(&mut self, mode: &StartMode<'_>) -> Result<(), StartError> {
         let no_answer = |what| StartError::NoAnswer { name: NAME, what };
         self.stop();
         for (timing, limits, data) in [
@@ -310,9 +310,9 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         if self.get(MODE) & MODE_ENABLED == 0 {
             return Err(no_answer("take part in the bus"));
         }
-        self.status = Status {
-            state: State::Active,
-            ..Status::default()
+        self.status = ErrorStatus {
+            state: ConfinementState::Active,
+            ..ErrorStatus::default()
         };
         Ok(())
     }
@@ -322,9 +322,9 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         // Frames that are already on the bus may be sent or not; the buffers' states show the
         // outcome.
         self.abort();
-        self.give_up(Failure::Aborted);
+        self.give_up(TransmitFailure::Aborted);
         self.reset();
-        self.status.state = State::Stopped;
+        self.status.state = ConfinementState::Stopped;
         self.interrupts = false;
     }
 
@@ -339,24 +339,24 @@ impl<R: Registers> Controller for CtuCanFd<R> {
             .saturating_sub(self.in_flight + unsaid)
     }
 
-    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused> {
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), ControllerRefusal> {
         let carries = match frame.kind() {
             Kind::Classic => !frame.id().is_err(),
             Kind::Fd => self.fd && !frame.id().is_err() && !frame.id().is_rtr(),
             Kind::Xl => false,
         };
         if !carries || self.listen_only {
-            return Err(Refused::Unsupported);
+            return Err(ControllerRefusal::Unsupported);
         }
         if !self.status.state.passes() {
-            return Err(Refused::Down);
+            return Err(ControllerRefusal::Down);
         }
         if self.room() == 0 {
-            return Err(Refused::Full);
+            return Err(ControllerRefusal::Full);
         }
         let index = (self.tail + self.in_flight) % self.properties.buffers;
         let Some(place) = self.tokens.get_mut(index) else {
-            return Err(Refused::Full);
+            return Err(ControllerRefusal::Full);
         };
         *place = token;
         self.in_flight += 1;
@@ -365,9 +365,9 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         Ok(())
     }
 
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone> {
+    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone> {
         self.tell_unsaid(tell);
-        if self.status.state == State::Stopped {
+        if self.status.state == ConfinementState::Stopped {
             return Ok(false);
         }
         if self.interrupts || self.diagnose {
@@ -383,19 +383,19 @@ impl<R: Registers> Controller for CtuCanFd<R> {
         }
         let mut status = self.get(STATUS);
         if status == u32::MAX {
-            self.status.state = State::Stopped;
+            self.status.state = ConfinementState::Stopped;
             while self.in_flight > 0 {
                 let token = self.retire();
-                tell(Event::end(token, Err(Failure::Gone)));
+                tell(ControllerEvent::end(token, Err(TransmitFailure::Gone)));
             }
-            return Err(Gone);
+            return Err(ControllerGone);
         }
         self.look_at_errors(status, tell);
         let mut frames = 0;
         let more = loop {
             self.transmitted(tell);
             if status & STATUS_OVERRUN != 0 {
-                tell(Event::Overrun {
+                tell(ControllerEvent::Overrun {
                     frames: 1,
                     exact: false,
                 });
@@ -430,7 +430,7 @@ impl<R: Registers> Controller for CtuCanFd<R> {
     }
 
     fn interrupts(&mut self, on: bool) {
-        self.interrupts = on && self.status.state != State::Stopped;
+        self.interrupts = on && self.status.state != ConfinementState::Stopped;
         let wanted = self.wanted();
         if self.interrupts {
             self.set(INT_ENA_SET, wanted);
@@ -440,15 +440,15 @@ impl<R: Registers> Controller for CtuCanFd<R> {
     }
 
     fn restart(&mut self) -> Result<(), StartError> {
-        if self.status.state == State::BusOff {
+        if self.status.state == ConfinementState::BusOff {
             self.abort();
-            self.give_up(Failure::BusOff);
+            self.give_up(TransmitFailure::BusOff);
             self.set(COMMAND, COMMAND_RESET_COUNTERS);
         }
         Ok(())
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> ErrorStatus {
         self.status
     }
 }

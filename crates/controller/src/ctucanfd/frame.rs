@@ -17,7 +17,7 @@ const HEAD: u32 = 3;
 const PAYLOAD: u32 = 0x10;
 
 /// The result of reading from the FIFO.
-pub(super) enum Read {
+pub(super) enum FifoRead {
     /// A frame, and its time stamp.
     Frame(Header, u64),
     /// Words that are not a valid frame.
@@ -27,11 +27,11 @@ pub(super) enum Read {
 }
 
 /// Takes the oldest frame out of the FIFO.
-pub(super) fn read(registers: &mut impl Registers, payload: &mut [u8; dlc::FD_MAX]) -> Read {
+pub(super) fn read(registers: &mut impl Registers, payload: &mut [u8; dlc::FD_MAX]) -> FifoRead {
     let format = registers.read32(RX_DATA);
     let words = format >> 11 & 0x1F;
     if words == 0 {
-        return Read::Nothing;
+        return FifoRead::Nothing;
     }
     let mut next = |n: u32| {
         if n < words {
@@ -50,13 +50,13 @@ pub(super) fn read(registers: &mut impl Registers, payload: &mut [u8; dlc::FD_MA
         }
     }
     let Some(header) = header(format, identifier) else {
-        return Read::Garbage;
+        return FifoRead::Garbage;
     };
     let room = words.saturating_sub(HEAD) as usize * 4;
     if words < HEAD || header.data_len() > room {
-        return Read::Garbage;
+        return FifoRead::Garbage;
     }
-    Read::Frame(header, stamp)
+    FifoRead::Frame(header, stamp)
 }
 
 fn header(format: u32, identifier: u32) -> Option<Header> {

@@ -1,7 +1,7 @@
 //! Conversion of the core's register values.
 
 use super::registers::{SSP_MOST, SSP_NONE};
-use crate::{BusError, Place, Timing, Trouble};
+use crate::{BusError, ErrorPlace, BitTiming, ErrorType};
 
 /// The maximum of phase 1 in each timing; the rest goes to the propagation segment.
 pub(super) const NOMINAL_PHASE_1: u32 = 63;
@@ -26,7 +26,7 @@ pub(super) fn turned(priorities: u32, buffers: usize) -> u32 {
 }
 
 /// Returns the value of BTR and BTR_FD: propagation segment, phases 1 and 2, prescaler, jump width.
-pub(super) fn bit_time(timing: &Timing, longest_phase_1: u32) -> u32 {
+pub(super) fn bit_time(timing: &BitTiming, longest_phase_1: u32) -> u32 {
     // The propagation segment has at least one tq.
     let phase_1 = (timing.before_sample - 1).min(longest_phase_1);
     let propagation = timing.before_sample - phase_1;
@@ -39,7 +39,7 @@ pub(super) fn bit_time(timing: &Timing, longest_phase_1: u32) -> u32 {
 
 /// Returns the value of TRV_DELAY: the offset of the secondary sample point equals that of the
 /// sample point, in periods of the clock.
-pub(super) fn secondary_sample_point(data: &Timing, clock: u32) -> u32 {
+pub(super) fn secondary_sample_point(data: &BitTiming, clock: u32) -> u32 {
     if data.rate(clock) <= FAST {
         return SSP_NONE;
     }
@@ -70,12 +70,12 @@ pub(super) fn lost_bit(captured: u32) -> Option<u8> {
 /// to those of SocketCAN where an equivalent one exists.
 pub(super) fn bus_error(captured: u32) -> BusError {
     let trouble = match captured >> 5 & 0x7 {
-        0 => Trouble::Bit,
-        1 => Trouble::Crc,
-        2 => Trouble::Form,
-        3 => Trouble::Acknowledge,
-        4 => Trouble::Stuff,
-        _ => Trouble::Other,
+        0 => ErrorType::Bit,
+        1 => ErrorType::Crc,
+        2 => ErrorType::Form,
+        3 => ErrorType::Acknowledge,
+        4 => ErrorType::Stuff,
+        _ => ErrorType::Other,
     };
     let place = match captured & 0x1F {
         // Start of frame, control field, data, CRC, acknowledge, end of frame, error frame,
@@ -90,8 +90,8 @@ pub(super) fn bus_error(captured: u32) -> BusError {
     };
     BusError {
         trouble,
-        place: place.map(Place),
+        place: place.map(ErrorPlace),
         // The core does not report it.
-        transmitting: trouble == Trouble::Acknowledge,
+        transmitting: trouble == ErrorType::Acknowledge,
     }
 }

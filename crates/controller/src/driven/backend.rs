@@ -9,7 +9,7 @@ pub type Lost = Box<dyn core::error::Error + Send + Sync>;
 /// A controller, and a way to wait for its interrupt.
 ///
 /// Dropping it stops the controller and releases its resources.
-pub trait Backend: Send {
+pub trait ControllerBackend: Send {
     /// Returns the controller.
     fn controller(&mut self) -> &mut dyn Controller;
 
@@ -25,18 +25,18 @@ pub trait Backend: Send {
     /// Enables the next interrupt. One that is already pending is delivered immediately.
     ///
     /// # Errors
-    /// The same as those of [`Backend::take_interrupt`].
+    /// The same as those of [`ControllerBackend::take_interrupt`].
     fn arm(&mut self) -> Result<(), Lost>;
 
     /// Returns an object that can detect cheaply that nothing has happened, if the backend has one.
-    fn watch(&self) -> Option<Box<dyn Watch>> {
+    fn watch(&self) -> Option<Box<dyn ControllerWatch>> {
         None
     }
 }
 
 /// A cheap check of a controller's state, without calling its driver and concurrently with all
 /// other operations.
-pub trait Watch: Send + Sync {
+pub trait ControllerWatch: Send + Sync {
     /// Returns whether it is certain that nothing has happened since the last
     /// [`Controller::service`].
     fn is_quiet(&self) -> bool;

@@ -1,6 +1,6 @@
 //! Error frames in the format of SocketCAN's drivers (`uapi/linux/can/error.h`).
 
-use crate::{Event, State, Status, Trouble};
+use crate::{ControllerEvent, ConfinementState, ErrorStatus, ErrorType};
 use frame::{CanId, Frame};
 
 /// Classes: bits of the ID.
@@ -32,45 +32,45 @@ const AT_CRC: u8 = 0x08;
 const AT_ACK: u8 = 0x19;
 
 /// Returns the error frame for an event, if SocketCAN defines one.
-pub(crate) fn of(event: &Event<'_>) -> Option<Frame> {
+pub(crate) fn of(event: &ControllerEvent<'_>) -> Option<Frame> {
     let mut data = [0; 8];
     let [place0, trouble1, type2, place3, _, _, tec6, rec7] = &mut data;
     let class = match *event {
-        Event::Overrun { .. } => {
+        ControllerEvent::Overrun { .. } => {
             *trouble1 = RX_OVERFLOW;
             CONTROLLER
         }
-        Event::ArbitrationLost { bit } => {
+        ControllerEvent::ArbitrationLost { bit } => {
             *place0 = bit.unwrap_or(0);
             LOST_ARBITRATION
         }
-        Event::Status(status) => {
+        ControllerEvent::Status(status) => {
             *tec6 = counter(status.tec);
             *rec7 = counter(status.rec);
             *trouble1 = state(&status);
             COUNTERS
                 | match status.state {
-                    State::BusOff => BUS_OFF,
+                    ConfinementState::BusOff => BUS_OFF,
                     _ => CONTROLLER,
                 }
         }
-        Event::BusError(error) => {
+        ControllerEvent::BusError(error) => {
             *place3 = error.place.map_or(0, |place| place.0);
             match error.trouble {
-                Trouble::Bit => *type2 = BIT,
-                Trouble::Form => *type2 = FORM,
-                Trouble::Stuff => *type2 = STUFF,
-                Trouble::Crc => *place3 = AT_CRC,
-                Trouble::Acknowledge => *place3 = AT_ACK,
-                Trouble::Other => {}
+                ErrorType::Bit => *type2 = BIT,
+                ErrorType::Form => *type2 = FORM,
+                ErrorType::Stuff => *type2 = STUFF,
+                ErrorType::Crc => *place3 = AT_CRC,
+                ErrorType::Acknowledge => *place3 = AT_ACK,
+                ErrorType::Other => {}
             }
             if error.transmitting {
                 *type2 |= TRANSMITTING;
             }
-            let no_ack = error.trouble == Trouble::Acknowledge;
+            let no_ack = error.trouble == ErrorType::Acknowledge;
             PROTOCOL | BUS_ERROR | if no_ack { NO_ACK } else { 0 }
         }
-        Event::Received { .. } | Event::Sent { .. } | Event::Failed { .. } => return None,
+        ControllerEvent::Received { .. } | ControllerEvent::Sent { .. } | ControllerEvent::Failed { .. } => return None,
     };
     Frame::classic(CanId::from_raw(CanId::ERR_FLAG | class), &data).ok()
 }
@@ -82,49 +82,49 @@ fn counter(value: u16) -> u8 {
 
 /// Follows `can_change_state` of Linux's `drivers/net/can/dev/dev.c`: the higher counter determines
 /// whether the transmitting or the receiving side is reported.
-fn state(status: &Status) -> u8 {
+fn state(status: &ErrorStatus) -> u8 {
     let sending = status.tec >= status.rec;
     let receiving = status.rec >= status.tec;
     let either = |tx: u8, rx: u8| if sending { tx } else { 0 } | if receiving { rx } else { 0 };
     match status.state {
-        State::Active => ACTIVE,
-        State::Warning => either(TX_WARNING, RX_WARNING),
-        State::Passive => either(TX_PASSIVE, RX_PASSIVE),
-        State::BusOff | State::Stopped => 0,
+        ConfinementState::Active => ACTIVE,
+        ConfinementState::Warning => either(TX_WARNING, RX_WARNING),
+        ConfinementState::Passive => either(TX_PASSIVE, RX_PASSIVE),
+        ConfinementState::BusOff | ConfinementState::Stopped => 0,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BusError, Place};
+    use crate::{BusError, ErrorPlace};
 
     /// Compared with the interpretation of `candump -e` (can-utils, lib.c), by the numbers of
     /// error.h.
     #[test]
     fn each_event_has_its_frame() {
         let frame = |event| of(&event).unwrap();
-        let overrun = frame(Event::Overrun {
+        let overrun = frame(ControllerEvent::Overrun {
             frames: 3,
             exact: false,
         });
         assert_eq!((overrun.id().raw(), overrun.data()[1]), (0x2000_0004, 1));
-        let status = |state, tec, rec| frame(Event::Status(Status { state, tec, rec }));
-        let passive = status(State::Passive, 128, 3);
+        let status = |state, tec, rec| frame(ControllerEvent::Status(ErrorStatus { state, tec, rec }));
+        let passive = status(ConfinementState::Passive, 128, 3);
         assert_eq!(passive.id().raw(), 0x2000_0204);
         assert_eq!(passive.data(), [0, 0x20, 0, 0, 0, 0, 128, 3]);
-        let off = status(State::BusOff, 256, 0);
+        let off = status(ConfinementState::BusOff, 256, 0);
         assert_eq!((off.id().raw(), off.data()[6]), (0x2000_0240, 255));
         assert_eq!(status(State::Active, 0, 0).data()[1], 0x40);
         assert_eq!(status(State::Warning, 96, 96).data()[1], 0x0C);
-        let ack = frame(Event::BusError(BusError {
-            trouble: Trouble::Acknowledge,
-            place: Some(Place(0x19)),
+        let ack = frame(ControllerEvent::BusError(BusError {
+            trouble: ErrorType::Acknowledge,
+            place: Some(ErrorPlace(0x19)),
             transmitting: true,
         }));
         assert_eq!(ack.id().raw(), 0x2000_00A8);
         assert_eq!(ack.data()[2..4], [0x80, 0x19]);
-        let lost = frame(Event::ArbitrationLost { bit: Some(5) });
+        let lost = frame(ControllerEvent::ArbitrationLost { bit: Some(5) });
         assert_eq!((lost.id().raw(), lost.data()[0]), (0x2000_0002, 5));
         assert_eq!(
             of(&Event::Sent {

@@ -1,28 +1,28 @@
 //! The two halves of the port.
 
 use crate::driven::backend::Lost;
-use crate::driven::shared::{No, Shared};
+use crate::driven::shared::{SendRefusal, DrivenPort};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::sync::atomic::Ordering::Relaxed;
 use engine::{
-    Accepted, FlushReport, Interest, LinkState, Outgoing, PortError, Receive, Received, Refused,
+    Accepted, FlushReport, FrameInterest, LinkState, OutgoingFrame, PortError, Receive, ReceivedFrame, TransmitRefusal,
     RxCounters, RxReport, Transmit, TxCounters,
 };
 use frame::{Frame, FrameRef, Kind, Nanos};
 
 /// The receiving half.
-pub struct Receiver {
-    shared: Arc<Shared>,
+pub struct DrivenReceiver {
+    shared: Arc<DrivenPort>,
     error_frames: bool,
 }
 
-impl Receiver {
+impl DrivenReceiver {
     /// Creates the receiving half of this port.
     #[must_use]
-    pub const fn new(shared: Arc<Shared>) -> Self {
+    pub const fn new(shared: Arc<DrivenPort>) -> Self {
         Self {
             shared,
             error_frames: false,
@@ -45,13 +45,13 @@ impl Receiver {
     }
 }
 
-impl Receive for Receiver {
+impl Receive for DrivenReceiver {
     #[inline]
     fn receive(
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let shared = &*self.shared;
         if shared.is_quiet() {
@@ -98,7 +98,7 @@ impl Receive for Receiver {
         }
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.error_frames = interest.error_frames;
         Ok(())
     }
@@ -112,24 +112,24 @@ impl Receive for Receiver {
     }
 }
 
-/// [`crate::Gone`] as a source of a [`PortError`].
+/// [`crate::ControllerGone`] as a source of a [`PortError`].
 #[derive(thiserror::Error, Debug)]
 #[error("{0}")]
-struct GoneError(crate::Gone);
+struct GoneError(crate::ControllerGone);
 
 /// The transmitting half.
-pub struct Transmitter {
-    shared: Arc<Shared>,
+pub struct DrivenTransmitter {
+    shared: Arc<DrivenPort>,
     /// Frames that arrived while the receiving half of this port was handing over one: a route back
     /// to the port from which the frame came.
     aside: VecDeque<Frame>,
     taken: u64,
 }
 
-impl Transmitter {
+impl DrivenTransmitter {
     /// Creates the transmitting half of this port.
     #[must_use]
-    pub fn new(shared: Arc<Shared>) -> Self {
+    pub fn new(shared: Arc<DrivenPort>) -> Self {
         let aside = VecDeque::with_capacity(shared.rules.queue);
         Self {
             shared,
@@ -169,22 +169,22 @@ impl Transmitter {
     }
 
     #[inline]
-    fn put_aside(&mut self, frame: FrameRef<'_>) -> Result<(), No> {
+    fn put_aside(&mut self, frame: FrameRef<'_>) -> Result<(), SendRefusal> {
         if self.shared.waiting.load(Relaxed) >= self.shared.rules.queue {
-            return Err(No::Full);
+            return Err(SendRefusal::Full);
         }
-        let frame = Frame::from_view(frame).ok_or(No::Unsupported)?;
+        let frame = Frame::from_view(frame).ok_or(SendRefusal::Unsupported)?;
         self.aside.push_back(frame);
         self.shared.waiting.fetch_add(1, Relaxed);
         Ok(())
     }
 }
 
-impl Transmit for Transmitter {
+impl Transmit for DrivenTransmitter {
     #[inline]
-    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if !self.carries(&outgoing.frame) {
-            return Err(Refused::Unsupported);
+            return Err(TransmitRefusal::Unsupported);
         }
         self.bring_in();
         let lock = self.shared.try_lock();
@@ -200,9 +200,9 @@ impl Transmit for Transmitter {
                 self.taken += 1;
                 Ok(Accepted)
             }
-            Err(No::Full) => Err(Refused::Full),
-            Err(No::Down) => Err(Refused::Down),
-            Err(No::Unsupported) => Err(Refused::Unsupported),
+            Err(SendRefusal::Full) => Err(TransmitRefusal::Full),
+            Err(SendRefusal::Down) => Err(TransmitRefusal::Down),
+            Err(SendRefusal::Unsupported) => Err(TransmitRefusal::Unsupported),
         }
     }
 

@@ -1,20 +1,20 @@
 //! The state that both halves of a port share: the controller, the queue in front of it, the
 //! counters.
 
-use crate::driven::backend::{Backend, Lost, Watch};
+use crate::driven::backend::{ControllerBackend, Lost, ControllerWatch};
 use crate::driven::error_frame;
-use crate::{Event, Failure, Gone, State};
+use crate::{ControllerEvent, TransmitFailure, ControllerGone, ConfinementState};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use engine::{LinkState, Received, Stamp, StampSource};
+use engine::{LinkState, ReceivedFrame, ReceiveStamp, StampSource};
 use frame::{Frame, FrameRef, Nanos};
 use spin::{Mutex, MutexGuard, Once};
 
 /// Settings with which a port is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rules {
+pub struct DrivenRules {
     /// Length of the queue in front of the transmit buffers, frames.
     pub queue: usize,
     /// Send nothing.
@@ -28,23 +28,23 @@ pub struct Rules {
 }
 
 /// The state that both halves of a port share.
-pub struct Shared {
+pub struct DrivenPort {
     name: String,
-    pub(crate) rules: Rules,
-    inner: Mutex<Inner>,
+    pub(crate) rules: DrivenRules,
+    inner: Mutex<DrivenState>,
     /// Present from the start on, if the backend has one.
-    watch: Once<Box<dyn Watch>>,
+    watch: Once<Box<dyn ControllerWatch>>,
     /// Nothing is left to be done or reported unless the controller has something new.
     calm: AtomicBool,
     /// Number of waiting frames: in the queue and in the transmitting half.
     pub(crate) waiting: AtomicUsize,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct DrivenState {
     /// `None` until the start.
-    backend: Option<Box<dyn Backend>>,
+    backend: Option<Box<dyn ControllerBackend>>,
     queue: VecDeque<Frame>,
-    state: State,
+    state: ConfinementState,
     /// Frames in transmit buffers.
     in_flight: u64,
     token: u64,
@@ -73,23 +73,23 @@ const UNSAID: usize = 16;
 const PATIENCE: Nanos = 1_000_000;
 
 /// Reason why a frame is not taken.
-pub(crate) enum No {
+pub(crate) enum SendRefusal {
     Full,
     Down,
     Unsupported,
 }
 
-impl Shared {
+impl DrivenPort {
     /// Creates a port whose controller has not been started.
     #[must_use]
-    pub fn new(name: &str, rules: Rules) -> Self {
+    pub fn new(name: &str, rules: DrivenRules) -> Self {
         Self {
             name: String::from(name),
             rules,
-            inner: Mutex::new(Inner {
+            inner: Mutex::new(DrivenState {
                 backend: None,
                 queue: VecDeque::with_capacity(rules.queue),
-                state: State::Stopped,
+                state: ConfinementState::Stopped,
                 in_flight: 0,
                 token: 0,
                 sent: 0,
@@ -111,7 +111,7 @@ impl Shared {
     }
 
     /// Attaches the controller, which has been started.
-    pub fn begin(&self, backend: Box<dyn Backend>) {
+    pub fn begin(&self, backend: Box<dyn ControllerBackend>) {
         if let Some(watch) = backend.watch() {
             // There is only one start.
             self.watch.call_once(|| watch);
@@ -151,20 +151,20 @@ impl Shared {
     }
 
     #[inline]
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, DrivenState> {
         self.inner.lock()
     }
 
     /// Returns `None` while the receiving half hands over a frame of this same port.
     #[inline]
-    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Inner>> {
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, DrivenState>> {
         self.inner.try_lock()
     }
 }
 
-impl Inner {
+impl DrivenState {
     /// Attaches the controller, which has been started.
-    fn begin(&mut self, mut backend: Box<dyn Backend>) {
+    fn begin(&mut self, mut backend: Box<dyn ControllerBackend>) {
         self.state = backend.controller().status().state;
         self.backend = Some(backend);
         self.news = true;
@@ -172,11 +172,11 @@ impl Inner {
 
     pub(crate) fn link(&self) -> LinkState {
         match self.state {
-            State::Stopped => LinkState::Down,
-            State::Active => LinkState::Up,
-            State::Warning => LinkState::ErrorWarning,
-            State::Passive => LinkState::ErrorPassive,
-            State::BusOff => LinkState::BusOff,
+            ConfinementState::Stopped => LinkState::Down,
+            ConfinementState::Active => LinkState::Up,
+            ConfinementState::Warning => LinkState::ErrorWarning,
+            ConfinementState::Passive => LinkState::ErrorPassive,
+            ConfinementState::BusOff => LinkState::BusOff,
         }
     }
 
@@ -217,27 +217,27 @@ impl Inner {
 
     /// Takes a frame for the bus: into a transmit buffer if one is free, otherwise into the queue.
     #[inline]
-    pub(crate) fn offer(&mut self, frame: FrameRef<'_>, shared: &Shared) -> Result<(), No> {
+    pub(crate) fn offer(&mut self, frame: FrameRef<'_>, shared: &DrivenPort) -> Result<(), SendRefusal> {
         if !self.passes() {
-            return Err(No::Down);
+            return Err(SendRefusal::Down);
         }
         if self.queue.is_empty() {
             match self.put(frame) {
-                Err(No::Full) => {}
+                Err(SendRefusal::Full) => {}
                 answer => return answer,
             }
         }
         if shared.waiting.load(Relaxed) >= shared.rules.queue {
-            return Err(No::Full);
+            return Err(SendRefusal::Full);
         }
-        let frame = Frame::from_view(frame).ok_or(No::Unsupported)?;
+        let frame = Frame::from_view(frame).ok_or(SendRefusal::Unsupported)?;
         self.push(frame, shared);
         shared.waiting.fetch_add(1, Relaxed);
         Ok(())
     }
 
-    /// Appends a frame to the queue; the caller has already counted it in [`Shared::waiting`].
-    pub(crate) fn push(&mut self, frame: Frame, shared: &Shared) {
+    /// Appends a frame to the queue; the caller has already counted it in [`DrivenPort::waiting`].
+    pub(crate) fn push(&mut self, frame: Frame, shared: &DrivenPort) {
         if self.passes() {
             self.stalled += u64::from(self.room() == 0);
             self.queue.push_back(frame);
@@ -248,9 +248,9 @@ impl Inner {
     }
 
     #[inline]
-    fn put(&mut self, frame: FrameRef<'_>) -> Result<(), No> {
+    fn put(&mut self, frame: FrameRef<'_>) -> Result<(), SendRefusal> {
         let Some(backend) = &mut self.backend else {
-            return Err(No::Down);
+            return Err(SendRefusal::Down);
         };
         self.token += 1;
         match backend.controller().transmit(frame, self.token) {
@@ -258,21 +258,21 @@ impl Inner {
                 self.in_flight += 1;
                 Ok(())
             }
-            Err(crate::Refused::Full) => Err(No::Full),
-            Err(crate::Refused::Down) => Err(No::Down),
-            Err(crate::Refused::Unsupported) => Err(No::Unsupported),
+            Err(crate::ControllerRefusal::Full) => Err(SendRefusal::Full),
+            Err(crate::ControllerRefusal::Down) => Err(SendRefusal::Down),
+            Err(crate::ControllerRefusal::Unsupported) => Err(SendRefusal::Unsupported),
         }
     }
 
     /// Moves frames from the queue to the transmit buffers, as far as these have room.
     #[inline]
-    pub(crate) fn move_on(&mut self, shared: &Shared) {
+    pub(crate) fn move_on(&mut self, shared: &DrivenPort) {
         if !self.queue.is_empty() {
             self.move_some(shared);
         }
     }
 
-    fn move_some(&mut self, shared: &Shared) {
+    fn move_some(&mut self, shared: &DrivenPort) {
         while !self.queue.is_empty() && self.room() > 0 {
             let Some(frame) = self.queue.pop_front() else {
                 return;
@@ -287,7 +287,7 @@ impl Inner {
     /// Services frames in flight from the transmitting half, if the receiving half has not done so
     /// for [`PATIENCE`]. Nothing is received.
     #[inline]
-    pub(crate) fn look_after(&mut self, now: Nanos, shared: &Shared) {
+    pub(crate) fn look_after(&mut self, now: Nanos, shared: &DrivenPort) {
         let forgotten = now.saturating_sub(self.last_service) >= PATIENCE;
         if self.in_flight > 0 && forgotten && !shared.is_quiet() {
             shared.set_calm(false);
@@ -304,9 +304,9 @@ impl Inner {
         now: Nanos,
         budget: usize,
         errors: bool,
-        shared: &Shared,
-        take: &mut dyn FnMut(Received<'_>),
-    ) -> Result<usize, Gone> {
+        shared: &DrivenPort,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
+    ) -> Result<usize, ControllerGone> {
         let Some(mut backend) = self.backend.take() else {
             return Ok(0);
         };
@@ -325,7 +325,7 @@ impl Inner {
         }
         let told = backend.controller().service(budget, &mut |event| {
             // First, because a frame is waiting.
-            if let Event::Received { frame, stamp } = event {
+            if let ControllerEvent::Received { frame, stamp } = event {
                 frames += 1;
                 take(received(frame, stamp, now));
                 return;
@@ -347,7 +347,7 @@ impl Inner {
                 Ok(frames)
             }
             Err(gone) => {
-                self.become_state(State::Stopped, shared);
+                self.become_state(ConfinementState::Stopped, shared);
                 Err(gone)
             }
         }
@@ -358,7 +358,7 @@ impl Inner {
         frame: &Frame,
         now: Nanos,
         wanted: bool,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
         frames: &mut usize,
     ) {
         if !wanted {
@@ -366,7 +366,7 @@ impl Inner {
             return;
         }
         *frames += 1;
-        take(Received {
+        take(ReceivedFrame {
             frame: frame.view(),
             stamp: gateways(now),
             hops: 0,
@@ -378,37 +378,37 @@ impl Inner {
     /// frames are wanted; `None` if this call cannot hand over any.
     fn tell(
         &mut self,
-        event: &Event<'_>,
+        event: &ControllerEvent<'_>,
         now: Nanos,
         errors: Option<bool>,
-        shared: &Shared,
-        take: &mut dyn FnMut(Received<'_>),
+        shared: &DrivenPort,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
         frames: &mut usize,
     ) {
         match *event {
             // `service` has already handed it over.
-            Event::Received { .. } => return,
-            Event::Sent { .. } => {
+            ControllerEvent::Received { .. } => return,
+            ControllerEvent::Sent { .. } => {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 self.sent += 1;
                 return;
             }
-            Event::Failed { why, .. } => {
+            ControllerEvent::Failed { why, .. } => {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 self.lost += 1;
-                if why == Failure::Gone {
-                    self.become_state(State::Stopped, shared);
+                if why == TransmitFailure::Gone {
+                    self.become_state(ConfinementState::Stopped, shared);
                 }
             }
-            Event::Overrun { frames, .. } => self.overrun += u64::from(frames),
-            Event::Status(status) => {
+            ControllerEvent::Overrun { frames, .. } => self.overrun += u64::from(frames),
+            ControllerEvent::Status(status) => {
                 self.become_state(status.state, shared);
-                if status.state == State::BusOff {
+                if status.state == ConfinementState::BusOff {
                     let pause = shared.rules.restart;
                     self.restart_at = pause.map(|pause| now.saturating_add(pause));
                 }
             }
-            Event::ArbitrationLost { .. } | Event::BusError(_) => {}
+            ControllerEvent::ArbitrationLost { .. } | ControllerEvent::BusError(_) => {}
         }
         let Some(frame) = error_frame::of(event) else {
             return;
@@ -420,7 +420,7 @@ impl Inner {
         }
     }
 
-    fn become_state(&mut self, state: State, shared: &Shared) {
+    fn become_state(&mut self, state: ConfinementState, shared: &DrivenPort) {
         if self.state == state {
             return;
         }
@@ -458,10 +458,10 @@ impl Inner {
 /// Returns a received frame with the controller's stamp, if there is one, otherwise with the
 /// gateway's.
 #[inline]
-fn received(frame: FrameRef<'_>, stamp: Option<Nanos>, now: Nanos) -> Received<'_> {
-    Received {
+fn received(frame: FrameRef<'_>, stamp: Option<Nanos>, now: Nanos) -> ReceivedFrame<'_> {
+    ReceivedFrame {
         frame,
-        stamp: stamp.map_or(gateways(now), |ns| Stamp {
+        stamp: stamp.map_or(gateways(now), |ns| ReceiveStamp {
             ns,
             source: StampSource::Hardware,
         }),
@@ -471,8 +471,8 @@ fn received(frame: FrameRef<'_>, stamp: Option<Nanos>, now: Nanos) -> Received<'
 }
 
 /// Returns the gateway's own stamp, for frames that were not stamped earlier.
-const fn gateways(now: Nanos) -> Stamp {
-    Stamp {
+const fn gateways(now: Nanos) -> ReceiveStamp {
+    ReceiveStamp {
         ns: now,
         source: StampSource::Gateway,
     }

@@ -2,12 +2,12 @@
 //! frames keep their order.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::driven::{Backend, Lost, Receiver, Rules, Shared, Transmitter};
-use crate::sja1000::{Sja1000, Wiring};
+use crate::driven::{ControllerBackend, Lost, DrivenReceiver, DrivenRules, DrivenPort, DrivenTransmitter};
+use crate::sja1000::{Sja1000, ChipWiring};
 use crate::{
-    Controller, Event, Failure, Gone, Mode, Properties, Registers, StartError, State, Status, Token,
+    Controller, ControllerEvent, TransmitFailure, ControllerGone, StartMode, Properties, Registers, StartError, ConfinementState, ErrorStatus, Token,
 };
-use engine::{Interest, LinkState, Outgoing, Receive, Refused, Transmit, TxCounters};
+use engine::{FrameInterest, LinkState, OutgoingFrame, Receive, TransmitRefusal, Transmit, TxCounters};
 use frame::{CanId, Frame, FrameRef};
 use proptest::prelude::*;
 use std::boxed::Box;
@@ -21,30 +21,30 @@ const RESTART: u64 = 1000;
 
 /// The state of the controller that the test observes and changes.
 #[derive(Default)]
-struct Seen {
+struct SeenState {
     buffers: VecDeque<(Token, Frame)>,
-    events: VecDeque<Happened>,
-    state: State,
+    events: VecDeque<TestEvent>,
+    state: ConfinementState,
     sent: Vec<Frame>,
     restarts: usize,
     dropped: bool,
 }
 
-enum Happened {
+enum TestEvent {
     Received(Frame),
-    Ended(Token, Option<Failure>),
+    Ended(Token, Option<TransmitFailure>),
     Overrun(u32),
-    Status(State),
+    Status(ConfinementState),
 }
 
 #[derive(Clone)]
-struct Fake(Arc<Mutex<Seen>>, Properties);
+struct FakeController(Arc<Mutex<SeenState>>, Properties);
 
-impl Controller for Fake {
+impl Controller for FakeController {
     fn properties(&self) -> &Properties {
         &self.1
     }
-    fn start(&mut self, _: &Mode<'_>) -> Result<(), StartError> {
+    fn start(&mut self, _: &StartMode<'_>) -> Result<(), StartError> {
         Ok(())
     }
     fn stop(&mut self) {}
@@ -52,55 +52,55 @@ impl Controller for Fake {
         let seen = self.0.lock().unwrap();
         if seen.state.passes() {
             // A buffer is free when the end of its frame has been reported.
-            let ended = |event: &&Happened| matches!(event, Happened::Ended(..));
+            let ended = |event: &&TestEvent| matches!(event, TestEvent::Ended(..));
             let untold = seen.events.iter().filter(ended).count();
             BUFFERS - seen.buffers.len() - untold
         } else {
             0
         }
     }
-    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), crate::Refused> {
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), crate::ControllerRefusal> {
         let mut seen = self.0.lock().unwrap();
         if !seen.state.passes() {
-            return Err(crate::Refused::Down);
+            return Err(crate::ControllerRefusal::Down);
         }
         // A buffer is free when the end of its frame has been reported.
-        let ended = |event: &&Happened| matches!(event, Happened::Ended(..));
+        let ended = |event: &&TestEvent| matches!(event, TestEvent::Ended(..));
         let untold = seen.events.iter().filter(ended).count();
         if seen.buffers.len() + untold >= BUFFERS {
-            return Err(crate::Refused::Full);
+            return Err(crate::ControllerRefusal::Full);
         }
         seen.buffers
             .push_back((token, Frame::from_view(frame).unwrap()));
         Ok(())
     }
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone> {
+    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone> {
         let mut frames = 0;
         loop {
             // Unlocked before the call: `tell` may transmit.
             let next = {
                 let mut seen = self.0.lock().unwrap();
                 match seen.events.front() {
-                    Some(Happened::Received(_)) if frames >= budget => return Ok(true),
+                    Some(TestEvent::Received(_)) if frames >= budget => return Ok(true),
                     None => return Ok(false),
                     _ => seen.events.pop_front().unwrap(),
                 }
             };
             match next {
-                Happened::Received(frame) => {
+                TestEvent::Received(frame) => {
                     frames += 1;
                     let frame = frame.view();
-                    tell(Event::Received { frame, stamp: None });
+                    tell(ControllerEvent::Received { frame, stamp: None });
                 }
-                Happened::Ended(token, None) => tell(Event::Sent { token, stamp: None }),
-                Happened::Ended(token, Some(why)) => tell(Event::Failed { token, why }),
-                Happened::Overrun(frames) => tell(Event::Overrun {
+                TestEvent::Ended(token, None) => tell(ControllerEvent::Sent { token, stamp: None }),
+                TestEvent::Ended(token, Some(why)) => tell(ControllerEvent::Failed { token, why }),
+                TestEvent::Overrun(frames) => tell(ControllerEvent::Overrun {
                     frames,
                     exact: true,
                 }),
-                Happened::Status(state) => {
+                TestEvent::Status(state) => {
                     let (tec, rec) = (0, 0);
-                    tell(Event::Status(Status { state, tec, rec }));
+                    tell(ControllerEvent::Status(ErrorStatus { state, tec, rec }));
                 }
             }
         }
@@ -111,16 +111,16 @@ impl Controller for Fake {
         self.0.lock().unwrap().restarts += 1;
         Ok(())
     }
-    fn status(&self) -> Status {
+    fn status(&self) -> ErrorStatus {
         let state = self.0.lock().unwrap().state;
-        Status {
+        ErrorStatus {
             state,
-            ..Status::default()
+            ..ErrorStatus::default()
         }
     }
 }
 
-impl Backend for Fake {
+impl ControllerBackend for FakeController {
     fn controller(&mut self) -> &mut dyn Controller {
         self
     }
@@ -135,23 +135,23 @@ impl Backend for Fake {
     }
 }
 
-impl Drop for Fake {
+impl Drop for FakeController {
     fn drop(&mut self) {
         self.0.lock().unwrap().dropped = true;
     }
 }
 
-struct Port {
-    seen: Arc<Mutex<Seen>>,
-    rx: Receiver,
-    tx: Transmitter,
+struct TestPort {
+    seen: Arc<Mutex<SeenState>>,
+    rx: DrivenReceiver,
+    tx: DrivenTransmitter,
     now: u64,
 }
 
 /// Registers for properties that are not read from the hardware.
-struct Nothing;
+struct UnusedController;
 
-impl Registers for Nothing {
+impl Registers for UnusedController {
     fn read8(&mut self, _: u32) -> u8 {
         0
     }
@@ -162,64 +162,64 @@ impl Registers for Nothing {
     fn write32(&mut self, _: u32, _: u32) {}
 }
 
-impl Port {
+impl TestPort {
     fn open(listen_only: bool) -> Self {
-        let seen = Arc::new(Mutex::new(Seen {
-            state: State::Active,
-            ..Seen::default()
+        let seen = Arc::new(Mutex::new(SeenState {
+            state: ConfinementState::Active,
+            ..SeenState::default()
         }));
-        let rules = Rules {
+        let rules = DrivenRules {
             queue: QUEUE,
             listen_only,
             fd: false,
             restart: Some(RESTART),
             interrupts: false,
         };
-        let shared = Arc::new(Shared::new("p", rules));
-        let wiring = Wiring {
+        let shared = Arc::new(DrivenPort::new("p", rules));
+        let wiring = ChipWiring {
             clock: 8_000_000,
             output: 0,
             clock_divider: 0,
         };
-        let properties = Sja1000::new(Nothing, wiring).properties().clone();
-        shared.begin(Box::new(Fake(Arc::clone(&seen), properties)));
+        let properties = Sja1000::new(UnusedController, wiring).properties().clone();
+        shared.begin(Box::new(FakeController(Arc::clone(&seen), properties)));
         Self {
             seen,
-            rx: Receiver::new(Arc::clone(&shared)),
-            tx: Transmitter::new(shared),
+            rx: DrivenReceiver::new(Arc::clone(&shared)),
+            tx: DrivenTransmitter::new(shared),
             now: 0,
         }
     }
 
-    fn happen(&self, what: Happened) {
+    fn happen(&self, what: TestEvent) {
         self.seen.lock().unwrap().events.push_back(what);
     }
 
     /// Ends the oldest frame on the bus.
-    fn end(&self, why: Option<Failure>) {
+    fn end(&self, why: Option<TransmitFailure>) {
         let mut seen = self.seen.lock().unwrap();
         if let Some((token, frame)) = seen.buffers.pop_front() {
             if why.is_none() {
                 seen.sent.push(frame);
             }
-            seen.events.push_back(Happened::Ended(token, why));
+            seen.events.push_back(TestEvent::Ended(token, why));
         }
     }
 
-    fn state(&self, state: State) {
+    fn state(&self, state: ConfinementState) {
         let mut seen = self.seen.lock().unwrap();
-        if state == State::BusOff {
+        if state == ConfinementState::BusOff {
             while let Some((token, _)) = seen.buffers.pop_front() {
-                let why = Some(Failure::BusOff);
-                seen.events.push_back(Happened::Ended(token, why));
+                let why = Some(TransmitFailure::BusOff);
+                seen.events.push_back(TestEvent::Ended(token, why));
             }
         }
         seen.state = state;
-        seen.events.push_back(Happened::Status(state));
+        seen.events.push_back(TestEvent::Status(state));
     }
 
-    fn transmit(&mut self, frame: &Frame) -> Result<(), Refused> {
-        let outgoing = Outgoing::new(frame.view(), 0);
+    fn transmit(&mut self, frame: &Frame) -> Result<(), TransmitRefusal> {
+        let outgoing = OutgoingFrame::new(frame.view(), 0);
         self.tx.transmit(self.now, outgoing).map(drop)
     }
 
@@ -231,7 +231,7 @@ impl Port {
         self.rx
             .receive(now, budget, &mut |frame| {
                 received.push(Frame::from_view(frame.frame).unwrap());
-                if tx.transmit(now, Outgoing::new(frame.frame, 0)).is_ok() {
+                if tx.transmit(now, OutgoingFrame::new(frame.frame, 0)).is_ok() {
                     accepted.push(Frame::from_view(frame.frame).unwrap());
                 }
             })
@@ -253,7 +253,7 @@ fn frame(n: u32) -> Frame {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum TestStep {
     Transmit,
     Arrive,
     End(bool),
@@ -264,27 +264,27 @@ enum Step {
     Overrun(u32),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = TestStep> {
     prop_oneof![
-        6 => Just(Step::Transmit),
-        4 => Just(Step::Arrive),
-        6 => prop::bool::weighted(0.8).prop_map(Step::End),
-        6 => (0..4_usize).prop_map(Step::Receive),
-        3 => Just(Step::Flush),
-        1 => Just(Step::BusOff),
-        2 => Just(Step::Recover),
-        1 => (1..9_u32).prop_map(Step::Overrun),
+        6 => Just(TestStep::Transmit),
+        4 => Just(TestStep::Arrive),
+        6 => prop::bool::weighted(0.8).prop_map(TestStep::End),
+        6 => (0..4_usize).prop_map(TestStep::Receive),
+        3 => Just(TestStep::Flush),
+        1 => Just(TestStep::BusOff),
+        2 => Just(TestStep::Recover),
+        1 => (1..9_u32).prop_map(TestStep::Overrun),
     ]
 }
 
 proptest! {
     #[test]
     fn every_frame_has_one_fate(steps in prop::collection::vec(step(), 0..100)) {
-        let mut port = Port::open(false);
+        let mut port = TestPort::open(false);
         let (mut taken, mut arrived, mut came, mut overrun) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for (step, n) in steps.iter().zip(0..) {
             match step {
-                Step::Transmit => {
+                TestStep::Transmit => {
                     let room = port.tx.room();
                     match port.transmit(&frame(n)) {
                         Ok(()) => taken.push(frame(n)),
@@ -292,26 +292,26 @@ proptest! {
                             || !port.seen.lock().unwrap().state.passes()),
                     }
                 }
-                Step::Arrive => {
+                TestStep::Arrive => {
                     arrived.push(frame(n));
-                    port.happen(Happened::Received(frame(n)));
+                    port.happen(TestEvent::Received(frame(n)));
                 }
-                Step::End(well) => port.end((!well).then_some(Failure::Error)),
-                Step::Receive(budget) => {
+                TestStep::End(well) => port.end((!well).then_some(Failure::Error)),
+                TestStep::Receive(budget) => {
                     let (received, accepted) = port.receive(*budget);
                     prop_assert!(received.len() <= *budget);
                     came.extend(received);
                     taken.extend(accepted);
                 }
-                Step::Flush => {
+                TestStep::Flush => {
                     port.now += 2_000_000;
                     port.tx.flush(port.now).unwrap();
                 }
-                Step::BusOff => port.state(State::BusOff),
-                Step::Recover => port.state(State::Active),
-                Step::Overrun(lost) => {
+                TestStep::BusOff => port.state(State::BusOff),
+                TestStep::Recover => port.state(State::Active),
+                TestStep::Overrun(lost) => {
                     overrun += u64::from(*lost);
-                    port.happen(Happened::Overrun(*lost));
+                    port.happen(TestEvent::Overrun(*lost));
                 }
             }
             prop_assert_eq!(port.check().taken, taken.len() as u64);
@@ -337,7 +337,7 @@ proptest! {
 
 #[test]
 fn a_free_buffer_is_filled_at_once_and_what_is_full_refuses() {
-    let mut port = Port::open(false);
+    let mut port = TestPort::open(false);
     for n in 0..(BUFFERS + QUEUE) as u32 {
         port.transmit(&frame(n)).unwrap();
     }
@@ -361,9 +361,9 @@ fn a_free_buffer_is_filled_at_once_and_what_is_full_refuses() {
 
 #[test]
 fn bus_off_drops_what_waits_and_is_restarted_in_time() {
-    let mut port = Port::open(false);
+    let mut port = TestPort::open(false);
     (0..4).for_each(|n| port.transmit(&frame(n)).unwrap());
-    port.state(State::BusOff);
+    port.state(ConfinementState::BusOff);
     port.receive(1);
     assert_eq!((port.check().lost, port.rx.link()), (4, LinkState::BusOff));
     assert_eq!(port.transmit(&frame(9)), Err(Refused::Down));
@@ -372,7 +372,7 @@ fn bus_off_drops_what_waits_and_is_restarted_in_time() {
     port.now = RESTART;
     port.receive(1);
     assert_eq!(port.seen.lock().unwrap().restarts, 1);
-    port.state(State::Active);
+    port.state(ConfinementState::Active);
     port.receive(1);
     assert_eq!(
         (port.rx.link(), port.rx.counters().reopened),
@@ -383,16 +383,16 @@ fn bus_off_drops_what_waits_and_is_restarted_in_time() {
 
 #[test]
 fn error_frames_are_for_those_who_ask() {
-    let mut port = Port::open(true);
-    port.happen(Happened::Overrun(2));
+    let mut port = TestPort::open(true);
+    port.happen(TestEvent::Overrun(2));
     assert!(port.receive(9).0.is_empty());
     assert_eq!(port.rx.counters().error_frames, 1);
-    let interest = Interest {
+    let interest = FrameInterest {
         error_frames: true,
-        ..Interest::default()
+        ..FrameInterest::default()
     };
     port.rx.set_interest(&interest).unwrap();
-    port.happen(Happened::Overrun(1));
+    port.happen(TestEvent::Overrun(1));
     let (received, accepted) = port.receive(9);
     assert_eq!(received[0].id().raw(), 0x2000_0004);
     assert!(accepted.is_empty(), "an error frame never goes on the bus");
@@ -405,7 +405,7 @@ fn error_frames_are_for_those_who_ask() {
 
 #[test]
 fn the_controller_is_let_go_with_the_last_half() {
-    let Port { seen, rx, tx, .. } = Port::open(false);
+    let TestPort { seen, rx, tx, .. } = TestPort::open(false);
     drop(rx);
     assert!(!seen.lock().unwrap().dropped);
     drop(tx);

@@ -1,19 +1,19 @@
 //! The driver.
 
-use super::filter::{self, Acceptance};
+use super::filter::{self, AcceptanceFilter};
 use super::frame::{PAYLOAD, read, write};
 use super::numbers::{bus_error, bus_timing};
 use super::registers::*;
 use crate::{
-    Controller, Event, Failure, Gone, Limits, Mode, Properties, Refused, Registers, StartError,
-    State, Status, Token,
+    Controller, ControllerEvent, TransmitFailure, ControllerGone, TimingLimits, StartMode, Properties, ControllerRefusal, Registers, StartError,
+    ConfinementState, ErrorStatus, Token,
 };
 use frame::{FrameRef, Kind};
 
 const NAME: &str = "SJA1000";
 
 /// Data sheet, sections 6.5.1 to 6.5.3: BTR0 and BTR1.
-const LIMITS: Limits = Limits {
+const LIMITS: TimingLimits = TimingLimits {
     prescaler: (1, 64),
     prescaler_step: 1,
     before_sample: (1, 16),
@@ -35,7 +35,7 @@ const PASSIVE: u16 = 128;
 
 /// The wiring of the chip on its board.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wiring {
+pub struct ChipWiring {
     /// The clock from which bit times are derived, Hz: half of the crystal's frequency.
     pub clock: u32,
     /// The output control register: driver stages and polarity. The driver adds the mode bits.
@@ -48,22 +48,22 @@ pub struct Wiring {
 /// An SJA1000 and its driver.
 pub struct Sja1000<R> {
     registers: R,
-    wiring: Wiring,
+    wiring: ChipWiring,
     properties: Properties,
     /// The frame in the transmit buffer.
     in_flight: Option<InFlight>,
     /// A frame whose fate the next service must report: it was in flight at a stop.
-    unsaid: Option<(Token, Result<(), Failure>)>,
-    status: Status,
-    mode: Running,
-    acceptance: Acceptance,
+    unsaid: Option<(Token, Result<(), TransmitFailure>)>,
+    status: ErrorStatus,
+    mode: RunningMode,
+    acceptance: AcceptanceFilter,
     interrupts: bool,
     aborting: bool,
 }
 
-/// The settings of the [`Mode`] that are needed after the start.
+/// The settings of the [`StartMode`] that are needed after the start.
 #[derive(Clone, Copy, Default)]
-struct Running {
+struct RunningMode {
     listen_only: bool,
     one_shot: bool,
     diagnose: bool,
@@ -80,7 +80,7 @@ struct InFlight {
 
 impl<R: Registers> Sja1000<R> {
     /// Creates the driver of a chip with these registers. It does not access the chip yet.
-    pub const fn new(registers: R, wiring: Wiring) -> Self {
+    pub const fn new(registers: R, wiring: ChipWiring) -> Self {
         Self {
             registers,
             wiring,
@@ -96,12 +96,12 @@ impl<R: Registers> Sja1000<R> {
             },
             in_flight: None,
             unsaid: None,
-            status: Status {
-                state: State::Stopped,
+            status: ErrorStatus {
+                state: ConfinementState::Stopped,
                 tec: 0,
                 rec: 0,
             },
-            mode: Running {
+            mode: RunningMode {
                 listen_only: false,
                 one_shot: false,
                 diagnose: false,
@@ -148,7 +148,7 @@ impl<R: Registers> Sja1000<R> {
     }
 
     /// Gives up the frame in flight; the next service reports its fate.
-    fn give_up(&mut self, why: Failure) {
+    fn give_up(&mut self, why: TransmitFailure) {
         if let Some(frame) = self.in_flight.take() {
             // In reset mode the bits keep the result of the last transmission (data sheet, table
             // 12, notes): complete or not.
@@ -172,14 +172,14 @@ impl<R: Registers> Sja1000<R> {
         }
     }
 
-    fn tell_unsaid(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+    fn tell_unsaid(&mut self, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         if let Some((token, fate)) = self.unsaid.take() {
-            tell(Event::end(token, fate));
+            tell(ControllerEvent::end(token, fate));
         }
     }
 
     /// Reports the fate of the frame in the transmit buffer, which is free again.
-    fn transmitted(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) {
+    fn transmitted(&mut self, status: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         let Some(frame) = self.in_flight.take() else {
             return;
         };
@@ -187,26 +187,26 @@ impl<R: Registers> Sja1000<R> {
         let fate = if status & SR_COMPLETE != 0 {
             Ok(())
         } else if status & SR_BUS_OFF != 0 {
-            Err(Failure::BusOff)
+            Err(TransmitFailure::BusOff)
         } else if aborted {
-            Err(Failure::Aborted)
+            Err(TransmitFailure::Aborted)
         } else if frame.lost {
-            Err(Failure::ArbitrationLost)
+            Err(TransmitFailure::ArbitrationLost)
         } else {
-            Err(Failure::Error)
+            Err(TransmitFailure::Error)
         };
-        tell(Event::end(frame.token, fate));
+        tell(ControllerEvent::end(frame.token, fate));
     }
 
     /// Takes a frame; `status` is the status register's value before. Returns its value afterwards.
-    fn receive(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) -> u8 {
+    fn receive(&mut self, status: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> u8 {
         let mut payload = [0; PAYLOAD];
         let header = read(&mut self.registers, &mut payload);
         // At bus-off other registers appear at the FIFO's addresses, at any moment. The error
         // counters pass the warning limit before, and that takes far longer than reading a frame.
         if status & SR_ERROR == 0 || self.get(SR) & SR_BUS_OFF == 0 {
             if let Ok(frame) = FrameRef::new(header, &payload) {
-                tell(Event::Received { frame, stamp: None });
+                tell(ControllerEvent::Received { frame, stamp: None });
             }
             self.command(CMR_RELEASE);
         }
@@ -214,52 +214,52 @@ impl<R: Registers> Sja1000<R> {
     }
 
     /// Reads the error counters if they can have changed, and reports a changed error state.
-    fn look_at_errors(&mut self, status: u8, tell: &mut dyn FnMut(Event<'_>)) {
+    fn look_at_errors(&mut self, status: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         let quiet = status & (SR_ERROR | SR_BUS_OFF) == 0;
-        if quiet && self.status.state == State::Active {
+        if quiet && self.status.state == ConfinementState::Active {
             return;
         }
         let now = self.read_status(status);
         if now.state != self.status.state {
-            tell(Event::Status(now));
+            tell(ControllerEvent::Status(now));
         }
         self.status = now;
     }
 
-    fn read_status(&mut self, status: u8) -> Status {
+    fn read_status(&mut self, status: u8) -> ErrorStatus {
         let tec = u16::from(self.get(TXERR));
         let rec = u16::from(self.get(RXERR));
         let state = if status & SR_BUS_OFF != 0 {
-            State::BusOff
+            ConfinementState::BusOff
         } else if tec >= PASSIVE || rec >= PASSIVE {
-            State::Passive
+            ConfinementState::Passive
         } else if status & SR_ERROR != 0 {
-            State::Warning
+            ConfinementState::Warning
         } else {
-            State::Active
+            ConfinementState::Active
         };
-        Status { state, tec, rec }
+        ErrorStatus { state, tec, rec }
     }
 
     /// Reports the events that only the interrupt register shows.
-    fn diagnose(&mut self, interrupts: u8, tell: &mut dyn FnMut(Event<'_>)) {
+    fn diagnose(&mut self, interrupts: u8, tell: &mut dyn FnMut(ControllerEvent<'_>)) {
         if interrupts & I_ARBITRATION != 0 {
             // Bits 0 to 4: 0 is the first bit of the ID (data sheet, table 17).
             let bit = self.get(ALC) & 0x1F;
             if let Some(frame) = &mut self.in_flight {
                 frame.lost = true;
             }
-            tell(Event::ArbitrationLost { bit: Some(bit) });
+            tell(ControllerEvent::ArbitrationLost { bit: Some(bit) });
         }
         if interrupts & I_BUS_ERROR != 0 {
             let code = self.get(ECC);
-            tell(Event::BusError(bus_error(code)));
+            tell(ControllerEvent::BusError(bus_error(code)));
         }
     }
 
     /// Writes the acceptance filter; the chip must be in reset mode.
     fn set_filter(&mut self) {
-        let Acceptance { code, mask } = self.acceptance;
+        let AcceptanceFilter { code, mask } = self.acceptance;
         for (byte, at) in code.into_iter().zip(ACR0..) {
             self.set(at, byte);
         }
@@ -269,7 +269,7 @@ impl<R: Registers> Sja1000<R> {
     }
 
     /// Sets up everything but the mode itself; the chip must be in reset mode.
-    fn set_up(&mut self, mode: &Mode<'_>) -> bool {
+    fn set_up(&mut self, mode: &StartMode<'_>) -> bool {
         self.set(IER, 0);
         self.set(CDR, self.wiring.clock_divider | CDR_PELICAN);
         self.acceptance = filter::compute(mode.filters);
@@ -301,7 +301,7 @@ impl<R: Registers> Controller for Sja1000<R> {
         &self.properties
     }
 
-    fn start(&mut self, mode: &Mode<'_>) -> Result<(), StartError> {
+    fn start(&mut self, mode: &StartMode<'_>) -> Result<(), StartError> {
         let unsupported = |what| StartError::Unsupported { name: NAME, what };
         self.stop();
         if mode.data.is_some() {
@@ -325,7 +325,7 @@ impl<R: Registers> Controller for Sja1000<R> {
         if mode.listen_only {
             register |= MOD_LISTEN;
         }
-        self.mode = Running {
+        self.mode = RunningMode {
             listen_only: mode.listen_only,
             one_shot: mode.one_shot,
             diagnose: mode.diagnose,
@@ -339,9 +339,9 @@ impl<R: Registers> Controller for Sja1000<R> {
             return Err(no_answer("enter operating mode"));
         }
         self.set(IER, self.enabled());
-        self.status = Status {
-            state: State::Active,
-            ..Status::default()
+        self.status = ErrorStatus {
+            state: ConfinementState::Active,
+            ..ErrorStatus::default()
         };
         Ok(())
     }
@@ -351,8 +351,8 @@ impl<R: Registers> Controller for Sja1000<R> {
         self.turn(MOD_RESET);
         // A bit that is already set keeps the line raised until the register is read.
         self.get(IR);
-        self.give_up(Failure::Aborted);
-        self.status.state = State::Stopped;
+        self.give_up(TransmitFailure::Aborted);
+        self.status.state = ConfinementState::Stopped;
         self.interrupts = false;
     }
 
@@ -362,15 +362,15 @@ impl<R: Registers> Controller for Sja1000<R> {
         usize::from(free && self.status.state.passes())
     }
 
-    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), Refused> {
+    fn transmit(&mut self, frame: FrameRef<'_>, token: Token) -> Result<(), ControllerRefusal> {
         if frame.kind() != Kind::Classic || frame.id().is_err() || self.mode.listen_only {
-            return Err(Refused::Unsupported);
+            return Err(ControllerRefusal::Unsupported);
         }
         if !self.status.state.passes() {
-            return Err(Refused::Down);
+            return Err(ControllerRefusal::Down);
         }
         if self.room() == 0 {
-            return Err(Refused::Full);
+            return Err(ControllerRefusal::Full);
         }
         write(&mut self.registers, frame);
         // Both bits in one command: the frame is transmitted only once (data sheet, table 11, note
@@ -383,15 +383,15 @@ impl<R: Registers> Controller for Sja1000<R> {
         if !on_bus {
             // The chip is in reset mode: the frame was written to the acceptance filter's
             // registers, and the command had no effect. A restart writes the filter again.
-            return Err(Refused::Down);
+            return Err(ControllerRefusal::Down);
         }
         self.in_flight = Some(InFlight { token, lost: false });
         Ok(())
     }
 
-    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(Event<'_>)) -> Result<bool, Gone> {
+    fn service(&mut self, budget: usize, tell: &mut dyn FnMut(ControllerEvent<'_>)) -> Result<bool, ControllerGone> {
         self.tell_unsaid(tell);
-        if self.status.state == State::Stopped {
+        if self.status.state == ConfinementState::Stopped {
             return Ok(false);
         }
         if self.enabled() != 0 {
@@ -407,11 +407,11 @@ impl<R: Registers> Controller for Sja1000<R> {
         // All bits cannot be set at once: at bus-off the chip is in reset mode, where nothing is
         // received.
         if status == 0xFF && self.get(MOD) == 0xFF {
-            self.status.state = State::Stopped;
+            self.status.state = ConfinementState::Stopped;
             if let Some(frame) = self.in_flight.take() {
-                tell(Event::end(frame.token, Err(Failure::Gone)));
+                tell(ControllerEvent::end(frame.token, Err(TransmitFailure::Gone)));
             }
-            return Err(Gone);
+            return Err(ControllerGone);
         }
         let mut frames = 0;
         let mut overrun = false;
@@ -422,7 +422,7 @@ impl<R: Registers> Controller for Sja1000<R> {
             }
             // Only once per call: a broken chip must not block the caller.
             if status & SR_OVERRUN != 0 && !core::mem::replace(&mut overrun, true) {
-                tell(Event::Overrun {
+                tell(ControllerEvent::Overrun {
                     frames: 1,
                     exact: false,
                 });
@@ -452,17 +452,17 @@ impl<R: Registers> Controller for Sja1000<R> {
 
     fn interrupts(&mut self, on: bool) {
         self.interrupts = on;
-        if self.status.state != State::Stopped {
+        if self.status.state != ConfinementState::Stopped {
             let enabled = self.enabled();
             self.set(IER, enabled);
         }
     }
 
     fn restart(&mut self) -> Result<(), StartError> {
-        if self.status.state != State::BusOff {
+        if self.status.state != ConfinementState::BusOff {
             return Ok(());
         }
-        self.give_up(Failure::BusOff);
+        self.give_up(TransmitFailure::BusOff);
         self.set_filter();
         let register = self.mode.register;
         // Bus-off has put the chip into reset mode; leaving it starts the recovery (data sheet,
@@ -476,7 +476,7 @@ impl<R: Registers> Controller for Sja1000<R> {
         })
     }
 
-    fn status(&self) -> Status {
+    fn status(&self) -> ErrorStatus {
         self.status
     }
 }

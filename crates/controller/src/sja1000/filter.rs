@@ -5,25 +5,25 @@
 //! two bytes of the payload. The same registers serve both formats, so a filter for one format also
 //! lets frames of the other format pass that have the same bits.
 
-use crate::Filter;
+use crate::AcceptanceRule;
 use frame::CanId;
 
 /// Contents of the acceptance registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Acceptance {
+pub(super) struct AcceptanceFilter {
     pub(super) code: [u8; 4],
     /// 1: the bit is not compared.
     pub(super) mask: [u8; 4],
 }
 
 /// Accepts all frames.
-pub(super) const ALL: Acceptance = Acceptance {
+pub(super) const ALL: AcceptanceFilter = AcceptanceFilter {
     code: [0; 4],
     mask: [0xFF; 4],
 };
 
 /// Returns the narrowest register contents that let all frames pass that match any of the filters.
-pub(super) fn compute(filters: &[Filter]) -> Acceptance {
+pub(super) fn compute(filters: &[AcceptanceRule]) -> AcceptanceFilter {
     let mut all: Option<(u32, u32)> = None;
     for filter in filters {
         let [sff, eff] = formats(filter);
@@ -37,7 +37,7 @@ pub(super) fn compute(filters: &[Filter]) -> Acceptance {
     }
     match all {
         None => ALL,
-        Some((code, compared)) => Acceptance {
+        Some((code, compared)) => AcceptanceFilter {
             code: (code & compared).to_be_bytes(),
             mask: (!compared).to_be_bytes(),
         },
@@ -46,7 +46,7 @@ pub(super) fn compute(filters: &[Filter]) -> Acceptance {
 
 /// Returns code and compared bits for SFF and for EFF frames, each if the filter lets any frame of
 /// that format pass.
-fn formats(filter: &Filter) -> [Option<(u32, u32)>; 2] {
+fn formats(filter: &AcceptanceRule) -> [Option<(u32, u32)>; 2] {
     let of =
         |format: u32| filter.mask & CanId::EFF_FLAG == 0 || filter.id & CanId::EFF_FLAG == format;
     let bit = |word: u32, flag: u32| u32::from(word & flag != 0);

@@ -1,9 +1,9 @@
 //! Conversion of the chip's register values.
 
-use crate::{BusError, Place, Timing, Trouble};
+use crate::{BusError, ErrorPlace, BitTiming, ErrorType};
 
 /// Returns BTR0 and BTR1 (data sheet, tables 20 and 21): each field is its number less 1.
-pub(super) const fn bus_timing(timing: &Timing) -> (u8, u8) {
+pub(super) const fn bus_timing(timing: &BitTiming) -> (u8, u8) {
     let jump = ((timing.jump - 1) as u8) << 6;
     let after = ((timing.after_sample - 1) as u8) << 4;
     (
@@ -16,20 +16,20 @@ pub(super) const fn bus_timing(timing: &Timing) -> (u8, u8) {
 pub(super) const fn bus_error(code: u8) -> BusError {
     let place = code & 0x1F;
     let trouble = match code >> 6 {
-        0 => Trouble::Bit,
-        1 => Trouble::Form,
-        2 => Trouble::Stuff,
+        0 => ErrorType::Bit,
+        1 => ErrorType::Form,
+        2 => ErrorType::Stuff,
         // For the other type, the segment identifies the error: 8 is the CRC sequence, 25 the
         // acknowledge slot.
         _ => match place {
-            0x08 => Trouble::Crc,
-            0x19 => Trouble::Acknowledge,
-            _ => Trouble::Other,
+            0x08 => ErrorType::Crc,
+            0x19 => ErrorType::Acknowledge,
+            _ => ErrorType::Other,
         },
     };
     BusError {
         trouble,
-        place: Some(Place(place)),
+        place: Some(ErrorPlace(place)),
         transmitting: code & 0x20 == 0,
     }
 }

@@ -4,18 +4,18 @@ use crate::error::PortError;
 use crate::faults::FaultCounters;
 use crate::half::{Receive, Transmit};
 use crate::link::LinkState;
-use crate::passing::{Outgoing, Received};
-use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use crate::passing::{OutgoingFrame, ReceivedFrame};
+use crate::report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::{FrameBuf, FrameRef, Nanos};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
-use route::Interest;
+use route::FrameInterest;
 
 /// Probability of each fault, 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Chances {
+pub struct FaultChances {
     /// The frame is dropped.
     pub drop: f64,
     /// The frame is received, or sent, twice.
@@ -37,7 +37,7 @@ pub struct ChancesError(f64);
 /// other frame. A frame that is dropped on sending counts as taken and lost. The second copy of a
 /// duplicated frame on sending was not given to the port: it is not among the frames taken, and
 /// [`FaultCounters::duplicated`] accounts for it among those sent, lost or held.
-pub struct Faulty<H> {
+pub struct FaultyHalf<H> {
     half: H,
     /// Probabilities as shares of 2^64.
     drop: u64,
@@ -49,12 +49,12 @@ pub struct Faulty<H> {
     counters: FaultCounters,
 }
 
-impl<H> Faulty<H> {
+impl<H> FaultyHalf<H> {
     /// Injects faults into `half`.
     ///
     /// # Errors
     /// [`ChancesError`] for a probability below 0, above 1, or not a number.
-    pub fn new(half: H, chances: Chances, seed: u64) -> Result<Self, ChancesError> {
+    pub fn new(half: H, chances: FaultChances, seed: u64) -> Result<Self, ChancesError> {
         Ok(Self {
             half,
             drop: share(chances.drop)?,
@@ -110,12 +110,12 @@ fn corrupted<'a>(
     Some(buffer.view())
 }
 
-impl<H: Receive> Receive for Faulty<H> {
+impl<H: Receive> Receive for FaultyHalf<H> {
     fn receive(
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let (random, counters, buffer) = (&mut self.random, &mut self.counters, &mut self.buffer);
         let (drop, duplicate, corrupt) = (self.drop, self.duplicate, self.corrupt);
@@ -165,7 +165,7 @@ impl<H: Receive> Receive for Faulty<H> {
         counters
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.half.set_interest(interest)
     }
 
@@ -190,11 +190,11 @@ impl<H: Receive> Receive for Faulty<H> {
     }
 }
 
-impl<H: Transmit> Transmit for Faulty<H> {
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+impl<H: Transmit> Transmit for FaultyHalf<H> {
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if happens(&mut self.random, self.refuse) {
             self.counters.refused += 1;
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         if happens(&mut self.random, self.drop) {
             self.counters.dropped += 1;
@@ -205,7 +205,7 @@ impl<H: Transmit> Transmit for Faulty<H> {
             changed = corrupted(&mut self.random, &mut self.buffer, outgoing.frame);
         }
         let corrupted = changed.is_some();
-        let outgoing = Outgoing {
+        let outgoing = OutgoingFrame {
             frame: changed.unwrap_or(outgoing.frame),
             ..outgoing
         };
@@ -244,7 +244,7 @@ impl<H: Transmit> Transmit for Faulty<H> {
         self.half.room() / places
     }
 
-    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
         self.half.refuses(now, outgoing)
     }
 

@@ -3,33 +3,33 @@
 use crate::error::PortError;
 use crate::half::{Receive, Transmit};
 use crate::link::LinkState;
-use crate::passing::{Outgoing, Received};
-use crate::report::{Accepted, FlushReport, Refused, RxCounters, RxReport, TxCounters};
+use crate::passing::{OutgoingFrame, ReceivedFrame};
+use crate::report::{Accepted, FlushReport, TransmitRefusal, RxCounters, RxReport, TxCounters};
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::Nanos;
-use route::Interest;
+use route::FrameInterest;
 
 /// An observer of the frames that pass a half, in order.
-pub trait Tap {
+pub trait HalfTap {
     /// Called for a frame that a receiving half hands over, before it is routed.
-    fn came(&mut self, now: Nanos, received: &Received<'_>) {
+    fn came(&mut self, now: Nanos, received: &ReceivedFrame<'_>) {
         let _ = (now, received);
     }
 
     /// Called for a frame that was offered to a transmitting half, with its answer.
-    fn offered(&mut self, now: Nanos, outgoing: &Outgoing<'_>, answer: Result<Accepted, Refused>) {
+    fn offered(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>, answer: Result<Accepted, TransmitRefusal>) {
         let _ = (now, outgoing, answer);
     }
 }
 
 /// A half, and a tap that observes its frames. It changes nothing.
-pub struct Tapped<H, T> {
+pub struct TappedHalf<H, T> {
     half: H,
     tap: T,
 }
 
-impl<H, T: Tap> Tapped<H, T> {
+impl<H, T: HalfTap> TappedHalf<H, T> {
     /// Wraps `half`, observed by `tap`.
     pub const fn new(half: H, tap: T) -> Self {
         Self { half, tap }
@@ -48,12 +48,12 @@ impl<H, T: Tap> Tapped<H, T> {
     }
 }
 
-impl<H: Receive, T: Tap> Receive for Tapped<H, T> {
+impl<H: Receive, T: HalfTap> Receive for TappedHalf<H, T> {
     fn receive(
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let tap = &mut self.tap;
         self.half.receive(now, budget, &mut |received| {
@@ -70,7 +70,7 @@ impl<H: Receive, T: Tap> Receive for Tapped<H, T> {
         self.half.counters()
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.half.set_interest(interest)
     }
 
@@ -95,8 +95,8 @@ impl<H: Receive, T: Tap> Receive for Tapped<H, T> {
     }
 }
 
-impl<H: Transmit, T: Tap> Transmit for Tapped<H, T> {
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+impl<H: Transmit, T: HalfTap> Transmit for TappedHalf<H, T> {
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         let answer = self.half.transmit(now, outgoing);
         self.tap.offered(now, &outgoing, answer);
         answer
@@ -118,7 +118,7 @@ impl<H: Transmit, T: Tap> Transmit for Tapped<H, T> {
         self.half.room()
     }
 
-    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
         self.half.refuses(now, outgoing)
     }
 

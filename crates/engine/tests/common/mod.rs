@@ -14,11 +14,11 @@ use alloc::vec::Vec;
 use core::cell::{RefCell, RefMut};
 use core::ops::Range;
 use engine::{
-    Accepted, Engine, FlushReport, Interest, LinkState, NamedPort, Outgoing, PortError, Receive,
-    Received, Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
+    Accepted, Engine, FlushReport, FrameInterest, LinkState, NamedPort, OutgoingFrame, PortError, Receive,
+    ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Transmit, TxCounters,
 };
 use frame::{CanId, Frame, Nanos};
-use route::{Mode, PortId, Route, Routes, Table};
+use route::{RouteMode, PortId, Route, Routes, RoutingTable};
 
 /// Each function is a test, and all of them together are a list.
 macro_rules! scenarios {
@@ -63,7 +63,7 @@ pub struct Inside {
     pub can_wait: bool,
     /// Keep the sent frames for inspection.
     pub record: bool,
-    pub interest: Option<Interest>,
+    pub interest: Option<FrameInterest>,
     pub rx: RxCounters,
     pub tx: TxCounters,
     pub flushes: u64,
@@ -114,16 +114,16 @@ impl Receive for MemoryRx {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let mut frames = 0;
         while frames < budget {
             let Some((frame, hops, token)) = self.0.inside().incoming.pop_front() else {
                 break;
             };
-            take(Received {
+            take(ReceivedFrame {
                 frame: frame.view(),
-                stamp: Stamp {
+                stamp: ReceiveStamp {
                     ns: now,
                     source: StampSource::Bus,
                 },
@@ -171,24 +171,24 @@ impl Receive for MemoryRx {
         self.0.inside().alarms.pop()
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.0.inside().interest = Some(interest.clone());
         Ok(())
     }
 }
 
 impl Transmit for MemoryTx {
-    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         let mut inside = self.0.inside();
-        let frame = Frame::from_view(outgoing.frame).ok_or(Refused::Unsupported)?;
+        let frame = Frame::from_view(outgoing.frame).ok_or(TransmitRefusal::Unsupported)?;
         if inside.classic_only && frame.kind() != frame::Kind::Classic {
-            return Err(Refused::Unsupported);
+            return Err(TransmitRefusal::Unsupported);
         }
         if inside.down {
-            return Err(Refused::Down);
+            return Err(TransmitRefusal::Down);
         }
         if inside.outgoing.len() >= inside.queue {
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         inside.outgoing.push_back((frame, outgoing.token));
         inside.tx.taken += 1;
@@ -305,7 +305,7 @@ pub fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
 
 pub fn all(routes: Vec<Route>) -> Routes {
     Routes {
-        mode: Mode::All,
+        mode: RouteMode::All,
         max_hops: 1,
         routes,
     }
@@ -315,6 +315,6 @@ pub fn all(routes: Vec<Route>) -> Routes {
 pub fn engine(ports: usize, routes: &Routes) -> (Engine, Vec<Handle>) {
     let (named, handles): (Vec<_>, Vec<_>) =
         (0..ports).map(|i| memory_port(&format!("p{i}"))).unzip();
-    let table = Arc::new(Table::compile(routes, ports).unwrap());
+    let table = Arc::new(RoutingTable::compile(routes, ports).unwrap());
     (Engine::new(named, table, routes).unwrap(), handles)
 }

@@ -1,6 +1,6 @@
 //! A cursor in a text.
 
-use super::{Expected, Found, ParseError};
+use super::{ExpectedText, FoundText, ParseError};
 
 /// The entry of [`NIBBLE`] for a byte that is not a hex digit.
 const NONE: u8 = 0xFF;
@@ -19,12 +19,12 @@ static NIBBLE: [u8; 256] = {
 
 /// Reads a text from left to right and keeps the column for errors.
 #[derive(Clone, Copy)]
-pub(super) struct Cursor<'a> {
+pub(super) struct TextCursor<'a> {
     text: &'a [u8],
     at: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> TextCursor<'a> {
     /// Creates a cursor at the first byte that is not a blank. Blanks and line ends after the text
     /// are left out.
     pub(super) fn new(text: &'a [u8]) -> Self {
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads the hex digit at the cursor.
-    pub(super) fn take_nibble(&mut self, expected: Expected) -> Result<u8, ParseError> {
+    pub(super) fn take_nibble(&mut self, expected: ExpectedText) -> Result<u8, ParseError> {
         let value = self.nibble().ok_or_else(|| self.fail(expected))?;
         self.at += 1;
         Ok(value)
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads this byte, or returns an error with what was expected.
-    pub(super) fn require(&mut self, byte: u8, expected: Expected) -> Result<(), ParseError> {
+    pub(super) fn require(&mut self, byte: u8, expected: ExpectedText) -> Result<(), ParseError> {
         if self.eat(byte) {
             Ok(())
         } else {
@@ -128,28 +128,28 @@ impl<'a> Cursor<'a> {
 
     /// Returns an error at the cursor.
     #[cold]
-    pub(super) fn fail(&self, expected: Expected) -> ParseError {
+    pub(super) fn fail(&self, expected: ExpectedText) -> ParseError {
         self.fail_at(0, expected)
     }
 
     /// Returns an error `ahead` bytes after the cursor.
     #[cold]
-    pub(super) fn fail_at(&self, ahead: usize, expected: Expected) -> ParseError {
+    pub(super) fn fail_at(&self, ahead: usize, expected: ExpectedText) -> ParseError {
         let at = self.at.saturating_add(ahead).min(self.text.len());
         ParseError {
             column: at.saturating_add(1),
             expected,
-            found: self.text.get(at).map_or(Found::End, |b| Found::Byte(*b)),
+            found: self.text.get(at).map_or(FoundText::End, |b| FoundText::Byte(*b)),
         }
     }
 
     /// Returns an error about a number whose first digit is `back` bytes before the cursor.
     #[cold]
-    pub(super) fn fail_number(&self, back: usize, number: u64, expected: Expected) -> ParseError {
+    pub(super) fn fail_number(&self, back: usize, number: u64, expected: ExpectedText) -> ParseError {
         ParseError {
             column: self.at.saturating_sub(back).saturating_add(1),
             expected,
-            found: Found::Number(number),
+            found: FoundText::Number(number),
         }
     }
 }

@@ -9,14 +9,14 @@ pub struct ParseError {
     /// The place, counted in bytes from 1. One past the end where something is missing.
     pub column: usize,
     /// The element that was expected there.
-    pub expected: Expected,
+    pub expected: ExpectedText,
     /// The element that was found there.
-    pub found: Found,
+    pub found: FoundText,
 }
 
 /// The element found where something else was expected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Found {
+pub enum FoundText {
     /// The text ended.
     End,
     /// This byte.
@@ -28,7 +28,7 @@ pub enum Found {
 /// The element that a text should have had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Expected {
+pub enum ExpectedText {
     /// An identifier of 3, 5 or 8 hex digits and a `#`.
     Id,
     /// An SFF identifier of at most 7FF.
@@ -97,7 +97,7 @@ pub enum Expected {
     NoXl,
 }
 
-impl Expected {
+impl ExpectedText {
     /// Returns the text for the expected element, and the remedy.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -228,13 +228,13 @@ impl Expected {
     }
 }
 
-impl fmt::Display for Expected {
+impl fmt::Display for ExpectedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.words().0)
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for FoundText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::End => f.write_str("the end of the text"),
@@ -259,7 +259,7 @@ impl fmt::Display for ParseError {
         write!(f, "column {}: found ", self.column)?;
         match (self.found, self.expected) {
             // Times are the only decimal number.
-            (Found::Number(n), Expected::SecondsInRange) => write!(f, "{n}")?,
+            (FoundText::Number(n), ExpectedText::SecondsInRange) => write!(f, "{n}")?,
             (found, _) => write!(f, "{found}")?,
         }
         write!(f, ", expected {}; {}", self.expected, self.hint())

@@ -1,7 +1,7 @@
 //! One line of candump's log format.
 
-use super::cursor::Cursor;
-use super::{Expected, ParseError, one};
+use super::cursor::TextCursor;
+use super::{ExpectedText, ParseError, one};
 use crate::{FrameBuf, Nanos};
 
 /// The longest name of a Linux interface, in bytes (`IFNAMSIZ` less its terminating zero).
@@ -21,7 +21,7 @@ pub enum Direction {
 
 /// The contents of a line apart from the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry<'a> {
+pub struct LineDetails<'a> {
     /// The time: nanoseconds since the log's epoch, nearly always Unix's.
     pub stamp: Nanos,
     /// The interface.
@@ -40,28 +40,28 @@ pub struct Entry<'a> {
 pub fn parse_line<'a>(
     line: &'a [u8],
     frame: &mut FrameBuf,
-) -> Result<Option<Entry<'a>>, ParseError> {
-    let mut c = Cursor::new(line);
+) -> Result<Option<LineDetails<'a>>, ParseError> {
+    let mut c = TextCursor::new(line);
     if matches!(c.peek(), None | Some(b'#')) {
         return Ok(None);
     }
     let stamp = time(&mut c)?;
-    blanks(&mut c, Expected::Interface)?;
+    blanks(&mut c, ExpectedText::Interface)?;
     let interface = interface(&mut c)?;
-    blanks(&mut c, Expected::Frame)?;
+    blanks(&mut c, ExpectedText::Frame)?;
     one::read(&mut c, frame)?;
     c.skip_blanks();
     let direction = match c.peek() {
         None => None,
         Some(b'R') => Some(Direction::Received),
         Some(b'T') => Some(Direction::Sent),
-        Some(_) => return Err(c.fail(Expected::DirectionOrEnd)),
+        Some(_) => return Err(c.fail(ExpectedText::DirectionOrEnd)),
     };
     c.advance(usize::from(direction.is_some()));
     if !c.at_end() {
-        return Err(c.fail(Expected::DirectionOrEnd));
+        return Err(c.fail(ExpectedText::DirectionOrEnd));
     }
-    Ok(Some(Entry {
+    Ok(Some(LineDetails {
         stamp,
         interface,
         direction,
@@ -69,36 +69,36 @@ pub fn parse_line<'a>(
 }
 
 /// Reads `(seconds.fraction)`.
-fn time(c: &mut Cursor<'_>) -> Result<Nanos, ParseError> {
+fn time(c: &mut TextCursor<'_>) -> Result<Nanos, ParseError> {
     if !c.eat(b'(') {
         return Err(c.fail(if c.rest().starts_with(b"DROPCOUNT:") {
-            Expected::NoDroppedFrames
+            ExpectedText::NoDroppedFrames
         } else {
-            Expected::TimeOpen
+            ExpectedText::TimeOpen
         }));
     }
     let (seconds, digits) = decimal(c, usize::MAX);
     if digits == 0 {
-        return Err(c.fail(Expected::Seconds));
+        return Err(c.fail(ExpectedText::Seconds));
     }
     if seconds > SECONDS_MAX {
-        return Err(c.fail_number(digits, seconds, Expected::SecondsInRange));
+        return Err(c.fail_number(digits, seconds, ExpectedText::SecondsInRange));
     }
-    c.require(b'.', Expected::Point)?;
+    c.require(b'.', ExpectedText::Point)?;
     let (mut fraction, digits) = decimal(c, 9);
     if digits == 0 {
-        return Err(c.fail(Expected::Fraction));
+        return Err(c.fail(ExpectedText::Fraction));
     }
     for _ in digits..9 {
         fraction *= 10;
     }
-    c.require(b')', Expected::TimeClose)?;
+    c.require(b')', ExpectedText::TimeClose)?;
     Ok(seconds * 1_000_000_000 + fraction)
 }
 
 /// Reads at most `max` decimal digits; returns their value, which saturates at `u64::MAX`, and
 /// their number.
-fn decimal(c: &mut Cursor<'_>, max: usize) -> (u64, usize) {
+fn decimal(c: &mut TextCursor<'_>, max: usize) -> (u64, usize) {
     let mut value: u64 = 0;
     let mut digits = 0;
     while digits < max {
@@ -114,36 +114,36 @@ fn decimal(c: &mut Cursor<'_>, max: usize) -> (u64, usize) {
     (value, digits)
 }
 
-fn interface<'a>(c: &mut Cursor<'a>) -> Result<&'a str, ParseError> {
+fn interface<'a>(c: &mut TextCursor<'a>) -> Result<&'a str, ParseError> {
     let rest = c.rest();
     let len = rest
         .iter()
         .position(|b| matches!(b, b' ' | b'\t'))
         .unwrap_or(rest.len());
     if len > INTERFACE_MAX {
-        return Err(c.fail_at(INTERFACE_MAX, Expected::InterfaceShort));
+        return Err(c.fail_at(INTERFACE_MAX, ExpectedText::InterfaceShort));
     }
     let name = rest.get(..len).unwrap_or_default();
     if let Some(at) = name.iter().position(|b| *b == b'/' || b.is_ascii_control()) {
-        return Err(c.fail_at(at, Expected::InterfaceByte));
+        return Err(c.fail_at(at, ExpectedText::InterfaceByte));
     }
     match core::str::from_utf8(name) {
-        Ok("." | "..") => Err(c.fail(Expected::InterfaceByte)),
+        Ok("." | "..") => Err(c.fail(ExpectedText::InterfaceByte)),
         Ok(text) => {
             c.advance(len);
             Ok(text)
         }
-        Err(e) => Err(c.fail_at(e.valid_up_to(), Expected::InterfaceByte)),
+        Err(e) => Err(c.fail_at(e.valid_up_to(), ExpectedText::InterfaceByte)),
     }
 }
 
 /// Skips at least one blank, with something after it.
-fn blanks(c: &mut Cursor<'_>, then: Expected) -> Result<(), ParseError> {
+fn blanks(c: &mut TextCursor<'_>, then: ExpectedText) -> Result<(), ParseError> {
     if c.at_end() {
         return Err(c.fail(then));
     }
     if c.skip_blanks() == 0 {
-        return Err(c.fail(Expected::Blank));
+        return Err(c.fail(ExpectedText::Blank));
     }
     Ok(())
 }

@@ -53,7 +53,7 @@ mod line;
 mod one;
 mod print;
 
-pub use error::{Expected, Found, ParseError};
-pub use line::{Direction, Entry, parse_line};
+pub use error::{ExpectedText, FoundText, ParseError};
+pub use line::{Direction, LineDetails, parse_line};
 pub use one::parse_frame;
-pub use print::Line;
+pub use print::LogLine;

@@ -1,7 +1,7 @@
 //! The parser for one frame, in cansend's grammar.
 
-use super::cursor::Cursor;
-use super::{Expected, ParseError};
+use super::cursor::TextCursor;
+use super::{ExpectedText, ParseError};
 use crate::{CanId, Frame, FrameBuf, Header, Kind, XlFields};
 use core::str::FromStr;
 
@@ -19,19 +19,19 @@ use core::str::FromStr;
 /// # Ok::<(), text::ParseError>(())
 /// ```
 pub fn parse_frame(text: &[u8], frame: &mut FrameBuf) -> Result<(), ParseError> {
-    let mut cursor = Cursor::new(text);
+    let mut cursor = TextCursor::new(text);
     read(&mut cursor, frame)?;
     if cursor.at_end() {
         Ok(())
     } else {
         // A blank, and something after it.
         cursor.skip_blanks();
-        Err(cursor.fail(Expected::FrameEnd))
+        Err(cursor.fail(ExpectedText::FrameEnd))
     }
 }
 
 /// Reads the frame at the cursor, up to a blank or the end of the text.
-pub(super) fn read(c: &mut Cursor<'_>, frame: &mut FrameBuf) -> Result<(), ParseError> {
+pub(super) fn read(c: &mut TextCursor<'_>, frame: &mut FrameBuf) -> Result<(), ParseError> {
     let mut number: u32 = 0;
     let mut digits = 0;
     while digits < 8 {
@@ -41,13 +41,13 @@ pub(super) fn read(c: &mut Cursor<'_>, frame: &mut FrameBuf) -> Result<(), Parse
         c.advance(1);
     }
     if c.peek() != Some(b'#') || !matches!(digits, 3 | 5 | 8) {
-        return Err(c.fail(Expected::Id));
+        return Err(c.fail(ExpectedText::Id));
     }
     let id = match digits {
-        3 => CanId::sff(number).map_err(|_| Expected::SffId),
+        3 => CanId::sff(number).map_err(|_| ExpectedText::SffId),
         8 if number >> 29 == 1 => Ok(CanId::from_raw(number)),
-        8 => CanId::eff(number).map_err(|_| Expected::EffId),
-        _ => CanId::sff(number & 0xFFF).map_err(|_| Expected::XlPriority),
+        8 => CanId::eff(number).map_err(|_| ExpectedText::EffId),
+        _ => CanId::sff(number & 0xFFF).map_err(|_| ExpectedText::XlPriority),
     }
     .map_err(|expected| c.fail_number(digits, u64::from(number), expected))?;
     c.advance(1);
@@ -62,7 +62,7 @@ pub(super) fn read(c: &mut Cursor<'_>, frame: &mut FrameBuf) -> Result<(), Parse
         xl(c, frame, id, vcid)
     } else {
         match c.peek() {
-            Some(b'R' | b'r' | b'#') if id.is_err() => Err(c.fail(Expected::ErrorFrameData)),
+            Some(b'R' | b'r' | b'#') if id.is_err() => Err(c.fail(ExpectedText::ErrorFrameData)),
             Some(b'R' | b'r') => remote(c, frame, id),
             Some(b'#') => fd(c, frame, id),
             _ => classic(c, frame, id),
@@ -70,53 +70,53 @@ pub(super) fn read(c: &mut Cursor<'_>, frame: &mut FrameBuf) -> Result<(), Parse
     }
 }
 
-fn classic(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
-    let len = data(c, frame, Kind::Classic, Expected::ClassicEnd)?;
+fn classic(c: &mut TextCursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
+    let len = data(c, frame, Kind::Classic, ExpectedText::ClassicEnd)?;
     let raw_dlc = raw_dlc(c, len)?;
-    word_end(c, Expected::Data)?;
+    word_end(c, ExpectedText::Data)?;
     finish(c, frame, Kind::Classic, id, len, |h| {
         h.with_len8_dlc(raw_dlc)
     })
 }
 
-fn remote(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
+fn remote(c: &mut TextCursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
     c.advance(1);
     let mut len = 0;
     if !c.at_word_end() && c.peek() != Some(b'_') {
         len = match c.nibble() {
             Some(n @ 0..=8) => usize::from(n),
-            _ => return Err(c.fail(Expected::RemoteLength)),
+            _ => return Err(c.fail(ExpectedText::RemoteLength)),
         };
         c.advance(1);
     }
     let raw_dlc = raw_dlc(c, len)?;
-    word_end(c, Expected::FrameEnd)?;
+    word_end(c, ExpectedText::FrameEnd)?;
     frame.zero_past(Kind::Classic, 0);
     finish(c, frame, Kind::Classic, id.with_rtr(), len, |h| {
         h.with_len8_dlc(raw_dlc)
     })
 }
 
-fn fd(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
+fn fd(c: &mut TextCursor<'_>, frame: &mut FrameBuf, id: CanId) -> Result<(), ParseError> {
     c.advance(1);
-    let flags = c.take_nibble(Expected::FdFlags)?;
-    let len = data(c, frame, Kind::Fd, Expected::FdEnd)?;
-    word_end(c, Expected::Data)?;
+    let flags = c.take_nibble(ExpectedText::FdFlags)?;
+    let len = data(c, frame, Kind::Fd, ExpectedText::FdEnd)?;
+    word_end(c, ExpectedText::Data)?;
     finish(c, frame, Kind::Fd, id, len, |h| h.with_flags(flags))
 }
 
-fn xl(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId, vcid: u8) -> Result<(), ParseError> {
-    let flags = hex(c, 2, Expected::XlFlags)? as u8;
-    c.require(b':', Expected::XlFlags)?;
-    let sdt = hex(c, 2, Expected::XlSdt)? as u8;
-    c.require(b':', Expected::XlSdt)?;
-    let af = hex(c, 8, Expected::XlAf)?;
-    c.require(b'#', Expected::XlAf)?;
-    let len = data(c, frame, Kind::Xl, Expected::XlEnd)?;
+fn xl(c: &mut TextCursor<'_>, frame: &mut FrameBuf, id: CanId, vcid: u8) -> Result<(), ParseError> {
+    let flags = hex(c, 2, ExpectedText::XlFlags)? as u8;
+    c.require(b':', ExpectedText::XlFlags)?;
+    let sdt = hex(c, 2, ExpectedText::XlSdt)? as u8;
+    c.require(b':', ExpectedText::XlSdt)?;
+    let af = hex(c, 8, ExpectedText::XlAf)?;
+    c.require(b'#', ExpectedText::XlAf)?;
+    let len = data(c, frame, Kind::Xl, ExpectedText::XlEnd)?;
     if len == 0 {
-        return Err(c.fail(Expected::XlData));
+        return Err(c.fail(ExpectedText::XlData));
     }
-    word_end(c, Expected::Data)?;
+    word_end(c, ExpectedText::Data)?;
     finish(c, frame, Kind::Xl, id, len, |h| {
         h.with_flags(flags).with_xl(XlFields { vcid, sdt, af })
     })
@@ -124,7 +124,7 @@ fn xl(c: &mut Cursor<'_>, frame: &mut FrameBuf, id: CanId, vcid: u8) -> Result<(
 
 /// Adds the header to the payload that [`data`] has read.
 fn finish(
-    c: &Cursor<'_>,
+    c: &TextCursor<'_>,
     frame: &mut FrameBuf,
     kind: Kind,
     id: CanId,
@@ -133,7 +133,7 @@ fn finish(
 ) -> Result<(), ParseError> {
     // The lengths have been checked already; an error cannot occur here and needs no message of its
     // own.
-    let header = Header::new(kind, id, len).map_err(|_| c.fail(Expected::Data))?;
+    let header = Header::new(kind, id, len).map_err(|_| c.fail(ExpectedText::Data))?;
     frame.set_header(change(header));
     Ok(())
 }
@@ -141,10 +141,10 @@ fn finish(
 /// Reads payload bytes as far as they go, zeroes the rest of the kind's buffer and returns their
 /// number.
 fn data(
-    c: &mut Cursor<'_>,
+    c: &mut TextCursor<'_>,
     frame: &mut FrameBuf,
     kind: Kind,
-    full: Expected,
+    full: ExpectedText,
 ) -> Result<usize, ParseError> {
     let room = frame.room_mut(kind);
     let mut len = 0;
@@ -154,7 +154,7 @@ fn data(
         let dot = usize::from(c.peek() == Some(b'.'));
         if c.nibble_at(dot).is_none() {
             if dot == 1 {
-                return Err(c.fail_at(1, Expected::Data));
+                return Err(c.fail_at(1, ExpectedText::Data));
             }
             break;
         }
@@ -162,7 +162,7 @@ fn data(
             return Err(c.fail_at(dot, full));
         }
         if c.nibble_at(dot + 1).is_none() {
-            return Err(c.fail_at(dot + 1, Expected::SecondDigit));
+            return Err(c.fail_at(dot + 1, ExpectedText::SecondDigit));
         }
         c.advance(dot);
     }
@@ -171,12 +171,12 @@ fn data(
 }
 
 /// Reads `_` and a raw DLC if they are present; returns 0 otherwise.
-fn raw_dlc(c: &mut Cursor<'_>, len: usize) -> Result<u8, ParseError> {
+fn raw_dlc(c: &mut TextCursor<'_>, len: usize) -> Result<u8, ParseError> {
     if c.peek() != Some(b'_') {
         return Ok(0);
     }
     if len != 8 {
-        return Err(c.fail(Expected::EightBytes));
+        return Err(c.fail(ExpectedText::EightBytes));
     }
     c.advance(1);
     match c.nibble() {
@@ -185,15 +185,15 @@ fn raw_dlc(c: &mut Cursor<'_>, len: usize) -> Result<u8, ParseError> {
             if c.at_word_end() {
                 Ok(dlc)
             } else {
-                Err(c.fail(Expected::FrameEnd))
+                Err(c.fail(ExpectedText::FrameEnd))
             }
         }
-        _ => Err(c.fail(Expected::RawDlc)),
+        _ => Err(c.fail(ExpectedText::RawDlc)),
     }
 }
 
 /// Reads exactly `digits` hex digits.
-fn hex(c: &mut Cursor<'_>, digits: usize, expected: Expected) -> Result<u32, ParseError> {
+fn hex(c: &mut TextCursor<'_>, digits: usize, expected: ExpectedText) -> Result<u32, ParseError> {
     let mut value = 0;
     for _ in 0..digits {
         value = value << 4 | u32::from(c.take_nibble(expected)?);
@@ -201,7 +201,7 @@ fn hex(c: &mut Cursor<'_>, digits: usize, expected: Expected) -> Result<u32, Par
     Ok(value)
 }
 
-fn word_end(c: &Cursor<'_>, expected: Expected) -> Result<(), ParseError> {
+fn word_end(c: &TextCursor<'_>, expected: ExpectedText) -> Result<(), ParseError> {
     if c.at_word_end() {
         Ok(())
     } else {
@@ -224,6 +224,6 @@ impl FromStr for Frame {
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut buf = FrameBuf::new();
         parse_frame(text.as_bytes(), &mut buf)?;
-        Self::from_view(buf.view()).ok_or_else(|| Cursor::new(text.as_bytes()).fail(Expected::NoXl))
+        Self::from_view(buf.view()).ok_or_else(|| TextCursor::new(text.as_bytes()).fail(ExpectedText::NoXl))
     }
 }

@@ -11,7 +11,7 @@ use core::fmt;
 /// never too late). FD frames are written with the flag FDF (`##4`, `##5`), as candump writes them
 /// since it prints the kernel's flags; older versions left it out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Line<'a> {
+pub struct LogLine<'a> {
     /// The time, in nanoseconds since the log's epoch.
     pub stamp: Nanos,
     /// The interface.
@@ -22,9 +22,9 @@ pub struct Line<'a> {
     pub direction: Option<Direction>,
 }
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for LogLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = Out::new(f);
+        let mut out = AsciiBuffer::new(f);
         out.push(b'(')?;
         out.decimal(self.stamp / 1_000_000_000, 10)?;
         out.push(b'.')?;
@@ -53,7 +53,7 @@ impl fmt::Display for FrameRef<'_> {
     /// candump's logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fdf = f.alternate();
-        let mut out = Out::new(f);
+        let mut out = AsciiBuffer::new(f);
         frame(&mut out, self, fdf)?;
         out.flush()
     }
@@ -73,7 +73,7 @@ impl fmt::Display for FrameBuf {
     }
 }
 
-fn frame(out: &mut Out<'_, '_>, frame: &FrameRef<'_>, fdf: bool) -> fmt::Result {
+fn frame(out: &mut AsciiBuffer<'_, '_>, frame: &FrameRef<'_>, fdf: bool) -> fmt::Result {
     let header = frame.header();
     let id = header.id();
     match header.kind() {
@@ -117,7 +117,7 @@ fn frame(out: &mut Out<'_, '_>, frame: &FrameRef<'_>, fdf: bool) -> fmt::Result 
 }
 
 /// Collects ASCII, so that the formatter is called once per line and not once per digit.
-struct Out<'a, 'f> {
+struct AsciiBuffer<'a, 'f> {
     f: &'a mut fmt::Formatter<'f>,
     buf: [u8; 192],
     len: usize,
@@ -125,7 +125,7 @@ struct Out<'a, 'f> {
 
 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
-impl<'a, 'f> Out<'a, 'f> {
+impl<'a, 'f> AsciiBuffer<'a, 'f> {
     fn new(f: &'a mut fmt::Formatter<'f>) -> Self {
         Self {
             f,

@@ -1,7 +1,7 @@
 //! The winner of arbitration, and the bit at which it is decided.
 
 use super::eff_parts;
-use super::tables::{STUFF, State, filler};
+use super::tables::{STUFF, StuffState, filler};
 use crate::{Header, Kind, flags};
 
 /// Returns a number that orders frames as arbitration does: of several that start together, the
@@ -98,7 +98,7 @@ pub fn arbitration_bits(header: &Header) -> Option<u32> {
 
 fn count<const BITS: u32, const BYTES: usize>(bits: u64) -> u32 {
     let filled = bits | filler(BYTES as u32 * 8 - BITS) << BITS;
-    let mut state = State::IDLE;
+    let mut state = StuffState::IDLE;
     let mut stuffed = 0;
     for i in (0..BYTES).rev() {
         let step = STUFF.step(state, (filled >> (8 * i)) as u8);

@@ -1,13 +1,13 @@
 //! The length of classic frames.
 
-use super::tables::{CRC_15, STUFF, State, filler};
-use super::{INTERMISSION_BITS, Length, TRAILER_BITS, eff_parts};
+use super::tables::{CRC_15, STUFF, StuffState, filler};
+use super::{INTERMISSION_BITS, WireLength, TRAILER_BITS, eff_parts};
 use crate::Header;
 
 const CRC_BITS: u32 = 15;
 const DELIMITER_BITS: u32 = 1;
 
-pub(super) fn length(header: &Header, data: &[u8]) -> Length {
+pub(super) fn length(header: &Header, data: &[u8]) -> WireLength {
     let control = u64::from(header.is_rtr()) << 6 | u64::from(header.dlc() & 15);
     // The start of frame is the zero above the identifier.
     if header.id().is_eff() {
@@ -21,10 +21,10 @@ pub(super) fn length(header: &Header, data: &[u8]) -> Length {
 
 /// `BITS` bits of header are padded to `BYTES` bytes.
 #[inline(always)]
-fn sum<const BITS: u32, const BYTES: usize>(header: u64, data: &[u8]) -> Length {
+fn sum<const BITS: u32, const BYTES: usize>(header: u64, data: &[u8]) -> WireLength {
     let fill = BYTES as u32 * 8 - BITS;
     let filled = header | filler(fill) << BITS;
-    let mut state = State::IDLE;
+    let mut state = StuffState::IDLE;
     let mut stuffed = 0;
     let mut take = |byte: u8| {
         let step = STUFF.step(state, byte);
@@ -54,7 +54,7 @@ fn sum<const BITS: u32, const BYTES: usize>(header: u64, data: &[u8]) -> Length 
         + TRAILER_BITS
         + INTERMISSION_BITS
         + stuffed;
-    Length {
+    WireLength {
         bits: bits as u16,
         stuff_bits: stuffed as u16,
         data_phase_bits: 0,

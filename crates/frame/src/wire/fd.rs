@@ -1,7 +1,7 @@
 //! The length of ISO FD frames.
 
-use super::tables::{CRC_17, CRC_21, Crc, STUFF, STUFFED_AFTER_BRS, State, filler};
-use super::{INTERMISSION_BITS, Length, TRAILER_BITS, eff_parts};
+use super::tables::{CRC_17, CRC_21, CrcByByte, STUFF, STUFFED_AFTER_BRS, StuffState, filler};
+use super::{INTERMISSION_BITS, WireLength, TRAILER_BITS, eff_parts};
 use crate::{Header, dlc};
 
 /// ESI and DLC, with which the data phase begins.
@@ -12,7 +12,7 @@ const DELIMITER_BITS: u32 = 1;
 /// The longest payload that has the shorter CRC.
 const CRC_17_MAX: usize = 16;
 
-pub(super) fn length(header: &Header, data: &[u8]) -> Length {
+pub(super) fn length(header: &Header, data: &[u8]) -> WireLength {
     let esi_dlc = u64::from(header.is_esi()) << 4 | u64::from(header.dlc() & 15);
     // RRS dominant, FDF recessive, res dominant, BRS. The start of frame is the zero above the
     // identifier.
@@ -29,7 +29,7 @@ pub(super) fn length(header: &Header, data: &[u8]) -> Length {
     }
 }
 
-fn with_crc<const BITS: u32, const BYTES: usize>(header: u64, brs: bool, data: &[u8]) -> Length {
+fn with_crc<const BITS: u32, const BYTES: usize>(header: u64, brs: bool, data: &[u8]) -> WireLength {
     if data.len() <= CRC_17_MAX {
         sum::<BITS, BYTES, 17>(&CRC_17, header, brs, data)
     } else {
@@ -39,14 +39,14 @@ fn with_crc<const BITS: u32, const BYTES: usize>(header: u64, brs: bool, data: &
 
 /// `BITS` bits of header are padded to `BYTES` bytes.
 fn sum<const BITS: u32, const BYTES: usize, const WIDTH: u32>(
-    table: &Crc<WIDTH>,
+    table: &CrcByByte<WIDTH>,
     header: u64,
     brs: bool,
     data: &[u8],
-) -> Length {
+) -> WireLength {
     let fill = BYTES as u32 * 8 - BITS;
     let filled = header | filler(fill) << BITS;
-    let mut bits = Bits::new(table);
+    let mut bits = StuffedBits::new(table);
     for i in (0..BYTES).rev() {
         bits.push((filled >> (8 * i)) as u8);
     }
@@ -80,7 +80,7 @@ fn sum<const BITS: u32, const BYTES: usize, const WIDTH: u32>(
     } else {
         0
     };
-    Length {
+    WireLength {
         bits: all as u16,
         stuff_bits: stuffed as u16,
         data_phase_bits: data_phase as u16,
@@ -96,9 +96,9 @@ const fn crc_field_bits(width: u32) -> u32 {
 }
 
 /// Bits with their stuff bits, as input of the CRC, which covers both.
-struct Bits<'t, const WIDTH: u32> {
-    table: &'t Crc<WIDTH>,
-    state: State,
+struct StuffedBits<'t, const WIDTH: u32> {
+    table: &'t CrcByByte<WIDTH>,
+    state: StuffState,
     stuffed: u32,
     crc: u32,
     /// Bits that have not been included in the CRC yet: the low `waiting` ones.
@@ -106,11 +106,11 @@ struct Bits<'t, const WIDTH: u32> {
     waiting: u32,
 }
 
-impl<'t, const WIDTH: u32> Bits<'t, WIDTH> {
-    fn new(table: &'t Crc<WIDTH>) -> Self {
+impl<'t, const WIDTH: u32> StuffedBits<'t, WIDTH> {
+    fn new(table: &'t CrcByByte<WIDTH>) -> Self {
         Self {
             table,
-            state: State::IDLE,
+            state: StuffState::IDLE,
             stuffed: 0,
             // Not zero, so that leading zeros count (ISO 11898-1, CRC field).
             crc: 1 << (WIDTH - 1),

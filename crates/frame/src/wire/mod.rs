@@ -1,7 +1,7 @@
 //! Frames on the wire: exact bits, stuff bits, CRC and durations of classic and ISO FD frames.
 //!
-//! [`length`] returns the [`Length`] of one frame, exact to the bit because it evaluates the
-//! payload; [`Length::duration`] converts it to time at a [`BitRate`]. [`arbitration_key`]
+//! [`length`] returns the [`WireLength`] of one frame, exact to the bit because it evaluates the
+//! payload; [`WireLength::duration`] converts it to time at a [`BitRate`]. [`arbitration_key`]
 //! determines the winner of arbitration, [`arbitration_bits`] the bit at which it is decided.
 //!
 //! ```
@@ -26,7 +26,7 @@
 //!   the next run. A remote frame has no data, whatever its DLC is; a DLC of 9 to 15 means 8 bytes.
 //! * FD: a header of 22 or 41 bits, 8n bits of data, a CRC field of 28 (n ≤ 16) or 33 bits with
 //!   stuff count, parity, fixed stuff bits and delimiter, 9 bits of acknowledge and end of
-//!   frame, 3 of intermission. [`Length::stuff_bits`] counts the dynamic stuff bits only: from
+//!   frame, 3 of intermission. [`WireLength::stuff_bits`] counts the dynamic stuff bits only: from
 //!   the start of frame to the last bit of data, but none after that bit.
 //! * An FD length that no DLC represents is sent with the next DLC, and the payload is padded with
 //!   zero bytes. Linux's mcp251xfd driver does this; others send the contents of `struct
@@ -35,11 +35,11 @@
 //!
 //! # The change of the bit rate
 //! A frame with BRS changes to the data bit rate at the sample point of BRS and back at the sample
-//! point of the CRC delimiter. [`Length::data_phase_bits`] counts whole bits, ESI to the last CRC
-//! bit, and [`Length::duration`] counts these with the data bit time and all others, including BRS
+//! point of the CRC delimiter. [`WireLength::data_phase_bits`] counts whole bits, ESI to the last CRC
+//! bit, and [`WireLength::duration`] counts these with the data bit time and all others, including BRS
 //! and CRC delimiter, with the nominal one. In reality these two bits together last one nominal and
 //! one data bit, wherever the sample points are: the part of the nominal bit time that BRS keeps is
-//! missing from the delimiter, and vice versa. [`Length::duration_with_switch`] counts them in this
+//! missing from the delimiter, and vice versa. [`WireLength::duration_with_switch`] counts them in this
 //! way; it is shorter by one nominal less one data bit time. A frame with BRS on a bus without a
 //! data bit rate is counted as if the data bit rate were the nominal one.
 
@@ -55,7 +55,7 @@ pub use rate::{BitRate, RateError, parse_rate};
 use crate::{FrameRef, Header, Kind, Nanos};
 
 /// Recessive bits between a frame and the next (ISO 11898-1, interframe space; Bosch CAN 2.0 part
-/// B, 3.2.5). [`Length::bits`] includes them at its end.
+/// B, 3.2.5). [`WireLength::bits`] includes them at its end.
 pub const INTERMISSION_BITS: u32 = 3;
 
 /// Recessive bits that an error-passive transmitter waits after the intermission before it
@@ -86,14 +86,14 @@ const TRAILER_BITS: u32 = 9;
 
 /// The exact length of one frame, as returned by [`length`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Length {
+pub struct WireLength {
     bits: u16,
     stuff_bits: u16,
     data_phase_bits: u16,
     crc: u32,
 }
 
-impl Length {
+impl WireLength {
     /// Returns all bits from the start of frame to the end of the intermission, stuff bits
     /// included.
     #[must_use]
@@ -140,7 +140,7 @@ impl Length {
         rate.time(self.nominal_bits() - left_out, self.data_phase_bits())
     }
 
-    /// Like [`Length::duration`], with the bit rate changed at the sample points of BRS and CRC
+    /// Like [`WireLength::duration`], with the bit rate changed at the sample points of BRS and CRC
     /// delimiter instead of at whole bits.
     #[must_use]
     pub const fn duration_with_switch(self, rate: BitRate, with_intermission: bool) -> Nanos {
@@ -161,7 +161,7 @@ impl Length {
 /// which the controller generates and no bus carries.
 #[must_use]
 #[inline]
-pub fn length(frame: FrameRef<'_>) -> Option<Length> {
+pub fn length(frame: FrameRef<'_>) -> Option<WireLength> {
     let header = frame.header();
     if header.id().is_err() {
         return None;

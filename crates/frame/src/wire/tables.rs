@@ -4,18 +4,18 @@
 ///
 /// A state is the last bit sent and the number of equal bits (one to four): after five, the stuff
 /// bit follows at once and starts a new run.
-pub(super) struct Stuff([Step; 2048]);
+pub(super) struct ByteStuffing([StuffStep; 2048]);
 
-/// One step of [`Stuff`]: the next state at the same position as in [`State`], so that finding the
+/// One step of [`ByteStuffing`]: the next state at the same position as in [`StuffState`], so that finding the
 /// next step takes a mask and no shift; above it the number of stuff bits, above that the bits.
 #[derive(Clone, Copy)]
-pub(super) struct Step(u32);
+pub(super) struct StuffStep(u32);
 
 const STUFFED_AT: u32 = 12;
 const OUT_AT: u32 = 16;
 
-impl Step {
-    /// Returns the bits with stuff bits, in the low [`Step::stuffed`] + 8 bits.
+impl StuffStep {
+    /// Returns the bits with stuff bits, in the low [`StuffStep::stuffed`] + 8 bits.
     pub(super) const fn out(self) -> u64 {
         (self.0 >> OUT_AT) as u64
     }
@@ -26,16 +26,16 @@ impl Step {
     }
 
     /// Returns the state after it.
-    pub(super) const fn next(self) -> State {
-        State(self.0 & State::MASK)
+    pub(super) const fn next(self) -> StuffState {
+        StuffState(self.0 & StuffState::MASK)
     }
 }
 
 /// The state of bit stuffing: the last bit as bit 10, the run less one as bits 9 and 8.
 #[derive(Clone, Copy)]
-pub(super) struct State(u32);
+pub(super) struct StuffState(u32);
 
-impl State {
+impl StuffState {
     const LAST_AT: u32 = 10;
     const RUN_AT: u32 = 8;
     const MASK: u32 = 0x700;
@@ -63,27 +63,27 @@ impl State {
     }
 }
 
-impl Stuff {
+impl ByteStuffing {
     /// Processes eight bits from a state.
     #[inline(always)]
-    pub(super) const fn step(&self, state: State, byte: u8) -> Step {
-        self.0[(state.0 & State::MASK | byte as u32) as usize]
+    pub(super) const fn step(&self, state: StuffState, byte: u8) -> StuffStep {
+        self.0[(state.0 & StuffState::MASK | byte as u32) as usize]
     }
 }
 
-pub(super) static STUFF: Stuff = {
-    let mut table = [Step(0); 2048];
+pub(super) static STUFF: ByteStuffing = {
+    let mut table = [StuffStep(0); 2048];
     let mut i = 0;
     while i < 2048 {
-        let (state, byte) = (State(i & State::MASK), i & 0xFF);
+        let (state, byte) = (StuffState(i & StuffState::MASK), i & 0xFF);
         table[i as usize] = stuff_bits(state, byte, 8);
         i += 1;
     }
-    Stuff(table)
+    ByteStuffing(table)
 };
 
 /// Stuffs the low `count` bits of `bits`, highest first, one at a time.
-const fn stuff_bits(state: State, bits: u32, count: u32) -> Step {
+const fn stuff_bits(state: StuffState, bits: u32, count: u32) -> StuffStep {
     let (mut last, mut run) = (state.last(), state.run());
     let (mut out, mut stuffed) = (0, 0);
     let mut i = count;
@@ -100,7 +100,7 @@ const fn stuff_bits(state: State, bits: u32, count: u32) -> Step {
             stuffed += 1;
         }
     }
-    Step(out << OUT_AT | stuffed << STUFFED_AT | State::new(last, run).0)
+    StuffStep(out << OUT_AT | stuffed << STUFFED_AT | StuffState::new(last, run).0)
 }
 
 /// For each ESI and DLC (five bits), the number of stuff bits among and after them when BRS is
@@ -109,16 +109,16 @@ pub(super) static STUFFED_AFTER_BRS: [u8; 32] = {
     let mut table = [0; 32];
     let mut bits = 0;
     while bits < 32 {
-        table[bits] = stuff_bits(State::new(1, 1), bits as u32, 5).stuffed() as u8;
+        table[bits] = stuff_bits(StuffState::new(1, 1), bits as u32, 5).stuffed() as u8;
         bits += 1;
     }
     table
 };
 
 /// A CRC of `WIDTH` bits, 15 to 32, computed by one byte and by four bytes.
-pub(super) struct Crc<const WIDTH: u32>([[u32; 256]; 4]);
+pub(super) struct CrcByByte<const WIDTH: u32>([[u32; 256]; 4]);
 
-impl<const WIDTH: u32> Crc<WIDTH> {
+impl<const WIDTH: u32> CrcByByte<WIDTH> {
     const MASK: u32 = (1 << WIDTH) - 1;
 
     /// `table[k][b]` is b·x^(8k + WIDTH) modulo the polynomial.
@@ -160,11 +160,11 @@ impl<const WIDTH: u32> Crc<WIDTH> {
 }
 
 /// CRC of classic frames: x^15 + x^14 + x^10 + x^8 + x^7 + x^4 + x^3 + 1 (ISO 11898-1, CRC field).
-pub(super) static CRC_15: Crc<15> = Crc::new(0x4599);
+pub(super) static CRC_15: CrcByByte<15> = CrcByByte::new(0x4599);
 /// CRC of FD frames of up to 16 bytes.
-pub(super) static CRC_17: Crc<17> = Crc::new(0x1_685B);
+pub(super) static CRC_17: CrcByByte<17> = CrcByByte::new(0x1_685B);
 /// CRC of longer FD frames.
-pub(super) static CRC_21: Crc<21> = Crc::new(0x10_2899);
+pub(super) static CRC_21: CrcByByte<21> = CrcByByte::new(0x10_2899);
 
 /// Returns bits to be put before a frame to fill its header up to whole bytes: they alternate and
 /// end recessive, so that they neither cause a stuff bit nor lengthen a run.

@@ -1,16 +1,16 @@
 //! Routes that form a loop for frames, over buses that several ports are on.
 
-use super::Config;
-use config::{Diagnostic, Diagnostics, Source};
-use route::{Circle, PortId, RouteId, circles};
+use super::GatewayConfig;
+use config::{Diagnostic, Diagnostics, SourceText};
+use route::{RouteCircle, PortId, RouteId, circles};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// Warns of each loop, with the names of its routes and their lines. `spans` are the places of the
 /// routes in the file.
 pub(super) fn warn(
-    source: &Source,
-    config: &Config,
+    source: &SourceText,
+    config: &GatewayConfig,
     spans: &[Range<usize>],
     found: &mut Diagnostics,
 ) {
@@ -50,10 +50,10 @@ fn span(spans: &[Range<usize>], route: RouteId) -> Range<usize> {
 
 /// Formats a loop as `from port a by route x (line 9) to bus y, …`.
 fn path<'a>(
-    source: &Source,
-    config: &Config,
+    source: &SourceText,
+    config: &GatewayConfig,
     spans: &[Range<usize>],
-    circle: &Circle,
+    circle: &RouteCircle,
     bus_of: &impl Fn(PortId) -> Option<&'a str>,
 ) -> String {
     let name = |port: PortId| {

@@ -1,13 +1,13 @@
 //! Reading a configuration from a text.
 
 use super::{
-    Config, LARGEST_FILE, MOST_PORTS, Offload, Options, circles, options, passages, sharing,
+    GatewayConfig, LARGEST_FILE, MOST_PORTS, Offload, ProcessOptions, circles, options, passages, sharing,
 };
-use config::{At, Diagnostic, Diagnostics, Document, Heard, Source, Table, Value};
-use port::{Kinds, PortSpec, Stream};
-use route::cangw::Inexpressible;
-use route::config::{Meant, Parsed};
-use route::{PortId, RouteId, Routes, Table as RoutingTable, parts};
+use config::{SpannedValue, Diagnostic, Diagnostics, TomlDocument, ReadTable, SourceText, TomlTable, TomlValue};
+use port::{PortKinds, PortSpec, FileOrStream};
+use route::cangw::CanGwInexpressible;
+use route::config::{PortAlias, ParsedRoutes};
+use route::{PortId, RouteId, Routes, RoutingTable, parts};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use std::ops::Range;
 ///
 /// # Errors
 /// All mistakes, sorted by place, warnings among them.
-pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic>> {
+pub fn load(source: &SourceText, kinds: &PortKinds) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
     if source.text.len() > LARGEST_FILE {
         let message = format!(
             "the file has {} bytes, {LARGEST_FILE} are the most",
@@ -24,7 +24,7 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
         return Err(vec![Diagnostic::error(0..0, message)]);
     }
     let mut found = Diagnostics::new();
-    let document = Document::parse(source, &mut found);
+    let document = TomlDocument::parse(source, &mut found);
     let (gateway, ports, parsed) = read(document.root(), kinds, &mut found);
 
     let routes = Routes {
@@ -39,7 +39,7 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
     if found.has_errors() {
         return Err(found.into_sorted());
     }
-    let config = Config {
+    let config = GatewayConfig {
         ports: ports.specs,
         routes,
         options: gateway.options,
@@ -59,10 +59,10 @@ pub fn load(source: &Source, kinds: &Kinds) -> Result<(Config, Vec<Diagnostic>),
 
 /// Reads the tables one by one; settings of several tables are checked against each other later.
 fn read(
-    mut root: Table<'_>,
-    kinds: &Kinds,
+    mut root: TomlTable<'_>,
+    kinds: &PortKinds,
     found: &mut Diagnostics,
-) -> (options::Gateway, Ports, Parsed) {
+) -> (options::GatewayTable, PortTables, ParsedRoutes) {
     root.misnomers(options::TOP);
     let gateway = options::parse(&mut root, found);
     if root.is_instead("messages", &TABLES) {
@@ -73,7 +73,7 @@ fn read(
             hint,
             found,
         );
-        return (gateway, Ports::default(), Parsed::default());
+        return (gateway, PortTables::default(), ParsedRoutes::default());
     }
     let ports = ports(&mut root, kinds, found);
     let meant = |name: &str| ports.meant(name);
@@ -85,9 +85,9 @@ fn read(
 /// Returns the keys that the readers of each table of a file ask for, present or not, whatever
 /// errors the file has. A test compares [`super::keys`] with them.
 #[must_use]
-pub fn keys_asked_for(source: &Source, kinds: &Kinds) -> Vec<Heard> {
+pub fn keys_asked_for(source: &SourceText, kinds: &PortKinds) -> Vec<ReadTable> {
     let mut found = Diagnostics::listening();
-    let document = Document::parse(source, &mut found);
+    let document = TomlDocument::parse(source, &mut found);
     let _ = read(document.root(), kinds, &mut found);
     found.heard().to_vec()
 }
@@ -95,17 +95,17 @@ pub fn keys_asked_for(source: &Source, kinds: &Kinds) -> Vec<Heard> {
 /// Reads `[gateway]` of a file as far as possible, whatever other errors the file has: it may still
 /// name the socket of a running gateway.
 #[must_use]
-pub fn readable_options(source: &Source) -> Options {
+pub fn readable_options(source: &SourceText) -> ProcessOptions {
     if source.text.len() > LARGEST_FILE {
-        return Options::default();
+        return ProcessOptions::default();
     }
     let mut found = Diagnostics::new();
-    let document = Document::parse(source, &mut found);
+    let document = TomlDocument::parse(source, &mut found);
     options::parse(&mut document.root(), &mut found).options
 }
 
 /// Reports routes that the file offloads to the kernel and that no kernel can run.
-fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
+fn in_kernel(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diagnostics) {
     let interfaces = config.interfaces();
     let all: Vec<(Option<RouteId>, String)> = match config.options.offload {
         Offload::None | Offload::Auto => return,
@@ -113,7 +113,7 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
             let Err(all) = route::cangw::rules(&config.kernel_routes(), &interfaces) else {
                 return;
             };
-            let words = |wrong: Inexpressible| {
+            let words = |wrong: CanGwInexpressible| {
                 let text = match wrong.route.and_then(|id| config.only_here(id)) {
                     Some(why) => format!("route `{}`: {why}", wrong.name),
                     None => wrong.to_string(),
@@ -123,7 +123,7 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
             all.into_iter().map(words).collect()
         }
         Offload::Bpf => {
-            let words = |wrong: offload::bpf::Inexpressible| {
+            let words = |wrong: offload::bpf::BpfInexpressible| {
                 if let Some(why) = config.only_here(wrong.route) {
                     let text = format!("BPF cannot run this: route `{}`: {why}", wrong.name);
                     return (Some(wrong.route), text);
@@ -151,7 +151,7 @@ fn in_kernel(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
 }
 
 /// Warns of error frames that the kernel would send to a controller.
-fn error_frames(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
+fn error_frames(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diagnostics) {
     if config.options.offload == Offload::None {
         return;
     }
@@ -174,7 +174,7 @@ fn error_frames(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics
 }
 
 #[derive(Default)]
-struct Ports {
+struct PortTables {
     /// Names of all port tables, those with mistakes too: routes may name them.
     names: Vec<String>,
     /// The places of the names in the file.
@@ -183,10 +183,10 @@ struct Ports {
     specs: Vec<PortSpec>,
 }
 
-impl Ports {
+impl PortTables {
     /// Returns the ports that a name may mean although it is not the name of a port: the ports with
     /// an interface, a bus or a file of that name.
-    fn meant(&self, name: &str) -> Vec<Meant> {
+    fn meant(&self, name: &str) -> Vec<PortAlias> {
         let of = |port: &PortSpec| {
             let settings = &port.settings;
             let bus = settings
@@ -194,7 +194,7 @@ impl Ports {
                 .is_some_and(|bus| bus == format!("bus `{name}`"));
             let streams = [settings.reads(), settings.writes()];
             let is_file =
-                |stream: &&Stream| matches!(stream, Stream::File(path) if path.as_os_str() == name);
+                |stream: &&FileOrStream| matches!(stream, Stream::File(path) if path.as_os_str() == name);
             let as_what = if settings.interface() == Some(name) {
                 "its interface"
             } else if bus {
@@ -204,7 +204,7 @@ impl Ports {
             } else {
                 return None;
             };
-            Some(Meant {
+            Some(PortAlias {
                 port: port.name.clone(),
                 as_what: as_what.to_owned(),
             })
@@ -214,7 +214,7 @@ impl Ports {
 }
 
 /// Returns a function from each port to the first port on the same bus.
-fn same_bus(config: &Config) -> impl Fn(PortId) -> PortId + use<> {
+fn same_bus(config: &GatewayConfig) -> impl Fn(PortId) -> PortId + use<> {
     let mut first = HashMap::new();
     let numbers = (0..).map(PortId).zip(&config.ports);
     let all: Vec<PortId> = numbers
@@ -226,10 +226,10 @@ fn same_bus(config: &Config) -> impl Fn(PortId) -> PortId + use<> {
     move |port| all.get(usize::from(port.0)).copied().unwrap_or(port)
 }
 
-fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports {
-    let mut ports = Ports::default();
+fn ports(root: &mut TomlTable<'_>, kinds: &PortKinds, found: &mut Diagnostics) -> PortTables {
+    let mut ports = PortTables::default();
     let given = root.get("ports");
-    let mut tables: Vec<Table<'_>> = Vec::new();
+    let mut tables: Vec<TomlTable<'_>> = Vec::new();
     tables.extend(
         given
             .as_ref()
@@ -241,7 +241,7 @@ fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports 
         root.missing("ports", hint, found);
         return ports;
     }
-    let all = tables.iter().flat_map(Table::all).chain(misnamed);
+    let all = tables.iter().flat_map(TomlTable::all).chain(misnamed);
     let all: Vec<_> = all.collect();
     if all.len() > MOST_PORTS {
         let message = format!("{} ports are too many: {MOST_PORTS} is the most", all.len());
@@ -269,9 +269,9 @@ fn ports(root: &mut Table<'_>, kinds: &Kinds, found: &mut Diagnostics) -> Ports 
 
 /// Reads the tables `[controllers.NAME]`, which define ports, too.
 fn controllers(
-    root: &mut Table<'_>,
-    kinds: &Kinds,
-    ports: &mut Ports,
+    root: &mut TomlTable<'_>,
+    kinds: &PortKinds,
+    ports: &mut PortTables,
     spans: &mut Vec<Range<usize>>,
     found: &mut Diagnostics,
 ) {
@@ -301,7 +301,7 @@ fn controllers(
 }
 
 /// Reports ports that need another port which is missing.
-fn needed(ports: &Ports, spans: &[Range<usize>], found: &mut Diagnostics) {
+fn needed(ports: &PortTables, spans: &[Range<usize>], found: &mut Diagnostics) {
     for (port, span) in ports.specs.iter().zip(spans) {
         let Some((kind, name)) = port.settings.needs() else {
             continue;
@@ -334,9 +334,9 @@ const FOR_PORTS: [&str; 10] = [
 
 /// Returns the ports under a wrong header, so that their other mistakes are found, too.
 fn misnamed_ports<'t>(
-    root: &mut Table<'t>,
+    root: &mut TomlTable<'t>,
     found: &mut Diagnostics,
-) -> Vec<(At<&'t str>, Value<'t>)> {
+) -> Vec<(SpannedValue<&'t str>, TomlValue<'t>)> {
     let mut ports = Vec::new();
     for (key, value) in root.all() {
         if TABLES.contains(&key.value) {
@@ -345,12 +345,12 @@ fn misnamed_ports<'t>(
         let mut inside = value.is_table().then(|| value.table("", found)).flatten();
         let is_port = inside.as_mut().is_some_and(|it| it.get("kind").is_some());
         if is_port {
-            let hint = |_: &Value<'_>| format!("did you mean [ports.{}]?", key.value);
+            let hint = |_: &TomlValue<'_>| format!("did you mean [ports.{}]?", key.value);
             let _ = root.misnamed(key.value, hint, found);
             ports.push((key, value));
         } else if FOR_PORTS.contains(&key.value) {
             let _ = root.misnamed(key.value, port_headers, found);
-            let all = inside.iter().flat_map(Table::all);
+            let all = inside.iter().flat_map(TomlTable::all);
             ports.extend(all.filter(|(_, value)| value.is_table()));
         }
     }
@@ -361,12 +361,12 @@ fn misnamed_ports<'t>(
 const TABLES: [&str; 4] = ["gateway", "ports", "controllers", "routes"];
 
 /// Returns the headers that a table under a wrong name should have.
-fn port_headers(value: &Value<'_>) -> String {
+fn port_headers(value: &TomlValue<'_>) -> String {
     let names: Vec<String> = match value.table("", &mut Diagnostics::new()) {
         Some(table) => {
             let all = table.all();
             let tables = all.iter().filter(|(_, value)| value.is_table());
-            let header = |(name, _): &(At<&str>, _)| format!("[ports.{}]", name.value);
+            let header = |(name, _): &(SpannedValue<&str>, _)| format!("[ports.{}]", name.value);
             tables.take(3).map(header).collect()
         }
         None => Vec::new(),
@@ -378,7 +378,7 @@ fn port_headers(value: &Value<'_>) -> String {
 }
 
 /// Warns of ports that no route names.
-fn unused(ports: &Ports, routes: &Routes, found: &mut Diagnostics) {
+fn unused(ports: &PortTables, routes: &Routes, found: &mut Diagnostics) {
     let mut used = vec![false; ports.names.len()];
     for id in routes
         .routes

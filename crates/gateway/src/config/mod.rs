@@ -1,6 +1,6 @@
 //! `gateway.toml` as a whole: `[gateway]`, `[ports.NAME]` and `[[routes]]`.
 //!
-//! [`load`] reports every mistake of a file at once, each with its place, and returns a [`Config`]
+//! [`load`] reports every mistake of a file at once, each with its place, and returns a [`GatewayConfig`]
 //! only if there is none. Errors that the routing table reports when it compiles are reported here
 //! too, at the route's place.
 
@@ -15,7 +15,7 @@ mod sharing;
 mod tests;
 
 pub use load::{keys_asked_for, load, readable_options};
-pub use options::{Offload, Options};
+pub use options::{Offload, ProcessOptions};
 pub use schema::{keys, schema};
 
 pub use ::config::LARGEST_FILE;
@@ -27,16 +27,16 @@ pub const MOST_PORTS: usize = 1024;
 
 /// The contents of a file. Two equal configurations need no reload.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Config {
+pub struct GatewayConfig {
     /// The ports, in the order of the file: [`route::PortId`] is an index into them.
     pub ports: Vec<PortSpec>,
     /// The routes, with the ports resolved.
     pub routes: Routes,
     /// The options that concern the process as a whole.
-    pub options: Options,
+    pub options: ProcessOptions,
 }
 
-impl Config {
+impl GatewayConfig {
     /// Returns the names of the ports, by their index.
     #[must_use]
     pub fn port_names(&self) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! The table `[gateway]`.
 
-use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table, Value};
-use route::Mode;
+use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable, TomlValue};
+use route::RouteMode;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -39,7 +39,7 @@ impl fmt::Display for Offload {
 
 /// The options that concern the process as a whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct ProcessOptions {
     /// The path of the control socket as written; `None` for the default path.
     pub control: Option<String>,
     /// The address at which metrics are served by HTTP; `None` if they are not served.
@@ -59,7 +59,7 @@ pub struct Options {
     pub exact: bool,
 }
 
-impl Default for Options {
+impl Default for ProcessOptions {
     fn default() -> Self {
         Self {
             control: None,
@@ -74,9 +74,9 @@ impl Default for Options {
 }
 
 /// The table `[gateway]`, with its settings for routes.
-pub(super) struct Gateway {
-    pub(super) options: Options,
-    pub(super) mode: Mode,
+pub(super) struct GatewayTable {
+    pub(super) options: ProcessOptions,
+    pub(super) mode: RouteMode,
     pub(super) max_hops: u8,
 }
 
@@ -86,14 +86,14 @@ const FOR_GATEWAY: [&str; 8] = [
 ];
 
 /// Names that other programs use for the keys of `[gateway]`.
-const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of("match", &["mode", "match_mode", "matching"]).hint("It is \"all\" or \"first\""),
-    Misnomer::of("max_hops", &["hops", "hop_limit", "ttl", "limit_hops"]),
-    Misnomer::of(
+const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of("match", &["mode", "match_mode", "matching"]).hint("It is \"all\" or \"first\""),
+    KeyMisnomer::of("max_hops", &["hops", "hop_limit", "ttl", "limit_hops"]),
+    KeyMisnomer::of(
         "control",
         &["socket", "control_socket", "path", "unix_socket", "listen"],
     ),
-    Misnomer::of(
+    KeyMisnomer::of(
         "realtime",
         &[
             "priority",
@@ -104,7 +104,7 @@ const MISNOMERS: &[Misnomer] = &[
             "real_time",
         ],
     ),
-    Misnomer::of(
+    KeyMisnomer::of(
         "metrics",
         &[
             "prometheus",
@@ -115,8 +115,8 @@ const MISNOMERS: &[Misnomer] = &[
         ],
     )
     .hint("It is a port, or an address and a port"),
-    Misnomer::of("lock_memory", &["mlock", "mlockall", "lock"]),
-    Misnomer::of(
+    KeyMisnomer::of("lock_memory", &["mlock", "mlockall", "lock"]),
+    KeyMisnomer::of(
         "offload",
         &["kernel", "can_gw", "bpf", "data_path", "accelerate"],
     )
@@ -124,8 +124,8 @@ const MISNOMERS: &[Misnomer] = &[
 ];
 
 /// Keys of `[gateway]` and of other tables that were written at the top level of the file.
-pub(super) const TOP: &[Misnomer] = &[
-    Misnomer::elsewhere(
+pub(super) const TOP: &[KeyMisnomer] = &[
+    KeyMisnomer::elsewhere(
         &[
             "match",
             "max_hops",
@@ -139,21 +139,21 @@ pub(super) const TOP: &[Misnomer] = &[
         ],
         "it is a key of [gateway]: write that header above it",
     ),
-    Misnomer::elsewhere(
+    KeyMisnomer::elsewhere(
         &["limit", "limits", "rate", "rate_limit"],
         "a limit is a key of a route: `limit = \"100/s\"` under [[routes]]",
     ),
-    Misnomer::elsewhere(
+    KeyMisnomer::elsewhere(
         &["filter", "filters", "id", "ids"],
         "a route says which frames it takes: `id` or `filter` under [[routes]]",
     ),
-    Misnomer::elsewhere(
+    KeyMisnomer::elsewhere(
         &["faults", "fault"],
         "faults are a port's: [ports.NAME.faults]",
     ),
 ];
 
-const MATCHES: [(&str, Mode); 2] = [("all", Mode::All), ("first", Mode::First)];
+const MATCHES: [(&str, RouteMode); 2] = [("all", RouteMode::All), ("first", RouteMode::First)];
 
 const PLACES: [(&str, Offload); 4] = [
     ("none", Offload::None),
@@ -163,7 +163,7 @@ const PLACES: [(&str, Offload); 4] = [
 ];
 
 /// Returns the keys that [`parse`] reads.
-pub(super) fn keys() -> Vec<Key> {
+pub(super) fn keys() -> Vec<KeySpec> {
     vec![
         Key::new(
             "match",
@@ -213,17 +213,17 @@ pub(super) fn keys() -> Vec<Key> {
     ]
 }
 
-pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
-    let mut gateway = Gateway {
-        options: Options::default(),
-        mode: Mode::default(),
+pub(super) fn parse(root: &mut TomlTable<'_>, found: &mut Diagnostics) -> GatewayTable {
+    let mut gateway = GatewayTable {
+        options: ProcessOptions::default(),
+        mode: RouteMode::default(),
         max_hops: 1,
     };
     let mut table = root.table("gateway", "[gateway]", found);
     for word in FOR_GATEWAY {
-        let hint = |_: &Value<'_>| "did you mean [gateway]?".to_owned();
+        let hint = |_: &TomlValue<'_>| "did you mean [gateway]?".to_owned();
         let misnamed = root.misnamed(word, hint, found);
-        let misnamed = misnamed.filter(Value::is_table);
+        let misnamed = misnamed.filter(TomlValue::is_table);
         table = table.or_else(|| misnamed?.table("[gateway]", found));
     }
     let Some(mut table) = table else {
@@ -263,7 +263,7 @@ pub(super) fn parse(root: &mut Table<'_>, found: &mut Diagnostics) -> Gateway {
 /// less the final zero.
 const LONGEST_PATH: usize = 107;
 
-fn control(value: &Value<'_>, found: &mut Diagnostics) -> Option<String> {
+fn control(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<String> {
     let path = value.string(found)?.value;
     if path.is_empty() || path.contains('\0') {
         let hint = "name a socket, such as \"cangate.sock\", or leave it out";
@@ -279,7 +279,7 @@ fn control(value: &Value<'_>, found: &mut Diagnostics) -> Option<String> {
 }
 
 /// Reads a port of the loopback interface, or an address and a port.
-fn metrics(value: &Value<'_>, found: &mut Diagnostics) -> Option<SocketAddr> {
+fn metrics(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SocketAddr> {
     if value.as_integer().is_some() {
         let port = value.integer(1..=65535, found)?.value as u16;
         return Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
@@ -297,7 +297,7 @@ fn metrics(value: &Value<'_>, found: &mut Diagnostics) -> Option<SocketAddr> {
     address
 }
 
-fn realtime(value: &Value<'_>, found: &mut Diagnostics) -> Option<u8> {
+fn realtime(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<u8> {
     match (value.as_bool(), value.as_integer()) {
         (Some(wanted), _) => wanted.then_some(PRIORITY),
         (_, Some(_)) => value.integer(1..=99, found).map(|n| n.value as u8),

@@ -1,9 +1,9 @@
 //! Kinds of frame that a route takes and its ports do not support.
 
-use super::Config;
+use super::GatewayConfig;
 use config::{Diagnostic, Diagnostics};
 use frame::Kind;
-use port::Passage;
+use port::FramePassage;
 use route::{KindSet, PortId, Route, Routes};
 use std::ops::Range;
 
@@ -38,12 +38,12 @@ fn cure(kind: Kind) -> &'static str {
 
 /// Warns of frames that come in at one port and never leave by the other, and of routes whose kinds
 /// of frame never come in. `spans` are the places of the routes in the file.
-pub(super) fn warn(config: &Config, spans: &[Range<usize>], found: &mut Diagnostics) {
+pub(super) fn warn(config: &GatewayConfig, spans: &[Range<usize>], found: &mut Diagnostics) {
     for (route, span) in config.routes.routes.iter().zip(spans) {
         let refused = kinds(route).find_map(|kind| {
-            let comes = |from: &&PortId| config.passes(**from, kind) == Passage::Yes;
+            let comes = |from: &&PortId| config.passes(**from, kind) == FramePassage::Yes;
             let from = route.from.iter().find(comes)?;
-            let leaves = |to: &&PortId| *to != from && config.passes(**to, kind) == Passage::No;
+            let leaves = |to: &&PortId| *to != from && config.passes(**to, kind) == FramePassage::No;
             Some((kind, *from, *route.to.iter().find(leaves)?))
         });
         if let Some((kind, from, to)) = refused {
@@ -64,7 +64,7 @@ pub(super) fn warn(config: &Config, spans: &[Range<usize>], found: &mut Diagnost
             route
                 .from
                 .iter()
-                .all(|from| config.passes(*from, kind) == Passage::No)
+                .all(|from| config.passes(*from, kind) == FramePassage::No)
         };
         if !route.from.is_empty() && kinds(route).all(never) {
             let all: Vec<&str> = kinds(route).map(word).collect();
@@ -85,11 +85,11 @@ pub(super) fn warn(config: &Config, spans: &[Range<usize>], found: &mut Diagnost
     }
 }
 
-impl Config {
+impl GatewayConfig {
     /// Returns whether this kind of frame passes a port, as far as the file shows.
-    fn passes(&self, port: PortId, kind: Kind) -> Passage {
+    fn passes(&self, port: PortId, kind: Kind) -> FramePassage {
         let port = self.ports.get(usize::from(port.0));
-        port.map_or(Passage::Open, |port| port.settings.passes(kind))
+        port.map_or(FramePassage::Open, |port| port.settings.passes(kind))
     }
 
     fn port_name(&self, port: PortId) -> &str {
@@ -101,7 +101,7 @@ impl Config {
     #[must_use]
     pub(crate) fn begins_without_xl(&self, route: &Route) -> bool {
         let mut from = route.from.iter();
-        from.all(|port| self.passes(*port, Kind::Xl) == Passage::No)
+        from.all(|port| self.passes(*port, Kind::Xl) == FramePassage::No)
     }
 
     /// Returns the routes in the form for the kernel: a route that would take XL frames as well,

@@ -1,8 +1,8 @@
 //! A JSON schema of `gateway.toml`, from the keys that its readers declare.
 
 use super::{MOST_PORTS, options};
-use config::{Key, Shape};
-use port::Kinds;
+use config::{KeySpec, ValueShape};
+use port::PortKinds;
 use serde_json::{Map, Value, json};
 
 /// The dialect that editors for TOML support.
@@ -10,9 +10,9 @@ const DIALECT: &str = "http://json-schema.org/draft-07/schema#";
 
 /// Returns the keys of a gateway file with ports of these kinds.
 #[must_use]
-pub fn keys(kinds: &Kinds) -> Vec<Key> {
-    let named = |shape| Shape::Named(Box::new(shape));
-    let routes = Shape::List(Box::new(Shape::Table(route::config::keys())));
+pub fn keys(kinds: &PortKinds) -> Vec<KeySpec> {
+    let named = |shape| ValueShape::Named(Box::new(shape));
+    let routes = ValueShape::List(Box::new(ValueShape::Table(route::config::keys())));
     let mut keys = vec![
         Key::new(
             "gateway",
@@ -28,16 +28,16 @@ pub fn keys(kinds: &Kinds) -> Vec<Key> {
     ];
     if let Some(shape) = kinds.controller_shape() {
         let about = "Controllers that virtual machines share; each is a port, too.";
-        keys.push(Key::new("controllers", named(shape), about));
+        keys.push(KeySpec::new("controllers", named(shape), about));
     }
     let about = "Routes, in the order in which they are tried.";
-    keys.push(Key::new("routes", routes, about));
+    keys.push(KeySpec::new("routes", routes, about));
     keys
 }
 
 /// Returns the schema of a gateway file with ports of these kinds.
 #[must_use]
-pub fn schema(kinds: &Kinds) -> Value {
+pub fn schema(kinds: &PortKinds) -> Value {
     let about = format!(
         "`cangate check` finds what no schema can: at most {MOST_PORTS} ports, names that are there, values that fit \
          together."
@@ -46,26 +46,26 @@ pub fn schema(kinds: &Kinds) -> Value {
     all.insert("$schema".to_owned(), json!(DIALECT));
     all.insert("title".to_owned(), json!("gateway.toml of cangate"));
     all.insert("description".to_owned(), json!(about));
-    if let Value::Object(table) = value(&Shape::Table(keys(kinds))) {
+    if let Value::Object(table) = value(&ValueShape::Table(keys(kinds))) {
         all.extend(table);
     }
     Value::Object(all)
 }
 
-fn value(shape: &Shape) -> Value {
+fn value(shape: &ValueShape) -> Value {
     match shape {
-        Shape::Anything => json!({}),
-        Shape::Text | Shape::Duration | Shape::Rate | Shape::Hex => json!({ "type": "string" }),
-        Shape::Flag => json!({ "type": "boolean" }),
-        Shape::Integer(bounds) => json!({
+        ValueShape::Anything => json!({}),
+        ValueShape::Text | ValueShape::Duration | ValueShape::Rate | ValueShape::Hex => json!({ "type": "string" }),
+        ValueShape::Flag => json!({ "type": "boolean" }),
+        ValueShape::Integer(bounds) => json!({
             "type": "integer", "minimum": bounds.start(), "maximum": bounds.end(),
         }),
-        Shape::Number(bounds) => json!({
+        ValueShape::Number(bounds) => json!({
             "type": "number", "minimum": bounds.start(), "maximum": bounds.end(),
         }),
-        Shape::Bitrate | Shape::Size | Shape::Byte => json!({ "type": ["integer", "string"] }),
-        Shape::Words(words) => json!({ "enum": words }),
-        Shape::Table(keys) => {
+        ValueShape::Bitrate | ValueShape::Size | ValueShape::Byte => json!({ "type": ["integer", "string"] }),
+        ValueShape::Words(words) => json!({ "enum": words }),
+        ValueShape::Table(keys) => {
             let needed = keys.iter().filter(|key| key.is_needed);
             let needed: Vec<&str> = needed.map(|key| key.name).collect();
             let mut table = table(keys);
@@ -74,24 +74,24 @@ fn value(shape: &Shape) -> Value {
             }
             Value::Object(table)
         }
-        Shape::OneKey(keys) => {
+        ValueShape::OneKey(keys) => {
             let mut table = table(keys);
             table.insert("minProperties".to_owned(), json!(1));
             table.insert("maxProperties".to_owned(), json!(1));
             Value::Object(table)
         }
-        Shape::Named(of) => json!({ "type": "object", "additionalProperties": value(of) }),
-        Shape::List(of) => json!({ "type": "array", "items": value(of) }),
-        Shape::OneOrList(of) => {
+        ValueShape::Named(of) => json!({ "type": "object", "additionalProperties": value(of) }),
+        ValueShape::List(of) => json!({ "type": "array", "items": value(of) }),
+        ValueShape::OneOrList(of) => {
             let of = value(of);
             json!({ "anyOf": [of, { "type": "array", "items": of }] })
         }
-        Shape::Any(all) => json!({ "anyOf": all.iter().map(value).collect::<Vec<_>>() }),
+        ValueShape::Any(all) => json!({ "anyOf": all.iter().map(value).collect::<Vec<_>>() }),
     }
 }
 
-fn table(keys: &[Key]) -> Map<String, Value> {
-    let property = |key: &Key| {
+fn table(keys: &[KeySpec]) -> Map<String, Value> {
+    let property = |key: &KeySpec| {
         let mut of = value(&key.shape);
         if let Value::Object(of) = &mut of
             && !key.about.is_empty()

@@ -2,7 +2,7 @@
 //! itself for conflicts over other resources.
 
 use config::{Diagnostic, Diagnostics};
-use port::{Kinds, PlacedPort, PortSpec, Stream};
+use port::{PortKinds, PlacedPort, PortSpec, FileOrStream};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 pub(super) fn check(
     ports: &[PortSpec],
     spans: &[Range<usize>],
-    kinds: &Kinds,
+    kinds: &PortKinds,
     found: &mut Diagnostics,
 ) {
     for kind in kinds.iter() {
@@ -26,7 +26,7 @@ pub(super) fn check(
         kind.check(&ports, found);
     }
     let mut interfaces: HashMap<&str, &str> = HashMap::new();
-    let mut written: HashMap<&Stream, &str> = HashMap::new();
+    let mut written: HashMap<&FileOrStream, &str> = HashMap::new();
     let mut stdin: Option<&str> = None;
     for (port, span) in ports.iter().zip(spans) {
         let mut clash = |message: String, hint: &str| {
@@ -64,7 +64,7 @@ pub(super) fn check(
                 "write to another file: this one would be emptied",
             );
         }
-        if port.settings.reads() == Some(&Stream::Standard)
+        if port.settings.reads() == Some(&FileOrStream::Standard)
             && let Some(other) = stdin.replace(name)
         {
             clash(

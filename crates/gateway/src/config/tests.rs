@@ -1,12 +1,12 @@
 use super::*;
-use config::{Diagnostic, Severity, Source, render};
-use port::Kinds;
+use config::{Diagnostic, Severity, SourceText, render};
+use port::PortKinds;
 use port::embedded::BusSettings;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
-fn load(source: &Source) -> Result<(Config, Vec<Diagnostic>), Vec<Diagnostic>> {
-    super::load(source, &Kinds::standard())
+fn load(source: &SourceText) -> Result<(GatewayConfig, Vec<Diagnostic>), Vec<Diagnostic>> {
+    super::load(source, &PortKinds::standard())
 }
 
 const SIMPLE: &str = r#"
@@ -27,14 +27,14 @@ id = ["123", "200-2FF"]
 
 #[test]
 fn a_simple_file() {
-    let (config, warnings) = load(&Source::new("t", SIMPLE)).unwrap();
+    let (config, warnings) = load(&SourceText::new("t", SIMPLE)).unwrap();
     assert_eq!(warnings, []);
     assert_eq!(config.port_names(), ["powertrain", "body"]);
     let settings = &config.ports[1].settings;
     assert_eq!(settings.downcast_ref::<BusSettings>().unwrap().bus, "body");
     assert_eq!(config.options.realtime, None);
     assert!(config.options.lock_memory);
-    assert_eq!(config.routes.mode, route::Mode::First);
+    assert_eq!(config.routes.mode, route::RouteMode::First);
     assert_eq!(config.routes.routes[0].name, "route 1");
     assert_eq!(config.routes.routes[0].matching.ids.len(), 2);
 }
@@ -46,8 +46,8 @@ fn root(path: &str) -> PathBuf {
 }
 
 /// Loads a text that must have neither mistakes nor warnings.
-fn clean(name: &str, text: &str) -> Config {
-    let source = Source::new(name, text);
+fn clean(name: &str, text: &str) -> GatewayConfig {
+    let source = SourceText::new(name, text);
     match load(&source) {
         Ok((config, warnings)) => {
             assert_eq!(warnings, [], "{}", render(&source, &warnings, false));
@@ -83,7 +83,7 @@ fn all_examples_of_the_reference_load() {
     let mut count = 0;
     for (i, block) in text.split("```toml\n").skip(1).enumerate() {
         let block = block.split("```").next().unwrap();
-        let source = Source::new(format!("block {}", i + 1), block);
+        let source = SourceText::new(format!("block {}", i + 1), block);
         // A block on ports alone has ports that no route uses, or no ports at all.
         let found = match load(&source) {
             Ok((_, warnings)) => warnings,
@@ -121,20 +121,20 @@ fn the_reference_names_every_key() {
 
 #[test]
 fn a_dozen_mistakes_at_once() {
-    let source = Source::new("broken.toml", include_str!("broken.toml"));
+    let source = SourceText::new("broken.toml", include_str!("broken.toml"));
     let errors = load(&source).unwrap_err();
     insta::assert_snapshot!("broken", render(&source, &errors, false));
 }
 
 #[test]
 fn broken_syntax_is_reported_line_by_line() {
-    let source = Source::new("syntax.toml", include_str!("syntax.toml"));
+    let source = SourceText::new("syntax.toml", include_str!("syntax.toml"));
     let errors = load(&source).unwrap_err();
     insta::assert_snapshot!("syntax", render(&source, &errors, false));
 }
 
 fn messages(text: &str) -> Vec<String> {
-    let found = match load(&Source::new("t", text)) {
+    let found = match load(&SourceText::new("t", text)) {
         Ok((_, warnings)) => warnings,
         Err(errors) => errors,
     };
@@ -184,7 +184,7 @@ fn ports_agree_on_what_they_share() {
 #[test]
 fn what_the_table_refuses_has_a_place() {
     let text = format!("{SIMPLE}hop_limit = 2\n");
-    let source = Source::new("t", text.as_str());
+    let source = SourceText::new("t", text.as_str());
     let errors = load(&source).unwrap_err();
     assert_eq!(errors.len(), 1);
     assert_eq!(&text[errors[0].span.clone()], "[[routes]]");
@@ -308,7 +308,7 @@ fn a_port_with_faults_stays_in_this_process() {
     let reason =
         "route `r`: port `a` injects faults ([ports.a.faults]), and only this process does";
     for (offload, by) in [("can-gw", "can-gw"), ("bpf", "BPF")] {
-        let found = load(&Source::new("t", text(offload))).unwrap_err();
+        let found = load(&SourceText::new("t", text(offload))).unwrap_err();
         let errors: Vec<_> = found
             .iter()
             .filter(|d| d.severity == Severity::Error)
@@ -317,7 +317,7 @@ fn a_port_with_faults_stays_in_this_process() {
         assert_eq!(errors, [format!("{by} cannot run this: {reason}")]);
     }
     for offload in ["none", "auto"] {
-        let (config, warnings) = load(&Source::new("t", text(offload))).unwrap();
+        let (config, warnings) = load(&SourceText::new("t", text(offload))).unwrap();
         let messages: Vec<_> = warnings.iter().map(|d| d.message.as_str()).collect();
         assert_eq!(messages, ["port `a` injects faults"]);
         assert_eq!(config.interfaces(), [None, Some("b".to_owned())]);
@@ -340,11 +340,11 @@ fn a_port_with_rules_for_its_queue_stays_in_this_process() {
     let reason = "route `r`: port `b` has `order = \"priority\"`, `max_age = \"1.5ms\"` for its \
                   transmit queue, and only this process does";
     for (offload, by) in [("can-gw", "can-gw"), ("bpf", "BPF")] {
-        let found = load(&Source::new("t", text(offload))).unwrap_err();
+        let found = load(&SourceText::new("t", text(offload))).unwrap_err();
         let errors: Vec<_> = found.iter().map(|d| d.message.as_str()).collect();
         assert_eq!(errors, [format!("{by} cannot run this: {reason}")]);
     }
-    let (config, _) = load(&Source::new("t", text("auto"))).unwrap();
+    let (config, _) = load(&SourceText::new("t", text("auto"))).unwrap();
     // The defaults, spelt out, change nothing.
     assert_eq!(config.ports[0].queueing, None);
     assert_eq!(config.interfaces(), [Some("a".to_owned()), None]);
@@ -374,7 +374,7 @@ to = 'a2'
 id = '180-27F'
 ";
     let warnings = |text: &str| {
-        let source = Source::new("gateway.toml", text);
+        let source = SourceText::new("gateway.toml", text);
         let (_, found) = load(&source).unwrap();
         let all = found.into_iter().map(|warning| warning.message);
         all.collect::<Vec<String>>()
@@ -406,7 +406,7 @@ fn routes_to_frames_that_cannot_exist() {
         let text = format!("{SIMPLE}{keys}\n").replace("id = [\"123\", \"200-2FF\"]\n", "");
         // Ports of any kind of frame.
         let text = text.replace("kind = \"bus\"", "kind = \"socketcan\"\nxl = true");
-        match load(&Source::new("t", text.as_str())) {
+        match load(&SourceText::new("t", text.as_str())) {
             Ok((_, warnings)) => (true, warnings),
             Err(errors) => (false, errors),
         }
@@ -455,7 +455,7 @@ fn bpf_that_is_not_built_in_is_refused_at_its_key() {
         )
     };
     let bpf = text("bpf");
-    let errors = load(&Source::new("t", bpf.as_str())).unwrap_err();
+    let errors = load(&SourceText::new("t", bpf.as_str())).unwrap_err();
     let [error] = errors.as_slice() else {
         panic!("{errors:?}");
     };
@@ -464,7 +464,7 @@ fn bpf_that_is_not_built_in_is_refused_at_its_key() {
     let hint = &error.hint;
     assert!(hint.contains("feature `bpf`"), "{hint}");
 
-    let auto = load(&Source::new("t", text("auto"))).unwrap().0;
+    let auto = load(&SourceText::new("t", text("auto"))).unwrap().0;
     let choices = crate::run::data_paths(&auto);
     let (path, why) = &choices[0].because[0];
     assert_eq!(path.to_string(), "bpf");

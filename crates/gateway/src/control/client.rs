@@ -1,6 +1,6 @@
 //! The client side of the control socket: requests to a running gateway.
 
-use super::protocol::{Request, VERSION};
+use super::protocol::{ControlRequest, VERSION};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -66,7 +66,7 @@ pub enum CallError {
 ///
 /// # Errors
 /// [`CallError`]; the gateway's own error message is in [`CallError::Refused`].
-pub fn request(path: &Path, request: Request, patience: Duration) -> Result<Value, CallError> {
+pub fn request(path: &Path, request: ControlRequest, patience: Duration) -> Result<Value, CallError> {
     let broken = |source: std::io::Error| match source.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => CallError::Silent {
             path: path.to_owned(),

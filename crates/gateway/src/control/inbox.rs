@@ -4,20 +4,20 @@ use super::protocol::{MAX_REQUEST, RequestError};
 
 /// Collects bytes until a line is complete; holds at most [`MAX_REQUEST`] bytes.
 #[derive(Default)]
-pub struct Inbox {
+pub struct LineInbox {
     bytes: Vec<u8>,
     /// The index up to which the bytes hold no newline.
     searched: usize,
 }
 
-impl Inbox {
+impl LineInbox {
     /// Returns how many more bytes it can take.
     #[must_use]
     pub fn room(&self) -> usize {
         MAX_REQUEST.saturating_sub(self.bytes.len())
     }
 
-    /// Adds received bytes up to [`Inbox::room`] and returns how many were taken.
+    /// Adds received bytes up to [`LineInbox::room`] and returns how many were taken.
     pub fn push(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.len().min(self.room());
         self.bytes.extend(bytes.iter().take(taken));
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_is_refused_at_the_limit() {
-        let mut inbox = Inbox::default();
+        let mut inbox = LineInbox::default();
         assert_eq!(inbox.push(&vec![b'x'; MAX_REQUEST + 10]), MAX_REQUEST);
         assert_eq!(inbox.line(), Err(RequestError::TooLong));
     }

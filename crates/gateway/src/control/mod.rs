@@ -19,10 +19,10 @@ mod server;
 mod socket;
 
 pub use client::{CallError, request};
-pub use inbox::Inbox;
-pub use protocol::{MAX_REQUEST, Request, RequestError, VERSION, parse};
+pub use inbox::LineInbox;
+pub use protocol::{MAX_REQUEST, ControlRequest, RequestError, VERSION, parse};
 pub use socket::{SocketError, default_path, folder, service_path, services};
 
 pub(crate) use protocol::{failure, success};
-pub(crate) use server::Server;
+pub(crate) use server::ControlServer;
 pub(crate) use socket::ClaimedSocket;

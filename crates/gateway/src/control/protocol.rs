@@ -11,7 +11,7 @@ pub const MAX_REQUEST: usize = 64 * 1024;
 
 /// A request of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Request {
+pub enum ControlRequest {
     /// Check whether the gateway answers. The reply is its process id.
     Ping,
     /// Return all counters: [`crate::Stats`].
@@ -24,7 +24,7 @@ pub enum Request {
     Shutdown,
 }
 
-impl Request {
+impl ControlRequest {
     /// All requests.
     pub const ALL: [Self; 5] = [
         Self::Ping,
@@ -74,7 +74,7 @@ pub enum RequestError {
 }
 
 fn words() -> String {
-    Request::ALL.map(Request::word).join(", ")
+    ControlRequest::ALL.map(ControlRequest::word).join(", ")
 }
 
 /// Parses one request: a line with or without its newline. Unknown fields are ignored, so that
@@ -82,7 +82,7 @@ fn words() -> String {
 ///
 /// # Errors
 /// [`RequestError`], whose text is the reply.
-pub fn parse(line: &[u8]) -> Result<Request, RequestError> {
+pub fn parse(line: &[u8]) -> Result<ControlRequest, RequestError> {
     if line.len() > MAX_REQUEST {
         return Err(RequestError::TooLong);
     }
@@ -95,7 +95,7 @@ pub fn parse(line: &[u8]) -> Result<Request, RequestError> {
         .get("do")
         .and_then(Value::as_str)
         .ok_or(RequestError::NoCommand)?;
-    Request::ALL
+    ControlRequest::ALL
         .into_iter()
         .find(|request| request.word() == word)
         .ok_or_else(|| RequestError::NoSuchCommand(word.chars().take(40).collect()))
@@ -104,11 +104,11 @@ pub fn parse(line: &[u8]) -> Result<Request, RequestError> {
 /// Returns the reply to a request that succeeded.
 pub(crate) fn success(answer: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Reply<'a, T> {
+    struct ControlReply<'a, T> {
         cangate: u64,
         ok: &'a T,
     }
-    let reply = Reply {
+    let reply = ControlReply {
         cangate: VERSION,
         ok: answer,
     };
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn every_command_is_read_back() {
-        for request in Request::ALL {
+        for request in ControlRequest::ALL {
             assert_eq!(parse(&request.line()), Ok(request));
         }
     }

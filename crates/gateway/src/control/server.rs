@@ -1,7 +1,7 @@
 //! A server for many clients on one thread, in bounded memory and time.
 
-use super::inbox::Inbox;
-use super::protocol::{Request, failure, parse};
+use super::inbox::LineInbox;
+use super::protocol::{ControlRequest, failure, parse};
 use super::socket::ClaimedSocket;
 use rustix::event::{PollFd, PollFlags};
 use std::io::{ErrorKind, Read, Write};
@@ -17,9 +17,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum number of clients accepted in one turn, so that many connections do not delay signals.
 const MOST_ACCEPTED: usize = 64;
 
-struct Client {
+struct ControlClient {
     stream: UnixStream,
-    inbox: Inbox,
+    inbox: LineInbox,
     outbox: Vec<u8>,
     written: usize,
     /// The client will send nothing more.
@@ -32,12 +32,12 @@ struct Client {
 }
 
 /// The listening socket of the control server and its clients.
-pub(crate) struct Server {
+pub(crate) struct ControlServer {
     socket: ClaimedSocket,
-    clients: Vec<Client>,
+    clients: Vec<ControlClient>,
 }
 
-impl Server {
+impl ControlServer {
     pub(crate) fn new(socket: ClaimedSocket) -> Self {
         Self {
             socket,
@@ -49,7 +49,7 @@ impl Server {
         self.socket.path()
     }
 
-    /// Adds the sockets to poll; [`Server::turn`] must be given as many entries.
+    /// Adds the sockets to poll; [`ControlServer::turn`] must be given as many entries.
     pub(crate) fn wait<'a>(&'a self, fds: &mut Vec<PollFd<'a>>) {
         fds.push(PollFd::new(&self.socket.listener, PollFlags::IN));
         for client in &self.clients {
@@ -71,12 +71,12 @@ impl Server {
     }
 
     /// Reads, answers and writes as far as that is possible without waiting. `ready` indicates for
-    /// each entry of [`Server::wait`] whether an event occurred there.
+    /// each entry of [`ControlServer::wait`] whether an event occurred there.
     pub(crate) fn turn(
         &mut self,
         now: Instant,
         ready: &[bool],
-        answer: &mut dyn FnMut(Request) -> Vec<u8>,
+        answer: &mut dyn FnMut(ControlRequest) -> Vec<u8>,
     ) {
         let (listening, streams) = match ready.split_first() {
             Some((&first, rest)) => (first, rest),
@@ -94,7 +94,7 @@ impl Server {
         }
     }
 
-    fn accept(&mut self, now: Instant, answer: &mut dyn FnMut(Request) -> Vec<u8>) {
+    fn accept(&mut self, now: Instant, answer: &mut dyn FnMut(ControlRequest) -> Vec<u8>) {
         for _ in 0..MOST_ACCEPTED {
             // An error here (too many open files) recurs in the next turn; the clients that hold
             // the files are disconnected after PATIENCE at the latest.
@@ -115,9 +115,9 @@ impl Server {
                 let _ = stream.write(&failure("too many clients at once: try again in a moment"));
                 continue;
             }
-            let mut client = Client {
+            let mut client = ControlClient {
                 stream,
-                inbox: Inbox::default(),
+                inbox: LineInbox::default(),
                 outbox: Vec::new(),
                 written: 0,
                 ended: false,
@@ -149,8 +149,8 @@ impl Server {
     }
 }
 
-impl Client {
-    fn turn(&mut self, now: Instant, answer: &mut dyn FnMut(Request) -> Vec<u8>) {
+impl ControlClient {
+    fn turn(&mut self, now: Instant, answer: &mut dyn FnMut(ControlRequest) -> Vec<u8>) {
         self.write(now);
         if self.outbox.is_empty() && !self.ended {
             self.read(now);

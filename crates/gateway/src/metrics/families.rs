@@ -1,31 +1,31 @@
-//! All metric families: every number of [`Stats`].
+//! All metric families: every number of [`GatewayStats`].
 
 mod ports;
 
-use super::text::{Family, Kind, Sample};
-use crate::stats::{InterfaceRow, KernelRow, NOT_ASKED_FOR, Stats};
-use engine::{Copies, LinkState, PortCount, PortRow, RouteRow};
+use super::text::{MetricFamily, MetricKind, MetricSample};
+use crate::stats::{InterfaceRow, KernelRow, NOT_ASKED_FOR, GatewayStats};
+use engine::{CopyCounters, LinkState, PortCount, PortRow, RouteRow};
 
 /// A name, the meaning, and a function that reads the number.
 type Counter = (&'static str, &'static str, fn(&InterfaceRow) -> Option<u64>);
 
 type Labels = Vec<(&'static str, String)>;
 
-fn sample(labels: Labels, value: u64) -> Sample {
+fn sample(labels: Labels, value: u64) -> MetricSample {
     // Exact up to 2^53: 28 years at a million frames a second.
     let value = value as f64;
-    Sample { labels, value }
+    MetricSample { labels, value }
 }
 
 fn family(
     name: &'static str,
-    kind: Kind,
+    kind: MetricKind,
     unit: &'static str,
     help: impl Into<String>,
-    samples: Vec<Sample>,
-) -> Family {
+    samples: Vec<MetricSample>,
+) -> MetricFamily {
     let help = help.into();
-    Family {
+    MetricFamily {
         name,
         kind,
         unit,
@@ -35,7 +35,7 @@ fn family(
 }
 
 /// Returns the running ports, and one row for all ports that reloads removed, so that sums add up.
-fn ports(stats: &Stats) -> Vec<PortRow> {
+fn ports(stats: &GatewayStats) -> Vec<PortRow> {
     let mut rows = stats.process.ports.clone();
     let retired = stats.process.retired_ports;
     if retired != PortCount::default() {
@@ -48,7 +48,7 @@ fn ports(stats: &Stats) -> Vec<PortRow> {
     rows
 }
 
-fn routes(stats: &Stats) -> Vec<RouteRow> {
+fn routes(stats: &GatewayStats) -> Vec<RouteRow> {
     let mut rows = stats.process.routes.clone();
     let retired = stats.process.retired_routes;
     if retired != engine::RouteCount::default() {
@@ -60,7 +60,7 @@ fn routes(stats: &Stats) -> Vec<RouteRow> {
     rows
 }
 
-const fn answers(copies: &Copies) -> [(&'static str, u64); 4] {
+const fn answers(copies: &CopyCounters) -> [(&'static str, u64); 4] {
     [
         ("accepted", copies.accepted),
         ("refused", copies.refused),
@@ -70,48 +70,48 @@ const fn answers(copies: &Copies) -> [(&'static str, u64); 4] {
 }
 
 /// Returns the counter of the metrics server itself.
-pub(super) fn slow_clients(number: u64) -> Family {
+pub(super) fn slow_clients(number: u64) -> MetricFamily {
     family(
         "cangate_metrics_slow_clients",
-        Kind::Counter,
+        MetricKind::Counter,
         "",
         "Clients of the metrics that were sent away because they took too long.",
         vec![sample(vec![], number)],
     )
 }
 
-pub(super) fn families(stats: &Stats, version: &str) -> Vec<Family> {
+pub(super) fn families(stats: &GatewayStats, version: &str) -> Vec<MetricFamily> {
     let mut all = vec![
         family(
             "cangate_build_info",
-            Kind::Gauge,
+            MetricKind::Gauge,
             "",
             "The program: always 1.",
             vec![sample(vec![("version", version.to_owned())], 1)],
         ),
         family(
             "cangate_uptime_seconds",
-            Kind::Gauge,
+            MetricKind::Gauge,
             "seconds",
             "Time since the gateway's start.",
-            vec![Sample {
+            vec![MetricSample {
                 labels: vec![],
                 value: stats.uptime_ns as f64 / 1e9,
             }],
         ),
         family(
             "cangate_last_step_timestamp_seconds",
-            Kind::Gauge,
+            MetricKind::Gauge,
             "seconds",
             "When the worker took its last step, as Unix time by the wall clock of the gateway's start.",
-            vec![Sample {
+            vec![MetricSample {
                 labels: vec![],
                 value: stats.process.at_ns as f64 / 1e9,
             }],
         ),
         family(
             "cangate_reloads",
-            Kind::Counter,
+            MetricKind::Counter,
             "",
             "Reloads since the gateway's start.",
             vec![sample(vec![], stats.process.reloads)],
@@ -124,9 +124,9 @@ pub(super) fn families(stats: &Stats, version: &str) -> Vec<Family> {
     all
 }
 
-fn of_routes(rows: &[RouteRow], all: &mut Vec<Family>) {
+fn of_routes(rows: &[RouteRow], all: &mut Vec<MetricFamily>) {
     let route = |row: &RouteRow| ("route", row.name.clone());
-    let each = |number: fn(&RouteRow) -> u64| -> Vec<Sample> {
+    let each = |number: fn(&RouteRow) -> u64| -> Vec<MetricSample> {
         rows.iter()
             .map(|row| sample(vec![route(row)], number(row)))
             .collect()
@@ -142,21 +142,21 @@ fn of_routes(rows: &[RouteRow], all: &mut Vec<Family>) {
     };
     all.push(family(
         "cangate_route_taken_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         "Frames that the route took. taken = forwarded + stopped.",
         each(|row| row.count.taken),
     ));
     all.push(family(
         "cangate_route_forwarded_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         "Frames of which the route made copies.",
         each(|row| row.count.forwarded),
     ));
     all.push(family(
         "cangate_route_stopped_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         "Frames that the route took and did not send, by reason.",
         by(
@@ -172,49 +172,49 @@ fn of_routes(rows: &[RouteRow], all: &mut Vec<Family>) {
     ));
     all.push(family(
         "cangate_route_copies",
-        Kind::Counter,
+        MetricKind::Counter,
         "",
         "Copies of frames that the route offered to ports.",
         each(|row| row.count.copies.offered),
     ));
     all.push(family(
         "cangate_route_answers",
-        Kind::Counter,
+        MetricKind::Counter,
         "",
         "Copies that the route made, by the answer of the port that they were offered to.",
         by(&|row| answers(&row.count.copies).to_vec(), "answer"),
     ));
 }
 
-fn of_kernel(stats: &Stats, all: &mut Vec<Family>) {
+fn of_kernel(stats: &GatewayStats, all: &mut Vec<MetricFamily>) {
     let rows = || {
         let parts = stats.kernel.iter();
         parts.flat_map(|part| part.routes.iter().map(move |row| (&part.how, row)))
     };
     let labels =
         |how: &str, row: &KernelRow| vec![("route", row.name.clone()), ("path", how.to_owned())];
-    let each = |number: fn(&KernelRow) -> Option<u64>| -> Vec<Sample> {
+    let each = |number: fn(&KernelRow) -> Option<u64>| -> Vec<MetricSample> {
         rows()
             .filter_map(|(how, row)| Some(sample(labels(how, row), number(row)?)))
             .collect()
     };
     all.push(family(
         "cangate_kernel_route_taken_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         "Frames that a route in the kernel took. can-gw does not count all of them, so that there are none of it.",
         each(|row| row.taken),
     ));
     all.push(family(
         "cangate_kernel_route_sent_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         "Copies that outgoing interfaces took of a route in the kernel.",
         each(|row| Some(row.sent)),
     ));
     all.push(family(
         "cangate_kernel_route_failed_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         "Copies that an outgoing interface did not take.",
         each(|row| Some(row.failed)),
@@ -222,7 +222,7 @@ fn of_kernel(stats: &Stats, all: &mut Vec<Family>) {
     let restored = stats.kernel.iter();
     all.push(family(
         "cangate_kernel_restored",
-        Kind::Counter,
+        MetricKind::Counter,
         "",
         "Rules or programs that somebody else took out of the kernel, and that the gateway put back; what came in between was not routed.",
         restored
@@ -239,7 +239,7 @@ fn of_kernel(stats: &Stats, all: &mut Vec<Family>) {
     }
     all.push(family(
         "cangate_kernel_route_stopped_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         "Frames that a route in the kernel took and did not send, by reason.",
         stopped,
@@ -256,7 +256,7 @@ const LINK_STATES: [(LinkState, &str); 6] = [
     (LinkState::Gone, "gone"),
 ];
 
-fn link_states(rows: &[InterfaceRow]) -> Family {
+fn link_states(rows: &[InterfaceRow]) -> MetricFamily {
     let of = |row: &InterfaceRow| {
         let (port, interface) = (row.port.clone(), row.interface.clone());
         // There is no state where the kernel could not be asked.
@@ -273,7 +273,7 @@ fn link_states(rows: &[InterfaceRow]) -> Family {
     };
     family(
         "cangate_interface_state",
-        Kind::Gauge,
+        MetricKind::Gauge,
         "",
         "1 for the state that the interface is in, with that of its controller: up (error-active), error_warning, \
          error_passive, bus_off, down, gone.",
@@ -281,9 +281,9 @@ fn link_states(rows: &[InterfaceRow]) -> Family {
     )
 }
 
-fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<Family>) {
+fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<MetricFamily>) {
     all.push(link_states(rows));
-    let each = |number: fn(&InterfaceRow) -> Option<u64>| -> Vec<Sample> {
+    let each = |number: fn(&InterfaceRow) -> Option<u64>| -> Vec<MetricSample> {
         let labels = |row: &InterfaceRow| {
             vec![
                 ("port", row.port.clone()),
@@ -322,7 +322,7 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<Family>) {
         ),
     ];
     for (name, help, number) in counters {
-        all.push(family(name, Kind::Counter, "frames", help, each(number)));
+        all.push(family(name, MetricKind::Counter, "frames", help, each(number)));
     }
     let bytes: [Counter; 2] = [
         (
@@ -337,7 +337,7 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<Family>) {
         ),
     ];
     for (name, help, number) in bytes {
-        all.push(family(name, Kind::Counter, "bytes", help, each(number)));
+        all.push(family(name, MetricKind::Counter, "bytes", help, each(number)));
     }
     let events: [Counter; 7] = [
         (
@@ -377,7 +377,7 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<Family>) {
         ),
     ];
     for (name, help, number) in events {
-        all.push(family(name, Kind::Counter, "", help, each(number)));
+        all.push(family(name, MetricKind::Counter, "", help, each(number)));
     }
     let gauges: [Counter; 2] = [
         (
@@ -392,6 +392,6 @@ fn of_interfaces(rows: &[InterfaceRow], all: &mut Vec<Family>) {
         ),
     ];
     for (name, help, number) in gauges {
-        all.push(family(name, Kind::Gauge, "", help, each(number)));
+        all.push(family(name, MetricKind::Gauge, "", help, each(number)));
     }
 }

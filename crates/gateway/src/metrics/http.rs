@@ -1,8 +1,8 @@
 //! Serves metrics by HTTP/1.1: `GET /metrics`, on one thread that waits for no single client.
 
-use super::text::{Form, render_with};
-use crate::control::{self, Request};
-use crate::stats::Stats;
+use super::text::{TextForm, render_with};
+use crate::control::{self, ControlRequest};
+use crate::stats::GatewayStats;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -42,14 +42,14 @@ pub struct MetricsError {
 
 /// A thread that serves the metrics of a gateway until it is dropped.
 #[derive(Debug)]
-pub struct Metrics {
+pub struct MetricsServer {
     address: SocketAddr,
     /// Its closing ends the thread, which waits on the other end.
     alive: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Metrics {
+impl MetricsServer {
     /// Listens at `address` for clients, and asks the gateway at the control socket `control`.
     /// `version` is the program's.
     ///
@@ -83,7 +83,7 @@ impl Metrics {
     }
 }
 
-impl Drop for Metrics {
+impl Drop for MetricsServer {
     fn drop(&mut self) {
         self.alive = None;
         if let Some(thread) = self.thread.take() {
@@ -94,16 +94,16 @@ impl Drop for Metrics {
 }
 
 /// The connected clients, the oldest first.
-struct Clients<'a> {
+struct HttpClients<'a> {
     control: &'a Path,
     version: &'a str,
-    all: Vec<Client>,
+    all: Vec<HttpClient>,
     /// Number of clients that were disconnected because they took too long.
     slow: u64,
 }
 
 fn serve(listener: &TcpListener, ends: &UnixStream, control: &Path, version: &str) {
-    let mut clients = Clients {
+    let mut clients = HttpClients {
         control,
         version,
         all: Vec::new(),
@@ -117,8 +117,8 @@ fn serve(listener: &TcpListener, ends: &UnixStream, control: &Path, version: &st
             ];
             fds.extend(clients.all.iter().map(|client| {
                 let flags = match client.turn {
-                    Turn::Asks(_) => PollFlags::IN,
-                    Turn::IsAnswered { .. } => PollFlags::OUT,
+                    HttpTurn::Asks(_) => PollFlags::IN,
+                    HttpTurn::IsAnswered { .. } => PollFlags::OUT,
                 };
                 PollFd::new(&client.stream, flags)
             }));
@@ -147,7 +147,7 @@ fn serve(listener: &TcpListener, ends: &UnixStream, control: &Path, version: &st
     }
 }
 
-impl Clients<'_> {
+impl HttpClients<'_> {
     /// Returns the time until the first of them has taken too long.
     fn timeout(&self, now: Instant) -> Option<Timespec> {
         let end = self.all.first()?.end;
@@ -165,10 +165,10 @@ impl Clients<'_> {
             drop(self.all.remove(0));
             self.slow += 1;
         }
-        self.all.push(Client {
+        self.all.push(HttpClient {
             stream,
             end: Instant::now() + PATIENCE,
-            turn: Turn::Asks(Vec::new()),
+            turn: HttpTurn::Asks(Vec::new()),
         });
     }
 
@@ -180,8 +180,8 @@ impl Clients<'_> {
             if ready.get(place - 1) != Some(&true) {
                 return true;
             }
-            let answer = |asked: &Asked| asked.answer(control, version, slow);
-            matches!(client.go_on(&answer), Ok(Goes::On))
+            let answer = |asked: &HttpRequest| asked.answer(control, version, slow);
+            matches!(client.go_on(&answer), Ok(ClientFate::On))
         });
     }
 
@@ -189,9 +189,9 @@ impl Clients<'_> {
         let before = self.all.len();
         self.all.retain_mut(|client| {
             let late = now >= client.end;
-            if late && matches!(client.turn, Turn::Asks(_)) {
+            if late && matches!(client.turn, HttpTurn::Asks(_)) {
                 let why = words("408 Request Timeout", "the request took too long\n");
-                client.turn = Turn::answered(&why, true);
+                client.turn = HttpTurn::answered(&why, true);
                 // Writes as much as the client takes now.
                 let _ = client.write();
             }
@@ -202,15 +202,15 @@ impl Clients<'_> {
 }
 
 /// A connection.
-struct Client {
+struct HttpClient {
     stream: TcpStream,
     /// The deadline for the client, counted from its connection.
     end: Instant,
-    turn: Turn,
+    turn: HttpTurn,
 }
 
 /// The side that must send next.
-enum Turn {
+enum HttpTurn {
     /// The client sends its request; these bytes of it have arrived.
     Asks(Vec<u8>),
     /// The server sends these bytes; the client has taken `done` of them.
@@ -218,14 +218,14 @@ enum Turn {
 }
 
 /// Whether the client is served further.
-enum Goes {
+enum ClientFate {
     On,
     Away,
 }
 
-impl Turn {
-    fn answered(answer: &Answer, body: bool) -> Self {
-        let Answer(status, media_type, text) = answer;
+impl HttpTurn {
+    fn answered(answer: &HttpAnswer, body: bool) -> Self {
+        let HttpAnswer(status, media_type, text) = answer;
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             text.len()
@@ -238,42 +238,42 @@ impl Turn {
     }
 }
 
-impl Client {
+impl HttpClient {
     /// Reads and writes as much as is possible without waiting.
-    fn go_on(&mut self, answer: &dyn Fn(&Asked) -> Answer) -> io::Result<Goes> {
-        if let Turn::Asks(asked) = &mut self.turn {
+    fn go_on(&mut self, answer: &dyn Fn(&HttpRequest) -> HttpAnswer) -> io::Result<ClientFate> {
+        if let HttpTurn::Asks(asked) = &mut self.turn {
             let mut piece = [0; PIECE];
             let n = match self.stream.read(&mut piece) {
                 Ok(n) => n,
-                Err(error) if is_for_now(&error) => return Ok(Goes::On),
+                Err(error) if is_for_now(&error) => return Ok(ClientFate::On),
                 Err(error) => return Err(error),
             };
             if n == 0 {
-                return Ok(Goes::Away);
+                return Ok(ClientFate::Away);
             }
             asked.extend_from_slice(piece.get(..n).unwrap_or_default());
             self.turn = match parse(asked) {
-                Ok(None) => return Ok(Goes::On),
-                Ok(Some(asked)) => Turn::answered(&answer(&asked), asked.body),
-                Err(why) => Turn::answered(&why, true),
+                Ok(None) => return Ok(ClientFate::On),
+                Ok(Some(asked)) => HttpTurn::answered(&answer(&asked), asked.body),
+                Err(why) => HttpTurn::answered(&why, true),
             };
         }
         self.write()
     }
 
-    fn write(&mut self) -> io::Result<Goes> {
-        let Turn::IsAnswered { bytes, done } = &mut self.turn else {
-            return Ok(Goes::On);
+    fn write(&mut self) -> io::Result<ClientFate> {
+        let HttpTurn::IsAnswered { bytes, done } = &mut self.turn else {
+            return Ok(ClientFate::On);
         };
         while let Some(rest) = bytes.get(*done..).filter(|rest| !rest.is_empty()) {
             match self.stream.write(rest) {
-                Ok(0) => return Ok(Goes::Away),
+                Ok(0) => return Ok(ClientFate::Away),
                 Ok(n) => *done += n,
-                Err(error) if is_for_now(&error) => return Ok(Goes::On),
+                Err(error) if is_for_now(&error) => return Ok(ClientFate::On),
                 Err(error) => return Err(error),
             }
         }
-        Ok(Goes::Away)
+        Ok(ClientFate::Away)
     }
 }
 
@@ -283,32 +283,32 @@ fn is_for_now(error: &io::Error) -> bool {
 }
 
 /// An answer: the rest of the status line, the media type, the text.
-struct Answer(&'static str, &'static str, String);
+struct HttpAnswer(&'static str, &'static str, String);
 
-fn words(status: &'static str, text: impl Into<String>) -> Answer {
-    Answer(status, "text/plain; charset=utf-8", text.into())
+fn words(status: &'static str, text: impl Into<String>) -> HttpAnswer {
+    HttpAnswer(status, "text/plain; charset=utf-8", text.into())
 }
 
 /// A request that the server answers.
 #[derive(PartialEq, Eq, Debug)]
-struct Asked {
-    form: Form,
+struct HttpRequest {
+    form: TextForm,
     /// `true` for `GET`, `false` for `HEAD`.
     body: bool,
 }
 
-impl Asked {
+impl HttpRequest {
     /// Answers the request. `slow` is the number of clients that were disconnected.
-    fn answer(&self, control: &Path, version: &str, slow: u64) -> Answer {
-        let stats = control::request(control, Request::Stats, PATIENCE)
+    fn answer(&self, control: &Path, version: &str, slow: u64) -> HttpAnswer {
+        let stats = control::request(control, ControlRequest::Stats, PATIENCE)
             .map_err(|error| error.to_string())
             .and_then(|reply| {
-                serde_json::from_value::<Stats>(reply).map_err(|error| error.to_string())
+                serde_json::from_value::<GatewayStats>(reply).map_err(|error| error.to_string())
             });
         match stats {
             Ok(stats) => {
                 let text = render_with(&stats, version, Some(slow), self.form);
-                Answer("200 OK", self.form.media_type(), text)
+                HttpAnswer("200 OK", self.form.media_type(), text)
             }
             Err(why) => words("503 Service Unavailable", format!("{why}\n")),
         }
@@ -316,7 +316,7 @@ impl Asked {
 }
 
 /// Parses a request; returns `None` while it is incomplete.
-fn parse(bytes: &[u8]) -> Result<Option<Asked>, Answer> {
+fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, HttpAnswer> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     match request.parse(bytes) {
@@ -356,11 +356,11 @@ fn parse(bytes: &[u8]) -> Result<Option<Asked>, Answer> {
                 .is_ok_and(|value| value.contains("application/openmetrics-text"))
     });
     let form = if accepts {
-        Form::OpenMetrics
+        TextForm::OpenMetrics
     } else {
-        Form::Prometheus
+        TextForm::Prometheus
     };
-    Ok(Some(Asked { form, body }))
+    Ok(Some(HttpRequest { form, body }))
 }
 
 #[cfg(test)]
@@ -369,13 +369,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn status(bytes: &[u8]) -> Option<&'static str> {
-        parse(bytes).err().map(|Answer(status, ..)| status)
+        parse(bytes).err().map(|HttpAnswer(status, ..)| status)
     }
 
     #[test]
     fn requests_are_told_apart() {
         let get = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n";
-        let asked = |form, body| Some(Asked { form, body });
+        let asked = |form, body| Some(HttpRequest { form, body });
         assert_eq!(parse(get).ok(), Some(asked(Form::Prometheus, true)));
         assert_eq!(parse(&get[..20]).ok(), Some(None));
         let open = b"GET /metrics?x=1 HTTP/1.1\r\naccept: text/html, application/openmetrics-text;version=1.0.0\r\n\r\n";
@@ -416,7 +416,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let nothing = folder.path().join("no.sock");
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let metrics = Metrics::start(any, nothing, "1").unwrap();
+        let metrics = MetricsServer::start(any, nothing, "1").unwrap();
         let address = metrics.address();
         // Clients that send nothing, and clients that stop in the middle of a request.
         let slow: Vec<TcpStream> = [&b""[..], b"GET /met"]
@@ -448,7 +448,7 @@ mod tests {
             let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             (client, listener.accept().unwrap().0)
         };
-        let mut clients = Clients {
+        let mut clients = HttpClients {
             control: Path::new("/nothing"),
             version: "1",
             all: Vec::new(),
@@ -458,7 +458,7 @@ mod tests {
         clients.add(served);
         let end = clients.all[0].end;
         client.write_all(b"G").unwrap();
-        while matches!(&clients.all[0].turn, Turn::Asks(bytes) if bytes.is_empty()) {
+        while matches!(&clients.all[0].turn, HttpTurn::Asks(bytes) if bytes.is_empty()) {
             clients.serve(&[true]);
         }
         assert_eq!(clients.all[0].end, end);

@@ -1,7 +1,7 @@
 //! The counters of `cangate stats`, for Prometheus and other programs that read its text format.
 //!
-//! * [`render`] writes [`Stats`](crate::stats::Stats) as text, in either of two formats ([`Form`]).
-//! * [`Metrics`] serves it by HTTP, on a thread of its own that queries the gateway over its
+//! * [`render`] writes [`Stats`](crate::stats::Stats) as text, in either of two formats ([`TextForm`]).
+//! * [`MetricsServer`] serves it by HTTP, on a thread of its own that queries the gateway over its
 //!   control socket, as `cangate stats` does. So the gateway answers one query per scrape. Clients
 //!   are served concurrently: a slow client does not delay the others, and is disconnected.
 
@@ -9,5 +9,5 @@ mod families;
 mod http;
 mod text;
 
-pub use http::{Metrics, MetricsError};
-pub use text::{Form, render};
+pub use http::{MetricsServer, MetricsError};
+pub use text::{TextForm, render};

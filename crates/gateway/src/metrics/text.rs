@@ -1,19 +1,19 @@
 //! Metrics as text.
 
 use super::families::families;
-use crate::stats::Stats;
+use crate::stats::GatewayStats;
 use std::fmt::Write as _;
 
 /// The format of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum TextForm {
     /// Prometheus's text format 0.0.4.
     Prometheus,
     /// OpenMetrics 1.0: with units and an end marker.
     OpenMetrics,
 }
 
-impl Form {
+impl TextForm {
     /// Returns the media type of an answer in this form.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
@@ -26,7 +26,7 @@ impl Form {
 
 /// The kind of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum MetricKind {
     /// A number that only grows, from the gateway's start on.
     Counter,
     /// A number that shows the present state.
@@ -34,35 +34,35 @@ pub(super) enum Kind {
 }
 
 /// A number with its labels.
-pub(super) struct Sample {
+pub(super) struct MetricSample {
     pub(super) labels: Vec<(&'static str, String)>,
     pub(super) value: f64,
 }
 
 /// Numbers of one name.
-pub(super) struct Family {
+pub(super) struct MetricFamily {
     /// The name, without `_total`. It ends with the unit, if it has one.
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: MetricKind,
     /// The unit of what is counted.
     pub(super) unit: &'static str,
     pub(super) help: String,
-    pub(super) samples: Vec<Sample>,
+    pub(super) samples: Vec<MetricSample>,
 }
 
 /// Renders all counters as text. `version` is the version of the program.
 #[must_use]
-pub fn render(stats: &Stats, version: &str, form: Form) -> String {
+pub fn render(stats: &GatewayStats, version: &str, form: TextForm) -> String {
     render_with(stats, version, None, form)
 }
 
 /// Renders all counters, with the counter of the metrics server: clients that it disconnected
 /// because they were slow.
 pub(super) fn render_with(
-    stats: &Stats,
+    stats: &GatewayStats,
     version: &str,
     slow_clients: Option<u64>,
-    form: Form,
+    form: TextForm,
 ) -> String {
     let mut text = String::new();
     let mut all = families(stats, version);
@@ -72,28 +72,28 @@ pub(super) fn render_with(
             write(&mut text, &family, form);
         }
     }
-    if form == Form::OpenMetrics {
+    if form == TextForm::OpenMetrics {
         text.push_str("# EOF\n");
     }
     text
 }
 
-fn write(text: &mut String, family: &Family, form: Form) {
-    let Family { name, unit, .. } = *family;
+fn write(text: &mut String, family: &MetricFamily, form: TextForm) {
+    let MetricFamily { name, unit, .. } = *family;
     let (kind, ending) = match family.kind {
-        Kind::Counter => ("counter", "_total"),
-        Kind::Gauge => ("gauge", ""),
+        MetricKind::Counter => ("counter", "_total"),
+        MetricKind::Gauge => ("gauge", ""),
     };
     // In the older format the ending is a part of the name.
     let of_name = match form {
-        Form::Prometheus => ending,
-        Form::OpenMetrics => "",
+        TextForm::Prometheus => ending,
+        TextForm::OpenMetrics => "",
     };
-    let help = escaped(&family.help, form == Form::OpenMetrics);
+    let help = escaped(&family.help, form == TextForm::OpenMetrics);
     // Writing to a string does not fail.
     let _ = writeln!(text, "# HELP {name}{of_name} {help}");
     let _ = writeln!(text, "# TYPE {name}{of_name} {kind}");
-    if form == Form::OpenMetrics && !unit.is_empty() {
+    if form == TextForm::OpenMetrics && !unit.is_empty() {
         let _ = writeln!(text, "# UNIT {name} {unit}");
     }
     for sample in &family.samples {
@@ -125,12 +125,12 @@ fn escaped(value: &str, quotes: bool) -> String {
 mod tests {
     use super::*;
     use crate::stats::{ControllerRow, InterfaceRow, KernelPart, KernelRow};
-    use engine::{PortRow, PortState, RouteRow, Snapshot};
+    use engine::{PortRow, PortState, RouteRow, CounterSnapshot};
     use proptest::prelude::*;
     use serde_json::Value;
 
     /// Returns counters with one row of each kind.
-    fn one_of_each() -> Stats {
+    fn one_of_each() -> GatewayStats {
         let mut port = PortRow::default();
         port.count.state = PortState::Finished;
         // Fields that JSON leaves out while they are zero.
@@ -140,12 +140,12 @@ mod tests {
         let mut retired_ports = port.count;
         retired_ports.received = 1;
         let some = Some(0);
-        Stats {
-            process: Snapshot {
+        GatewayStats {
+            process: CounterSnapshot {
                 ports: vec![port],
                 routes: vec![RouteRow::default()],
                 retired_ports,
-                ..Snapshot::default()
+                ..CounterSnapshot::default()
             },
             kernel: vec![KernelPart {
                 how: "bpf".into(),
@@ -204,8 +204,8 @@ mod tests {
         let (mut next, mut all) = (10_000, Vec::new());
         number(&mut value, &mut next, &mut all);
         assert!(all.len() > 90, "{}", all.len());
-        let stats: Stats = serde_json::from_value(value).unwrap();
-        for form in [Form::Prometheus, Form::OpenMetrics] {
+        let stats: GatewayStats = serde_json::from_value(value).unwrap();
+        for form in [TextForm::Prometheus, TextForm::OpenMetrics] {
             let text = render(&stats, "1", form);
             for n in &all {
                 let found = text.lines().any(|line| line.ends_with(&format!(" {n}")));
@@ -219,13 +219,13 @@ mod tests {
 
     #[test]
     fn both_forms() {
-        let mut stats = Stats::default();
+        let mut stats = GatewayStats::default();
         stats.process.reloads = 3;
         stats.process.ports = vec![PortRow {
             name: "a\"\\".into(),
             ..PortRow::default()
         }];
-        let text = render(&stats, "0.1", Form::Prometheus);
+        let text = render(&stats, "0.1", TextForm::Prometheus);
         assert!(text.starts_with("# HELP cangate_build_info The program: always 1.\n# TYPE cangate_build_info gauge\ncangate_build_info{version=\"0.1\"} 1\n"), "{text}");
         assert!(
             text.contains("# TYPE cangate_reloads_total counter\ncangate_reloads_total 3\n"),
@@ -236,7 +236,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("EOF"), "{text}");
-        let text = render(&stats, "0.1", Form::OpenMetrics);
+        let text = render(&stats, "0.1", TextForm::OpenMetrics);
         assert!(text.contains("# TYPE cangate_port_sent_frames counter\n# UNIT cangate_port_sent_frames frames\ncangate_port_sent_frames_total{"), "{text}");
         assert!(text.ends_with("# EOF\n"), "{text}");
     }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn the_dashboard_knows_these_names() {
         let dashboard = include_str!("../../../../examples/grafana-dashboard.json");
-        let text = render(&one_of_each(), "1", Form::Prometheus);
+        let text = render(&one_of_each(), "1", TextForm::Prometheus);
         let there: Vec<&str> = text
             .lines()
             .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
@@ -264,7 +264,7 @@ mod tests {
     fn the_alerts_know_these_names() {
         let rules = include_str!("../../../../packaging/alerts.yml");
         let stats = one_of_each();
-        let text = render(&stats, "1", Form::Prometheus);
+        let text = render(&stats, "1", TextForm::Prometheus);
         let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
         let uncommented = rules
             .lines()

@@ -1,7 +1,7 @@
 //! A rate limit on messages, so that a reader can keep up: a few at once, then one a second, for
 //! each port and event.
 
-use super::Said;
+use super::LoggedNotice;
 use frame::Nanos;
 use std::collections::HashMap;
 
@@ -15,16 +15,16 @@ const PERIOD: Nanos = 1_000_000_000;
 type Key = (String, &'static str);
 
 /// The state of one port and event.
-struct Account {
+struct EventAccount {
     /// The number of notices that may be passed on now.
     credit: u32,
     /// The time at which the credit was last increased.
     counted: Nanos,
     /// The last notice that was held back, with the number of held-back notices before it.
-    held: Option<Said>,
+    held: Option<LoggedNotice>,
 }
 
-impl Account {
+impl EventAccount {
     fn earn(&mut self, now: Nanos) {
         let periods = now.saturating_sub(self.counted) / PERIOD;
         let earned = u32::try_from(periods).unwrap_or(u32::MAX);
@@ -44,16 +44,16 @@ impl Account {
 
 /// Decides which notices may be passed on now. The caller passes the time in, ns.
 #[derive(Default)]
-pub(super) struct Limiter {
-    accounts: HashMap<Key, Account>,
+pub(super) struct NoticeLimiter {
+    accounts: HashMap<Key, EventAccount>,
 }
 
-impl Limiter {
+impl NoticeLimiter {
     /// Takes a new notice. Returns it if it may be passed on at once; otherwise keeps the last one
     /// of its port and event.
-    pub(super) fn offer(&mut self, now: Nanos, mut said: Said) -> Option<Said> {
+    pub(super) fn offer(&mut self, now: Nanos, mut said: LoggedNotice) -> Option<LoggedNotice> {
         let key = (said.notice.about().to_owned(), said.notice.event());
-        let account = self.accounts.entry(key).or_insert(Account {
+        let account = self.accounts.entry(key).or_insert(EventAccount {
             credit: BURST,
             counted: now,
             held: None,
@@ -68,7 +68,7 @@ impl Limiter {
     }
 
     /// Returns the notices that were kept and may be passed on now.
-    pub(super) fn due(&mut self, now: Nanos) -> Vec<Said> {
+    pub(super) fn due(&mut self, now: Nanos) -> Vec<LoggedNotice> {
         let mut due = Vec::new();
         for account in self.accounts.values_mut() {
             account.earn(now);
@@ -83,16 +83,16 @@ impl Limiter {
         due
     }
 
-    /// Returns the time at which [`Limiter::due`] has a notice.
+    /// Returns the time at which [`NoticeLimiter::due`] has a notice.
     pub(super) fn deadline(&self) -> Option<Nanos> {
         let waiting = self.accounts.values().filter(|a| a.held.is_some());
         waiting.map(|a| a.counted.saturating_add(PERIOD)).min()
     }
 
     /// Returns all notices that were kept, at the end.
-    pub(super) fn rest(&mut self) -> Vec<Said> {
+    pub(super) fn rest(&mut self) -> Vec<LoggedNotice> {
         let accounts = self.accounts.drain();
-        let mut rest: Vec<Said> = accounts.filter_map(|(_, account)| account.held).collect();
+        let mut rest: Vec<LoggedNotice> = accounts.filter_map(|(_, account)| account.held).collect();
         rest.sort_by_key(|said| said.at);
         rest
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     /// Returns all notices that are passed on while `events` happen, with their times.
-    fn said(limiter: &mut Limiter, events: &[(Nanos, Notice)], end: Nanos) -> Vec<(Nanos, Said)> {
+    fn said(limiter: &mut NoticeLimiter, events: &[(Nanos, Notice)], end: Nanos) -> Vec<(Nanos, LoggedNotice)> {
         let mut out = Vec::new();
         let mut events = events.iter().peekable();
         loop {
@@ -133,7 +133,7 @@ mod tests {
                     let Some((at, notice)) = events.next() else {
                         break;
                     };
-                    let said = limiter.offer(*at, Said::new(wall(*at), notice.clone()));
+                    let said = limiter.offer(*at, LoggedNotice::new(wall(*at), notice.clone()));
                     out.extend(said.map(|said| (*at, said)));
                 }
             }
@@ -153,7 +153,7 @@ mod tests {
         // Ten seconds of changes; the last state is up.
         let events: Vec<(Nanos, Notice)> =
             (0..10_000).map(|n| (n * MS, link("a", state(n)))).collect();
-        let mut limiter = Limiter::default();
+        let mut limiter = NoticeLimiter::default();
         let all = said(&mut limiter, &events, 60_000 * MS);
         assert_eq!(all.len(), BURST as usize + 10, "{all:#?}");
         for pair in all[BURST as usize - 1..].windows(2) {
@@ -172,9 +172,9 @@ mod tests {
 
     #[test]
     fn a_port_that_floods_does_not_silence_another_nor_another_event() {
-        let mut limiter = Limiter::default();
+        let mut limiter = NoticeLimiter::default();
         for n in 0..100 {
-            limiter.offer(n, Said::new(wall(n), link("a", LinkState::Down)));
+            limiter.offer(n, LoggedNotice::new(wall(n), link("a", LinkState::Down)));
         }
         assert!(
             limiter
@@ -190,11 +190,11 @@ mod tests {
 
     #[test]
     fn what_is_held_at_the_end_is_said() {
-        let mut limiter = Limiter::default();
+        let mut limiter = NoticeLimiter::default();
         for n in 0..20 {
-            limiter.offer(n, Said::new(wall(n), link("a", LinkState::Down)));
+            limiter.offer(n, LoggedNotice::new(wall(n), link("a", LinkState::Down)));
         }
-        limiter.offer(20, Said::new(wall(20), link("a", LinkState::BusOff)));
+        limiter.offer(20, LoggedNotice::new(wall(20), link("a", LinkState::BusOff)));
         let rest = limiter.rest();
         assert_eq!(rest.len(), 1);
         assert_eq!(rest[0].notice, link("a", LinkState::BusOff));
@@ -204,13 +204,13 @@ mod tests {
 
     #[test]
     fn quiet_earns_a_burst_again() {
-        let mut limiter = Limiter::default();
-        let burst = |limiter: &mut Limiter, at: Nanos| {
+        let mut limiter = NoticeLimiter::default();
+        let burst = |limiter: &mut NoticeLimiter, at: Nanos| {
             (0..10)
                 .filter(|n| {
                     let at = at + n;
                     limiter
-                        .offer(at, Said::new(wall(at), link("a", LinkState::Down)))
+                        .offer(at, LoggedNotice::new(wall(at), link("a", LinkState::Down)))
                         .is_some()
                 })
                 .count()

@@ -9,21 +9,21 @@ mod outbox;
 mod voice;
 mod words;
 
-pub(crate) use outbox::Outbox;
-pub(crate) use voice::Voice;
+pub(crate) use outbox::NoticeOutbox;
+pub(crate) use voice::NoticeSender;
 
-use crate::run::{Reason, RouteChanges, RouteLine};
+use crate::run::{EndReason, RouteChanges, RouteLine};
 use engine::LinkState;
 use serde::Serialize;
 use std::time::SystemTime;
 
 /// A callback that receives the notices of the gateway, on its control thread. It must not wait:
 /// signals, clients of the control socket and reloads wait for it. Frames do not.
-pub type Listener<'l> = dyn Fn(&Said) + 'l;
+pub type Listener<'l> = dyn Fn(&LoggedNotice) + 'l;
 
 /// A notice, with its time.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Said {
+pub struct LoggedNotice {
     /// The time at which it happened.
     pub at: SystemTime,
     /// The notice.
@@ -32,7 +32,7 @@ pub struct Said {
     pub more: u64,
 }
 
-impl Said {
+impl LoggedNotice {
     fn new(at: SystemTime, notice: Notice) -> Self {
         Self {
             at,
@@ -44,7 +44,7 @@ impl Said {
 
 /// The severity of a notice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Level {
+pub enum NoticeLevel {
     /// A requested action was not done.
     Error,
     /// Frames are or may be lost, or something is not as it should be.
@@ -245,7 +245,7 @@ pub enum Notice {
     /// The gateway starts to shut down.
     Ending {
         /// The reason.
-        reason: Reason,
+        reason: EndReason,
     },
 }
 
@@ -323,14 +323,14 @@ impl Notice {
 
     /// Returns its severity.
     #[must_use]
-    pub const fn level(&self) -> Level {
+    pub const fn level(&self) -> NoticeLevel {
         match self {
             Self::PortFailed { .. } | Self::OffloadFailed { .. } | Self::NotReloaded { .. } => {
-                Level::Error
+                NoticeLevel::Error
             }
             Self::Link { now, .. } => match now {
-                LinkState::Up => Level::Info,
-                _ => Level::Warning,
+                LinkState::Up => NoticeLevel::Info,
+                _ => NoticeLevel::Warning,
             },
             Self::FramesLost { .. }
             | Self::OffloadRestored { .. }
@@ -340,20 +340,20 @@ impl Notice {
             | Self::NoControl { .. }
             | Self::NotTold { .. }
             | Self::WaitFailed { .. }
-            | Self::PortRemarks { .. } => Level::Warning,
+            | Self::PortRemarks { .. } => NoticeLevel::Warning,
             Self::Reloaded { remarks, .. } => {
                 if remarks.is_empty() {
-                    Level::Info
+                    NoticeLevel::Info
                 } else {
-                    Level::Warning
+                    NoticeLevel::Warning
                 }
             }
             Self::Ready { .. }
             | Self::PortRecovered { .. }
             | Self::OffloadTaken { .. }
             | Self::OffloadGivenUp { .. }
-            | Self::Ending { .. } => Level::Info,
-            Self::OffloadChanged { .. } | Self::Realtime { .. } => Level::Detail,
+            | Self::Ending { .. } => NoticeLevel::Info,
+            Self::OffloadChanged { .. } | Self::Realtime { .. } => NoticeLevel::Detail,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The queue of the worker's notices to the control thread.
 
-use super::{Notice, Said};
+use super::{Notice, LoggedNotice};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,12 +13,12 @@ const MOST: usize = 256;
 
 /// A queue with an eventfd as its bell, from the worker to the control thread. The worker uses it
 /// for events of ports, never for a frame.
-pub(crate) struct Outbox {
-    waiting: Mutex<VecDeque<Said>>,
+pub(crate) struct NoticeOutbox {
+    waiting: Mutex<VecDeque<LoggedNotice>>,
     bell: OwnedFd,
 }
 
-impl Outbox {
+impl NoticeOutbox {
     pub(crate) fn new() -> std::io::Result<Self> {
         Ok(Self {
             waiting: Mutex::new(VecDeque::new()),
@@ -38,15 +38,15 @@ impl Outbox {
                 .and_then(|at| waiting.remove(at))
                 .map_or(0, |older| older.more + 1);
         }
-        let said = Said::new(SystemTime::now(), notice);
-        waiting.push_back(Said { more, ..said });
+        let said = LoggedNotice::new(SystemTime::now(), notice);
+        waiting.push_back(LoggedNotice { more, ..said });
         drop(waiting);
         // The write fails only if the counter is full, and then the bell rings already.
         let _ = rustix::io::write(&self.bell, &1_u64.to_ne_bytes());
     }
 
     /// Takes all waiting notices, the oldest first.
-    pub(crate) fn take(&self) -> VecDeque<Said> {
+    pub(crate) fn take(&self) -> VecDeque<LoggedNotice> {
         let _ = rustix::io::read(&self.bell, &mut [0_u8; 8]);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *waiting)
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn it_is_bounded_and_keeps_the_last_of_each_port() {
-        let outbox = Outbox::new().unwrap();
+        let outbox = NoticeOutbox::new().unwrap();
         for n in 0..10_000 {
             outbox.push(Notice::PortFailed {
                 port: format!("port {}", n % 2),
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(all.len(), MOST);
         let told: u64 = all.iter().map(|said| said.more + 1).sum();
         assert_eq!(told, 10_000, "each is there or counted");
-        let of = |said: &&Said, port: &str| said.notice.about() == port;
+        let of = |said: &&LoggedNotice, port: &str| said.notice.about() == port;
         let last = |port: &str| all.iter().rev().find(|said| of(said, port)).cloned();
         for (port, why) in [("port 0", "9998"), ("port 1", "9999")] {
             let notice = last(port).unwrap().notice;

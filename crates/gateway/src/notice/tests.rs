@@ -81,7 +81,7 @@ fn one_of_each() -> Vec<Notice> {
             remarks: vec!["a: waits".into(), "b: waits".into()],
         },
         Notice::Ending {
-            reason: Reason::Signal,
+            reason: EndReason::Signal,
         },
     ]
 }
@@ -108,7 +108,7 @@ fn bus_off_and_its_end_are_said_with_what_to_do() {
         source: LinkSource::Socket,
     };
     let off = link(LinkState::Up, LinkState::BusOff);
-    assert_eq!(off.level(), Level::Warning);
+    assert_eq!(off.level(), NoticeLevel::Warning);
     assert_eq!(
         off.to_string(),
         "port body: interface can7 is bus-off: frames for it are not sent until the controller \
@@ -128,7 +128,7 @@ fn bus_off_and_its_end_are_said_with_what_to_do() {
          (key `restart` of a `direct` port)"
     );
     let up = link(LinkState::BusOff, LinkState::Up);
-    assert_eq!(up.level(), Level::Info);
+    assert_eq!(up.level(), NoticeLevel::Info);
     assert_eq!(
         up.to_string(),
         "port body: interface can7 is up again (it was bus-off)"

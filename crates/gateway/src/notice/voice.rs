@@ -1,20 +1,20 @@
 //! The control thread's way to pass notices to the listener.
 
-use super::limit::Limiter;
-use super::outbox::Outbox;
-use super::{Listener, Notice, Said};
+use super::limit::NoticeLimiter;
+use super::outbox::NoticeOutbox;
+use super::{Listener, Notice, LoggedNotice};
 use frame::Nanos;
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Passes notices to a listener, at a limited rate.
-pub(crate) struct Voice<'l> {
+pub(crate) struct NoticeSender<'l> {
     listener: &'l Listener<'l>,
-    limiter: RefCell<Limiter>,
+    limiter: RefCell<NoticeLimiter>,
     started: Instant,
 }
 
-impl<'l> Voice<'l> {
+impl<'l> NoticeSender<'l> {
     pub(crate) fn new(listener: &'l Listener<'l>) -> Self {
         Self {
             listener,
@@ -25,10 +25,10 @@ impl<'l> Voice<'l> {
 
     /// Passes on a notice of an event that happens now.
     pub(crate) fn say(&self, notice: Notice) {
-        self.pass(Said::new(SystemTime::now(), notice));
+        self.pass(LoggedNotice::new(SystemTime::now(), notice));
     }
 
-    fn pass(&self, said: Said) {
+    fn pass(&self, said: LoggedNotice) {
         let said = self.limiter.borrow_mut().offer(self.now(), said);
         if let Some(said) = said {
             (self.listener)(&said);
@@ -36,9 +36,9 @@ impl<'l> Voice<'l> {
     }
 
     /// Passes on the worker's notices, with their times, after `complete` has filled them in.
-    pub(crate) fn relay(&self, outbox: &Outbox, complete: impl Fn(Notice) -> Notice) {
+    pub(crate) fn relay(&self, outbox: &NoticeOutbox, complete: impl Fn(Notice) -> Notice) {
         for said in outbox.take() {
-            self.pass(Said {
+            self.pass(LoggedNotice {
                 notice: complete(said.notice),
                 ..said
             });
@@ -51,7 +51,7 @@ impl<'l> Voice<'l> {
         due.iter().for_each(self.listener);
     }
 
-    /// Returns the time until [`Voice::catch_up`] has a notice to pass on.
+    /// Returns the time until [`NoticeSender::catch_up`] has a notice to pass on.
     pub(crate) fn patience(&self) -> Option<Duration> {
         let at = self.limiter.borrow().deadline()?;
         Some(Duration::from_nanos(at.saturating_sub(self.now())))
@@ -62,7 +62,7 @@ impl<'l> Voice<'l> {
     }
 }
 
-impl Drop for Voice<'_> {
+impl Drop for NoticeSender<'_> {
     /// Passes on all notices that were held back, at the end.
     fn drop(&mut self) {
         let rest = self.limiter.borrow_mut().rest();

@@ -1,7 +1,7 @@
 //! Notices as text for people.
 
 use super::Notice;
-use crate::run::{Reason, RouteChanges, RouteLine};
+use crate::run::{EndReason, RouteChanges, RouteLine};
 use engine::LinkState;
 use std::fmt;
 
@@ -242,10 +242,10 @@ impl fmt::Display for Notice {
             }
             Self::PortRemarks { remarks } => f.write_str(&remarks.join("; ")),
             Self::Ending { reason } => f.write_str(match reason {
-                Reason::Signal => "ending: asked to by a signal",
-                Reason::Request => "ending: asked to by a client of the control socket",
-                Reason::Finished => "ending: every input has ended",
-                Reason::Failed => "ending: nothing can come in any more, because ports failed",
+                EndReason::Signal => "ending: asked to by a signal",
+                EndReason::Request => "ending: asked to by a client of the control socket",
+                EndReason::Finished => "ending: every input has ended",
+                EndReason::Failed => "ending: nothing can come in any more, because ports failed",
             }),
         }
     }

@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 /// So time stamps can be compared with other logs, and a step of the wall clock neither stops a
 /// rate limit nor floods it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct WallClock {
     /// The monotonic clock at the start.
     start: Nanos,
     epoch: Nanos,
 }
 
-impl Clock {
+impl WallClock {
     pub(crate) fn new() -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {

@@ -1,24 +1,24 @@
 //! The control thread: waits for signals, clients and the kernel, and serves them.
 
-use super::options::Reason;
-use super::running::Running;
-use super::signals::Signals;
-use super::site::Site;
-use crate::control::{Request, Server, failure, success};
+use super::options::EndReason;
+use super::running::RunningGateway;
+use super::signals::CaughtSignals;
+use super::site::PlanSource;
+use crate::control::{ControlRequest, ControlServer, failure, success};
 use crate::notice::Notice;
 use offload::with_causes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-pub(crate) struct Control<'a, S: Site> {
-    running: Running<'a, S>,
+pub(crate) struct ControlThread<'a, S: PlanSource> {
+    running: RunningGateway<'a, S>,
     /// The reason to end, once an end was requested.
-    stop: Option<Reason>,
+    stop: Option<EndReason>,
 }
 
-impl<'a, S: Site> Control<'a, S> {
-    pub(crate) const fn new(running: Running<'a, S>) -> Self {
+impl<'a, S: PlanSource> ControlThread<'a, S> {
+    pub(crate) const fn new(running: RunningGateway<'a, S>) -> Self {
         Self {
             running,
             stop: None,
@@ -28,10 +28,10 @@ impl<'a, S: Site> Control<'a, S> {
     /// Serves until an end is requested, or until the worker has ended on its own.
     pub(crate) fn serve(
         &mut self,
-        mut signals: Option<Signals>,
-        server: &mut Option<Server>,
+        mut signals: Option<CaughtSignals>,
+        server: &mut Option<ControlServer>,
         worker_hangs_up: &UnixStream,
-    ) -> Option<Reason> {
+    ) -> Option<EndReason> {
         let mut ready: Vec<bool> = Vec::new();
         let mut warned = false;
         loop {
@@ -50,7 +50,7 @@ impl<'a, S: Site> Control<'a, S> {
             if let Some(server) = server.as_ref() {
                 server.wait(&mut fds);
             }
-            let deadline = server.as_ref().and_then(Server::deadline);
+            let deadline = server.as_ref().and_then(ControlServer::deadline);
             let patience = deadline.map(|at| {
                 // Rather one millisecond late than a busy wait for the rest of a millisecond.
                 at.saturating_duration_since(Instant::now()) + Duration::from_millis(1)
@@ -88,13 +88,13 @@ impl<'a, S: Site> Control<'a, S> {
                 self.running.look_at_kernel();
             }
             self.running.look_after_kernel();
-            let asked = signals.as_mut().map(Signals::take).unwrap_or_default();
+            let asked = signals.as_mut().map(CaughtSignals::take).unwrap_or_default();
             if asked.reload {
                 // No client waits for the answer; it was reported.
                 let _ = self.running.reload_and_say();
             }
             if asked.stop {
-                return Some(Reason::Signal);
+                return Some(EndReason::Signal);
             }
             if let Some(server) = server.as_mut() {
                 let ready = ready.get(clients..).unwrap_or_default();
@@ -111,20 +111,20 @@ impl<'a, S: Site> Control<'a, S> {
         self.running.tell_stopping();
     }
 
-    fn answer(&mut self, request: Request) -> Vec<u8> {
+    fn answer(&mut self, request: ControlRequest) -> Vec<u8> {
         match request {
-            Request::Ping => success(&serde_json::json!({ "pid": std::process::id() })),
-            Request::Stats => match self.running.stats() {
+            ControlRequest::Ping => success(&serde_json::json!({ "pid": std::process::id() })),
+            ControlRequest::Stats => match self.running.stats() {
                 Ok(stats) => success(&stats),
                 Err(why) => failure(&with_causes(&why)),
             },
-            Request::Routes => success(&self.running.lines()),
-            Request::Reload => match self.running.reload_and_say() {
+            ControlRequest::Routes => success(&self.running.lines()),
+            ControlRequest::Reload => match self.running.reload_and_say() {
                 Ok(done) => success(&done),
                 Err(why) => failure(&with_causes(&why)),
             },
-            Request::Shutdown => {
-                self.stop = Some(Reason::Request);
+            ControlRequest::Shutdown => {
+                self.stop = Some(EndReason::Request);
                 success(&serde_json::json!({ "pid": std::process::id() }))
             }
         }

@@ -21,7 +21,7 @@ pub enum RunError {
     NoEnd,
     /// A log that another port needs would be emptied.
     #[error(transparent)]
-    Overwritten(#[from] Overwritten),
+    Overwritten(#[from] OverwrittenFile),
     /// The routing table refuses the routes.
     #[error(transparent)]
     Routes(#[from] RoutesError),
@@ -94,7 +94,7 @@ pub enum ReloadError {
 pub enum StartError {
     /// A log that another port needs would be emptied.
     #[error(transparent)]
-    Overwritten(#[from] Overwritten),
+    Overwritten(#[from] OverwrittenFile),
     /// A file cannot be emptied.
     #[error(transparent)]
     Ports(#[from] OpenErrors),
@@ -139,7 +139,7 @@ pub enum LoadError {
     Wrong(String),
     /// A log that another port needs would be emptied.
     #[error(transparent)]
-    Overwritten(#[from] Overwritten),
+    Overwritten(#[from] OverwrittenFile),
 }
 
 /// The error that a port would write, and so empty, a file that another port reads or writes.
@@ -148,7 +148,7 @@ pub enum LoadError {
     "port {port}: {path} is the file that is {used} by port {other}, and would be emptied: write \
      to another one"
 )]
-pub struct Overwritten {
+pub struct OverwrittenFile {
     /// The port that would write.
     pub port: String,
     /// The file, as this port names it.

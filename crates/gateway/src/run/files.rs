@@ -1,19 +1,19 @@
 //! Running a gateway from `gateway.toml` with the ports of the `port` crate.
 
-use super::clock::Clock;
-use super::error::{LoadError, OpenErrors, Overwritten, RunError, StartError};
+use super::clock::WallClock;
+use super::error::{LoadError, OpenErrors, OverwrittenFile, RunError, StartError};
 use super::halves::Port;
 use super::offloaded;
-use super::options::{Options, Summary};
-use super::site::{Plan, Site};
+use super::options::{RunSettings, RunSummary};
+use super::site::{RunPlan, PlanSource};
 use super::supervise::supervise_by;
-use crate::config::{self, Config, LARGEST_FILE};
+use crate::config::{self, GatewayConfig, LARGEST_FILE};
 use crate::control;
 use crate::notice::Listener;
-use crate::service::Service;
-use ::config::{Source, render};
-use engine::{Interest, PortError};
-use port::{Kinds, Opener, PortSpec, Settings, Stream};
+use crate::service::ServiceContext;
+use ::config::{SourceText, render};
+use engine::{FrameInterest, PortError};
+use port::{PortKinds, PortOpener, PortSpec, PortSettings, FileOrStream};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::io::Read;
@@ -36,7 +36,7 @@ pub struct RunOptions {
     /// Whether to act on SIGHUP, SIGTERM and SIGINT; see [`Options::signals`].
     pub signals: bool,
     /// The service manager to notify; see [`Options::service`].
-    pub service: Option<Service>,
+    pub service: Option<ServiceContext>,
     /// Whether routes in the kernel stay there at the end, for the next start to take over.
     pub persist: bool,
 }
@@ -45,7 +45,7 @@ pub struct RunOptions {
 /// [`control::default_path`] with the file's name. A relative `control` is relative to
 /// [`control::folder`].
 #[must_use]
-pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
+pub fn control_path(file: Option<&Path>, options: &config::ProcessOptions) -> PathBuf {
     match &options.control {
         Some(path) => control::folder().join(path),
         None => {
@@ -59,7 +59,7 @@ pub fn control_path(file: Option<&Path>, options: &config::Options) -> PathBuf {
 /// Returns the control socket at which to ask a gateway that runs this file: that of
 /// [`control_path`], or that of the service of this name, if only that one exists.
 #[must_use]
-pub fn control_path_to_ask(file: Option<&Path>, options: &config::Options) -> PathBuf {
+pub fn control_path_to_ask(file: Option<&Path>, options: &config::ProcessOptions) -> PathBuf {
     let path = control_path(file, options);
     let name = file
         .and_then(Path::file_stem)
@@ -83,12 +83,12 @@ pub fn control_path_to_ask(file: Option<&Path>, options: &config::Options) -> Pa
 /// # Errors
 /// [`RunError`].
 pub fn run(
-    config: Config,
-    kinds: &Kinds,
+    config: GatewayConfig,
+    kinds: &PortKinds,
     options: &RunOptions,
     listener: &Listener<'_>,
-) -> Result<Summary, RunError> {
-    let clock = Clock::new();
+) -> Result<RunSummary, RunError> {
+    let clock = WallClock::new();
     let inputs: Vec<String> = config
         .ports
         .iter()
@@ -99,7 +99,7 @@ pub fn run(
         return Err(RunError::NoEnd);
     }
     no_port_overwrites_another(&config.ports)?;
-    let how = Options {
+    let how = RunSettings {
         control: Some(control_path(options.file.as_deref(), &config.options)),
         control_optional: config.options.control.is_none(),
         metrics: config.options.metrics,
@@ -115,9 +115,9 @@ pub fn run(
         },
     };
     let now = clock.now();
-    let mut site = Files {
+    let mut site = GatewayFiles {
         kinds: kinds.clone(),
-        opener: Opener::new(now, now)
+        opener: PortOpener::new(now, now)
             .strict(options.strict)
             .awaiting_interfaces(),
         file: options.file.clone(),
@@ -132,13 +132,13 @@ pub fn run(
 
 /// Checks the files to write, because they are emptied at the start. The names alone do not reveal
 /// links and other spellings of a file that another port reads or writes; this check does.
-fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
-    type Side = fn(&dyn Settings) -> Option<&Stream>;
+fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), OverwrittenFile> {
+    type Side = fn(&dyn PortSettings) -> Option<&FileOrStream>;
     let files = |side: Side, standard: fn() -> Option<Metadata>| {
         ports.iter().filter_map(move |port| {
             let (meta, path) = match side(&*port.settings)? {
-                Stream::Standard => (standard()?, PathBuf::from("-")),
-                Stream::File(path) => (std::fs::metadata(path).ok()?, path.clone()),
+                FileOrStream::Standard => (standard()?, PathBuf::from("-")),
+                FileOrStream::File(path) => (std::fs::metadata(path).ok()?, path.clone()),
             };
             // A file that does not exist yet belongs to no other port, and devices and pipes cannot
             // be emptied.
@@ -147,13 +147,13 @@ fn no_port_overwrites_another(ports: &[PortSpec]) -> Result<(), Overwritten> {
         })
     };
     let mut taken: HashMap<(u64, u64), (&str, &'static str)> =
-        files(Settings::reads, || looked_at(std::io::stdin().as_fd()))
+        files(PortSettings::reads, || looked_at(std::io::stdin().as_fd()))
             .map(|(file, port, _)| (file, (port, "read")))
             .collect();
-    let written = files(Settings::writes, || looked_at(std::io::stdout().as_fd()));
+    let written = files(PortSettings::writes, || looked_at(std::io::stdout().as_fd()));
     for (file, port, path) in written {
         if let Some((other, used)) = taken.insert(file, (port, "written")) {
-            return Err(Overwritten {
+            return Err(OverwrittenFile {
                 port: port.to_owned(),
                 path,
                 other: other.to_owned(),
@@ -170,20 +170,20 @@ fn looked_at(fd: BorrowedFd<'_>) -> Option<Metadata> {
     file.metadata().ok()
 }
 
-struct Files {
-    kinds: Kinds,
-    opener: Opener,
+struct GatewayFiles {
+    kinds: PortKinds,
+    opener: PortOpener,
     file: Option<PathBuf>,
-    in_force: config::Options,
+    in_force: config::ProcessOptions,
     persist: bool,
     /// The ports that run, or will run.
     ports: Vec<PortSpec>,
 }
 
-impl Site for Files {
+impl PlanSource for GatewayFiles {
     type Spec = PortSpec;
 
-    fn load(&mut self) -> Result<Plan<PortSpec>, LoadError> {
+    fn load(&mut self) -> Result<RunPlan<PortSpec>, LoadError> {
         let Some(file) = &self.file else {
             return Err(LoadError::NoFile);
         };
@@ -197,7 +197,7 @@ impl Site for Files {
             remarks.push(render(&source, &warnings, false));
         }
         // A change of where routes run takes effect at once.
-        let now = config::Options {
+        let now = config::ProcessOptions {
             offload: self.in_force.offload,
             ..config.options.clone()
         };
@@ -217,7 +217,7 @@ impl Site for Files {
         &mut self,
         name: &str,
         spec: &PortSpec,
-        interest: &Interest,
+        interest: &FrameInterest,
     ) -> Result<Port, PortError> {
         let (rx, tx) = spec.open(&mut self.opener)?;
         let mut port = Port {
@@ -253,7 +253,7 @@ impl Site for Files {
     }
 }
 
-fn read(file: &Path) -> Result<Source, LoadError> {
+fn read(file: &Path) -> Result<SourceText, LoadError> {
     let mut bytes = Vec::new();
     if std::fs::metadata(file).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
         return Err(LoadError::NoRegularFile {
@@ -267,7 +267,7 @@ fn read(file: &Path) -> Result<Source, LoadError> {
             source,
         })?;
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Source::new(file.display().to_string(), text)),
+        Ok(text) => Ok(SourceText::new(file.display().to_string(), text)),
         Err(error) => Err(LoadError::NotText {
             path: file.to_owned(),
             at: error.utf8_error().valid_up_to(),
@@ -289,7 +289,7 @@ mod tests {
             read.display(),
             write.display()
         );
-        let (config, _) = config::load(&Source::new("t", text), &Kinds::standard()).unwrap();
+        let (config, _) = config::load(&SourceText::new("t", text), &PortKinds::standard()).unwrap();
         let options = RunOptions {
             file: Some(write.with_extension("toml")),
             until_end: true,
@@ -298,7 +298,7 @@ mod tests {
             service: None,
             persist: false,
         };
-        match run(config, &Kinds::standard(), &options, &|_| ()) {
+        match run(config, &PortKinds::standard(), &options, &|_| ()) {
             Err(RunError::Overwritten(why)) => why.to_string(),
             other => panic!("{other:?}"),
         }

@@ -9,8 +9,8 @@ type Tx = Box<dyn PollTransmit>;
 pub type Port = engine::NamedPort<Rx, Tx>;
 
 pub(crate) type Engine = engine::Engine<Rx, Tx>;
-pub(crate) type Change = engine::Change<Rx, Tx>;
+pub(crate) type Change = engine::LayoutChange<Rx, Tx>;
 pub(crate) type PortChange = engine::PortChange<Rx, Tx>;
-pub(crate) type Removed = engine::Removed<Rx, Tx>;
+pub(crate) type Removed = engine::ChangeLeftover<Rx, Tx>;
 pub(crate) type Unapplied = engine::Unapplied<Rx, Tx>;
-pub(crate) type Leaving = engine::Leaving<Rx, Tx>;
+pub(crate) type Leaving = engine::LeavingPort<Rx, Tx>;

@@ -2,12 +2,12 @@
 //! number of their frames that were not asked for.
 
 use super::kernel_plan::KernelPlan;
-use super::site::{Plan, Site};
+use super::site::{RunPlan, PlanSource};
 use crate::notice::{LinkSource, Notice, ReadyPort};
 use crate::stats::{ControllerRow, InterfaceRow};
-use engine::{Ids, Interest, LinkState, PortCount, Snapshot, interest};
-use linux::link::{ControllerCounters, ControllerState, Link, LinkCounters, Links};
-use route::Table;
+use engine::{InterestIds, FrameInterest, LinkState, PortCount, CounterSnapshot, interest};
+use linux::link::{ControllerCounters, ControllerState, NetLink, LinkCounters, NetLinks};
+use route::RoutingTable;
 
 /// The reasons why a number is not known.
 const REPLACED: &str = "another interface of this name has come since the port was opened";
@@ -16,16 +16,16 @@ const ERROR_FRAMES: &str = "routes take error frames, which the interface does n
 const TAKEN: &str = "BPF takes frames at this interface before this process can see them";
 
 /// Returns the frames that each port of a table is asked for.
-pub(super) fn interests(table: &Table, ports: usize) -> Vec<Interest> {
+pub(super) fn interests(table: &RoutingTable, ports: usize) -> Vec<FrameInterest> {
     (0..ports).map(|port| interest(table, port)).collect()
 }
 
 /// All data on interfaces at one moment, or the reason why there are none.
-pub(super) type Reading = Result<Links, String>;
+pub(super) type Reading = Result<NetLinks, String>;
 
 /// The values at which counting started.
 #[derive(Clone, Debug)]
-struct Base {
+struct CounterBase {
     index: u32,
     counters: LinkCounters,
     controller: ControllerCounters,
@@ -35,7 +35,7 @@ struct Base {
 
 /// A port with a Linux interface.
 #[derive(Clone, Debug)]
-struct Watched {
+struct WatchedPort {
     port: String,
     interface: String,
     in_kernel: bool,
@@ -43,23 +43,23 @@ struct Watched {
     filtered: bool,
     /// The reason why the number of frames that were not asked for is not known.
     unknown: Option<&'static str>,
-    base: Option<Base>,
-    /// The last reported state; only if [`Watched::in_kernel`], since other ports report it
+    base: Option<CounterBase>,
+    /// The last reported state; only if [`WatchedPort::in_kernel`], since other ports report it
     /// themselves.
     told: LinkState,
 }
 
 /// The ports that have a Linux interface.
 #[derive(Debug, Default)]
-pub(crate) struct Interfaces(Vec<Watched>);
+pub(crate) struct PortInterfaces(Vec<WatchedPort>);
 
-impl Interfaces {
+impl PortInterfaces {
     /// Returns the interfaces of a plan. `interests` is by port of this process.
-    pub(super) fn of<S: Site>(
+    pub(super) fn of<S: PlanSource>(
         site: &S,
-        plan: &Plan<S::Spec>,
+        plan: &RunPlan<S::Spec>,
         kernel: &KernelPlan,
-        interests: &[Interest],
+        interests: &[FrameInterest],
     ) -> Self {
         let used = kernel.used();
         let mut all = Vec::new();
@@ -73,11 +73,11 @@ impl Interfaces {
             } else {
                 used.iter().any(taken).then_some(TAKEN)
             };
-            all.push(Watched {
+            all.push(WatchedPort {
                 port: port.clone(),
                 interface: interface.to_owned(),
                 in_kernel: false,
-                filtered: interest.ids != Ids::Everything,
+                filtered: interest.ids != InterestIds::Everything,
                 unknown,
                 base: None,
                 told: LinkState::Up,
@@ -87,7 +87,7 @@ impl Interfaces {
             if all.iter().any(|known| known.port == port) {
                 continue;
             }
-            all.push(Watched {
+            all.push(WatchedPort {
                 port: port.to_owned(),
                 interface: interface.to_owned(),
                 in_kernel: true,
@@ -106,20 +106,20 @@ impl Interfaces {
         self.begin_at(&reading, None);
         let Ok(links) = reading else { return };
         // A missing interface is reported by the data path that needs it.
-        let not_there = |watched: &&mut Watched| links.get(&watched.interface).is_none();
+        let not_there = |watched: &&mut WatchedPort| links.get(&watched.interface).is_none();
         for watched in self.0.iter_mut().filter(not_there) {
             watched.told = LinkState::Gone;
         }
     }
 
-    fn begin_at(&mut self, reading: &Reading, counted: Option<&Snapshot>) {
+    fn begin_at(&mut self, reading: &Reading, counted: Option<&CounterSnapshot>) {
         for watched in self.0.iter_mut().filter(|watched| watched.base.is_none()) {
             let link = reading
                 .as_ref()
                 .ok()
                 .and_then(|l| l.get(&watched.interface));
             let port = counted.and_then(|counted| counted.port(&watched.port));
-            watched.base = link.map(|link| Base {
+            watched.base = link.map(|link| CounterBase {
                 index: link.index,
                 counters: link.counters,
                 controller: link.controller.unwrap_or_default(),
@@ -129,9 +129,9 @@ impl Interfaces {
     }
 
     /// Replaces the ports after a reload: those that stay continue to count, others start.
-    pub(super) fn replace(&mut self, mut new: Self, counted: Option<&Snapshot>) {
+    pub(super) fn replace(&mut self, mut new: Self, counted: Option<&CounterSnapshot>) {
         for watched in &mut new.0 {
-            let same = |old: &&mut Watched| {
+            let same = |old: &&mut WatchedPort| {
                 (&old.port, &old.interface, old.in_kernel)
                     == (&watched.port, &watched.interface, watched.in_kernel)
             };
@@ -151,9 +151,9 @@ impl Interfaces {
     /// Reads the interfaces from the kernel; it is not asked if no port has an interface.
     pub(super) fn read(&self) -> Reading {
         if self.0.is_empty() {
-            return Ok(Links::default());
+            return Ok(NetLinks::default());
         }
-        Links::now().map_err(|error| error.to_string())
+        NetLinks::now().map_err(|error| error.to_string())
     }
 
     /// Checks the interfaces that only routes in the kernel use; returns the notices about them.
@@ -167,7 +167,7 @@ impl Interfaces {
         }
     }
 
-    fn changes(&mut self, links: &Links) -> Vec<Notice> {
+    fn changes(&mut self, links: &NetLinks) -> Vec<Notice> {
         let mut said = Vec::new();
         for watched in self.0.iter_mut().filter(|watched| watched.in_kernel) {
             let now = state(links.get(&watched.interface));
@@ -210,13 +210,13 @@ impl Interfaces {
 
     /// Returns the rows from the kernel's report at a moment and the ports' counters of a little
     /// later.
-    pub(super) fn rows(&self, reading: &Reading, counted: &Snapshot) -> Vec<InterfaceRow> {
-        let row = |watched: &Watched| watched.row(reading, counted.port(&watched.port));
+    pub(super) fn rows(&self, reading: &Reading, counted: &CounterSnapshot) -> Vec<InterfaceRow> {
+        let row = |watched: &WatchedPort| watched.row(reading, counted.port(&watched.port));
         self.0.iter().map(row).collect()
     }
 }
 
-impl Watched {
+impl WatchedPort {
     fn row(&self, reading: &Reading, port: Option<&PortCount>) -> InterfaceRow {
         let mut row = InterfaceRow {
             port: self.port.clone(),
@@ -278,7 +278,7 @@ impl Watched {
 /// * Frames for which the kernel had no space came to no socket. Frames for which the controller
 ///   had no space did not even come to the interface; they are among the overruns, so that the
 ///   result is lower by their number.
-fn not_asked_for(link: &Link, base: &Base, port: &PortCount) -> u64 {
+fn not_asked_for(link: &NetLink, base: &CounterBase, port: &PortCount) -> u64 {
     let interface = link.counters.since(&base.counters);
     let since = |now: u64, then: u64| now.saturating_sub(then);
     let (now, then) = (&port.rx, &base.port.rx);
@@ -300,7 +300,7 @@ fn not_asked_for(link: &Link, base: &Base, port: &PortCount) -> u64 {
 }
 
 /// Returns the driver's report on the controller, if there is one.
-fn controller(link: &Link, base: &Base) -> Option<ControllerRow> {
+fn controller(link: &NetLink, base: &CounterBase) -> Option<ControllerRow> {
     let counted = link.controller?.since(&base.controller);
     let errors = link.errors.unwrap_or_default();
     Some(ControllerRow {
@@ -315,7 +315,7 @@ fn controller(link: &Link, base: &Base) -> Option<ControllerRow> {
 }
 
 /// Returns the state of an interface on its bus.
-fn state(link: Option<&Link>) -> LinkState {
+fn state(link: Option<&NetLink>) -> LinkState {
     match link {
         None => LinkState::Gone,
         Some(link) if !link.up => LinkState::Down,

@@ -1,10 +1,10 @@
 //! Routes that run in the kernel: installing, monitoring, counting and removing them.
 
-use super::interfaces::Interfaces;
+use super::interfaces::PortInterfaces;
 use super::kernel_plan::KernelPlan;
-use crate::notice::{Notice, Voice};
+use crate::notice::{Notice, NoticeSender};
 use crate::stats::{KernelPart, KernelRow};
-use offload::{DataPath, Instance, KERNEL_PATHS, KernelPath, RouteCounts, Running, with_causes};
+use offload::{DataPath, GatewayInstance, KERNEL_PATHS, KernelPath, RouteCounts, PathRun, with_causes};
 use route::{Route, Routes};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -30,9 +30,9 @@ pub enum KernelError {
 }
 
 /// A data path, and the routes that run there.
-struct Slot {
+struct PathSlot {
     path: &'static dyn KernelPath,
-    running: Option<Box<dyn Running>>,
+    running: Option<Box<dyn PathRun>>,
     /// Its last reported description, in words.
     words: Option<String>,
     /// The number of its rules or programs that were put back after another process had removed
@@ -50,16 +50,16 @@ const SHARE: u32 = 100;
 
 /// The routes in the kernel. Dropping this removes them, unless they should stay.
 pub(crate) struct InKernel {
-    instance: Instance,
+    instance: GatewayInstance,
     plan: KernelPlan,
     /// The data paths, in the order of [`KERNEL_PATHS`].
-    slots: Vec<Slot>,
+    slots: Vec<PathSlot>,
     /// The time of the next check.
     next_look: Instant,
     /// The interfaces that were reported missing.
     missing: BTreeSet<String>,
     /// The interfaces of all ports, as the kernel reports them.
-    pub(super) interfaces: Interfaces,
+    pub(super) interfaces: PortInterfaces,
 }
 
 impl InKernel {
@@ -70,10 +70,10 @@ impl InKernel {
     /// Features that the kernel lacks, refuses or cannot express; then nothing new was installed.
     pub(super) fn start(
         plan: KernelPlan,
-        interfaces: Interfaces,
-        voice: &Voice<'_>,
+        interfaces: PortInterfaces,
+        voice: &NoticeSender<'_>,
     ) -> Result<Self, KernelError> {
-        let slot = |path| Slot {
+        let slot = |path| PathSlot {
             path,
             running: None,
             words: None,
@@ -81,7 +81,7 @@ impl InKernel {
             failing: None,
         };
         let mut kernel = Self {
-            instance: Instance::new(&plan.instance),
+            instance: GatewayInstance::new(&plan.instance),
             plan: KernelPlan {
                 instance: plan.instance.clone(),
                 ..KernelPlan::default()
@@ -102,11 +102,11 @@ impl InKernel {
 
     /// Removes what an earlier run of this instance left in data paths that have no routes any
     /// more: it would forward frames that are routed elsewhere now.
-    fn remove_leftovers(&self, plan: &KernelPlan, voice: &Voice<'_>) -> Result<(), KernelError> {
+    fn remove_leftovers(&self, plan: &KernelPlan, voice: &NoticeSender<'_>) -> Result<(), KernelError> {
         if plan.instance.is_empty() {
             return Ok(());
         }
-        for Slot { path, .. } in &self.slots {
+        for PathSlot { path, .. } in &self.slots {
             if plan.assignment(path.data_path()).is_none()
                 && let Some(words) = path.remove_leftovers(&self.instance)?
             {
@@ -193,7 +193,7 @@ impl InKernel {
     /// Returns the number of routes of a new plan, by name, that continue their counters: those
     /// that stay in their data path.
     pub(crate) fn continued(&self, new: &KernelPlan) -> usize {
-        let in_both = |slot: &Slot| {
+        let in_both = |slot: &PathSlot| {
             let path = slot.path.data_path();
             let routes = &self.plan.routes(path).routes;
             let names: HashSet<&str> = routes.iter().map(|route| route.name.as_str()).collect();
@@ -211,7 +211,7 @@ impl InKernel {
     }
 
     /// Handles interfaces that have appeared, disappeared, or changed.
-    pub(crate) fn look(&mut self, voice: &Voice<'_>) {
+    pub(crate) fn look(&mut self, voice: &NoticeSender<'_>) {
         let mut missing = BTreeSet::new();
         let mut news = false;
         // The slowest data path first.
@@ -261,7 +261,7 @@ impl InKernel {
     }
 
     /// Puts back what another process has removed, and reports it.
-    pub(crate) fn look_after(&mut self, voice: &Voice<'_>) {
+    pub(crate) fn look_after(&mut self, voice: &NoticeSender<'_>) {
         let begun = Instant::now();
         if self.next_look().is_none_or(|at| at > begun) {
             return;
@@ -344,11 +344,11 @@ impl InKernel {
     }
 }
 
-impl Slot {
+impl PathSlot {
     /// Exchanges the running routes for those of the plan; returns a notice about it.
     fn exchange(
         &mut self,
-        instance: &Instance,
+        instance: &GatewayInstance,
         plan: &KernelPlan,
         missing: &mut BTreeSet<String>,
     ) -> Result<Option<Notice>, offload::Error> {

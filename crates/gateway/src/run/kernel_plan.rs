@@ -1,7 +1,7 @@
 //! The routes that run in the kernel.
 
-use offload::{Assignment, DataPath, KERNEL_PATHS, KernelPath, bpf};
-use route::{Mode, PortId, Routes};
+use offload::{PathAssignment, DataPath, KERNEL_PATHS, KernelPath, bpf};
+use route::{RouteMode, PortId, Routes};
 use std::collections::BTreeMap;
 
 /// The routes that run in the kernel.
@@ -17,13 +17,13 @@ pub struct KernelPlan {
     /// The routes of each data path; a data path that is not named has none.
     pub routes: BTreeMap<DataPath, Routes>,
     /// The options for BPF.
-    pub options: bpf::Options,
+    pub options: bpf::BpfOptions,
     /// Whether all routes stay in place at the end, for the next start.
     pub persist: bool,
 }
 
 static NO_ROUTES: Routes = Routes {
-    mode: Mode::All,
+    mode: RouteMode::All,
     max_hops: 1,
     routes: Vec::new(),
 };
@@ -59,9 +59,9 @@ impl KernelPlan {
     }
 
     /// Returns the part of the plan for a data path; `None` if that has no routes.
-    pub(super) fn assignment(&self, data_path: DataPath) -> Option<Assignment<'_>> {
+    pub(super) fn assignment(&self, data_path: DataPath) -> Option<PathAssignment<'_>> {
         let routes = self.routes(data_path);
-        (!routes.routes.is_empty()).then_some(Assignment {
+        (!routes.routes.is_empty()).then_some(PathAssignment {
             routes,
             interfaces: &self.interfaces,
             options: &self.options,

@@ -1,7 +1,7 @@
 //! Routes in words, for clients that query a running gateway.
 
 use offload::DataPath;
-use offload::choose::Choice;
+use offload::choose::PathChoice;
 use route::{PortId, Route, Routes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct RouteLine {
     pub data_path: String,
     /// The reasons why it runs in no faster data path, if cangate chose (`offload = "auto"`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub because: Vec<Objection>,
+    pub because: Vec<PathObjection>,
     /// The route itself, without its name and its ports, which are only numbers here. It does not
     /// leave the process.
     #[serde(skip)]
@@ -31,14 +31,14 @@ pub struct RouteLine {
 
 /// The reason why a route does not run in a data path.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Objection {
+pub struct PathObjection {
     /// The data path.
     pub data_path: String,
     /// The reason.
     pub why: String,
 }
 
-impl fmt::Display for Objection {
+impl fmt::Display for PathObjection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "not by {}: {}", self.data_path, self.why)
     }
@@ -67,9 +67,9 @@ impl RouteLine {
     }
 
     /// Sets the data path that was chosen for the route.
-    pub(super) fn set_data_path(&mut self, choice: &Choice) {
+    pub(super) fn set_data_path(&mut self, choice: &PathChoice) {
         self.data_path = choice.data_path.to_string();
-        let objection = |(path, why): &(DataPath, String)| Objection {
+        let objection = |(path, why): &(DataPath, String)| PathObjection {
             data_path: path.to_string(),
             why: why.clone(),
         };

@@ -1,24 +1,24 @@
 //! Requests of the control thread to the worker, and the wait for its answer.
 
-use super::clock::Clock;
-use super::mailbox::{Mailbox, Message};
-use crate::notice::Outbox;
+use super::clock::WallClock;
+use super::mailbox::{WorkerMailbox, WorkerMessage};
+use crate::notice::NoticeOutbox;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 /// The control thread's link to the worker.
 pub(crate) struct WorkerLink<'a> {
-    pub(crate) mailbox: &'a Mailbox,
+    pub(crate) mailbox: &'a WorkerMailbox,
     /// The queue of the worker's notices.
-    pub(crate) outbox: &'a Outbox,
-    pub(crate) clock: Clock,
+    pub(crate) outbox: &'a NoticeOutbox,
+    pub(crate) clock: WallClock,
     /// Returns whether the worker's thread has ended.
     pub(crate) has_ended: &'a dyn Fn() -> bool,
 }
 
 impl WorkerLink<'_> {
     /// Sends a message and waits for the answer; returns `None` if the worker has ended.
-    pub(crate) fn ask<T>(&self, message: impl FnOnce(SyncSender<T>) -> Message) -> Option<T> {
+    pub(crate) fn ask<T>(&self, message: impl FnOnce(SyncSender<T>) -> WorkerMessage) -> Option<T> {
         self.ask_until(None, message)
     }
 
@@ -27,7 +27,7 @@ impl WorkerLink<'_> {
     pub(crate) fn ask_until<T>(
         &self,
         end: Option<Instant>,
-        message: impl FnOnce(SyncSender<T>) -> Message,
+        message: impl FnOnce(SyncSender<T>) -> WorkerMessage,
     ) -> Option<T> {
         let (reply, answer) = sync_channel(1);
         self.mailbox.send(message(reply));

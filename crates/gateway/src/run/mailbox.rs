@@ -2,7 +2,7 @@
 //! within one.
 
 use super::halves::{Change, Removed, Unapplied};
-use engine::{Counts, Settled};
+use engine::{EngineCounts, SettledFrames};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -15,26 +15,26 @@ use std::time::Duration;
 pub(crate) type Applied = Result<Removed, Unapplied>;
 
 /// A request of the control thread to the worker.
-pub(crate) enum Message {
+pub(crate) enum WorkerMessage {
     /// Copy all counters into this and send it back.
-    Count(Box<Counts>, SyncSender<Box<Counts>>),
+    Count(Box<EngineCounts>, SyncSender<Box<EngineCounts>>),
     /// Take over another table and other ports.
     Apply(Box<Change>, SyncSender<Applied>),
     /// Count the fates of frames of a removed port.
-    Settle(String, Settled),
+    Settle(String, SettledFrames),
     /// Stop receiving, send the frames that are held within this time, and end.
     Stop(Duration),
 }
 
 /// A message queue with an eventfd as its bell. The worker checks one flag after each step; it
 /// locks the queue only if the flag is set.
-pub(crate) struct Mailbox {
-    letters: Mutex<VecDeque<Message>>,
+pub(crate) struct WorkerMailbox {
+    letters: Mutex<VecDeque<WorkerMessage>>,
     waiting: AtomicBool,
     bell: OwnedFd,
 }
 
-impl Mailbox {
+impl WorkerMailbox {
     pub(crate) fn new() -> std::io::Result<Self> {
         Ok(Self {
             letters: Mutex::new(VecDeque::with_capacity(16)),
@@ -44,7 +44,7 @@ impl Mailbox {
     }
 
     /// Adds a message and wakes the worker up.
-    pub(crate) fn send(&self, message: Message) {
+    pub(crate) fn send(&self, message: WorkerMessage) {
         let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
         letters.push_back(message);
         self.waiting.store(true, Ordering::Release);
@@ -59,7 +59,7 @@ impl Mailbox {
     }
 
     /// Takes the oldest message. For the worker.
-    pub(crate) fn take(&self) -> Option<Message> {
+    pub(crate) fn take(&self) -> Option<WorkerMessage> {
         let mut letters = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
         let message = letters.pop_front();
         if letters.is_empty() {

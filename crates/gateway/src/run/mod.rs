@@ -34,16 +34,16 @@ mod worker;
 
 pub use changes::RouteChanges;
 pub use error::{
-    LoadError, OpenErrors, Overwritten, ReloadError, RoutesError, RunError, StartError,
+    LoadError, OpenErrors, OverwrittenFile, ReloadError, RoutesError, RunError, StartError,
 };
 pub use files::{RunOptions, control_path, control_path_to_ask, run};
 pub use halves::Port;
 pub use kernel::KernelError;
 pub use kernel_plan::KernelPlan;
-pub use lines::{Objection, RouteLine};
+pub use lines::{PathObjection, RouteLine};
 pub use offloaded::{absent_interfaces, data_paths, objections};
-pub use options::{Options, Reason, Summary};
-pub use running::Reloaded;
-pub use site::{Plan, Site};
+pub use options::{RunSettings, EndReason, RunSummary};
+pub use running::ReloadSummary;
+pub use site::{RunPlan, PlanSource};
 pub use stdout::standard_output_is_closed;
 pub use supervise::supervise;

@@ -2,10 +2,10 @@
 
 use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
-use super::site::Plan;
-use crate::config::{Config, Offload};
-use offload::choose::{self, Choice, choose, part, shares_entrances};
-use offload::{DataPath, KERNEL_PATHS, Machine, bpf};
+use super::site::RunPlan;
+use crate::config::{GatewayConfig, Offload};
+use offload::choose::{self, PathChoice, choose, part, shares_entrances};
+use offload::{DataPath, KERNEL_PATHS, HostMachine, bpf};
 use port::PortSpec;
 use route::{PortId, RouteId, Routes};
 use std::collections::{BTreeSet, HashMap};
@@ -14,9 +14,9 @@ use std::path::Path;
 /// Returns the data path of each route, by [`route::RouteId`], as `offload` specifies. For
 /// [`Offload::Auto`] this machine is examined, and can-gw is loaded if it is missing.
 #[must_use]
-pub fn data_paths(config: &Config) -> Vec<Choice> {
+pub fn data_paths(config: &GatewayConfig) -> Vec<PathChoice> {
     let all = |data_path| {
-        let choice = |route| Choice {
+        let choice = |route| PathChoice {
             data_path,
             because: Vec::new(),
             no_xl: config.begins_without_xl(route),
@@ -29,7 +29,7 @@ pub fn data_paths(config: &Config) -> Vec<Choice> {
         Offload::Bpf => all(DataPath::Bpf),
         Offload::Auto => {
             let routes = config.kernel_routes();
-            let mut choices = choose(&routes, &config.interfaces(), &Machine::look());
+            let mut choices = choose(&routes, &config.interfaces(), &HostMachine::look());
             for (choice, route) in choices.iter_mut().zip(&config.routes.routes) {
                 choice.no_xl |= config.begins_without_xl(route);
             }
@@ -40,7 +40,7 @@ pub fn data_paths(config: &Config) -> Vec<Choice> {
 
 /// Replaces the reasons of routes that a port keeps in this process, by its faults or its own
 /// queue.
-fn with_ports_named(config: &Config, mut choices: Vec<Choice>) -> Vec<Choice> {
+fn with_ports_named(config: &GatewayConfig, mut choices: Vec<PathChoice>) -> Vec<PathChoice> {
     for (id, choice) in (0..).map(RouteId).zip(&mut choices) {
         if let Some(reason) = config.only_here(id) {
             for (_, why) in &mut choice.because {
@@ -53,7 +53,7 @@ fn with_ports_named(config: &Config, mut choices: Vec<Choice>) -> Vec<Choice> {
 
 /// Returns, for each route, the reason why it cannot run on this machine where `offload` puts it.
 #[must_use]
-pub fn objections(config: &Config) -> Vec<Option<String>> {
+pub fn objections(config: &GatewayConfig) -> Vec<Option<String>> {
     let data_path = match config.options.offload {
         Offload::None | Offload::Auto => DataPath::Process,
         Offload::CanGw => DataPath::CanGw,
@@ -65,14 +65,14 @@ pub fn objections(config: &Config) -> Vec<Option<String>> {
     choose::objections(
         &config.kernel_routes(),
         &config.interfaces(),
-        &Machine::look(),
+        &HostMachine::look(),
         data_path,
     )
 }
 
 /// Returns the interfaces of ports that are not CAN interfaces of this machine at the moment.
 #[must_use]
-pub fn absent_interfaces(config: &Config) -> Vec<String> {
+pub fn absent_interfaces(config: &GatewayConfig) -> Vec<String> {
     let Ok(there) = bpf::interfaces() else {
         return Vec::new();
     };
@@ -82,7 +82,7 @@ pub fn absent_interfaces(config: &Config) -> Vec<String> {
 }
 
 /// Splits the configuration into the part that runs here and the part that runs in the kernel.
-pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortSpec> {
+pub(super) fn plan(config: GatewayConfig, instance: &Path, persist: bool) -> RunPlan<PortSpec> {
     let names = config.port_names();
     let mut lines = RouteLine::all(&config.routes, &names);
     if config.options.offload == Offload::None {
@@ -92,7 +92,7 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
         };
         let is_interface = |port: &PortSpec| port.settings.interface().is_some();
         let interfaces = config.ports.iter().any(is_interface);
-        return Plan {
+        return RunPlan {
             lines,
             kernel: interfaces.then_some(kernel),
             ports: names.into_iter().zip(config.ports).collect(),
@@ -112,18 +112,18 @@ pub(super) fn plan(config: Config, instance: &Path, persist: bool) -> Plan<PortS
             .into_iter()
             .map(|path| (path.data_path(), of(path.data_path())))
             .collect(),
-        options: bpf::Options {
+        options: bpf::BpfOptions {
             // Routes in other data paths need the frames, too.
             tap: config.options.tap || shares_entrances(&config.routes, &choices, DataPath::Bpf),
             exact: config.options.exact,
-            ..bpf::Options::default()
+            ..bpf::BpfOptions::default()
         },
         ports: names.clone(),
         interfaces,
         persist,
     };
     let (ports, routes) = here(config.ports, names, of(DataPath::Process));
-    Plan {
+    RunPlan {
         lines,
         ports,
         routes,
@@ -166,12 +166,12 @@ fn here(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ::config::Source;
-    use port::Kinds;
+    use ::config::SourceText;
+    use port::PortKinds;
 
-    fn planned(text: &str) -> Plan<PortSpec> {
-        let source = Source::new("test", text);
-        let (config, _) = crate::config::load(&source, &Kinds::standard()).unwrap();
+    fn planned(text: &str) -> RunPlan<PortSpec> {
+        let source = SourceText::new("test", text);
+        let (config, _) = crate::config::load(&source, &PortKinds::standard()).unwrap();
         plan(config, Path::new("/nowhere"), false)
     }
 
@@ -251,8 +251,8 @@ mod tests {
             to = "record"
             "#
         );
-        let source = Source::new("test", text.as_str());
-        let (config, _) = crate::config::load(&source, &Kinds::standard()).unwrap();
+        let source = SourceText::new("test", text.as_str());
+        let (config, _) = crate::config::load(&source, &PortKinds::standard()).unwrap();
         let choices = data_paths(&config);
         assert_eq!(choices[0].data_path, DataPath::Process);
         assert_eq!(choices[0].because.len(), KERNEL_PATHS.len());

@@ -1,7 +1,7 @@
 //! The options and the summary of a run.
 
-use crate::service::Service;
-use crate::stats::Stats;
+use crate::service::ServiceContext;
+use crate::stats::GatewayStats;
 use serde::Serialize;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The options of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct RunSettings {
     /// The path of the control socket; `None` for a run without one.
     pub control: Option<PathBuf>,
     /// Whether to go on without the control socket, with a warning, if the operating system does
@@ -26,7 +26,7 @@ pub struct Options {
     pub signals: bool,
     /// The service manager that is notified when the gateway is ready, reloads, is alive and ends;
     /// `None` if there is none.
-    pub service: Option<Service>,
+    pub service: Option<ServiceContext>,
     /// The time that an orderly end may take to send the frames that ports hold, and that the ports
     /// which a reload removes may take for that, all together.
     pub drain: Duration,
@@ -36,7 +36,7 @@ pub struct Options {
     pub until_end: Vec<String>,
 }
 
-impl Default for Options {
+impl Default for RunSettings {
     /// Returns options with neither socket nor signals nor privileges, and with one second to send
     /// the frames that are held.
     fn default() -> Self {
@@ -57,27 +57,27 @@ impl Default for Options {
 /// The reason why a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum EndReason {
     /// SIGTERM or SIGINT.
     Signal,
     /// A client of the control socket requested it.
     Request,
-    /// The inputs of [`Options::until_end`] have ended and every frame that was held is sent.
+    /// The inputs of [`RunSettings::until_end`] have ended and every frame that was held is sent.
     Finished,
     /// No frame can come in any more, because ports failed; or no frame can go out, and the run
-    /// should end with [`Options::until_end`].
+    /// should end with [`RunSettings::until_end`].
     Failed,
 }
 
 /// The summary of a run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Summary {
+pub struct RunSummary {
     /// The final counters; no frame is held any more.
-    pub stats: Stats,
+    pub stats: GatewayStats,
     /// Further remarks of ports, with their names.
     pub remarks: Vec<String>,
     /// The reason why it ended.
-    pub reason: Reason,
+    pub reason: EndReason,
     /// The duration of the run.
     pub ran: Duration,
 }

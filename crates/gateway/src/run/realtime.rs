@@ -8,9 +8,9 @@ use linux::schedule::{NotLocked, schedule_fifo};
 fn frame_path() -> [*const (); 4] {
     [
         Worker::work as *const (),
-        route::Table::compile as *const (),
+        route::RoutingTable::compile as *const (),
         port::PortSpec::open as *const (),
-        linux::mmsg::Inbox::new as *const (),
+        linux::mmsg::MmsgInbox::new as *const (),
     ]
 }
 

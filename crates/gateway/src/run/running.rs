@@ -3,21 +3,21 @@
 use super::changes::RouteChanges;
 use super::error::{OpenErrors, ReloadError};
 use super::halves::{Change, Leaving, PortChange};
-use super::interfaces::{Interfaces, interests};
+use super::interfaces::{PortInterfaces, interests};
 use super::kernel::{InKernel, KernelError};
 use super::lines::RouteLine;
 use super::link::WorkerLink;
-use super::mailbox::Message;
-use super::site::{Plan, Site};
+use super::mailbox::WorkerMessage;
+use super::site::{RunPlan, PlanSource};
 use super::watch::watch;
-use crate::notice::{Notice, ReadyPort, Voice};
-use crate::service::Manager;
-use crate::stats::Stats;
-use engine::{Counts, Layout, PortState, Snapshot, interest};
-use linux::Poll;
+use crate::notice::{Notice, ReadyPort, NoticeSender};
+use crate::service::ServiceManager;
+use crate::stats::GatewayStats;
+use engine::{EngineCounts, CounterNames, PortState, CounterSnapshot, interest};
+use linux::PollSet;
 use offload::with_causes;
 use port::PollTransmit;
-use route::{Routes, Table};
+use route::{Routes, RoutingTable};
 use serde::{Deserialize, Serialize};
 
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 /// The result of a reload.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Reloaded {
+pub struct ReloadSummary {
     /// Routes now in force.
     pub routes: usize,
     /// The number of these routes that had their names before, in the same data path, and so
@@ -68,30 +68,30 @@ fn in_both(before: &[String], routes: &Routes) -> usize {
         .count()
 }
 
-pub(crate) struct Running<'a, S: Site> {
+pub(crate) struct RunningGateway<'a, S: PlanSource> {
     site: &'a mut S,
-    plan: Plan<S::Spec>,
-    layout: Arc<Layout>,
+    plan: RunPlan<S::Spec>,
+    layout: Arc<CounterNames>,
     pub(super) worker: WorkerLink<'a>,
     /// The time that removed ports may take to send the frames that they hold.
     drain: Duration,
     /// Reused, so that the worker need not allocate.
-    counts: Option<Box<Counts>>,
+    counts: Option<Box<EngineCounts>>,
     kernel: &'a mut InKernel,
-    voice: &'a Voice<'a>,
-    /// The service manager that started this process; see [`Running::beat`].
-    pub(super) manager: Manager,
+    voice: &'a NoticeSender<'a>,
+    /// The service manager that started this process; see [`RunningGateway::beat`].
+    pub(super) manager: ServiceManager,
 }
 
-impl<'a, S: Site> Running<'a, S> {
+impl<'a, S: PlanSource> RunningGateway<'a, S> {
     pub(crate) fn new(
         site: &'a mut S,
-        plan: Plan<S::Spec>,
-        layout: Arc<Layout>,
+        plan: RunPlan<S::Spec>,
+        layout: Arc<CounterNames>,
         worker: WorkerLink<'a>,
         drain: Duration,
         kernel: &'a mut InKernel,
-        voice: &'a Voice<'a>,
+        voice: &'a NoticeSender<'a>,
     ) -> Self {
         Self {
             site,
@@ -102,15 +102,15 @@ impl<'a, S: Site> Running<'a, S> {
             counts: None,
             kernel,
             voice,
-            manager: Manager::default(),
+            manager: ServiceManager::default(),
         }
     }
 
-    pub(crate) const fn voice(&self) -> &Voice<'a> {
+    pub(crate) const fn voice(&self) -> &NoticeSender<'a> {
         self.voice
     }
 
-    /// Returns a descriptor that is readable when [`Running::relay`] has something to do.
+    /// Returns a descriptor that is readable when [`RunningGateway::relay`] has something to do.
     pub(crate) fn bell(&self) -> BorrowedFd<'_> {
         self.worker.outbox.bell()
     }
@@ -150,7 +150,7 @@ impl<'a, S: Site> Running<'a, S> {
         }
     }
 
-    /// Returns descriptors, each of which is readable when [`Running::look_at_kernel`] has
+    /// Returns descriptors, each of which is readable when [`RunningGateway::look_at_kernel`] has
     /// something to do.
     pub(crate) fn kernel_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.kernel.fds()
@@ -161,7 +161,7 @@ impl<'a, S: Site> Running<'a, S> {
         self.kernel.look(self.voice);
     }
 
-    /// Returns the time at which [`Running::look_after_kernel`] has something to do.
+    /// Returns the time at which [`RunningGateway::look_after_kernel`] has something to do.
     pub(crate) fn next_look(&self) -> Option<Instant> {
         self.kernel.next_look()
     }
@@ -182,12 +182,12 @@ impl<'a, S: Site> Running<'a, S> {
     }
 
     /// Returns all counters.
-    pub(crate) fn stats(&mut self) -> Result<Stats, StatsError> {
+    pub(crate) fn stats(&mut self) -> Result<GatewayStats, StatsError> {
         // The interfaces first: a frame that comes between the two readings is not yet counted as
         // one that was not asked for.
         let links = self.kernel.interfaces.read();
         let process = self.snapshot().ok_or(StatsError::Ending)?;
-        Ok(Stats {
+        Ok(GatewayStats {
             interfaces: self.kernel.interfaces.rows(&links, &process),
             process,
             uptime_ns: u64::try_from(self.worker.clock.running().as_nanos()).unwrap_or(u64::MAX),
@@ -197,21 +197,21 @@ impl<'a, S: Site> Running<'a, S> {
 
     /// Returns the worker's counters, or `None` if it has ended. The vectors are allocated here,
     /// large enough, so that the worker only copies.
-    pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
+    pub(super) fn snapshot(&mut self) -> Option<CounterSnapshot> {
         self.snapshot_until(None)
     }
 
-    /// Does the same as [`Running::snapshot`]; returns `None` if the worker has not answered by
+    /// Does the same as [`RunningGateway::snapshot`]; returns `None` if the worker has not answered by
     /// `until`.
-    pub(super) fn snapshot_until(&mut self, until: Option<Instant>) -> Option<Snapshot> {
+    pub(super) fn snapshot_until(&mut self, until: Option<Instant>) -> Option<CounterSnapshot> {
         let mut counts = self.counts.take().unwrap_or_default();
         counts.ports.reserve(self.layout.ports.len());
         counts.failures.reserve(self.layout.ports.len());
         counts.routes.reserve(self.layout.routes.len());
         let counts = self
             .worker
-            .ask_until(until, |reply| Message::Count(counts, reply))?;
-        let snapshot = Snapshot::new(&self.layout, &counts);
+            .ask_until(until, |reply| WorkerMessage::Count(counts, reply))?;
+        let snapshot = CounterSnapshot::new(&self.layout, &counts);
         self.counts = Some(counts);
         Some(snapshot)
     }
@@ -220,7 +220,7 @@ impl<'a, S: Site> Running<'a, S> {
     ///
     /// # Errors
     /// [`ReloadError`].
-    pub(crate) fn reload_and_say(&mut self) -> Result<Reloaded, ReloadError> {
+    pub(crate) fn reload_and_say(&mut self) -> Result<ReloadSummary, ReloadError> {
         let told = self.manager.reloading();
         self.hear(told);
         let result = self.with_beats(Self::reload);
@@ -251,15 +251,15 @@ impl<'a, S: Site> Running<'a, S> {
 
     /// Reloads, from the configuration's text to the worker. Until the worker applies the change,
     /// everything can be given up, and then nothing has changed.
-    fn reload(&mut self) -> Result<Reloaded, ReloadError> {
+    fn reload(&mut self) -> Result<ReloadSummary, ReloadError> {
         let mut plan = self.site.load()?;
         let in_kernel = plan.kernel.take().unwrap_or_default();
         let table = plan.compile()?;
-        let mut done = Reloaded {
+        let mut done = ReloadSummary {
             routes: plan.routes.routes.len(),
             remarks: plan.remarks.clone(),
             changes: RouteChanges::between(&self.plan.lines, &plan.lines),
-            ..Reloaded::default()
+            ..ReloadSummary::default()
         };
         let ports = self.next_ports(&plan, &table, &mut done)?;
         let old = &self.layout;
@@ -285,12 +285,12 @@ impl<'a, S: Site> Running<'a, S> {
         let change = Box::new(change);
         let removed = self
             .worker
-            .ask(|reply| Message::Apply(change, reply))
+            .ask(|reply| WorkerMessage::Apply(change, reply))
             .ok_or(ReloadError::Ending)?
             .map_err(|(error, _)| error)?;
         self.layout = layout;
         self.plan = plan;
-        let watched = Interfaces::of(self.site, &self.plan, &in_kernel, &interests);
+        let watched = PortInterfaces::of(self.site, &self.plan, &in_kernel, &interests);
         let counted = self.snapshot();
         self.kernel.interfaces.replace(watched, counted.as_ref());
         self.say_links();
@@ -314,7 +314,7 @@ impl<'a, S: Site> Running<'a, S> {
     }
 
     /// Reports the effects of a reload in the kernel, to the client that requested it, too.
-    fn tell(&self, notices: Vec<Notice>, done: &mut Reloaded) {
+    fn tell(&self, notices: Vec<Notice>, done: &mut ReloadSummary) {
         for notice in notices {
             done.remarks.push(notice.to_string());
             self.voice.say(notice);
@@ -324,9 +324,9 @@ impl<'a, S: Site> Running<'a, S> {
     /// Returns the ports of the next layout: those that stay, and new ones, which are opened here.
     fn next_ports(
         &mut self,
-        plan: &Plan<S::Spec>,
-        table: &Table,
-        done: &mut Reloaded,
+        plan: &RunPlan<S::Spec>,
+        table: &RoutingTable,
+        done: &mut ReloadSummary,
     ) -> Result<Vec<PortChange>, ReloadError> {
         let before = self.snapshot().ok_or(ReloadError::Ending)?;
         let mut ports = Vec::with_capacity(plan.ports.len());
@@ -369,7 +369,7 @@ impl<'a, S: Site> Running<'a, S> {
 
     /// Lets a removed port send the frames that it holds until `end` at the latest, and closes it.
     fn let_go(&self, mut port: Leaving, end: Instant) {
-        let mut poll = Poll::default();
+        let mut poll = PollSet::default();
         loop {
             match port.flush(self.worker.clock.now()) {
                 Ok(0) => break,
@@ -403,7 +403,7 @@ impl<'a, S: Site> Running<'a, S> {
                 why: "they still waited when the port was closed".to_owned(),
             });
         }
-        self.worker.mailbox.send(Message::Settle(name, settled));
+        self.worker.mailbox.send(WorkerMessage::Settle(name, settled));
     }
 }
 

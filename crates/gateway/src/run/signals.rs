@@ -15,7 +15,7 @@ const LAST: Duration = Duration::from_secs(10);
 
 /// The requests that arrived as signals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct SignalRequest {
     /// SIGHUP.
     pub(crate) reload: bool,
     /// SIGTERM or SIGINT.
@@ -23,7 +23,7 @@ pub(crate) struct Asked {
 }
 
 /// SIGHUP, SIGTERM and SIGINT, caught until this is dropped.
-pub(crate) struct Signals {
+pub(crate) struct CaughtSignals {
     reload: UnixStream,
     stop: UnixStream,
     ids: Vec<SigId>,
@@ -31,7 +31,7 @@ pub(crate) struct Signals {
     over: Arc<AtomicBool>,
 }
 
-impl Signals {
+impl CaughtSignals {
     pub(crate) fn catch() -> std::io::Result<Self> {
         let (reload, reload_in) = pair()?;
         let (stop, stop_in) = pair()?;
@@ -76,8 +76,8 @@ impl Signals {
     }
 
     /// Returns the requests that came since the last call.
-    pub(crate) fn take(&mut self) -> Asked {
-        Asked {
+    pub(crate) fn take(&mut self) -> SignalRequest {
+        SignalRequest {
             reload: empty(&mut self.reload),
             stop: empty(&mut self.stop),
         }
@@ -93,7 +93,7 @@ fn end_at_last(mut signal: UnixStream) {
     }
 }
 
-impl Drop for Signals {
+impl Drop for CaughtSignals {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         for id in self.ids.drain(..) {

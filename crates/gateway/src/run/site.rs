@@ -4,12 +4,12 @@ use super::error::{LoadError, RoutesError, StartError};
 use super::halves::Port;
 use super::kernel_plan::KernelPlan;
 use super::lines::RouteLine;
-use engine::{Interest, PortError};
-use route::{Routes, Table};
+use engine::{FrameInterest, PortError};
+use route::{Routes, RoutingTable};
 
 /// The configuration of a run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Plan<S> {
+pub struct RunPlan<S> {
     /// The ports, each with its specification, in the order in which routes number them.
     pub ports: Vec<(String, S)>,
     /// The routes.
@@ -23,19 +23,19 @@ pub struct Plan<S> {
     pub remarks: Vec<String>,
 }
 
-impl<S> Plan<S> {
-    /// Compiles the routing table of [`Plan::routes`].
+impl<S> RunPlan<S> {
+    /// Compiles the routing table of [`RunPlan::routes`].
     ///
     /// # Errors
     /// All errors of the compilation.
-    pub(crate) fn compile(&self) -> Result<Table, RoutesError> {
-        Table::compile(&self.routes, self.ports.len()).map_err(RoutesError)
+    pub(crate) fn compile(&self) -> Result<RoutingTable, RoutesError> {
+        RoutingTable::compile(&self.routes, self.ports.len()).map_err(RoutesError)
     }
 }
 
 /// The source of a run's configuration and ports. The run time does not depend on files or kinds of
 /// port; [`crate::run`] uses `gateway.toml` and the ports of the `port` crate.
-pub trait Site {
+pub trait PlanSource {
     /// The specification of a port. Ports with equal specifications before and after a reload stay
     /// open.
     type Spec: PartialEq;
@@ -44,7 +44,7 @@ pub trait Site {
     ///
     /// # Errors
     /// All mistakes in it, for the client that requested it.
-    fn load(&mut self) -> Result<Plan<Self::Spec>, LoadError>;
+    fn load(&mut self) -> Result<RunPlan<Self::Spec>, LoadError>;
 
     /// Opens a port, which must deliver at least the frames that `interest` names.
     ///
@@ -54,7 +54,7 @@ pub trait Site {
         &mut self,
         name: &str,
         spec: &Self::Spec,
-        interest: &Interest,
+        interest: &FrameInterest,
     ) -> Result<Port, PortError>;
 
     /// Starts all ports that were opened since the last call; nothing else can fail now. Actions
@@ -66,7 +66,7 @@ pub trait Site {
         Ok(())
     }
 
-    /// Gives up the ports that were opened for a reload that failed: the actions of [`Site::start`]
+    /// Gives up the ports that were opened for a reload that failed: the actions of [`PlanSource::start`]
     /// never happen.
     fn give_up(&mut self) {}
 

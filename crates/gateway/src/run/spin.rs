@@ -24,7 +24,7 @@ use std::time::Duration;
 const SPIN: Nanos = 19_000_000;
 const WAIT: Nanos = 1_000_000;
 
-pub(crate) struct Spin {
+pub(crate) struct WorkerSpin {
     /// Whether other threads must be given time.
     steps_back: bool,
     /// The time since which it has not waited.
@@ -33,7 +33,7 @@ pub(crate) struct Spin {
     owed: Nanos,
 }
 
-impl Spin {
+impl WorkerSpin {
     /// Creates the state for the calling thread, with the priority that it has.
     pub(crate) fn of_this_thread() -> Self {
         Self::new(schedule::is_realtime())
@@ -79,14 +79,14 @@ mod tests {
 
     #[test]
     fn without_priority_it_never_waits() {
-        let mut spin = Spin::new(false);
+        let mut spin = WorkerSpin::new(false);
         assert!((0..100).all(|second| spin.goes_on(second * 1_000_000_000)));
     }
 
     /// Frames that come during the wait interrupt it, but do not reduce the remaining time.
     #[test]
     fn a_twentieth_of_the_time_is_for_others() {
-        let mut spin = Spin::new(true);
+        let mut spin = WorkerSpin::new(true);
         let start = 1_000_000_000;
         assert!(!spin.goes_on(start));
         spin.waited(start, start + WAIT);

@@ -1,27 +1,27 @@
 //! Starting a gateway from a plan, running it, and shutting it down.
 
-use super::clock::Clock;
-use super::control::Control;
+use super::clock::WallClock;
+use super::control::ControlThread;
 use super::error::{OpenErrors, RunError};
 use super::halves::{Engine, Port};
-use super::interfaces::{Interfaces, interests};
+use super::interfaces::{PortInterfaces, interests};
 use super::kernel::InKernel;
 use super::link::WorkerLink;
-use super::mailbox::{Mailbox, Message};
-use super::options::{Options, Reason, Summary};
+use super::mailbox::{WorkerMailbox, WorkerMessage};
+use super::options::{RunSettings, EndReason, RunSummary};
 use super::realtime;
-use super::running::Running;
-use super::signals::Signals;
-use super::site::{Plan, Site};
-use super::worker::{Ended, Worker};
-use crate::control::{ClaimedSocket, Server, SocketError};
-use crate::metrics::Metrics;
-use crate::notice::{Listener, Notice, Outbox, Voice};
-use crate::service::Manager;
-use crate::stats::Stats;
+use super::running::RunningGateway;
+use super::signals::CaughtSignals;
+use super::site::{RunPlan, PlanSource};
+use super::worker::{WorkerEnd, Worker};
+use crate::control::{ClaimedSocket, ControlServer, SocketError};
+use crate::metrics::MetricsServer;
+use crate::notice::{Listener, Notice, NoticeOutbox, NoticeSender};
+use crate::service::ServiceManager;
+use crate::stats::GatewayStats;
 use engine::interest;
 use offload::with_causes;
-use route::Table;
+use route::RoutingTable;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,29 +31,29 @@ use std::time::Duration;
 ///
 /// # Errors
 /// [`RunError`], before the first frame except for [`RunError::WorkerDied`].
-pub fn supervise<S: Site>(
+pub fn supervise<S: PlanSource>(
     site: &mut S,
-    plan: Plan<S::Spec>,
-    options: &Options,
+    plan: RunPlan<S::Spec>,
+    options: &RunSettings,
     listener: &Listener<'_>,
-) -> Result<Summary, RunError> {
-    supervise_by(Clock::new(), site, plan, options, listener)
+) -> Result<RunSummary, RunError> {
+    supervise_by(WallClock::new(), site, plan, options, listener)
 }
 
 /// Does the same as [`supervise`], with a clock that was made before.
-pub(super) fn supervise_by<S: Site>(
-    clock: Clock,
+pub(super) fn supervise_by<S: PlanSource>(
+    clock: WallClock,
     site: &mut S,
-    plan: Plan<S::Spec>,
-    options: &Options,
+    plan: RunPlan<S::Spec>,
+    options: &RunSettings,
     listener: &Listener<'_>,
-) -> Result<Summary, RunError> {
-    let voice = Voice::new(listener);
-    let manager = Manager::of(options.service.as_ref()).unwrap_or_else(|why| {
+) -> Result<RunSummary, RunError> {
+    let voice = NoticeSender::new(listener);
+    let manager = ServiceManager::of(options.service.as_ref()).unwrap_or_else(|why| {
         voice.say(Notice::NotTold {
             why: why.to_string(),
         });
-        Manager::default()
+        ServiceManager::default()
     });
     let os = |doing| move |source| RunError::Os { doing, source };
     // The socket first: a second gateway must not touch the ports of the first one.
@@ -69,16 +69,16 @@ pub(super) fn supervise_by<S: Site>(
     // The metrics clients wait until the control thread serves.
     let metrics = options.metrics.map(|address| {
         let control = options.control.clone().unwrap_or_default();
-        Metrics::start(address, control, env!("CARGO_PKG_VERSION"))
+        MetricsServer::start(address, control, env!("CARGO_PKG_VERSION"))
     });
     let metrics = metrics.transpose()?;
-    let signals = options.signals.then(Signals::catch).transpose();
+    let signals = options.signals.then(CaughtSignals::catch).transpose();
     let signals = signals.map_err(os("catching signals"))?;
     let table = plan.compile()?;
     let ports = open_all(site, &plan, &table)?;
     let in_kernel = plan.kernel.clone().unwrap_or_default();
     let interests = interests(&table, plan.ports.len());
-    let mut interfaces = Interfaces::of(site, &plan, &in_kernel, &interests);
+    let mut interfaces = PortInterfaces::of(site, &plan, &in_kernel, &interests);
     interfaces.begin();
     let mut kernel = InKernel::start(in_kernel, interfaces, &voice).map_err(RunError::Kernel)?;
     let engine = Engine::new(ports, Arc::new(table), &plan.routes)?;
@@ -88,8 +88,8 @@ pub(super) fn supervise_by<S: Site>(
     {
         voice.say(notice);
     }
-    let outbox = Outbox::new().map_err(os("making an eventfd"))?;
-    let mailbox = Mailbox::new().map_err(os("making an eventfd"))?;
+    let outbox = NoticeOutbox::new().map_err(os("making an eventfd"))?;
+    let mailbox = WorkerMailbox::new().map_err(os("making an eventfd"))?;
     let (alive, hangs_up) = UnixStream::pair().map_err(os("making a socket pair"))?;
     let remarks = engine.remarks();
     if !remarks.is_empty() {
@@ -121,9 +121,9 @@ pub(super) fn supervise_by<S: Site>(
             mailbox: &mailbox,
             drain: options.drain,
         };
-        let mut server = socket.map(Server::new);
+        let mut server = socket.map(ControlServer::new);
         let has_ended = || thread.is_finished();
-        let mut running = Running::new(
+        let mut running = RunningGateway::new(
             site,
             plan,
             layout,
@@ -139,10 +139,10 @@ pub(super) fn supervise_by<S: Site>(
         );
         running.manager = manager;
         running.say_ready(
-            server.as_ref().map(Server::path),
-            metrics.as_ref().map(Metrics::address),
+            server.as_ref().map(ControlServer::path),
+            metrics.as_ref().map(MetricsServer::address),
         );
-        let mut control = Control::new(running);
+        let mut control = ControlThread::new(running);
         let asked_by = control.serve(signals, &mut server, &hangs_up);
         control.tell_stopping();
         if let Some(reason) = asked_by {
@@ -150,7 +150,7 @@ pub(super) fn supervise_by<S: Site>(
         }
         // Before the worker stops: after that, no port takes the frames that come in.
         let reading = kernel.interfaces.read();
-        mailbox.send(Message::Stop(options.drain));
+        mailbox.send(WorkerMessage::Stop(options.drain));
         let joined = thread.join();
         if let Some(server) = server {
             server.finish(options.drain);
@@ -160,7 +160,7 @@ pub(super) fn supervise_by<S: Site>(
         Ok::<_, RunError>((engine, ended, asked_by, reading))
     })?;
     let process = engine.snapshot();
-    let mut stats = Stats {
+    let mut stats = GatewayStats {
         interfaces: kernel.interfaces.rows(&reading, &process),
         process,
         uptime_ns: u64::try_from(clock.running().as_nanos()).unwrap_or(u64::MAX),
@@ -178,14 +178,14 @@ pub(super) fn supervise_by<S: Site>(
         remarks.push(with_causes(&why));
     }
     let reason = match (ended, asked_by) {
-        (Ended::Failed, _) => Reason::Failed,
-        (Ended::Finished, _) => Reason::Finished,
-        (Ended::Stopped, reason) => reason.unwrap_or(Reason::Request),
+        (WorkerEnd::Failed, _) => EndReason::Failed,
+        (WorkerEnd::Finished, _) => EndReason::Finished,
+        (WorkerEnd::Stopped, reason) => reason.unwrap_or(EndReason::Request),
     };
     if asked_by.is_none() {
         voice.say(Notice::Ending { reason });
     }
-    Ok(Summary {
+    Ok(RunSummary {
         remarks,
         stats,
         reason,
@@ -195,20 +195,20 @@ pub(super) fn supervise_by<S: Site>(
 
 /// Stops the worker when the control thread leaves, also by a panic.
 struct StopAtEnd<'m> {
-    mailbox: &'m Mailbox,
+    mailbox: &'m WorkerMailbox,
     drain: Duration,
 }
 
 impl Drop for StopAtEnd<'_> {
     fn drop(&mut self) {
-        self.mailbox.send(Message::Stop(self.drain));
+        self.mailbox.send(WorkerMessage::Stop(self.drain));
     }
 }
 
-fn open_all<S: Site>(
+fn open_all<S: PlanSource>(
     site: &mut S,
-    plan: &Plan<S::Spec>,
-    table: &Table,
+    plan: &RunPlan<S::Spec>,
+    table: &RoutingTable,
 ) -> Result<Vec<Port>, OpenErrors> {
     let mut ports = Vec::with_capacity(plan.ports.len());
     let mut errors = Vec::new();

@@ -1,15 +1,15 @@
 //! The notifications of a running gateway to the service manager.
 
-use super::mailbox::Message;
-use super::running::Running;
-use super::site::Site;
+use super::mailbox::WorkerMessage;
+use super::running::RunningGateway;
+use super::site::PlanSource;
 use crate::notice::Notice;
 use crate::service::NotTold;
-use engine::{PortState, Snapshot};
+use engine::{PortState, CounterSnapshot};
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::time::Instant;
 
-impl<S: Site> Running<'_, S> {
+impl<S: PlanSource> RunningGateway<'_, S> {
     /// Reports that all is in place; `remark` is added to each status until the next call.
     pub(super) fn tell_ready(&mut self, remark: &'static str) {
         self.manager.remark = remark;
@@ -27,7 +27,7 @@ impl<S: Site> Running<'_, S> {
         self.hear(self.manager.stopping());
     }
 
-    /// Returns the time at which [`Running::beat`] is due.
+    /// Returns the time at which [`RunningGateway::beat`] is due.
     pub(crate) fn next_beat(&self) -> Option<Instant> {
         self.manager.deadline()
     }
@@ -49,7 +49,7 @@ impl<S: Site> Running<'_, S> {
         self.hear(told);
     }
 
-    /// Does work that may take long, and gives signs of life meanwhile, as [`Running::beat`] does:
+    /// Does work that may take long, and gives signs of life meanwhile, as [`RunningGateway::beat`] does:
     /// only while the worker answers. A file with very many routes takes longer to read and to
     /// compile than a watchdog waits.
     pub(super) fn with_beats<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
@@ -62,7 +62,7 @@ impl<S: Site> Running<'_, S> {
             let beats = move || {
                 pulse.until(&is_done, |patience| {
                     let (reply, answer) = sync_channel(1);
-                    mailbox.send(Message::Count(Box::default(), reply));
+                    mailbox.send(WorkerMessage::Count(Box::default(), reply));
                     answer.recv_timeout(patience).is_ok()
                 });
             };
@@ -85,7 +85,7 @@ impl<S: Site> Running<'_, S> {
     }
 
     /// Returns one line for `systemctl status`.
-    fn status(&self, now: Option<&Snapshot>) -> String {
+    fn status(&self, now: Option<&CounterSnapshot>) -> String {
         let ports = self.ports();
         let mut text = format!(
             "{}, {}",
@@ -99,7 +99,7 @@ impl<S: Site> Running<'_, S> {
     }
 }
 
-fn add_numbers(text: &mut String, now: &Snapshot) {
+fn add_numbers(text: &mut String, now: &CounterSnapshot) {
     text.push_str(&format!("; {} frames received", now.received()));
     for (state, words) in [
         (PortState::Down, "down"),

@@ -4,9 +4,9 @@ use super::halves::Engine;
 use super::watch::watch;
 use engine::Receive;
 use frame::Nanos;
-use linux::events::{Member, Trigger};
-use linux::poll::Watch;
-use linux::{Epoll, EventSet, Poll};
+use linux::events::{SetMember, EventTrigger};
+use linux::poll::PollWatch;
+use linux::{Epoll, EventSet, PollSet};
 use port::{PollReceive, PollTransmit};
 use std::io;
 use std::os::fd::RawFd;
@@ -25,26 +25,26 @@ const FEW: usize = 2;
 ///
 /// With many ports, only the changes are passed to the kernel (epoll(7)): ppoll(2), which is given
 /// all descriptors in each call, took longer with each additional port.
-pub(crate) struct Waiting {
-    places: Places,
+pub(crate) struct WorkerWait {
+    places: WaitPlaces,
     /// Set if there can be no set of descriptors (no memory, too many of them, a limit on what they
     /// hold): it is not tried again before ports change.
     refused: bool,
     /// The common set, if ports have their descriptors in one.
-    common: Option<Common>,
+    common: Option<CommonSet>,
 }
 
 /// The worker waits in this set, which delivers its events to the ports that are its members. All
 /// other descriptors are in an epoll instance that is one descriptor of the set: most events are of
 /// the set's members, and then the others need not be checked.
-struct Common {
+struct CommonSet {
     set: Arc<EventSet>,
-    others: Member,
+    others: SetMember,
     /// The number of the epoll instance of the others that is in the set.
     known: Option<u64>,
 }
 
-impl Common {
+impl CommonSet {
     fn new(set: Arc<EventSet>) -> Self {
         set.attend(true);
         Self {
@@ -55,7 +55,7 @@ impl Common {
     }
 
     /// Returns the half's membership in this set, if it has one.
-    fn member<'h>(&self, half: &'h dyn PollReceive) -> Option<&'h Member> {
+    fn member<'h>(&self, half: &'h dyn PollReceive) -> Option<&'h SetMember> {
         half.events()
             .filter(|member| Arc::ptr_eq(member.set(), &self.set))
     }
@@ -64,7 +64,7 @@ impl Common {
         others.prepare()?;
         let number = others.number();
         if self.known != Some(number) {
-            self.others.add(&*others, 0, Trigger::Level)?;
+            self.others.add(&*others, 0, EventTrigger::Level)?;
             self.known = Some(number);
         }
         let timeout = if others.is_always_ready() {
@@ -83,18 +83,18 @@ impl Common {
 }
 
 /// Makes the members check for themselves again, as long as the worker does not wait in the set.
-impl Drop for Common {
+impl Drop for CommonSet {
     fn drop(&mut self) {
         self.set.attend(false);
     }
 }
 
-enum Places {
-    Few(Poll),
+enum WaitPlaces {
+    Few(PollSet),
     Many(Epoll),
 }
 
-impl Places {
+impl WaitPlaces {
     fn clear(&mut self) {
         match self {
             Self::Few(poll) => poll.clear(),
@@ -103,7 +103,7 @@ impl Places {
     }
 
     #[inline]
-    fn add(&mut self, what: Option<Watch>) {
+    fn add(&mut self, what: Option<PollWatch>) {
         match self {
             // The kernel ignores a negative descriptor, and it keeps the place.
             Self::Few(poll) => match what {
@@ -129,10 +129,10 @@ impl Places {
     }
 }
 
-impl Waiting {
+impl WorkerWait {
     pub(crate) fn new() -> Self {
         Self {
-            places: Places::Few(Poll::with_capacity(64)),
+            places: WaitPlaces::Few(PollSet::with_capacity(64)),
             refused: false,
             common: None,
         }
@@ -142,7 +142,7 @@ impl Waiting {
     pub(crate) fn forget(&mut self) {
         self.refused = false;
         self.common = None;
-        if let Places::Many(epoll) = &mut self.places {
+        if let WaitPlaces::Many(epoll) = &mut self.places {
             epoll.forget();
         }
     }
@@ -151,14 +151,14 @@ impl Waiting {
     fn begin(&mut self, engine: &Engine) {
         if self.common.is_none() && !self.refused {
             let set = engine.receiving().find_map(PollReceive::events);
-            self.common = set.map(|member| Common::new(Arc::clone(member.set())));
+            self.common = set.map(|member| CommonSet::new(Arc::clone(member.set())));
         }
-        if matches!(self.places, Places::Few(_))
+        if matches!(self.places, WaitPlaces::Few(_))
             && !self.refused
             && (self.common.is_some() || engine.receiving().nth(FEW).is_some())
         {
             match Epoll::new() {
-                Ok(epoll) => self.places = Places::Many(epoll),
+                Ok(epoll) => self.places = WaitPlaces::Many(epoll),
                 Err(_) => self.refuse(),
             }
         }
@@ -168,7 +168,7 @@ impl Waiting {
     /// Falls back to ppoll(2): passing all descriptors each time is slower, but uses none of the
     /// kernel's limits.
     fn refuse(&mut self) {
-        self.places = Places::Few(Poll::with_capacity(64));
+        self.places = WaitPlaces::Few(PollSet::with_capacity(64));
         self.refused = true;
         self.common = None;
     }
@@ -185,7 +185,7 @@ impl Waiting {
         timeout: Option<Duration>,
     ) -> io::Result<bool> {
         self.begin(engine);
-        self.places.add(Some(Watch {
+        self.places.add(Some(PollWatch {
             fd: bell,
             readable: true,
             writable: false,
@@ -202,16 +202,16 @@ impl Waiting {
             self.places.add(watch(half.wait()));
         }
         let ready = match (&mut self.common, &mut self.places) {
-            (Some(common), Places::Many(others)) => common.wait(others, timeout),
+            (Some(common), WaitPlaces::Many(others)) => common.wait(others, timeout),
             (_, places) => places.wait(timeout),
         };
-        if ready.is_err() && matches!(self.places, Places::Many(_)) {
+        if ready.is_err() && matches!(self.places, WaitPlaces::Many(_)) {
             self.refuse();
         }
         Ok(ready? > 0)
     }
 
-    /// Marks the halves to skip after [`Waiting::for_work`]: the engine's next step skips receiving
+    /// Marks the halves to skip after [`WorkerWait::for_work`]: the engine's next step skips receiving
     /// halves that wait for nothing but a descriptor that is not ready, and members of the common
     /// set that have neither an event nor a deadline that has passed.
     pub(crate) fn skip_idle(&self, engine: &mut Engine, now: Nanos) {
@@ -230,7 +230,7 @@ impl Waiting {
     /// Waits until there may be space for a frame that is held, at most for `timeout`.
     ///
     /// # Errors
-    /// As [`Waiting::for_work`].
+    /// As [`WorkerWait::for_work`].
     pub(crate) fn for_room(&mut self, engine: &Engine, timeout: Duration) -> io::Result<()> {
         self.places.clear();
         for half in engine.sending() {
@@ -244,10 +244,10 @@ impl Waiting {
 mod tests {
     use super::super::halves::Port;
     use super::*;
-    use engine::{Nowhere, PortError, Received, RxCounters, RxReport, Stamp};
+    use engine::{NullTransmitter, PortError, ReceivedFrame, RxCounters, RxReport, ReceiveStamp};
     use frame::{CanId, Frame, Nanos};
-    use port::Wait;
-    use route::{PortId, Route, Routes, Table};
+    use port::PortWait;
+    use route::{PortId, Route, Routes, RoutingTable};
     use std::io::{Read, Write};
     use std::os::fd::AsRawFd;
     use std::os::unix::net::UnixStream;
@@ -255,9 +255,9 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// A port that receives a frame for each byte of a stream, and counts how often it was asked.
-    struct Bytes {
+    struct ByteFrames {
         /// Its membership in a common set.
-        member: Option<Member>,
+        member: Option<SetMember>,
         stream: UnixStream,
         asked: Arc<AtomicUsize>,
         /// A deadline, in addition to the stream.
@@ -266,23 +266,23 @@ mod tests {
         polled: bool,
     }
 
-    impl Receive for Bytes {
+    impl Receive for ByteFrames {
         fn receive(
             &mut self,
             _now: Nanos,
             budget: usize,
-            take: &mut dyn FnMut(Received<'_>),
+            take: &mut dyn FnMut(ReceivedFrame<'_>),
         ) -> Result<RxReport, PortError> {
             self.asked.fetch_add(1, Ordering::Relaxed);
-            let _ = self.member.as_ref().map(Member::take);
+            let _ = self.member.as_ref().map(SetMember::take);
             let mut bytes = [0; 16];
             let room = budget.min(bytes.len());
             let frames = self.stream.read(&mut bytes[..room]).unwrap_or(0);
             for byte in &bytes[..frames] {
                 let frame = Frame::classic(CanId::sff(1).unwrap(), &[*byte]).unwrap();
-                take(Received {
+                take(ReceivedFrame {
                     frame: frame.view(),
-                    stamp: Stamp::default(),
+                    stamp: ReceiveStamp::default(),
                     hops: 0,
                     token: 0,
                 });
@@ -302,16 +302,16 @@ mod tests {
         }
     }
 
-    impl PollReceive for Bytes {
-        fn wait(&self) -> Wait {
-            Wait {
+    impl PollReceive for ByteFrames {
+        fn wait(&self) -> PortWait {
+            PortWait {
                 fd: self.polled.then(|| self.stream.as_raw_fd()),
                 readable: self.polled,
                 writable: false,
             }
         }
 
-        fn events(&self) -> Option<&Member> {
+        fn events(&self) -> Option<&SetMember> {
             self.member.as_ref()
         }
     }
@@ -322,7 +322,7 @@ mod tests {
             max_hops: 1,
             ..Routes::default()
         };
-        let table = Arc::new(Table::compile(&routes, ports.len()).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, ports.len()).unwrap());
         Engine::new(ports, table, &routes).unwrap()
     }
 
@@ -341,24 +341,24 @@ mod tests {
             asked.push(Arc::new(AtomicUsize::new(0)));
             let member = (i < 2).then(|| set.member());
             if let Some(member) = &member {
-                member.add(&here, 3, Trigger::Level).unwrap();
+                member.add(&here, 3, EventTrigger::Level).unwrap();
             }
             Port {
                 name: format!("p{i}"),
-                rx: Box::new(Bytes {
+                rx: Box::new(ByteFrames {
                     member,
                     stream: here,
                     asked: Arc::clone(&asked[i]),
                     deadline: (i == 1).then_some(100),
                     polled: true,
                 }),
-                tx: Box::new(Nowhere),
+                tx: Box::new(NullTransmitter),
             }
         };
         let ports: Vec<Port> = (0..3).map(port).collect();
         let mut engine = engine(ports);
         let (bell, mut ringer) = UnixStream::pair().unwrap();
-        let mut waiting = Waiting::new();
+        let mut waiting = WorkerWait::new();
         let mut round = |now: Nanos| {
             let moment = Some(Duration::from_millis(1));
             let ready = waiting.for_work(bell.as_raw_fd(), &engine, moment).unwrap();
@@ -387,7 +387,7 @@ mod tests {
         waiting.forget();
         far[0].write_all(b"x").unwrap();
         far[2].write_all(b"x").unwrap();
-        let work = |waiting: &mut Waiting, engine: &mut Engine| {
+        let work = |waiting: &mut WorkerWait, engine: &mut Engine| {
             assert!(waiting.for_work(bell.as_raw_fd(), engine, None).unwrap());
             waiting.skip_idle(engine, 6);
             engine.step(6);
@@ -410,21 +410,21 @@ mod tests {
             asked.push(Arc::new(AtomicUsize::new(0)));
             Port {
                 name: format!("p{i}"),
-                rx: Box::new(Bytes {
+                rx: Box::new(ByteFrames {
                     member: None,
                     stream: here,
                     asked: Arc::clone(&asked[i]),
                     deadline: (i == 3).then_some(1_000_000),
                     polled: i != 0,
                 }),
-                tx: Box::new(Nowhere),
+                tx: Box::new(NullTransmitter),
             }
         };
         let ports: Vec<Port> = (0..4).map(port).collect();
         let mut engine = engine(ports);
         let (bell, _ringer) = UnixStream::pair().unwrap();
         far[2].write_all(b"x").unwrap();
-        let mut waiting = Waiting::new();
+        let mut waiting = WorkerWait::new();
         assert!(waiting.for_work(bell.as_raw_fd(), &engine, None).unwrap());
         waiting.skip_idle(&mut engine, 0);
         assert_eq!(engine.step(0).frames, 1);
@@ -437,10 +437,10 @@ mod tests {
     #[test]
     fn the_time_ends_a_wait_in_which_nothing_comes() {
         let routes = Routes::default();
-        let table = Arc::new(Table::compile(&routes, 0).unwrap());
+        let table = Arc::new(RoutingTable::compile(&routes, 0).unwrap());
         let engine = Engine::new(Vec::new(), table, &routes).unwrap();
         let (bell, mut ringer) = UnixStream::pair().unwrap();
-        let mut waiting = Waiting::new();
+        let mut waiting = WorkerWait::new();
         let moment = Duration::from_millis(1);
         let mut wait = || {
             waiting

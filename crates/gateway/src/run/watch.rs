@@ -1,14 +1,14 @@
 //! Conversion from the wait of a half to the descriptor for the kernel.
 
-use linux::poll::Watch;
-use port::Wait;
+use linux::poll::PollWatch;
+use port::PortWait;
 
 /// Returns the descriptor, if there is one; the caller must keep the deadline.
-pub(crate) fn watch(wait: Wait) -> Option<Watch> {
-    let Wait {
+pub(crate) fn watch(wait: PortWait) -> Option<PollWatch> {
+    let PortWait {
         readable, writable, ..
     } = wait;
-    wait.fd.map(|fd| Watch {
+    wait.fd.map(|fd| PollWatch {
         fd,
         readable,
         writable,
@@ -21,12 +21,12 @@ mod tests {
 
     #[test]
     fn a_port_is_waited_for_by_its_descriptor() {
-        let wait = Wait {
+        let wait = PortWait {
             fd: Some(7),
             writable: true,
-            ..Wait::default()
+            ..PortWait::default()
         };
-        let watched = Watch {
+        let watched = PollWatch {
             fd: 7,
             readable: false,
             writable: true,

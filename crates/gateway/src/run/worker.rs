@@ -1,12 +1,12 @@
 //! The only thread that processes frames.
 
-use super::clock::Clock;
+use super::clock::WallClock;
 use super::halves::Engine;
-use super::mailbox::{Mailbox, Message};
-use super::spin::Spin;
-use super::waiting::Waiting;
-use crate::notice::{LinkSource, Notice, Outbox};
-use engine::{Event, Step};
+use super::mailbox::{WorkerMailbox, WorkerMessage};
+use super::spin::WorkerSpin;
+use super::waiting::WorkerWait;
+use crate::notice::{LinkSource, Notice, NoticeOutbox};
+use engine::{HalfEvent, StepResult};
 use frame::Nanos;
 use port::PollReceive;
 use std::os::unix::net::UnixStream;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// The reason why the worker ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ended {
+pub(crate) enum WorkerEnd {
     /// The control thread requested the end.
     Stopped,
     /// The inputs until whose end it should run have ended, and no frame was held.
@@ -38,10 +38,10 @@ const ROUNDS: u32 = 64;
 
 pub(crate) struct Worker<'m> {
     pub(crate) engine: Engine,
-    pub(crate) mailbox: &'m Mailbox,
+    pub(crate) mailbox: &'m WorkerMailbox,
     /// The queue of notices to the control thread.
-    pub(crate) outbox: &'m Outbox,
-    pub(crate) clock: Clock,
+    pub(crate) outbox: &'m NoticeOutbox,
+    pub(crate) clock: WallClock,
     /// The ports whose end of input ends the run.
     pub(crate) until_end: Vec<String>,
     /// The end of a socket pair that is closed when this thread ends, however it ends: the control
@@ -50,9 +50,9 @@ pub(crate) struct Worker<'m> {
 }
 
 impl Worker<'_> {
-    pub(crate) fn work(mut self) -> (Engine, Ended) {
-        let mut waiting = Waiting::new();
-        let mut spin = Spin::of_this_thread();
+    pub(crate) fn work(mut self) -> (Engine, WorkerEnd) {
+        let mut waiting = WorkerWait::new();
+        let mut spin = WorkerSpin::of_this_thread();
         let mut idle = 0;
         let mut held = 0;
         let mut warned = false;
@@ -67,7 +67,7 @@ impl Worker<'_> {
                 woken = None;
                 if let Some(time) = self.read_mail(&mut waiting) {
                     self.drain(&mut waiting, time);
-                    break Ended::Stopped;
+                    break WorkerEnd::Stopped;
                 }
             }
             let now = read.take().or(woken.take());
@@ -77,7 +77,7 @@ impl Worker<'_> {
                 self.tell_events();
                 // A run until the end of a log needs a port that can send the log's frames.
                 if !self.until_end.is_empty() && self.engine.leads_nowhere() {
-                    break Ended::Failed;
+                    break WorkerEnd::Failed;
                 }
             }
             if step.more {
@@ -181,41 +181,41 @@ impl Worker<'_> {
     /// Returns the result if the run has come to its end on its own. It ends only after all frames
     /// that came in have also left: ports may hold more than they can flush (frames that wait for
     /// their bus), and a frame that has just been sent can be due at another port of this gateway.
-    fn is_over(&self, step: &Step) -> Option<Ended> {
+    fn is_over(&self, step: &StepResult) -> Option<WorkerEnd> {
         let due = step.deadline.is_some_and(|at| at <= self.clock.now());
         if step.held > 0 || due {
             return None;
         }
         if step.finished && self.engine.has_failed() {
-            return Some(Ended::Failed);
+            return Some(WorkerEnd::Failed);
         }
         let over = self.engine.have_ended(&self.until_end) && !self.engine.holds_any();
         // An input that has failed had more frames to deliver: its end is not a regular end.
         let ended = if self.engine.have_failed(&self.until_end) {
-            Ended::Failed
+            WorkerEnd::Failed
         } else {
-            Ended::Finished
+            WorkerEnd::Finished
         };
         over.then_some(ended)
     }
 
     /// Handles the control thread's requests. Returns the time for an orderly end, if one was
     /// requested.
-    fn read_mail(&mut self, waiting: &mut Waiting) -> Option<Duration> {
+    fn read_mail(&mut self, waiting: &mut WorkerWait) -> Option<Duration> {
         let mut stop = None;
         while let Some(message) = self.mailbox.take() {
             // A requester that has gone away misses nothing.
             match message {
-                Message::Count(mut counts, reply) => {
+                WorkerMessage::Count(mut counts, reply) => {
                     self.engine.count(&mut counts);
                     let _ = reply.try_send(counts);
                 }
-                Message::Apply(change, reply) => {
+                WorkerMessage::Apply(change, reply) => {
                     waiting.forget();
                     let _ = reply.try_send(self.engine.apply(*change));
                 }
-                Message::Settle(name, settled) => self.engine.settle(&name, settled),
-                Message::Stop(time) => stop = Some(time),
+                WorkerMessage::Settle(name, settled) => self.engine.settle(&name, settled),
+                WorkerMessage::Stop(time) => stop = Some(time),
             }
         }
         stop
@@ -225,17 +225,17 @@ impl Worker<'_> {
     fn tell_events(&mut self) {
         let outbox = self.outbox;
         self.engine.events(|event| match event {
-            Event::Failed { port, why } => outbox.push(Notice::PortFailed {
+            HalfEvent::Failed { port, why } => outbox.push(Notice::PortFailed {
                 port: port.to_owned(),
                 why: why.to_owned(),
             }),
-            Event::Recovered { port } => outbox.push(Notice::PortRecovered {
+            HalfEvent::Recovered { port } => outbox.push(Notice::PortRecovered {
                 port: port.to_owned(),
             }),
-            Event::Alarm { port, what } => outbox.push(Notice::PortRemarks {
+            HalfEvent::Alarm { port, what } => outbox.push(Notice::PortRemarks {
                 remarks: vec![format!("{port}: {what}")],
             }),
-            Event::Link { port, before, now } => outbox.push(Notice::Link {
+            HalfEvent::Link { port, before, now } => outbox.push(Notice::Link {
                 port: port.to_owned(),
                 interface: None,
                 before,
@@ -247,7 +247,7 @@ impl Worker<'_> {
     }
 
     /// Sends the frames that are held, for at most `time`.
-    fn drain(&mut self, waiting: &mut Waiting, time: Duration) {
+    fn drain(&mut self, waiting: &mut WorkerWait, time: Duration) {
         let end = Instant::now() + time;
         loop {
             let step = self.engine.flush(self.clock.now());

@@ -2,7 +2,7 @@
 
 use crate::frames::Owned;
 use port::socketcan::{SocketCanConfig, open};
-use port::{Halves, Ids, Interest, Outgoing, Refused};
+use port::{Halves, InterestIds, FrameInterest, OutgoingFrame, TransmitRefusal};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -95,15 +95,15 @@ impl Kernel {
         let hops = std::fs::read_to_string("/sys/module/can_gw/parameters/max_hops");
         let max_hops = hops.ok().and_then(|text| text.trim().parse().ok());
         let mut sender = port(&interfaces[0], None)?;
-        let nothing = Interest {
-            ids: Ids::Nothing,
-            ..Interest::default()
+        let nothing = FrameInterest {
+            ids: InterestIds::Nothing,
+            ..FrameInterest::default()
         };
         sender.0.set_interest(&nothing).map_err(|e| e.to_string())?;
-        let everything = Interest {
-            ids: Ids::Everything,
+        let everything = FrameInterest {
+            ids: InterestIds::Everything,
             error_frames: true,
-            ..Interest::default()
+            ..FrameInterest::default()
         };
         let mut watchers = Vec::new();
         for name in &interfaces {
@@ -139,14 +139,14 @@ impl Kernel {
 
     /// Sends a frame on the first interface.
     pub(crate) fn send(&mut self, frame: &Owned) {
-        let outgoing = Outgoing::new(frame.view(), 0);
+        let outgoing = OutgoingFrame::new(frame.view(), 0);
         match self.sender.1.transmit(0, outgoing) {
             Ok(_) => {
                 let flushed = self.sender.1.flush(0).unwrap();
                 assert_eq!(flushed.held, 0, "a vcan takes what it is given");
             }
             // Our ports send no error frames, but other programs can.
-            Err(Refused::Unsupported) => {
+            Err(TransmitRefusal::Unsupported) => {
                 let text = frame.for_cansend();
                 run("cansend", &format!("{} {text}", self.interfaces[0])).unwrap();
             }
@@ -166,7 +166,7 @@ impl Kernel {
                 let mut local = watcher.0.counters().local;
                 for _ in 0..64 {
                     let known = out.len();
-                    let take = &mut |r: port::Received<'_>| out.push(Owned::of(r.frame));
+                    let take = &mut |r: port::ReceivedFrame<'_>| out.push(Owned::of(r.frame));
                     watcher.0.receive(0, 1, take).unwrap();
                     let Some(frame) = out.get(known) else { break };
                     let counters = watcher.0.counters();

@@ -18,13 +18,13 @@ mod rng;
 mod rules;
 
 use compare::listed_counters;
-use config::{Severity, Source};
+use config::{Severity, SourceText};
 use frames::Owned;
 use kernel::{Kernel, alone, from_env};
 use model::Model;
 use rng::Rng;
-use route::cangw::{Imported, export, import};
-use route::{IdFilter, IdSet, PortId, Table};
+use route::cangw::{ImportedRules, export, import};
+use route::{IdFilter, IdSet, PortId, RoutingTable};
 use rules::{Drawn, Shape};
 
 macro_rules! kernel {
@@ -40,16 +40,16 @@ macro_rules! kernel {
 }
 
 /// Returns a script as a user would write it.
-fn script(lines: &[&str], max_hops: u8) -> Source {
+fn script(lines: &[&str], max_hops: u8) -> SourceText {
     let mut text = format!("modprobe can-gw max_hops={max_hops}\n");
     for line in lines {
         text.push_str(&format!("cangw -A {line}\n"));
     }
-    Source::new("rules.sh", text)
+    SourceText::new("rules.sh", text)
 }
 
 /// Returns the routes without their names, which a listing does not have.
-fn nameless(imported: &Imported) -> Vec<String> {
+fn nameless(imported: &ImportedRules) -> Vec<String> {
     let routes = imported.routes.routes.iter().cloned();
     routes
         .map(|mut route| {
@@ -70,7 +70,7 @@ fn nameless(imported: &Imported) -> Vec<String> {
         .collect()
 }
 
-fn same(a: &Imported, b: &Imported) -> Result<(), String> {
+fn same(a: &ImportedRules, b: &ImportedRules) -> Result<(), String> {
     let (a, b) = (nameless(a), nameless(b));
     if a.len() != b.len() {
         return Err(format!("{} and {} routes", a.len(), b.len()));
@@ -114,7 +114,7 @@ fn compare(
         return Ok(());
     }
     let imported = import(&script(&lines, kernel.max_hops)).map_err(|e| format!("{e:?}"))?;
-    let table = Table::compile(&imported.routes, imported.ports.len());
+    let table = RoutingTable::compile(&imported.routes, imported.ports.len());
     let table = table.map_err(|e| format!("{e:?}"))?;
     let interfaces = kernel.interfaces.clone();
     let mut model = Model::new(&table, &imported, &interfaces);
@@ -131,7 +131,7 @@ fn compare(
         return Err(format!("counters: {:?}, listed\n{listing}", model.counters));
     }
     let hops = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
-    let again = import(&Source::new("listing", format!("{hops}{listing}")));
+    let again = import(&SourceText::new("listing", format!("{hops}{listing}")));
     let again = again.map_err(|e| format!("the listing: {e:?}\n{listing}"))?;
     same(&again, &imported).map_err(|e| format!("the listing is read differently: {e}"))?;
     // Export the rules again.
@@ -145,7 +145,7 @@ fn compare(
         }
     }
     let listing = kernel.list();
-    let again = import(&Source::new("listing", format!("{hops}{listing}")));
+    let again = import(&SourceText::new("listing", format!("{hops}{listing}")));
     let again = again.map_err(|e| format!("what was exported: {e:?}\n{listing}"))?;
     same(&again, &imported).map_err(|e| format!("what was exported is another thing: {e}"))?;
     done.sets += 1;

@@ -1,8 +1,8 @@
 //! The model: the results of the routing table.
 
 use crate::frames::Owned;
-use route::cangw::Imported;
-use route::{Arrival, Forward, PortId, RouteId, Routes, Sink, Stop, Table};
+use route::cangw::ImportedRules;
+use route::{FrameArrival, ForwardedCopy, PortId, RouteId, Routes, DecisionSink, StopReason, RoutingTable};
 use std::collections::VecDeque;
 
 /// The counters handled, dropped and deleted.
@@ -10,8 +10,8 @@ pub(crate) type Counters = [u64; 3];
 
 /// The model of the routing table for frames that come in on the first interface.
 pub(crate) struct Model<'a> {
-    table: &'a Table,
-    memory: route::Memory,
+    table: &'a RoutingTable,
+    memory: route::TableMemory,
     routes: &'a Routes,
     /// The kernel's interfaces; frames come in on the first.
     interfaces: &'a [String; 3],
@@ -22,18 +22,18 @@ pub(crate) struct Model<'a> {
 
 #[derive(Default)]
 struct Verdict {
-    stopped: Vec<(usize, Stop)>,
+    stopped: Vec<(usize, StopReason)>,
     copies: Vec<(usize, PortId, u8, Owned)>,
 }
 
-impl Sink for Verdict {
+impl DecisionSink for Verdict {
     fn taken(&mut self, _: RouteId) {}
 
-    fn stopped(&mut self, route: RouteId, why: Stop) {
+    fn stopped(&mut self, route: RouteId, why: StopReason) {
         self.stopped.push((route.0 as usize, why));
     }
 
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         let frame = Owned::of(copy.frame);
         self.copies
             .push((copy.route.0 as usize, copy.to, copy.hops, frame));
@@ -60,8 +60,8 @@ pub(crate) fn agree(expected: &[Expected], got: &[Owned]) -> bool {
 impl<'a> Model<'a> {
     /// Creates a model through which no frame has passed yet.
     pub(crate) fn new(
-        table: &'a Table,
-        imported: &'a Imported,
+        table: &'a RoutingTable,
+        imported: &'a ImportedRules,
         interfaces: &'a [String; 3],
     ) -> Self {
         Self {
@@ -94,7 +94,7 @@ impl<'a> Model<'a> {
             let Some(from) = self.ports.iter().position(|port| port == name) else {
                 continue;
             };
-            let arrival = Arrival {
+            let arrival = FrameArrival {
                 from: PortId(from as u16),
                 now: 0,
                 hops,

@@ -4,7 +4,7 @@
 pub mod wire;
 
 use frame::{CanId, Frame};
-use route::{Mode, PortId, Route, Routes};
+use route::{RouteMode, PortId, Route, Routes};
 
 /// Returns a frame that carries a number.
 pub fn numbered(n: u64) -> Frame {
@@ -20,7 +20,7 @@ pub fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
 
 pub fn all(routes: Vec<Route>) -> Routes {
     Routes {
-        mode: Mode::All,
+        mode: RouteMode::All,
         max_hops: 1,
         routes,
     }

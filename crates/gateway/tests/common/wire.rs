@@ -3,10 +3,10 @@
 
 use super::numbered;
 use frame::{FrameRef, Nanos};
-use gateway::run::{LoadError, Plan, Port, RouteLine, Site};
+use gateway::run::{LoadError, RunPlan, Port, RouteLine, PlanSource};
 use port::{
-    Accepted, FlushReport, Interest, Outgoing, PollReceive, PollTransmit, PortError, Receive,
-    Received, Refused, RxCounters, RxReport, Stamp, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, FrameInterest, OutgoingFrame, PollReceive, PollTransmit, PortError, Receive,
+    ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, Transmit, TxCounters, PortWait,
 };
 use route::Routes;
 use std::collections::{HashMap, VecDeque};
@@ -31,7 +31,7 @@ impl Receive for WireRx {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let mut report = RxReport::default();
         let mut bytes = [0; 8];
@@ -46,11 +46,11 @@ impl Receive for WireRx {
                 return Ok(report);
             }
             let frame = numbered(number);
-            take(Received {
+            take(ReceivedFrame {
                 frame: FrameRef::from(&frame),
-                stamp: Stamp {
+                stamp: ReceiveStamp {
                     ns: now,
-                    ..Stamp::default()
+                    ..ReceiveStamp::default()
                 },
                 hops: 0,
                 token: number,
@@ -71,19 +71,19 @@ impl Receive for WireRx {
 }
 
 impl PollReceive for WireRx {
-    fn wait(&self) -> Wait {
-        Wait {
+    fn wait(&self) -> PortWait {
+        PortWait {
             fd: Some(self.0.as_raw_fd()),
             readable: true,
-            ..Wait::default()
+            ..PortWait::default()
         }
     }
 }
 
 impl Transmit for WireTx {
-    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if self.queue.len() >= 1024 {
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         let mut bytes = [0; 8];
         bytes.copy_from_slice(outgoing.frame.data());
@@ -131,11 +131,11 @@ impl Transmit for WireTx {
 }
 
 impl PollTransmit for WireTx {
-    fn wait(&self) -> Wait {
-        Wait {
+    fn wait(&self) -> PortWait {
+        PortWait {
             fd: Some(self.socket.as_raw_fd()),
             writable: true,
-            ..Wait::default()
+            ..PortWait::default()
         }
     }
 }
@@ -179,7 +179,7 @@ impl Outside {
 }
 
 /// The next configuration for a reload, as set by a test.
-pub type Next = Arc<Mutex<Result<Plan<u32>, String>>>;
+pub type Next = Arc<Mutex<Result<RunPlan<u32>, String>>>;
 
 /// A site whose ports are wires; the specification is just a number.
 pub struct WireSite {
@@ -189,14 +189,14 @@ pub struct WireSite {
     pub unopenable: Option<String>,
 }
 
-impl Site for WireSite {
+impl PlanSource for WireSite {
     type Spec = u32;
 
-    fn load(&mut self) -> Result<Plan<u32>, LoadError> {
+    fn load(&mut self) -> Result<RunPlan<u32>, LoadError> {
         self.next.lock().unwrap().clone().map_err(LoadError::Wrong)
     }
 
-    fn open(&mut self, name: &str, _: &u32, _: &Interest) -> Result<Port, PortError> {
+    fn open(&mut self, name: &str, _: &u32, _: &FrameInterest) -> Result<Port, PortError> {
         if self.unopenable.as_deref() == Some(name) {
             return Err(PortError {
                 port: name.to_owned(),
@@ -208,9 +208,9 @@ impl Site for WireSite {
     }
 }
 
-pub fn plan(ports: &[(&str, u32)], routes: Routes) -> Plan<u32> {
+pub fn plan(ports: &[(&str, u32)], routes: Routes) -> RunPlan<u32> {
     let names: Vec<String> = ports.iter().map(|&(name, _)| name.to_owned()).collect();
-    Plan {
+    RunPlan {
         lines: RouteLine::all(&routes, &names),
         ports: ports.iter().map(|&(n, s)| (n.to_owned(), s)).collect(),
         routes,

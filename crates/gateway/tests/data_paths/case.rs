@@ -2,7 +2,7 @@
 
 use crate::wire::{bytes_of, text_of};
 use frame::{FrameBuf, FrameRef};
-use route::{Forward, PortId, RouteId, Routes, Sink, Stop, Table};
+use route::{ForwardedCopy, PortId, RouteId, Routes, DecisionSink, StopReason, RoutingTable};
 
 pub(crate) const PORTS: usize = 3;
 
@@ -81,7 +81,7 @@ pub(crate) struct Counted {
     pub(crate) taken: Option<u64>,
     /// Copies that it sent.
     pub(crate) sent: u64,
-    /// Frames that it stopped, by [`Stop::ALL`].
+    /// Frames that it stopped, by [`StopReason::ALL`].
     pub(crate) stopped: [u64; 5],
     /// Copies that the interface did not accept, or that are not valid on a bus.
     pub(crate) failed: u64,
@@ -109,7 +109,7 @@ pub(crate) struct Expected {
     pub(crate) came: Vec<Option<u64>>,
 }
 
-impl Sink for Expected {
+impl DecisionSink for Expected {
     fn taken(&mut self, route: RouteId) {
         for counted in self.of(route) {
             *counted.taken.get_or_insert(0) += 1;
@@ -117,15 +117,15 @@ impl Sink for Expected {
         self.now().taken += 1;
     }
 
-    fn stopped(&mut self, route: RouteId, why: Stop) {
-        let at = Stop::ALL.iter().position(|stop| *stop == why).unwrap();
+    fn stopped(&mut self, route: RouteId, why: StopReason) {
+        let at = StopReason::ALL.iter().position(|stop| *stop == why).unwrap();
         for counted in self.of(route) {
             counted.stopped[at] += 1;
         }
         self.now().ended += 1;
     }
 
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         let sent_from_user_space = is_sent_from_user_space(copy.frame);
         let [in_kernel, in_user_space] = self.of(copy.route);
         in_kernel.sent += 1;
@@ -143,7 +143,7 @@ impl Sink for Expected {
 
 impl Expected {
     pub(crate) fn new(case: &Case) -> Self {
-        let table = Table::compile(&case.routes, PORTS).unwrap();
+        let table = RoutingTable::compile(&case.routes, PORTS).unwrap();
         let mut memory = table.memory();
         let none = Counted {
             taken: Some(0),
@@ -168,7 +168,7 @@ impl Expected {
             if let Some(came) = &mut expected.came[arrival.port] {
                 *came += 1;
             }
-            let comes = route::Arrival {
+            let comes = route::FrameArrival {
                 from: PortId(arrival.port as u16),
                 now,
                 hops: 0,

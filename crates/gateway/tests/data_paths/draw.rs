@@ -5,9 +5,9 @@ use crate::wire::frame;
 use frame::Kind;
 use proptest::prelude::*;
 use route::{
-    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, KindSet, MapId, Match, Mode,
-    Modify, ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, Table,
-    Tri, XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, KindSet, MapId, FrameMatch, RouteMode,
+    Modify, ModifyOp, OffsetId, PayloadPattern, PortId, RateLimit, Route, RouteId, Routes, RoutingTable,
+    TriState, XorSum,
 };
 
 fn ids() -> impl Strategy<Value = IdFilter> {
@@ -45,11 +45,11 @@ fn raw() -> impl Strategy<Value = u32> {
     (flags, 0_u32..0x20).prop_map(|(flags, number)| flags | number)
 }
 
-fn tri() -> impl Strategy<Value = Tri> {
+fn tri() -> impl Strategy<Value = TriState> {
     prop_oneof![4 => Just(Tri::Either), 1 => Just(Tri::Yes), 2 => Just(Tri::No)]
 }
 
-fn matching() -> impl Strategy<Value = Match> {
+fn matching() -> impl Strategy<Value = FrameMatch> {
     let kinds = prop_oneof![
         3 => Just((false, false)),
         1 => Just((true, false)),
@@ -70,7 +70,7 @@ fn matching() -> impl Strategy<Value = Match> {
         prop::collection::vec(pattern, 0..2),
         prop::option::weighted(0.2, (0_u16..4, 4_u16..64)),
     )
-        .prop_map(|(ids, (classic, fd), rtr, err, payload, len)| Match {
+        .prop_map(|(ids, (classic, fd), rtr, err, payload, len)| FrameMatch {
             ids,
             kinds: KindSet {
                 classic,
@@ -235,15 +235,15 @@ fn rule() -> impl Strategy<Value = Route> {
                 filter,
                 Some(IdFilter { set: IdSet::Masked { mask, .. }, .. }) if mask & 0x2000_0000 != 0
             );
-            route.matching = Match {
+            route.matching = FrameMatch {
                 ids: filter.into_iter().collect(),
                 kinds: KindSet {
                     classic,
                     fd,
                     xl: false,
                 },
-                err: if errors { Tri::Yes } else { Tri::No },
-                ..Match::default()
+                err: if errors { TriState::Yes } else { TriState::No },
+                ..FrameMatch::default()
             };
             let size = if fd { 64 } else { 8 };
             for action in &mut actions {
@@ -297,9 +297,9 @@ fn routes(for_can_gw: bool) -> impl Strategy<Value = Routes> {
             route.name = format!("r{number}");
         }
         let mode = if first && !for_can_gw {
-            Mode::First
+            RouteMode::First
         } else {
-            Mode::All
+            RouteMode::All
         };
         // Routes that are not valid are left out.
         list.retain(|route| {
@@ -307,7 +307,7 @@ fn routes(for_can_gw: bool) -> impl Strategy<Value = Routes> {
                 routes: vec![route.clone()],
                 ..Routes::default()
             };
-            Table::compile(&alone, PORTS).is_ok()
+            RoutingTable::compile(&alone, PORTS).is_ok()
                 && (!for_can_gw
                     || route::cangw::rules_of(&alone, RouteId(0), &crate::case::ports()).is_ok())
         });

@@ -2,11 +2,11 @@
 
 use crate::case::{Case, Counted, Expected, PORTS, SoFar, ports};
 use crate::wire::Raw;
-use engine::{Counts, Engine, NamedPort};
+use engine::{EngineCounts, Engine, NamedPort};
 use offload::bpf::{self, TestOptions};
-use offload::{Instance, cangw};
+use offload::{GatewayInstance, cangw};
 use port::socketcan::SocketCanConfig;
-use route::{Routes, Stop, Table};
+use route::{Routes, StopReason, RoutingTable};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ impl DataPath for UserSpace {
     }
 
     fn start(&mut self, case: &Case) -> Result<bool, String> {
-        let table = Arc::new(Table::compile(&case.routes, PORTS).map_err(|e| format!("{e:?}"))?);
+        let table = Arc::new(RoutingTable::compile(&case.routes, PORTS).map_err(|e| format!("{e:?}"))?);
         let mut named = Vec::new();
         for (number, interface) in ports().into_iter().flatten().enumerate() {
             let config = SocketCanConfig {
@@ -93,7 +93,7 @@ impl DataPath for UserSpace {
             return Err("it does not run".to_owned());
         };
         let start = Instant::now();
-        let mut counts = Counts::default();
+        let mut counts = EngineCounts::default();
         loop {
             engine.step(now);
             engine.count(&mut counts);
@@ -113,12 +113,12 @@ impl DataPath for UserSpace {
         };
         let snapshot = engine.snapshot();
         snapshot.check().map_err(|e| e.to_string())?;
-        let mut counts = Counts::default();
+        let mut counts = EngineCounts::default();
         engine.count(&mut counts);
         let counted = counts.routes.iter().map(|route| Counted {
             taken: Some(route.taken),
             sent: route.copies.accepted,
-            stopped: Stop::ALL.map(|why| route.stopped.of(why)),
+            stopped: StopReason::ALL.map(|why| route.stopped.of(why)),
             failed: route.copies.unsupported + route.copies.down + route.copies.refused,
         });
         // Filters keep away the frames that no route takes.
@@ -145,12 +145,12 @@ fn told(counts: &offload::RouteCounts) -> Counted {
 
 /// Rules of the kernel's can-gw.
 #[derive(Default)]
-pub(crate) struct CanGw(Option<cangw::Offload>);
+pub(crate) struct CanGw(Option<cangw::CanGwOffload>);
 
 impl CanGw {
     /// Loads the module, or returns why there is none.
     pub(crate) fn ready() -> Result<(), String> {
-        let mut kernel = cangw::Kernel::open().map_err(|e| e.to_string())?;
+        let mut kernel = cangw::CanGwKernel::open().map_err(|e| e.to_string())?;
         kernel.ready().map_err(|e| e.to_string())
     }
 }
@@ -161,8 +161,8 @@ impl DataPath for CanGw {
     }
 
     fn start(&mut self, case: &Case) -> Result<bool, String> {
-        let instance = Instance::new("data paths");
-        match cangw::Offload::start(&instance, &case.routes, &ports()) {
+        let instance = GatewayInstance::new("data paths");
+        match cangw::CanGwOffload::start(&instance, &case.routes, &ports()) {
             Ok((running, _)) => self.0 = Some(running),
             Err(cangw::Error::Inexpressible(_)) => return Ok(false),
             Err(error) => return Err(error.to_string()),
@@ -199,10 +199,10 @@ impl DataPath for CanGw {
 /// The BPF program at the incoming interfaces.
 #[derive(Default)]
 pub(crate) struct Bpf {
-    running: Option<bpf::Offload>,
+    running: Option<bpf::BpfOffload>,
     /// The routes and options that it runs.
-    what: Option<(Routes, bpf::Options)>,
-    before: bpf::Counts,
+    what: Option<(Routes, bpf::BpfOptions)>,
+    before: bpf::BpfCounts,
     /// Whether it stays loaded, for cases with the same table: the kernel takes its time to verify
     /// a program. No frame reaches other data paths meanwhile.
     pub(crate) stays: bool,
@@ -214,7 +214,7 @@ impl DataPath for Bpf {
     }
 
     fn start(&mut self, case: &Case) -> Result<bool, String> {
-        let options = bpf::Options {
+        let options = bpf::BpfOptions {
             tap: case.tap,
             exact: case.exact,
             test: TestOptions {
@@ -228,8 +228,8 @@ impl DataPath for Bpf {
             && !case.routes.routes.iter().any(|route| route.limit.is_some());
         if !again {
             (self.running, self.what) = (None, None);
-            let instance = Instance::new("data paths");
-            match bpf::Offload::start(&instance, &case.routes, &ports(), options) {
+            let instance = GatewayInstance::new("data paths");
+            match bpf::BpfOffload::start(&instance, &case.routes, &ports(), options) {
                 Ok((running, _)) => self.running = Some(running),
                 // For example more different masks than the program checks.
                 Err(bpf::Error::Inexpressible(_)) => return Ok(false),
@@ -251,7 +251,7 @@ impl DataPath for Bpf {
     }
 
     fn work(&mut self, _now: u64, wanted: SoFar) -> Result<(), String> {
-        let limits = |(routes, _): &(Routes, bpf::Options)| {
+        let limits = |(routes, _): &(Routes, bpf::BpfOptions)| {
             let mut routes = routes.routes.iter();
             routes.any(|route| route.limit.is_some())
         };

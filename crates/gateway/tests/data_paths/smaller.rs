@@ -3,7 +3,7 @@
 use crate::case::{Arrival, Case};
 use crate::wire::frame;
 use frame::Kind;
-use route::{Action, Match, Mode, Modify, Route, Tri};
+use route::{Action, FrameMatch, RouteMode, Modify, Route, TriState};
 
 /// Returns the smallest case found, and its error. Calls `wrong` at most `budget` times.
 pub(crate) fn least(
@@ -63,7 +63,7 @@ fn candidates(case: &Case) -> Vec<Case> {
     for change in [
         (|case| case.tap = false) as fn(&mut Case),
         |case| case.exact = false,
-        |case| case.routes.mode = Mode::All,
+        |case| case.routes.mode = RouteMode::All,
     ] {
         all.push(with(case, change));
     }
@@ -78,7 +78,7 @@ fn with<T: Clone>(whole: &T, change: impl FnOnce(&mut T)) -> T {
 }
 
 fn has_a_meaning(case: &Case) -> bool {
-    route::Table::compile(&case.routes, crate::case::PORTS).is_ok()
+    route::RoutingTable::compile(&case.routes, crate::case::PORTS).is_ok()
 }
 
 fn simpler_routes(route: &Route) -> Vec<Route> {
@@ -103,15 +103,15 @@ fn simpler_routes(route: &Route) -> Vec<Route> {
     }
     for change in [
         (|route| {
-            route.matching = Match {
+            route.matching = FrameMatch {
                 kinds: route.matching.kinds,
-                ..Match::default()
+                ..FrameMatch::default()
             }
         }) as fn(&mut Route),
         |route| route.matching.payload.clear(),
         |route| route.matching.len = None,
-        |route| route.matching.rtr = Tri::Either,
-        |route| route.matching.err = Tri::No,
+        |route| route.matching.rtr = TriState::Either,
+        |route| route.matching.err = TriState::No,
         |route| route.matching.kinds.fd &= !route.matching.kinds.classic,
         |route| route.limit = None,
         |route| route.hop_limit = None,

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "ioctl(2)")]
 #![allow(clippy::cast_lossless, reason = "musl's ioctl takes a signed number")]
 
-use super::layout::{Control, Napi, Setup, Start};
+use super::layout::{BitcanControl, BitcanNapi, BitcanSetup, BitcanStart};
 use crate::errno::last_errno;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -15,17 +15,17 @@ fn result(code: libc::c_int) -> Result<(), Errno> {
     Err(last_errno())
 }
 
-pub(super) fn set_up(device: &OwnedFd, setup: &mut Setup) -> Result<(), Errno> {
-    let code = opcode::read_write::<Setup>(b'b', 1);
+pub(super) fn set_up(device: &OwnedFd, setup: &mut BitcanSetup) -> Result<(), Errno> {
+    let code = opcode::read_write::<BitcanSetup>(b'b', 1);
     // SAFETY: the device is open; BITCAN_SETUP reads and writes one `struct bitcan_setup`, as which
-    // `Setup` is laid out (`repr(C)`, 40 bytes, which is part of the ioctl number, so that another
+    // `BitcanSetup` is laid out (`repr(C)`, 40 bytes, which is part of the ioctl number, so that another
     // device or version refuses it), and `setup` is live and not shared.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_mut(setup)) })
 }
 
-pub(super) fn start(device: &OwnedFd, start: &Start) -> Result<(), Errno> {
-    let code = opcode::write::<Start>(b'b', 2);
-    // SAFETY: the device is open; BITCAN_START reads one `struct bitcan_start`, as which `Start` is
+pub(super) fn start(device: &OwnedFd, start: &BitcanStart) -> Result<(), Errno> {
+    let code = opcode::write::<BitcanStart>(b'b', 2);
+    // SAFETY: the device is open; BITCAN_START reads one `struct bitcan_start`, as which `BitcanStart` is
     // laid out (`repr(C)`, 24 bytes, also part of the ioctl number); `start` is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(start)) })
 }
@@ -36,17 +36,17 @@ pub(super) fn stop(device: &OwnedFd) -> Result<(), Errno> {
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _) })
 }
 
-pub(super) fn control(device: &OwnedFd, control: &Control) -> Result<(), Errno> {
-    let code = opcode::write::<Control>(b'b', 16);
+pub(super) fn control(device: &OwnedFd, control: &BitcanControl) -> Result<(), Errno> {
+    let code = opcode::write::<BitcanControl>(b'b', 16);
     // SAFETY: the device is open; BITCAN_CONTROL reads one `struct bitcan_control`, as which
-    // `Control` is laid out (`repr(C)`, 152 bytes, also part of the ioctl number); `control` is
+    // `BitcanControl` is laid out (`repr(C)`, 152 bytes, also part of the ioctl number); `control` is
     // live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(control)) })
 }
 
-pub(super) fn napi(device: &OwnedFd, napi: &Napi) -> Result<(), Errno> {
-    let code = opcode::write::<Napi>(b'b', 8);
-    // SAFETY: the device is open; BITCAN_NAPI reads one `struct bitcan_napi`, as which `Napi` is
+pub(super) fn napi(device: &OwnedFd, napi: &BitcanNapi) -> Result<(), Errno> {
+    let code = opcode::write::<BitcanNapi>(b'b', 8);
+    // SAFETY: the device is open; BITCAN_NAPI reads one `struct bitcan_napi`, as which `BitcanNapi` is
     // laid out (`repr(C)`, 8 bytes, also part of the ioctl number); `napi` is live.
     result(unsafe { libc::ioctl(device.as_raw_fd(), code as _, std::ptr::from_ref(napi)) })
 }
@@ -79,10 +79,10 @@ mod tests {
     #[test]
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn numbers_are_the_headers() {
-        assert_eq!(opcode::read_write::<Setup>(b'b', 1), 0xC028_6201);
-        assert_eq!(opcode::write::<Start>(b'b', 2), 0x4018_6202);
+        assert_eq!(opcode::read_write::<BitcanSetup>(b'b', 1), 0xC028_6201);
+        assert_eq!(opcode::write::<BitcanStart>(b'b', 2), 0x4018_6202);
         assert_eq!(opcode::none(b'b', 3), 0x6203);
-        assert_eq!(opcode::write::<Control>(b'b', 16), 0x4098_6210);
-        assert_eq!(opcode::write::<Napi>(b'b', 8), 0x4008_6208);
+        assert_eq!(opcode::write::<BitcanControl>(b'b', 16), 0x4098_6210);
+        assert_eq!(opcode::write::<BitcanNapi>(b'b', 8), 0x4008_6208);
     }
 }

@@ -1,7 +1,7 @@
 //! The layout of the mapping, byte for byte (`kmod/bitcan/bitcan.h`).
 
-use super::mapped::Wanted;
-use super::types::{Event, Stamp, Timed};
+use super::mapped::MappedOptions;
+use super::types::{BitcanEvent, BitcanStamp, TimedFrame};
 use crate::can::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
 use crate::memory::WORD;
 use frame::{Frame, Kind};
@@ -27,7 +27,7 @@ const STAMP_BUS_OFF: u8 = 4;
 /// `struct bitcan_setup`, as the ioctl takes it.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
-pub(super) struct Setup {
+pub(super) struct BitcanSetup {
     pub(super) version: u32,
     pub(super) frames: u32,
     pub(super) stamps: u32,
@@ -40,7 +40,7 @@ pub(super) struct Setup {
 /// `struct bitcan_start`.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
-pub(super) struct Start {
+pub(super) struct BitcanStart {
     pub(super) mode: u32,
     pub(super) count: u32,
     pub(super) timeout: u64,
@@ -52,12 +52,12 @@ pub(super) struct Start {
 /// `struct bitcan_napi`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Napi {
+pub(super) struct BitcanNapi {
     pub(super) socket: i32,
     pub(super) ifindex: u32,
 }
 
-/// The largest number of filters for which [`Control`] has room.
+/// The largest number of filters for which [`BitcanControl`] has room.
 const FILTERS: usize = 16;
 const LISTEN_ONLY: u32 = 1;
 const ONE_SHOT: u32 = 2;
@@ -66,7 +66,7 @@ const FD: u32 = 4;
 /// `struct bitcan_control`.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
-pub(super) struct Control {
+pub(super) struct BitcanControl {
     version: u32,
     flags: u32,
     bitrate: u32,
@@ -76,9 +76,9 @@ pub(super) struct Control {
     filter: [[u32; 2]; FILTERS],
 }
 
-impl Control {
+impl BitcanControl {
     /// Converts the settings; `None` where there are more filters than fit.
-    pub(super) fn new(wanted: &Wanted<'_>) -> Option<Self> {
+    pub(super) fn new(wanted: &MappedOptions<'_>) -> Option<Self> {
         let mut control = Self {
             version: wanted.version,
             bitrate: wanted.bitrate,
@@ -101,7 +101,7 @@ impl Control {
     }
 }
 
-impl Setup {
+impl BitcanSetup {
     /// Checks that the parts lie within the mapping, begin at words and do not overlap; returns the
     /// first violation.
     pub(super) fn check(&self) -> Result<(), &'static str> {
@@ -134,7 +134,7 @@ impl Setup {
 }
 
 /// Converts a frame to send to the kernel's layout.
-pub(super) fn frame_words(timed: &Timed) -> Option<[u64; ENTRY]> {
+pub(super) fn frame_words(timed: &TimedFrame) -> Option<[u64; ENTRY]> {
     let mut bytes = [0; ENTRY_SIZE];
     bytes[..8].copy_from_slice(&timed.at.to_ne_bytes());
     bytes[8] = timed.bus;
@@ -153,7 +153,7 @@ pub(super) fn frame_words(timed: &Timed) -> Option<[u64; ENTRY]> {
 
 /// Parses a stamp that the kernel wrote; `None` for a kind that this version does not know, and for
 /// bytes that are not a valid frame.
-pub(super) fn stamp(words: &[u64; ENTRY]) -> Option<Stamp> {
+pub(super) fn stamp(words: &[u64; ENTRY]) -> Option<BitcanStamp> {
     let mut bytes = [0; ENTRY_SIZE];
     for (chunk, word) in bytes.chunks_exact_mut(WORD).zip(words) {
         chunk.copy_from_slice(&word.to_ne_bytes());
@@ -164,14 +164,14 @@ pub(super) fn stamp(words: &[u64; ENTRY]) -> Option<Stamp> {
         Frame::from_view(view)
     };
     let event = match kind {
-        STAMP_FRAME => Event::Frame(frame(CLASSIC_SIZE)?),
-        STAMP_FD => Event::Frame(frame(FD_SIZE)?),
-        STAMP_ERROR => Event::ErrorFrame,
-        STAMP_OVERRUN => Event::Overrun,
-        STAMP_BUS_OFF => Event::BusOff,
+        STAMP_FRAME => BitcanEvent::Frame(frame(CLASSIC_SIZE)?),
+        STAMP_FD => BitcanEvent::Frame(frame(FD_SIZE)?),
+        STAMP_ERROR => BitcanEvent::ErrorFrame,
+        STAMP_OVERRUN => BitcanEvent::Overrun,
+        STAMP_BUS_OFF => BitcanEvent::BusOff,
         _ => return None,
     };
-    Some(Stamp {
+    Some(BitcanStamp {
         end: u64::from_ne_bytes(*bytes.first_chunk()?),
         duration: u32::from_ne_bytes(*bytes.get(8..12)?.first_chunk()?),
         bus: *bytes.get(12)?,
@@ -188,9 +188,9 @@ mod tests {
 
     #[test]
     fn sizes_are_the_headers() {
-        assert_eq!(size_of::<Setup>(), 40);
-        assert_eq!(size_of::<Start>(), 24);
-        assert_eq!(size_of::<Control>(), 24 + 16 * 8);
+        assert_eq!(size_of::<BitcanSetup>(), 40);
+        assert_eq!(size_of::<BitcanStart>(), 24);
+        assert_eq!(size_of::<BitcanControl>(), 24 + 16 * 8);
         assert_eq!(ENTRY_SIZE, 8 + 1 + 1 + 6 + size_of::<libc::canfd_frame>());
         assert_eq!(
             ENTRY_SIZE,
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_frame_byte_for_byte() {
         let frame = Frame::fd(CanId::from_raw(0x123), flags::BRS, &[1, 2, 3]).unwrap();
-        let timed = Timed {
+        let timed = TimedFrame {
             at: 0x0102_0304_0506_0708,
             bus: 5,
             frame,
@@ -232,37 +232,37 @@ mod tests {
     fn a_stamp_byte_for_byte() {
         let frame = Frame::classic(CanId::from_raw(0x7FF), &[9, 8]).unwrap();
         let read = stamp(&raw_stamp(STAMP_FRAME, &frame)).unwrap();
-        let expected = Stamp {
+        let expected = BitcanStamp {
             end: 77,
             duration: 65_000,
             bus: 3,
             node: 9,
-            event: Event::Frame(frame),
+            event: BitcanEvent::Frame(frame),
         };
         assert_eq!(read, expected);
         let event = |kind| stamp(&raw_stamp(kind, &frame)).map(|s| s.event);
-        assert_eq!(event(STAMP_ERROR), Some(Event::ErrorFrame));
-        assert_eq!(event(STAMP_OVERRUN), Some(Event::Overrun));
-        assert_eq!(event(STAMP_BUS_OFF), Some(Event::BusOff));
+        assert_eq!(event(STAMP_ERROR), Some(BitcanEvent::ErrorFrame));
+        assert_eq!(event(STAMP_OVERRUN), Some(BitcanEvent::Overrun));
+        assert_eq!(event(STAMP_BUS_OFF), Some(BitcanEvent::BusOff));
         assert_eq!(event(5), None);
     }
 
-    fn setup() -> Setup {
-        Setup {
+    fn setup() -> BitcanSetup {
+        BitcanSetup {
             version: VERSION,
             frames: 10,
             stamps: 20,
             frames_at: 48,
             stamps_at: 48 + 880,
             size: 4096,
-            ..Setup::default()
+            ..BitcanSetup::default()
         }
     }
 
     #[test]
     fn a_layout_that_lies_is_refused() {
         assert_eq!(setup().check(), Ok(()));
-        let with = |change: fn(&mut Setup)| {
+        let with = |change: fn(&mut BitcanSetup)| {
             let mut setup = setup();
             change(&mut setup);
             setup.check()
@@ -279,7 +279,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_words_are_a_stamp_or_none(words in prop::array::uniform11(any::<u64>())) {
-            if let Some(Stamp { event: Event::Frame(frame), .. }) = stamp(&words) {
+            if let Some(BitcanStamp { event: BitcanEvent::Frame(frame), .. }) = stamp(&words) {
                 prop_assert!(frame.len() <= 64);
             }
         }
@@ -289,7 +289,7 @@ mod tests {
             frames in 0u32..100, stamps in 0u32..100,
             frames_at in 0u64..10_000, stamps_at in 0u64..10_000, size in 0u64..20_000,
         ) {
-            let setup = Setup { version: 1, frames, stamps, reserved: 0, frames_at, stamps_at, size };
+            let setup = BitcanSetup { version: 1, frames, stamps, reserved: 0, frames_at, stamps_at, size };
             if setup.check().is_ok() {
                 prop_assert!(frames_at + u64::from(frames) * 88 <= size);
                 prop_assert!(stamps_at + u64::from(stamps) * 88 <= size);

@@ -2,9 +2,9 @@
 //! registers.
 
 use super::ioctl;
-use super::layout::Control;
+use super::layout::BitcanControl;
 use super::types::ControllerError as Error;
-use crate::memory::{Page, WORD};
+use crate::memory::{MappedPage, WORD};
 use crate::{Errno, tsc};
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
@@ -22,7 +22,7 @@ const SEEN: usize = 72;
 
 /// The settings with which a mapped controller takes part in its bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct MappedOptions<'a> {
     /// The version of the registers that the caller knows.
     pub version: u32,
     /// Bit rate, bit/s.
@@ -39,12 +39,12 @@ pub struct Wanted<'a> {
 }
 
 /// An open mapped controller. Closing it, also when the process ends, takes it off the bus.
-pub struct Controller {
+pub struct MappedController {
     device: OwnedFd,
-    memory: Page<{ REGISTERS / WORD }>,
+    memory: MappedPage<{ REGISTERS / WORD }>,
 }
 
-impl Controller {
+impl MappedController {
     /// Opens the device, such as `/dev/bitcan-ctl0`. Only one process at a time can open it.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Controller {
                 },
             })?
             .into();
-        let memory = Page::map(&device).map_err(|e| Error::System {
+        let memory = MappedPage::map(&device).map_err(|e| Error::System {
             path: path.to_owned(),
             what: "cannot be mapped: is it a mapped controller of kmod/bitcan?",
             source: e.into(),
@@ -106,8 +106,8 @@ impl Controller {
     /// [`Errno::INVAL`]: another bit rate than the bus has, or one that no bus can have.
     /// [`Errno::PROTO`]: another version. [`Errno::NOSPC`]: the bus is full. [`Errno::BUSY`]: the
     /// controller is already on the bus.
-    pub fn join(&self, wanted: &Wanted<'_>) -> Result<(), Errno> {
-        let control = Control::new(wanted).ok_or(Errno::INVAL)?;
+    pub fn join(&self, wanted: &MappedOptions<'_>) -> Result<(), Errno> {
+        let control = BitcanControl::new(wanted).ok_or(Errno::INVAL)?;
         ioctl::control(&self.device, &control)
     }
 
@@ -132,7 +132,7 @@ impl Controller {
     }
 
     /// Returns whether there are changes that the process has not acknowledged. poll(2) on
-    /// [`Controller::fd`] reports them, too.
+    /// [`MappedController::fd`] reports them, too.
     #[inline]
     #[must_use]
     pub fn has_news(&self) -> bool {

@@ -11,7 +11,7 @@ mod napi;
 mod tester;
 mod types;
 
-pub use mapped::{Controller, REGISTERS, Wanted};
+pub use mapped::{MappedController, REGISTERS, MappedOptions};
 pub use napi::tell_napi;
-pub use tester::Tester;
-pub use types::{BUSES, ControllerError, DEVICE, Error, Event, Mode, Progress, Stamp, Timed};
+pub use tester::BitcanTester;
+pub use types::{BUSES, ControllerError, DEVICE, Error, BitcanEvent, SendMode, TesterProgress, BitcanStamp, TimedFrame};

@@ -1,7 +1,7 @@
 //! Busy polling of the module's interfaces.
 
 use super::ioctl;
-use super::layout::Napi;
+use super::layout::BitcanNapi;
 use crate::Errno;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::net::netdevice::name_to_index;
@@ -22,7 +22,7 @@ const CONTROL: &str = "/dev/bitcan";
 pub fn tell_napi(socket: impl AsFd, interface: &str) -> Result<(), Errno> {
     let device = open(CONTROL, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     let socket = socket.as_fd();
-    let napi = Napi {
+    let napi = BitcanNapi {
         socket: socket.as_raw_fd(),
         ifindex: name_to_index(socket, interface)?,
     };

@@ -1,10 +1,10 @@
 //! The tester's node: opening the device, writing its frames, reading its stamps.
 
 use super::ioctl;
-use super::layout::{self, ENTRY, ENTRY_SIZE, HEADER_SIZE, Setup, Start, VERSION};
-use super::types::{BUSES, DEVICE, Error, Mode, Progress, Stamp, Timed};
-use crate::memory::{Memory, WORD};
-use crate::{Errno, Poll};
+use super::layout::{self, ENTRY, ENTRY_SIZE, HEADER_SIZE, BitcanSetup, BitcanStart, VERSION};
+use super::types::{BUSES, DEVICE, Error, SendMode, TesterProgress, BitcanStamp, TimedFrame};
+use crate::memory::{MappedMemory, WORD};
+use crate::{Errno, PollSet};
 use frame::Nanos;
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -19,20 +19,20 @@ fn system(what: &'static str, errno: Errno) -> Error {
 }
 
 /// The tester's node, with frames to send and room for stamps.
-pub struct Tester {
+pub struct BitcanTester {
     device: OwnedFd,
-    memory: Memory,
-    setup: Setup,
-    poll: Poll,
+    memory: MappedMemory,
+    setup: BitcanSetup,
+    poll: PollSet,
 }
 
-impl Tester {
+impl BitcanTester {
     /// Opens the tester and writes its frames; `stamps` is the number of stamps for which it must
     /// have room.
     ///
     /// # Errors
     /// [`Error`], which states the remedy.
-    pub fn open(frames: &[Timed], stamps: u32) -> Result<Self, Error> {
+    pub fn open(frames: &[TimedFrame], stamps: u32) -> Result<Self, Error> {
         let device = File::options()
             .read(true)
             .write(true)
@@ -50,11 +50,11 @@ impl Tester {
             .into();
         let count = u32::try_from(frames.len())
             .map_err(|_| Error::TooMuch("more frames than it can count".to_owned()))?;
-        let mut setup = Setup {
+        let mut setup = BitcanSetup {
             version: VERSION,
             frames: count,
             stamps,
-            ..Setup::default()
+            ..BitcanSetup::default()
         };
         let asked = setup;
         ioctl::set_up(&device, &mut setup).map_err(|errno| match errno {
@@ -77,12 +77,12 @@ impl Tester {
             .check()
             .map_err(|what| Error::Misfit(what.to_owned()))?;
         let size = usize::try_from(setup.size).unwrap_or(usize::MAX);
-        let memory = Memory::map(&device, size).map_err(|e| system("cannot be mapped", e))?;
+        let memory = MappedMemory::map(&device, size).map_err(|e| system("cannot be mapped", e))?;
         let tester = Self {
             device,
             memory,
             setup,
-            poll: Poll::with_capacity(1),
+            poll: PollSet::with_capacity(1),
         };
         let version = tester.memory.get(0).map_or(0, |word| halves(word).0);
         if version != VERSION {
@@ -92,7 +92,7 @@ impl Tester {
         Ok(tester)
     }
 
-    fn fill(&self, frames: &[Timed]) -> Result<(), Error> {
+    fn fill(&self, frames: &[TimedFrame]) -> Result<(), Error> {
         let mut at = self.setup.frames_at as usize;
         for timed in frames {
             let written = layout::frame_words(timed)
@@ -112,12 +112,12 @@ impl Tester {
     ///
     /// # Errors
     /// [`Error::System`].
-    pub fn start(&mut self, mode: Mode, timeout: Nanos, stamp_every: u32) -> Result<(), Error> {
+    pub fn start(&mut self, mode: SendMode, timeout: Nanos, stamp_every: u32) -> Result<(), Error> {
         let (mode, return_bus) = match mode {
-            Mode::Schedule => (0, 0),
-            Mode::OneAtATime { return_bus } => (1, return_bus),
+            SendMode::Schedule => (0, 0),
+            SendMode::OneAtATime { return_bus } => (1, return_bus),
         };
-        let start = Start {
+        let start = BitcanStart {
             mode,
             count: self.setup.frames,
             timeout,
@@ -162,19 +162,19 @@ impl Tester {
 
     /// Returns the progress of the run.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> TesterProgress {
         progress(&self.memory)
     }
 
     /// Returns the stamps taken so far, in the order of the events on each bus, and the number of
     /// stamps of a kind that this version does not know.
     #[must_use]
-    pub fn stamps(&self) -> (Vec<Stamp>, u64) {
+    pub fn stamps(&self) -> (Vec<BitcanStamp>, u64) {
         stamps(&self.memory, &self.setup)
     }
 }
 
-impl Drop for Tester {
+impl Drop for BitcanTester {
     fn drop(&mut self) {
         // Closing the device ends the run, too; but the mapping keeps it open until it is gone.
         let _ = ioctl::stop(&self.device);
@@ -191,12 +191,12 @@ fn halves(word: u64) -> (u32, u32) {
     )
 }
 
-fn progress(memory: &Memory) -> Progress {
+fn progress(memory: &MappedMemory) -> TesterProgress {
     const DONE: u32 = 2;
     let word = |n: usize| memory.get(n * WORD).unwrap_or(0);
     // The state is read first: counts that were written before it changed are then visible.
     let (_, state) = halves(word(0));
-    Progress {
+    TesterProgress {
         done: state == DONE,
         started: word(1),
         sent: word(2),
@@ -206,7 +206,7 @@ fn progress(memory: &Memory) -> Progress {
     }
 }
 
-fn stamps(memory: &Memory, setup: &Setup) -> (Vec<Stamp>, u64) {
+fn stamps(memory: &MappedMemory, setup: &BitcanSetup) -> (Vec<BitcanStamp>, u64) {
     let taken = progress(memory).stamps.min(u64::from(setup.stamps)) as usize;
     let mut out = Vec::with_capacity(taken);
     let mut unknown = 0;
@@ -229,15 +229,15 @@ mod tests {
     use super::*;
     use frame::{CanId, Frame};
 
-    fn setup() -> Setup {
-        Setup {
+    fn setup() -> BitcanSetup {
+        BitcanSetup {
             version: VERSION,
             frames: 2,
             stamps: 3,
             frames_at: 48,
             stamps_at: 48 + 176,
             size: 4096,
-            ..Setup::default()
+            ..BitcanSetup::default()
         }
     }
 
@@ -245,10 +245,10 @@ mod tests {
     /// room for, whatever the count in the header.
     #[test]
     fn the_header_is_not_believed() {
-        let memory = Memory::anonymous(4096);
+        let memory = MappedMemory::anonymous(4096);
         let state = u64::from_ne_bytes([1, 0, 0, 0, 2, 0, 0, 0]);
         assert!(memory.write(0, &[state, 100, 2, 1, u64::MAX, 7]));
-        let expected = Progress {
+        let expected = TesterProgress {
             done: true,
             started: 100,
             sent: 2,
@@ -267,15 +267,15 @@ mod tests {
 
     #[test]
     fn frames_lie_one_after_the_other() {
-        let memory = Memory::anonymous(4096);
+        let memory = MappedMemory::anonymous(4096);
         let frame = |n: u8| Frame::classic(CanId::from_raw(u32::from(n)), &[n]).unwrap();
-        let tester = std::mem::ManuallyDrop::new(Tester {
+        let tester = std::mem::ManuallyDrop::new(BitcanTester {
             device: File::open("/dev/null").unwrap().into(),
             memory,
             setup: setup(),
-            poll: Poll::default(),
+            poll: PollSet::default(),
         });
-        let timed = |n: u8| Timed {
+        let timed = |n: u8| TimedFrame {
             at: u64::from(n) * 10,
             bus: n,
             frame: frame(n),
@@ -294,7 +294,7 @@ mod tests {
             eprintln!("SKIPPED because {DEVICE} is there");
             return;
         }
-        let error = Tester::open(&[], 1).err().unwrap();
+        let error = BitcanTester::open(&[], 1).err().unwrap();
         assert!(error.to_string().contains("modprobe bitcan"), "{error}");
     }
 }

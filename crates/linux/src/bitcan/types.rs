@@ -9,7 +9,7 @@ pub const BUSES: u8 = 8;
 
 /// A frame to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timed {
+pub struct TimedFrame {
     /// Time at which the frame is ready, ns after the start; ignored in one-at-a-time mode.
     pub at: Nanos,
     /// The bus.
@@ -20,7 +20,7 @@ pub struct Timed {
 
 /// An event on a bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum BitcanEvent {
     /// A frame ended successfully.
     Frame(Frame),
     /// An error frame ended.
@@ -33,7 +33,7 @@ pub enum Event {
 
 /// An event with its place and time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stamp {
+pub struct BitcanStamp {
     /// Time of the end of frame, ns; for other events, the time of the event.
     pub end: Nanos,
     /// Duration from start of frame to end of frame, without intermission, ns.
@@ -43,12 +43,12 @@ pub struct Stamp {
     /// The node: 0 the tester, else the interface's index modulo 65536.
     pub node: u16,
     /// The event.
-    pub event: Event,
+    pub event: BitcanEvent,
 }
 
 /// The mode in which the frames are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
+pub enum SendMode {
     /// Each frame is sent at its time, in order, or as soon as the bus is free after it.
     Schedule,
     /// The next frame is sent when one of the same number by another node ended on this bus, or on
@@ -61,7 +61,7 @@ pub enum Mode {
 
 /// The progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Progress {
+pub struct TesterProgress {
     /// Whether the run has ended.
     pub done: bool,
     /// Time at which the start took effect, ns.

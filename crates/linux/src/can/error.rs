@@ -2,7 +2,7 @@
 //! remedy.
 
 use crate::Errno;
-use crate::link::Links;
+use crate::link::NetLinks;
 use std::fmt;
 
 /// A raw CAN socket that could not be opened, set up or attached.
@@ -11,14 +11,14 @@ pub struct OpenError {
     /// The interface for which the socket was requested.
     pub interface: String,
     /// The obstacle.
-    pub obstacle: Obstacle,
+    pub obstacle: SocketObstacle,
     /// The kernel's error.
     pub source: Errno,
 }
 
 /// An obstacle to a raw CAN socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Obstacle {
+pub enum SocketObstacle {
     /// The kernel has no CAN support.
     NoCan,
     /// The kernel has CAN, but no raw sockets.
@@ -51,30 +51,30 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = &self.interface;
         match &self.obstacle {
-            Obstacle::NoCan => f.write_str(
+            SocketObstacle::NoCan => f.write_str(
                 "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where the kernel \
                  was built without it, run in a lab guest (`cangate lab exec`)",
             ),
-            Obstacle::NoRawSockets => f.write_str(
+            SocketObstacle::NoRawSockets => f.write_str(
                 "this kernel has CAN but no raw sockets: load them with `modprobe can-raw`",
             ),
-            Obstacle::OpenFiles => f.write_str(
+            SocketObstacle::OpenFiles => f.write_str(
                 "no more sockets can be opened: raise the limit of open files (`ulimit -n`)",
             ),
-            Obstacle::Socket => f.write_str("cannot open a raw CAN socket"),
-            Obstacle::NoXl => f.write_str(
+            SocketObstacle::Socket => f.write_str("cannot open a raw CAN socket"),
+            SocketObstacle::NoXl => f.write_str(
                 "this kernel has no CAN XL, which is in Linux since 6.1: leave out `xl = true`",
             ),
-            Obstacle::OldKernel => f.write_str(
+            SocketObstacle::OldKernel => f.write_str(
                 "this kernel's raw CAN sockets lack an option, FD frames or error frames: Linux \
                  3.6 or later is needed",
             ),
-            Obstacle::SetUp => write!(f, "cannot set up a raw CAN socket for {name}"),
-            Obstacle::NoInterface(there) => {
+            SocketObstacle::SetUp => write!(f, "cannot set up a raw CAN socket for {name}"),
+            SocketObstacle::NoInterface(there) => {
                 write!(f, "there is no interface {name}; {}", list(there))
             }
-            Obstacle::NotCan(there) => write!(f, "{name} is no CAN interface; {}", list(there)),
-            Obstacle::Attach(there) => write!(f, "cannot attach to {name}; {}", list(there)),
+            SocketObstacle::NotCan(there) => write!(f, "{name} is no CAN interface; {}", list(there)),
+            SocketObstacle::Attach(there) => write!(f, "cannot attach to {name}; {}", list(there)),
         }
     }
 }
@@ -93,10 +93,10 @@ impl OpenError {
     /// Returns the error for a socket(2) that failed.
     pub(super) fn socket(interface: &str, source: Errno) -> Self {
         let obstacle = match source {
-            Errno::AFNOSUPPORT => Obstacle::NoCan,
-            Errno::PROTONOSUPPORT => Obstacle::NoRawSockets,
-            Errno::MFILE | Errno::NFILE => Obstacle::OpenFiles,
-            _ => Obstacle::Socket,
+            Errno::AFNOSUPPORT => SocketObstacle::NoCan,
+            Errno::PROTONOSUPPORT => SocketObstacle::NoRawSockets,
+            Errno::MFILE | Errno::NFILE => SocketObstacle::OpenFiles,
+            _ => SocketObstacle::Socket,
         };
         Self::new(interface, obstacle, source)
     }
@@ -104,16 +104,16 @@ impl OpenError {
     /// Returns the error for an option that every kernel with CAN has and that could not be set.
     #[must_use]
     pub fn set_up(interface: &str, source: Errno) -> Self {
-        Self::new(interface, Obstacle::SetUp, source)
+        Self::new(interface, SocketObstacle::SetUp, source)
     }
 
     /// Returns the error for an option that could not be set; with `xl`, it may have been that of
     /// CAN XL.
     pub(super) fn option(interface: &str, xl: bool, source: Errno) -> Self {
         let obstacle = match source {
-            Errno::NOPROTOOPT if xl => Obstacle::NoXl,
-            Errno::NOPROTOOPT => Obstacle::OldKernel,
-            _ => Obstacle::SetUp,
+            Errno::NOPROTOOPT if xl => SocketObstacle::NoXl,
+            Errno::NOPROTOOPT => SocketObstacle::OldKernel,
+            _ => SocketObstacle::SetUp,
         };
         Self::new(interface, obstacle, source)
     }
@@ -123,22 +123,22 @@ impl OpenError {
     #[must_use]
     pub fn attach(interface: &str, source: Errno) -> Self {
         // Without an answer the message lists no interfaces.
-        Self::attach_among(interface, source, &Links::now().unwrap_or_default())
+        Self::attach_among(interface, source, &NetLinks::now().unwrap_or_default())
     }
 
-    fn attach_among(interface: &str, source: Errno, links: &Links) -> Self {
+    fn attach_among(interface: &str, source: Errno, links: &NetLinks) -> Self {
         let there = links.all_can().map(|link| link.name.clone()).collect();
         let obstacle = match source {
             Errno::NODEV if links.get(interface).is_some_and(|link| !link.can) => {
-                Obstacle::NotCan(there)
+                SocketObstacle::NotCan(there)
             }
-            Errno::NODEV | Errno::NXIO => Obstacle::NoInterface(there),
-            _ => Obstacle::Attach(there),
+            Errno::NODEV | Errno::NXIO => SocketObstacle::NoInterface(there),
+            _ => SocketObstacle::Attach(there),
         };
         Self::new(interface, obstacle, source)
     }
 
-    fn new(interface: &str, obstacle: Obstacle, source: Errno) -> Self {
+    fn new(interface: &str, obstacle: SocketObstacle, source: Errno) -> Self {
         Self {
             interface: interface.to_owned(),
             obstacle,
@@ -150,7 +150,7 @@ impl OpenError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Link;
+    use crate::link::NetLink;
 
     #[test]
     fn what_is_missing_is_said() {
@@ -158,22 +158,22 @@ mod tests {
         assert!(socket(Errno::AFNOSUPPORT).contains("modprobe can`"));
         assert!(socket(Errno::PROTONOSUPPORT).contains("can-raw"));
         assert!(socket(Errno::MFILE).contains("ulimit -n"));
-        let link = |name: &str, can| Link {
+        let link = |name: &str, can| NetLink {
             name: name.to_owned(),
             can,
-            ..Link::default()
+            ..NetLink::default()
         };
-        let there: Links = [link("can0", true), link("lo", false)]
+        let there: NetLinks = [link("can0", true), link("lo", false)]
             .into_iter()
             .collect();
-        let attach = |name: &str, errno, links: &Links| {
+        let attach = |name: &str, errno, links: &NetLinks| {
             OpenError::attach_among(name, errno, links).to_string()
         };
         assert_eq!(
             attach("nosuchcan0", Errno::NODEV, &there),
             "there is no interface nosuchcan0; CAN interfaces here: can0"
         );
-        let none = Links::default();
+        let none = NetLinks::default();
         assert!(attach("nosuchcan0", Errno::NODEV, &none).contains("type vcan"));
         assert!(attach("lo", Errno::NODEV, &there).starts_with("lo is no CAN interface"));
         assert!(attach("can0", Errno::PERM, &there).starts_with("cannot attach to can0"));
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn the_loopback_interface_is_none_of_can() {
         let error = OpenError::attach("lo", Errno::NODEV);
-        assert!(matches!(error.obstacle, Obstacle::NotCan(_)), "{error}");
+        assert!(matches!(error.obstacle, SocketObstacle::NotCan(_)), "{error}");
         let error = OpenError::option("can7", true, Errno::NOPROTOOPT);
         assert!(error.to_string().contains("since 6.1"), "{error}");
     }

@@ -5,9 +5,9 @@
 
 use super::error::OpenError;
 use super::layout::{CLASSIC_SIZE, FD_SIZE, decode, encode};
-use super::socket::{Filter, InterfaceState, Options, Socket, Stamps};
+use super::socket::{CanFilter, InterfaceState, CanOptions, CanSocket, StampOptions};
 use crate::Errno;
-use crate::mmsg::{Control, Inbox};
+use crate::mmsg::{DatagramControl, MmsgInbox};
 use frame::{FrameRef, Nanos};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
@@ -40,7 +40,7 @@ pub struct FrameOptions {
 
 /// A frame that was received.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
+pub struct ArrivedFrame<'a> {
     /// The frame, which may be an error frame.
     pub frame: FrameRef<'a>,
     /// The kernel's stamp: Unix time, ns.
@@ -56,8 +56,8 @@ pub struct Arrival<'a> {
 
 /// One non-blocking raw socket on one interface.
 pub struct FrameSocket {
-    socket: Socket,
-    inbox: Inbox,
+    socket: CanSocket,
+    inbox: MmsgInbox,
     malformed: u64,
 }
 
@@ -67,23 +67,23 @@ impl FrameSocket {
     /// # Errors
     /// [`OpenError`] that states what is missing and what to do.
     pub fn open(interface: &str, options: &FrameOptions) -> Result<Self, OpenError> {
-        let socket = Socket::open(interface)?;
+        let socket = CanSocket::open(interface)?;
         let stamps = if options.no_stamps {
-            Stamps::None
+            StampOptions::None
         } else if options.hardware_stamps {
-            Stamps::Hardware
+            StampOptions::Hardware
         } else {
-            Stamps::Kernel
+            StampOptions::Kernel
         };
-        let all = Options {
+        let all = CanOptions {
             fd: options.fd,
             xl: false,
             stamps,
             receive_buffer: options.receive_buffer,
         };
         socket.configure(&all)?;
-        let filters: &[Filter] = if options.hear {
-            &[Filter::EVERYTHING]
+        let filters: &[CanFilter] = if options.hear {
+            &[CanFilter::EVERYTHING]
         } else {
             &[]
         };
@@ -101,7 +101,7 @@ impl FrameSocket {
         let size = if options.fd { FD_SIZE } else { CLASSIC_SIZE };
         Ok(Self {
             socket,
-            inbox: Inbox::new(MOST_ARRIVALS, size),
+            inbox: MmsgInbox::new(MOST_ARRIVALS, size),
             malformed: 0,
         })
     }
@@ -139,7 +139,7 @@ impl FrameSocket {
     /// # Errors
     /// The error of recvmmsg(2): ENETDOWN once when the interface went down. It is not an error if
     /// nothing came in.
-    pub fn receive(&mut self, take: &mut dyn FnMut(Arrival<'_>)) -> Result<usize, Errno> {
+    pub fn receive(&mut self, take: &mut dyn FnMut(ArrivedFrame<'_>)) -> Result<usize, Errno> {
         self.receive_at_most(MOST_ARRIVALS, take)
     }
 
@@ -151,7 +151,7 @@ impl FrameSocket {
     pub fn receive_at_most(
         &mut self,
         most: usize,
-        take: &mut dyn FnMut(Arrival<'_>),
+        take: &mut dyn FnMut(ArrivedFrame<'_>),
     ) -> Result<usize, Errno> {
         let n = match self.inbox.receive(&self.socket, most) {
             Ok(n) => n,
@@ -166,8 +166,8 @@ impl FrameSocket {
                 self.malformed += 1;
                 continue;
             };
-            let control = Control::parse(control);
-            take(Arrival {
+            let control = DatagramControl::parse(control);
+            take(ArrivedFrame {
                 frame,
                 software: control.software,
                 hardware: control.hardware,

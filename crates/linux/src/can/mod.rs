@@ -1,6 +1,6 @@
 //! Raw CAN sockets (`AF_CAN`, `CAN_RAW`; `uapi/linux/can/raw.h`).
 //!
-//! [`Socket`] is the socket with its options, filters and interface; the buffers for many datagrams
+//! [`CanSocket`] is the socket with its options, filters and interface; the buffers for many datagrams
 //! a call, and the kernel's ancillary data of a frame, are in [`crate::mmsg`]. [`layout`] converts
 //! the kernel's frames to those of this project and back. [`FrameSocket`] combines these for
 //! callers that need frames and not datagrams.
@@ -10,9 +10,9 @@ mod frames;
 pub mod layout;
 mod socket;
 
-pub use error::{Obstacle, OpenError};
-pub use frames::{Arrival, FrameOptions, FrameSocket, MOST_ARRIVALS};
-pub use socket::{Filter, InterfaceState, MOST_FILTERS, Options, Socket, Stamps, is_in_kernel};
+pub use error::{SocketObstacle, OpenError};
+pub use frames::{ArrivedFrame, FrameOptions, FrameSocket, MOST_ARRIVALS};
+pub use socket::{CanFilter, InterfaceState, MOST_FILTERS, CanOptions, CanSocket, StampOptions, is_in_kernel};
 
 /// Meanings of an error frame, as bits of its ID (`uapi/linux/can/error.h`).
 pub mod error_class {

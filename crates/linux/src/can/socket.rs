@@ -4,7 +4,7 @@
     reason = "socket options and requests that rustix does not have"
 )]
 
-use super::error::{Obstacle, OpenError};
+use super::error::{SocketObstacle, OpenError};
 use super::layout::FD_SIZE;
 use crate::Errno;
 use crate::errno::last_errno;
@@ -33,26 +33,26 @@ pub const MOST_FILTERS: usize = 512;
 /// this does not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(C)]
-pub struct Filter {
+pub struct CanFilter {
     /// `can_id` with flag bits.
     pub id: u32,
     /// Mask with flag bits.
     pub mask: u32,
 }
 
-impl Filter {
+impl CanFilter {
     /// Lets every frame through.
     pub const EVERYTHING: Self = Self { id: 0, mask: 0 };
 }
 
 // SAFETY: two integers of 32 bits, laid out one after the other (`repr(C)`), without a gap.
-unsafe impl Plain for Filter {}
+unsafe impl Plain for CanFilter {}
 
-const _: () = assert!(size_of::<Filter>() == size_of::<libc::can_filter>());
+const _: () = assert!(size_of::<CanFilter>() == size_of::<libc::can_filter>());
 
 /// The ancillary data that comes with a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Stamps {
+pub enum StampOptions {
     /// None: read(2) has no place for it.
     None,
     /// The kernel's stamp, and the number of frames that the socket has lost.
@@ -64,13 +64,13 @@ pub enum Stamps {
 
 /// The settings of a socket for its whole life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Options {
+pub struct CanOptions {
     /// Carry FD frames.
     pub fd: bool,
     /// Carry XL frames, with their VCIDs.
     pub xl: bool,
     /// The ancillary data that comes with a frame.
-    pub stamps: Stamps,
+    pub stamps: StampOptions,
     /// The size of the receive buffer in bytes; the kernel's default where absent.
     pub receive_buffer: Option<u32>,
 }
@@ -111,17 +111,17 @@ impl InterfaceState {
 /// may. Returns true where the kernel cannot be asked, for example when no descriptor is left.
 #[must_use]
 pub fn is_in_kernel() -> bool {
-    let refused = Socket::open("").err();
-    refused.is_none_or(|error| !matches!(error.obstacle, Obstacle::NoCan))
+    let refused = CanSocket::open("").err();
+    refused.is_none_or(|error| !matches!(error.obstacle, SocketObstacle::NoCan))
 }
 
 /// A raw socket for one interface. It never waits.
-pub struct Socket {
+pub struct CanSocket {
     fd: OwnedFd,
     name: String,
 }
 
-impl Socket {
+impl CanSocket {
     /// Opens a socket for an interface. It is attached to nothing yet.
     ///
     /// # Errors
@@ -144,12 +144,12 @@ impl Socket {
     ///
     /// # Errors
     /// [`OpenError`] that states what the kernel lacks.
-    pub fn configure(&self, options: &Options) -> Result<(), OpenError> {
+    pub fn configure(&self, options: &CanOptions) -> Result<(), OpenError> {
         self.set_all(options)
             .map_err(|errno| OpenError::option(&self.name, options.xl, errno))
     }
 
-    fn set_all(&self, options: &Options) -> Result<(), Errno> {
+    fn set_all(&self, options: &CanOptions) -> Result<(), Errno> {
         let on: libc::c_int = 1;
         let raw = libc::SOL_CAN_RAW;
         if options.fd {
@@ -187,13 +187,13 @@ impl Socket {
             .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes))
     }
 
-    fn ask_for_stamps(&self, stamps: Stamps) -> Result<(), Errno> {
+    fn ask_for_stamps(&self, stamps: StampOptions) -> Result<(), Errno> {
         let on: libc::c_int = 1;
         let mut flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
         match stamps {
-            Stamps::None => return Ok(()),
-            Stamps::Kernel => {}
-            Stamps::Hardware => {
+            StampOptions::None => return Ok(()),
+            StampOptions::Kernel => {}
+            StampOptions::Hardware => {
                 flags |= libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
             }
         }
@@ -331,7 +331,7 @@ impl Socket {
     ///
     /// # Errors
     /// The error of setsockopt(2); EINVAL for more than [`MOST_FILTERS`].
-    pub fn set_filters(&self, filters: &[Filter]) -> Result<(), Errno> {
+    pub fn set_filters(&self, filters: &[CanFilter]) -> Result<(), Errno> {
         option::set_slice(&self.fd, libc::SOL_CAN_RAW, libc::CAN_RAW_FILTER, filters)
     }
 
@@ -354,13 +354,13 @@ impl Socket {
     }
 }
 
-impl AsFd for Socket {
+impl AsFd for CanSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }
 
-impl AsRawFd for Socket {
+impl AsRawFd for CanSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()
     }

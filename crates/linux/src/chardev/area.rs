@@ -71,7 +71,7 @@ pub const fn both(one: u32, two: u32) -> u64 {
 
 /// `CANCHAR_STATE_…`: the state of the controller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub enum CharState {
     /// Off the bus.
     Stopped,
     /// Error active.
@@ -84,7 +84,7 @@ pub enum State {
     BusOff,
 }
 
-impl State {
+impl CharState {
     /// Converts the register; an unknown value counts as stopped.
     #[inline]
     #[must_use]
@@ -107,7 +107,7 @@ impl State {
 }
 
 /// A mapped area; tests use one in memory.
-pub trait Area {
+pub trait MappedArea {
     /// Returns a word; earlier writes are visible.
     fn get(&self, at: usize) -> u64;
     /// Writes a word; a reader that sees it also sees earlier writes.

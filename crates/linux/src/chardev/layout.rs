@@ -1,6 +1,6 @@
 //! The arguments of a character device's calls, byte for byte (`kmod/canchar/canchar.h`).
 
-use super::{Control, Info, Stats};
+use super::{CharControl, CharInfo, CharStats};
 
 /// `CANCHAR_VERSION`.
 pub(super) const VERSION: u32 = 1;
@@ -30,7 +30,7 @@ pub(super) struct RawControl {
 }
 
 impl RawControl {
-    pub(super) fn new(control: &Control) -> Self {
+    pub(super) fn new(control: &CharControl) -> Self {
         let flags = [
             (control.listen_only, LISTEN_ONLY),
             (control.one_shot, ONE_SHOT),
@@ -50,9 +50,9 @@ impl RawControl {
         }
     }
 
-    fn read(self) -> Option<Control> {
+    fn read(self) -> Option<CharControl> {
         let has = |flag| self.flags & flag != 0;
-        (self.bitrate != 0).then(|| Control {
+        (self.bitrate != 0).then(|| CharControl {
             bitrate: self.bitrate,
             data_bitrate: has(FD).then_some(self.data_bitrate),
             sample_point: self.sample_point,
@@ -115,12 +115,12 @@ pub(super) struct RawInfo {
 }
 
 impl RawInfo {
-    pub(super) fn read(&self) -> Info {
+    pub(super) fn read(&self) -> CharInfo {
         let text = |bytes: &[u8]| {
             let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
             String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
         };
-        Info {
+        CharInfo {
             fd: self.supports & FD != 0,
             listen_only: self.supports & LISTEN_ONLY != 0,
             one_shot: self.supports & ONE_SHOT != 0,
@@ -158,8 +158,8 @@ pub(super) struct RawStats {
 }
 
 impl RawStats {
-    pub(super) const fn read(&self) -> Stats {
-        Stats {
+    pub(super) const fn read(&self) -> CharStats {
+        CharStats {
             received: self.received,
             sent: self.sent,
             failed: self.failed,
@@ -186,11 +186,11 @@ mod tests {
 
     #[test]
     fn settings_come_back() {
-        let control = Control {
+        let control = CharControl {
             bitrate: 500_000,
             data_bitrate: Some(2_000_000),
             by_priority: true,
-            ..Control::default()
+            ..CharControl::default()
         };
         let raw = RawControl::new(&control);
         assert_eq!(raw.flags, FD | PRIORITY);

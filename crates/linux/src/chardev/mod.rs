@@ -6,12 +6,12 @@ mod ioctl;
 mod layout;
 mod receive;
 
-pub use area::{Area, State};
+pub use area::{MappedArea, CharState};
 pub use layout::AREA;
-pub use receive::{Impossible, Lost, ReceiveQueue, Slot};
+pub use receive::{ImpossibleCount, LostFrames, ReceiveQueue, SlotContents};
 
 use crate::Errno;
-use crate::memory::{Page, WORD};
+use crate::memory::{MappedPage, WORD};
 use area::{at, first};
 use frame::wire::BitRate;
 use layout::{RawControl, RawFilters, VERSION};
@@ -29,7 +29,7 @@ pub const MOST_FILTERS: usize = layout::FILTERS;
 
 /// The settings with which a controller takes part in its bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Control {
+pub struct CharControl {
     /// The bit rate, bit/s.
     pub bitrate: u32,
     /// The bit rate of the data phase, bit/s; makes it an FD controller.
@@ -52,7 +52,7 @@ pub struct Control {
 
 /// A driver's description of its controller.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Info {
+pub struct CharInfo {
     /// Whether it supports FD.
     pub fd: bool,
     /// Whether it supports listen-only mode.
@@ -66,12 +66,12 @@ pub struct Info {
     /// Its location.
     pub bus: String,
     /// The settings of its last start.
-    pub control: Option<Control>,
+    pub control: Option<CharControl>,
 }
 
 /// A controller's counts since its driver found it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stats {
+pub struct CharStats {
     /// Frames taken out of the controller.
     pub received: u64,
     /// Frames acknowledged on the bus.
@@ -113,12 +113,12 @@ pub enum OpenError {
 }
 
 /// An open device with its two queues, mapped.
-pub struct Device {
+pub struct CharDevice {
     device: OwnedFd,
-    area: Page<{ AREA / WORD }>,
+    area: MappedPage<{ AREA / WORD }>,
 }
 
-impl Device {
+impl CharDevice {
     /// Opens a device, such as `/dev/can0`.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl Device {
             Err(Errno::NODEV) => return Err(OpenError::Missing(path.to_owned())),
             Err(_) => return Err(OpenError::Other(path.to_owned())),
         }
-        let area = Page::map(&device).map_err(|e| OpenError::System {
+        let area = MappedPage::map(&device).map_err(|e| OpenError::System {
             path: path.to_owned(),
             what: "cannot be mapped",
             source: e.into(),
@@ -170,7 +170,7 @@ impl Device {
     /// # Errors
     /// [`Errno::BUSY`]: it runs with other settings. [`Errno::INVAL`]: it does not support these
     /// settings.
-    pub fn start(&self, control: &Control) -> Result<(), Errno> {
+    pub fn start(&self, control: &CharControl) -> Result<(), Errno> {
         ioctl::start(&self.device, &RawControl::new(control))
     }
 
@@ -204,7 +204,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Errno::NODEV`]: the controller is gone.
-    pub fn info(&self) -> Result<Info, Errno> {
+    pub fn info(&self) -> Result<CharInfo, Errno> {
         Ok(ioctl::info(&self.device)?.read())
     }
 
@@ -212,7 +212,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Errno::NODEV`]: the controller is gone.
-    pub fn stats(&self) -> Result<Stats, Errno> {
+    pub fn stats(&self) -> Result<CharStats, Errno> {
         Ok(ioctl::stats(&self.device)?.read())
     }
 
@@ -227,13 +227,13 @@ impl Device {
     /// # Errors
     /// The device does not answer.
     pub fn bit_rate(&self) -> Result<Option<BitRate>, Errno> {
-        let runs = State::of(first(self.get(at::STATE))).passes();
+        let runs = CharState::of(first(self.get(at::STATE))).passes();
         let control = self.info()?.control.filter(|_| runs);
         Ok(control.and_then(|c| BitRate::new(c.bitrate, c.data_bitrate).ok()))
     }
 }
 
-impl Area for Device {
+impl MappedArea for CharDevice {
     /// Returns all ones beyond the end.
     #[inline]
     fn get(&self, at: usize) -> u64 {

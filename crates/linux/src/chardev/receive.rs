@@ -1,7 +1,7 @@
 //! The process's end of the receive queue. All values that the driver writes are validated.
 
 use super::SLOTS;
-use super::area::{Area, FRAME_FD, FRAME_SENT, at, both, first, second};
+use super::area::{MappedArea, FRAME_FD, FRAME_SENT, at, both, first, second};
 use crate::can::layout::{CLASSIC_SIZE, FD_SIZE};
 
 /// The position up to which a process has read its receive queue.
@@ -16,7 +16,7 @@ pub struct ReceiveQueue {
 
 /// The content of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot<'a> {
+pub struct SlotContents<'a> {
     /// Time at which the driver took the frame out of the controller, ns of `CLOCK_REALTIME`.
     pub time: u64,
     /// Whether a file of this device sent the frame.
@@ -29,7 +29,7 @@ pub struct Slot<'a> {
 
 /// The losses for lack of room.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Lost {
+pub struct LostFrames {
     /// Frames that were lost in the queue.
     pub queue: u32,
     /// How often the controller's own FIFO had no room; the number of lost frames is unknown.
@@ -39,11 +39,11 @@ pub struct Lost {
 /// The driver reports more frames than the queue has slots. Only this process writes the other end:
 /// nothing in the queue can be trusted, and it was emptied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Impossible;
+pub struct ImpossibleCount;
 
 impl ReceiveQueue {
     /// Starts at the queue's beginning: for a file that has just been opened.
-    pub fn from_start<A: Area + ?Sized>(area: &A) -> Self {
+    pub fn from_start<A: MappedArea + ?Sized>(area: &A) -> Self {
         Self {
             tail: 0,
             lost: 0,
@@ -53,7 +53,7 @@ impl ReceiveQueue {
 
     /// Starts at the present end: frames in the queue are left out, and earlier losses are not
     /// counted.
-    pub fn from_now<A: Area + ?Sized>(area: &A) -> Self {
+    pub fn from_now<A: MappedArea + ?Sized>(area: &A) -> Self {
         let queue = Self {
             tail: second(area.get(at::RX_HEAD)),
             lost: first(area.get(at::RX_LOST)),
@@ -66,15 +66,15 @@ impl ReceiveQueue {
     /// Returns the number of frames in the queue.
     ///
     /// # Errors
-    /// [`Impossible`]
+    /// [`ImpossibleCount`]
     #[inline]
-    pub fn waiting<A: Area + ?Sized>(&mut self, area: &A) -> Result<u32, Impossible> {
+    pub fn waiting<A: MappedArea + ?Sized>(&mut self, area: &A) -> Result<u32, ImpossibleCount> {
         let head = second(area.get(at::RX_HEAD));
         let waiting = head.wrapping_sub(self.tail);
         if waiting > SLOTS {
             self.tail = head;
             self.release(area);
-            return Err(Impossible);
+            return Err(ImpossibleCount);
         }
         Ok(waiting)
     }
@@ -82,11 +82,11 @@ impl ReceiveQueue {
     /// Copies the oldest of the [waiting](Self::waiting) frames. Its slot is free after
     /// [`release`](Self::release).
     #[inline]
-    pub fn take<'a, A: Area + ?Sized>(
+    pub fn take<'a, A: MappedArea + ?Sized>(
         &mut self,
         area: &A,
         bytes: &'a mut [u8; FD_SIZE],
-    ) -> Slot<'a> {
+    ) -> SlotContents<'a> {
         let slot = at::rx(self.tail);
         let word = area.get(slot + at::FLAGS);
         let flags = first(word);
@@ -101,7 +101,7 @@ impl ReceiveQueue {
         }
         let time = area.get(slot);
         self.tail = self.tail.wrapping_add(1);
-        Slot {
+        SlotContents {
             time,
             sent: flags & FRAME_SENT != 0,
             lost_before: second(word),
@@ -111,20 +111,20 @@ impl ReceiveQueue {
 
     /// Notifies the driver that the slots of all frames that were taken are free.
     #[inline]
-    pub fn release<A: Area + ?Sized>(&self, area: &A) {
+    pub fn release<A: MappedArea + ?Sized>(&self, area: &A) {
         area.set(at::RX_TAIL, both(self.tail, 0));
     }
 
     /// Returns the losses that have not been [taken](Self::take_lost) yet.
-    pub fn lost<A: Area + ?Sized>(&self, area: &A) -> Lost {
-        Lost {
+    pub fn lost<A: MappedArea + ?Sized>(&self, area: &A) -> LostFrames {
+        LostFrames {
             queue: first(area.get(at::RX_LOST)).wrapping_sub(self.lost),
             controller: first(area.get(at::OVERRUNS)).wrapping_sub(self.overruns),
         }
     }
 
     /// Returns the same losses and counts them as taken.
-    pub fn take_lost<A: Area + ?Sized>(&mut self, area: &A) -> Lost {
+    pub fn take_lost<A: MappedArea + ?Sized>(&mut self, area: &A) -> LostFrames {
         let lost = self.lost(area);
         self.lost = self.lost.wrapping_add(lost.queue);
         self.overruns = self.overruns.wrapping_add(lost.controller);
@@ -138,9 +138,9 @@ mod tests {
     use crate::chardev::AREA;
     use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-    struct Memory(Vec<AtomicU64>);
+    struct TestMemory(Vec<AtomicU64>);
 
-    impl Area for Memory {
+    impl MappedArea for TestMemory {
         fn get(&self, at: usize) -> u64 {
             self.0[at / 8].load(SeqCst)
         }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn frames_come_with_what_was_lost_before_them() {
-        let area = Memory((0..AREA / 8).map(|_| AtomicU64::new(0)).collect());
+        let area = TestMemory((0..AREA / 8).map(|_| AtomicU64::new(0)).collect());
         // The counts wrap round.
         area.set(at::RX_HEAD, both(1, u32::MAX));
         area.set(at::RX_LOST, both(u32::MAX, 0));
@@ -181,15 +181,15 @@ mod tests {
         assert_eq!(first(area.get(at::RX_TAIL)), u32::MAX, "still theirs");
         queue.release(&area);
         assert_eq!(first(area.get(at::RX_TAIL)), 1);
-        let lost = Lost {
+        let lost = LostFrames {
             queue: 3,
             controller: 1,
         };
         assert_eq!(queue.lost(&area), lost);
         assert_eq!(queue.take_lost(&area), lost);
-        assert_eq!(queue.lost(&area), Lost::default());
+        assert_eq!(queue.lost(&area), LostFrames::default());
         area.set(at::RX_HEAD, both(1, 66));
-        assert_eq!(queue.waiting(&area), Err(Impossible));
+        assert_eq!(queue.waiting(&area), Err(ImpossibleCount));
         assert_eq!(queue.waiting(&area), Ok(0));
     }
 }

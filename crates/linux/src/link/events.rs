@@ -9,9 +9,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const GROUP: u32 = 1;
 
 /// A socket that indicates that interfaces appear, disappear, or change.
-pub struct Events(OwnedFd);
+pub struct LinkEvents(OwnedFd);
 
-impl Events {
+impl LinkEvents {
     /// Subscribes to the events.
     ///
     /// # Errors

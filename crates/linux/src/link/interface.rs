@@ -6,7 +6,7 @@ use super::controller::{
 use super::counters::LinkCounters;
 use crate::Errno;
 use crate::netlink::{
-    Error, Malformed, Netlink, Refusal, attribute, attributes, inner, number, text,
+    Error, MalformedMessage, NetlinkSocket, KernelRefusal, attribute, attributes, inner, number, text,
 };
 use frame::wire::BitRate;
 
@@ -35,7 +35,7 @@ pub const IFINFO: usize = 16;
 
 /// An interface.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Link {
+pub struct NetLink {
     /// The index, which no other interface has at the same time.
     pub index: u32,
     /// The present name.
@@ -69,7 +69,7 @@ pub struct Link {
     pub counters: LinkCounters,
 }
 
-impl Link {
+impl NetLink {
     /// Returns whether it carries FD frames.
     #[must_use]
     pub const fn carries_fd(&self) -> bool {
@@ -104,7 +104,7 @@ pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
     }
     let mut body = vec![0; IFINFO];
     attribute(&mut body, IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
-    let said = Netlink::open()?.one(RTM_GETLINK, body)?;
+    let said = NetlinkSocket::open()?.one(RTM_GETLINK, body)?;
     let said = said.map_err(LinkError::Refused)?;
     let found = said.into_iter().find(|(kind, _)| *kind == RTM_NEWLINK);
     let (_, body) = found.ok_or_else(|| LinkError::Refused(Errno::NODEV.into()))?;
@@ -116,27 +116,27 @@ pub(super) fn raw(name: &str) -> Result<Vec<u8>, LinkError> {
 pub enum LinkError {
     /// The kernel's refusal: ENODEV where there is no such interface.
     #[error("the kernel knows nothing of it: {0}")]
-    Refused(Refusal),
+    Refused(KernelRefusal),
     /// The kernel could not be queried.
     #[error(transparent)]
     Netlink(#[from] Error),
 }
 
 /// Parses the body of RTM_NEWLINK.
-pub(super) fn link(body: &[u8]) -> Result<Link, Malformed> {
+pub(super) fn link(body: &[u8]) -> Result<NetLink, MalformedMessage> {
     let Some((&[_, _, t0, t1, i0, i1, i2, i3, f0, f1, f2, f3, ..], rest)) =
         body.split_first_chunk::<IFINFO>()
     else {
-        return Err(Malformed::Message);
+        return Err(MalformedMessage::Message);
     };
     let flags = u32::from_ne_bytes([f0, f1, f2, f3]);
-    let mut link = Link {
+    let mut link = NetLink {
         index: u32::from_ne_bytes([i0, i1, i2, i3]),
         can: u16::from_ne_bytes([t0, t1]) == CAN,
         up: flags & IFF_UP != 0,
         running: flags & IFF_RUNNING != 0,
         echo: flags & IFF_ECHO != 0,
-        ..Link::default()
+        ..NetLink::default()
     };
     for attribute in attributes(rest) {
         let (kind, value) = attribute?;
@@ -215,7 +215,7 @@ mod tests {
         body.extend(wrapped(IFLA_LINKINFO, &info.concat()));
         let counters = (11..35_u64).flat_map(u64::to_ne_bytes);
         body.extend(wrapped(IFLA_STATS64, &counters.collect::<Vec<_>>()));
-        let expected = Link {
+        let expected = NetLink {
             index: 7,
             name: "can0".to_owned(),
             can: true,
@@ -255,14 +255,14 @@ mod tests {
         body.splice(2..4, 1_u16.to_ne_bytes());
         let other = link(&body).unwrap();
         assert_eq!((other.bit_rate, other.state), (None, None));
-        assert_eq!(link(&body[..15]), Err(Malformed::Message));
-        assert_eq!(link(&body[..17]), Err(Malformed::Attribute));
+        assert_eq!(link(&body[..15]), Err(MalformedMessage::Message));
+        assert_eq!(link(&body[..17]), Err(MalformedMessage::Attribute));
     }
 
     #[test]
     fn an_error_is_the_kernels() {
         for name in ["", "no-such-if", "longer-than-names", "a\0b"] {
-            match Link::find(name) {
+            match NetLink::find(name) {
                 Err(LinkError::Refused(refusal)) => {
                     assert_eq!(refusal.errno, Errno::NODEV, "{name}");
                 }
@@ -274,7 +274,7 @@ mod tests {
     /// Every Linux has this interface.
     #[test]
     fn the_loopback_interface_is_no_controller() {
-        let lo = Link::find("lo").unwrap();
+        let lo = NetLink::find("lo").unwrap();
         assert_eq!((lo.name.as_str(), lo.can), ("lo", false));
         assert_eq!((lo.bit_rate, lo.state), (None, None));
     }

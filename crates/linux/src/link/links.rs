@@ -1,18 +1,18 @@
 //! All interfaces at one moment.
 
-use super::interface::{IFINFO, Link, RTM_GETLINK, RTM_NEWLINK, link};
-use crate::netlink::{Error, Netlink, failed};
+use super::interface::{IFINFO, NetLink, RTM_GETLINK, RTM_NEWLINK, link};
+use crate::netlink::{Error, NetlinkSocket, failed};
 use std::collections::BTreeMap;
 
 /// All interfaces at one moment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Links {
-    by_name: BTreeMap<String, Link>,
+pub struct NetLinks {
+    by_name: BTreeMap<String, NetLink>,
     names: BTreeMap<u32, String>,
 }
 
-impl FromIterator<Link> for Links {
-    fn from_iter<T: IntoIterator<Item = Link>>(all: T) -> Self {
+impl FromIterator<NetLink> for NetLinks {
+    fn from_iter<T: IntoIterator<Item = NetLink>>(all: T) -> Self {
         let mut links = Self::default();
         for link in all {
             links.names.insert(link.index, link.name.clone());
@@ -22,9 +22,9 @@ impl FromIterator<Link> for Links {
     }
 }
 
-impl IntoIterator for Links {
-    type Item = Link;
-    type IntoIter = std::collections::btree_map::IntoValues<String, Link>;
+impl IntoIterator for NetLinks {
+    type Item = NetLink;
+    type IntoIter = std::collections::btree_map::IntoValues<String, NetLink>;
 
     /// Iterates by name.
     fn into_iter(self) -> Self::IntoIter {
@@ -32,20 +32,20 @@ impl IntoIterator for Links {
     }
 }
 
-impl Links {
+impl NetLinks {
     /// Queries the kernel, on a socket of its own.
     ///
     /// # Errors
     /// [`Error`]
     pub fn now() -> Result<Self, Error> {
-        Self::read(&mut Netlink::open()?)
+        Self::read(&mut NetlinkSocket::open()?)
     }
 
     /// Queries the kernel.
     ///
     /// # Errors
     /// [`Error`]
-    pub fn read(netlink: &mut Netlink) -> Result<Self, Error> {
+    pub fn read(netlink: &mut NetlinkSocket) -> Result<Self, Error> {
         let listed = netlink.list(RTM_GETLINK, vec![0; IFINFO])?;
         let listed = listed.map_err(failed("listing the interfaces"))?;
         let links = listed.iter().filter(|(kind, _)| *kind == RTM_NEWLINK);
@@ -63,18 +63,18 @@ impl Links {
 
     /// Returns the interface with this name, whether of CAN or not.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Link> {
+    pub fn get(&self, name: &str) -> Option<&NetLink> {
         self.by_name.get(name)
     }
 
     /// Returns the interface with this index.
     #[must_use]
-    pub fn at(&self, index: u32) -> Option<&Link> {
+    pub fn at(&self, index: u32) -> Option<&NetLink> {
         self.by_name.get(self.names.get(&index)?)
     }
 
     /// Iterates over the CAN interfaces, by name.
-    pub fn all_can(&self) -> impl Iterator<Item = &Link> {
+    pub fn all_can(&self) -> impl Iterator<Item = &NetLink> {
         self.by_name.values().filter(|link| link.can)
     }
 
@@ -92,17 +92,17 @@ mod tests {
 
     #[test]
     fn every_linux_has_a_loopback_interface_and_it_is_none_of_can() {
-        let mut netlink = Netlink::open().unwrap();
-        let links = Links::read(&mut netlink).unwrap();
+        let mut netlink = NetlinkSocket::open().unwrap();
+        let links = NetLinks::read(&mut netlink).unwrap();
         let lo = links.get("lo").unwrap();
         assert_eq!((lo.can, links.name(lo.index).as_str()), (false, "lo"));
         assert_eq!(links.at(lo.index), Some(lo));
         assert!(lo.mtu >= 16 && lo.xdp == 0);
         assert_eq!((links.can("lo"), links.can("no-such-if")), (None, None));
         assert_eq!(links.name(u32::MAX), "#4294967295");
-        let found = Link::find("lo").unwrap();
+        let found = NetLink::find("lo").unwrap();
         assert_eq!(found.index, lo.index);
-        let again: Links = links.clone().into_iter().collect();
+        let again: NetLinks = links.clone().into_iter().collect();
         assert_eq!(again, links);
     }
 }

@@ -11,8 +11,8 @@ mod setup;
 
 pub use controller::{ControllerCounters, ControllerState, ErrorCounters};
 pub use counters::LinkCounters;
-pub use events::Events;
-pub use interface::{IFINFO, Link, LinkError};
-pub use links::Links;
-pub use saved::Saved;
-pub use setup::{Applied, Before, Restart, Setup, SetupError};
+pub use events::LinkEvents;
+pub use interface::{IFINFO, NetLink, LinkError};
+pub use links::NetLinks;
+pub use saved::SavedSettings;
+pub use setup::{AppliedSetup, PreviousState, RestartDelay, LinkSetup, SetupError};

@@ -4,7 +4,7 @@
 use super::interface::{IFINFO, IFLA_IFNAME, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO};
 use super::interface::{IFLA_TXQLEN, LinkError, RTM_NEWLINK, raw};
 use crate::Errno;
-use crate::netlink::{Error, Netlink, Refusal, attribute, attributes, inner, nested, number, text};
+use crate::netlink::{Error, NetlinkSocket, KernelRefusal, attribute, attributes, inner, nested, number, text};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The settings of a CAN interface: name, bit timing, modes, restart, queue length, and whether it
 /// is on.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Saved {
+pub struct SavedSettings {
     /// The interface's name.
     pub name: String,
     up: bool,
@@ -31,7 +31,7 @@ pub struct Saved {
     options: Vec<(u16, Vec<u8>)>,
 }
 
-impl Saved {
+impl SavedSettings {
     /// Queries the kernel about an interface.
     ///
     /// # Errors
@@ -48,8 +48,8 @@ impl Saved {
     /// The settings that were left out, as text.
     pub fn restore(&self, interface: &str) -> Result<(), String> {
         let fail = |error: &dyn std::fmt::Display| format!("{interface}: {error}");
-        let index = super::Link::find(interface).map_err(|e| fail(&e))?.index;
-        let mut netlink = Netlink::open().map_err(|e| fail(&e))?;
+        let index = super::NetLink::find(interface).map_err(|e| fail(&e))?.index;
+        let mut netlink = NetlinkSocket::open().map_err(|e| fail(&e))?;
         let mut left_out = Vec::new();
         if self.name != interface {
             // Cards that return together can get one another's names: each gives up the name that
@@ -119,7 +119,7 @@ impl Saved {
         word
     }
 
-    /// Parses the result of [`Saved::to_word`].
+    /// Parses the result of [`SavedSettings::to_word`].
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         let mut parts = word.split('/');
@@ -170,7 +170,7 @@ pub(super) fn switch_off(index: u32) -> Vec<u8> {
 }
 
 /// Returns whether another interface has the wanted name.
-fn is_taken(answer: &Result<Option<Refusal>, Error>) -> bool {
+fn is_taken(answer: &Result<Option<KernelRefusal>, Error>) -> bool {
     matches!(answer, Ok(Some(refusal)) if refusal.errno == Errno::EXIST)
 }
 
@@ -181,13 +181,13 @@ fn rename(index: u32, name: &str) -> Vec<u8> {
     body
 }
 
-pub(super) fn change(netlink: &mut Netlink, body: Vec<u8>) -> Result<Option<Refusal>, Error> {
+pub(super) fn change(netlink: &mut NetlinkSocket, body: Vec<u8>) -> Result<Option<KernelRefusal>, Error> {
     netlink.change(RTM_NEWLINK, 0, body)
 }
 
 /// Parses these settings from the body of RTM_NEWLINK. Malformed data are left out.
-fn read(body: &[u8]) -> Saved {
-    let mut saved = Saved::default();
+fn read(body: &[u8]) -> SavedSettings {
+    let mut saved = SavedSettings::default();
     let Some((head, rest)) = body.split_first_chunk::<IFINFO>() else {
         return saved;
     };
@@ -286,7 +286,7 @@ mod tests {
         // No bit rate, but the segments; and the mask of the flags to set.
         assert_eq!(saved.options[0].1[..9], [0, 0, 0, 0, 0, 0, 0, 0, 125]);
         assert_eq!(saved.options[1].1, [2, 0, 0, 0, 2, 0, 0, 0]);
-        assert_eq!(Saved::from_word(&saved.to_word()), Some(saved.clone()));
+        assert_eq!(SavedSettings::from_word(&saved.to_word()), Some(saved.clone()));
         let asked = saved.requests(9, "can3");
         let words: Vec<&str> = asked.iter().map(|(what, _)| *what).collect();
         assert_eq!(
@@ -310,7 +310,7 @@ mod tests {
 
         #[test]
         fn any_word_is_read_without_panic(word in ".{0,80}") {
-            let _ = Saved::from_word(&word);
+            let _ = SavedSettings::from_word(&word);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Setting up a CAN interface: bit rates, restart, switching it on.
 
-use super::interface::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, Link, LinkError};
+use super::interface::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_LINKINFO, NetLink, LinkError};
 use super::saved::{IFF_UP, IFLA_CAN_BITTIMING, IFLA_CAN_CTRLMODE, IFLA_CAN_DATA_BITTIMING};
 use super::saved::{IFLA_CAN_RESTART_MS, change, head, switch_off};
 use crate::Errno;
-use crate::netlink::{Error, Netlink, Refusal, attribute, nested};
+use crate::netlink::{Error, NetlinkSocket, KernelRefusal, attribute, nested};
 use frame::wire::BitRate;
 
 /// `CAN_CTRLMODE_FD` of `uapi/linux/can/netlink.h`.
@@ -14,7 +14,7 @@ const BITTIMING: usize = 32;
 
 /// The wanted settings of a CAN interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Setup {
+pub struct LinkSetup {
     /// The bit rates, bit/s. A data phase bit rate switches FD on.
     pub rate: BitRate,
     /// The sample point, thousandths of a bit; 0: the kernel's choice.
@@ -22,19 +22,19 @@ pub struct Setup {
     /// The sample point of the data phase, thousandths of a bit; 0: the kernel's choice.
     pub data_sample_point: u32,
     /// The restart after bus-off.
-    pub restart: Restart,
+    pub restart: RestartDelay,
 }
 
 /// Time from bus-off to the restart, ms; 0: never.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Restart {
+pub enum RestartDelay {
     /// A requested value: a driver without a restart is an error.
     Asked(u32),
     /// A default: a driver without a restart (slcan, gs_usb) is left without it.
     Default(u32),
 }
 
-impl Restart {
+impl RestartDelay {
     const fn ms(self) -> u32 {
         match self {
             Self::Asked(ms) | Self::Default(ms) => ms,
@@ -44,7 +44,7 @@ impl Restart {
 
 /// The state of an interface before the set-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Before {
+pub enum PreviousState {
     /// It was down, and was set up.
     Down,
     /// It was up at these bit rates already.
@@ -55,9 +55,9 @@ pub enum Before {
 
 /// The result of the set-up.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Applied {
+pub struct AppliedSetup {
     /// The state of the interface before.
-    pub before: Before,
+    pub before: PreviousState,
     /// A default that was not applied, and the reason: a sentence.
     pub note: Option<String>,
 }
@@ -91,7 +91,7 @@ pub enum SetupError {
         /// Whether a data phase bit rate is among them.
         fd: bool,
         /// The kernel's refusal.
-        refusal: Refusal,
+        refusal: KernelRefusal,
     },
     /// The kernel refuses the restart.
     #[error(
@@ -104,7 +104,7 @@ pub enum SetupError {
         /// Time from bus-off to the restart, ms.
         ms: u32,
         /// The kernel's refusal.
-        refusal: Refusal,
+        refusal: KernelRefusal,
     },
     /// It cannot be switched on, or off.
     #[error("{name} cannot be switched {}: {}", if *on { "on" } else { "off" }, refused(refusal, false))]
@@ -114,7 +114,7 @@ pub enum SetupError {
         /// Whether the interface should have been switched on.
         on: bool,
         /// The kernel's refusal.
-        refusal: Refusal,
+        refusal: KernelRefusal,
     },
     /// The kernel could not be queried.
     #[error(transparent)]
@@ -123,7 +123,7 @@ pub enum SetupError {
 
 /// Returns the kernel's refusal and advice. The advice is a guess only where the kernel gives no
 /// reason.
-fn refused(refusal: &Refusal, fd: bool) -> String {
+fn refused(refusal: &KernelRefusal, fd: bool) -> String {
     let hint = match (refusal.errno, &refusal.reason) {
         (Errno::PERM | Errno::ACCESS, _) => {
             ": only root or CAP_NET_ADMIN may; give the program that capability, or set it with `ip link`"
@@ -164,25 +164,25 @@ fn words_now(rate: Option<BitRate>) -> String {
     )
 }
 
-impl Setup {
+impl LinkSetup {
     /// Ensures that an interface is up and has these bit rates. An interface that is up at other
     /// bit rates is left alone, which is an error, because another program may use it. With `own`,
     /// the caller has set it up before, and it is set up anew.
     ///
     /// # Errors
     /// [`SetupError`].
-    pub fn apply(&self, interface: &str, own: bool) -> Result<Applied, SetupError> {
-        let link = Link::find(interface)?;
+    pub fn apply(&self, interface: &str, own: bool) -> Result<AppliedSetup, SetupError> {
+        let link = NetLink::find(interface)?;
         let name = || interface.to_owned();
         if link.is_virtual() {
             return Err(SetupError::Virtual(name(), link.kind));
         }
-        let mut before = Before::Down;
-        let mut netlink = Netlink::open()?;
+        let mut before = PreviousState::Down;
+        let mut netlink = NetlinkSocket::open()?;
         if link.up {
             if link.bit_rate.is_some_and(|now| is_same(now, self.rate)) {
-                let (before, note) = (Before::Up, None);
-                return Ok(Applied { before, note });
+                let (before, note) = (PreviousState::Up, None);
+                return Ok(AppliedSetup { before, note });
             }
             if !own {
                 return Err(SetupError::Other {
@@ -190,7 +190,7 @@ impl Setup {
                     now: words_now(link.bit_rate),
                 });
             }
-            before = Before::Other;
+            before = PreviousState::Other;
             let refused = change(&mut netlink, switch_off(link.index))?;
             Self::switched(interface, false, refused)?;
         }
@@ -205,10 +205,10 @@ impl Setup {
         let note = self.restart(&mut netlink, link.index, interface)?;
         let refused = change(&mut netlink, head(link.index, IFF_UP))?;
         Self::switched(interface, true, refused)?;
-        Ok(Applied { before, note })
+        Ok(AppliedSetup { before, note })
     }
 
-    fn switched(interface: &str, on: bool, refused: Option<Refusal>) -> Result<(), SetupError> {
+    fn switched(interface: &str, on: bool, refused: Option<KernelRefusal>) -> Result<(), SetupError> {
         let error = |refusal| SetupError::Switch {
             name: interface.to_owned(),
             on,
@@ -221,7 +221,7 @@ impl Setup {
     /// states that a default was not applied.
     fn restart(
         &self,
-        netlink: &mut Netlink,
+        netlink: &mut NetlinkSocket,
         index: u32,
         interface: &str,
     ) -> Result<Option<String>, SetupError> {
@@ -230,12 +230,12 @@ impl Setup {
         attribute(&mut data, IFLA_CAN_RESTART_MS, &ms.to_ne_bytes());
         match (change(netlink, options(index, &data))?, self.restart) {
             (None, _) => Ok(None),
-            (Some(refusal), Restart::Asked(_)) => Err(SetupError::Restart {
+            (Some(refusal), RestartDelay::Asked(_)) => Err(SetupError::Restart {
                 name: interface.to_owned(),
                 ms,
                 refusal,
             }),
-            (Some(refusal), Restart::Default(_)) => Ok(Some(format!(
+            (Some(refusal), RestartDelay::Default(_)) => Ok(Some(format!(
                 "{interface} is set up without a restart after bus-off, which its driver refuses ({refusal}): a \
                  controller that goes bus-off stays so until somebody switches the interface off and on"
             ))),
@@ -245,14 +245,14 @@ impl Setup {
     /// Returns whether the interface has these bit rates, up or down; true where its driver reports
     /// none.
     #[must_use]
-    pub fn is_in_force(&self, link: &Link) -> bool {
+    pub fn is_in_force(&self, link: &NetLink) -> bool {
         link.bit_rate.is_none_or(|now| is_same(now, self.rate))
     }
 
     /// Returns a sentence with the present bit rates if the interface runs at other ones than
     /// these. An interface that is down does not run.
     #[must_use]
-    pub fn differs(&self, link: &Link) -> Option<String> {
+    pub fn differs(&self, link: &NetLink) -> Option<String> {
         let now = link.bit_rate.filter(|_| !self.is_in_force(link))?;
         link.up.then(|| {
             format!(
@@ -303,11 +303,11 @@ mod tests {
 
     #[test]
     fn the_kernel_is_asked_for_rates() {
-        let setup = Setup {
+        let setup = LinkSetup {
             rate: BitRate::new(500_000, Some(2_000_000)).unwrap(),
             sample_point: 875,
             data_sample_point: 0,
-            restart: Restart::Default(100),
+            restart: RestartDelay::Default(100),
         };
         let body = setup.request(7);
         assert_eq!(body[4..8], 7_u32.to_ne_bytes());
@@ -328,7 +328,7 @@ mod tests {
             "it is a request of its own"
         );
         assert_eq!(inner(data, IFLA_CAN_CTRLMODE).and_then(number), Some(FD));
-        let classic = Setup {
+        let classic = LinkSetup {
             rate: BitRate::new(125_000, None).unwrap(),
             ..setup
         };
@@ -338,12 +338,12 @@ mod tests {
         assert_eq!(inner(data, IFLA_CAN_CTRLMODE), None);
     }
 
-    fn fast() -> Setup {
-        Setup {
+    fn fast() -> LinkSetup {
+        LinkSetup {
             rate: BitRate::new(500_000, None).unwrap(),
             sample_point: 0,
             data_sample_point: 0,
-            restart: Restart::Asked(0),
+            restart: RestartDelay::Asked(0),
         }
     }
 
@@ -356,7 +356,7 @@ mod tests {
                 name: "can0".to_owned(),
                 wanted: words(fast().rate),
                 fd,
-                refusal: Refusal { errno, reason },
+                refusal: KernelRefusal { errno, reason },
             };
             error.to_string()
         };
@@ -381,15 +381,15 @@ mod tests {
 
     #[test]
     fn other_bit_rates_are_noticed() {
-        let at = |rate| Link {
+        let at = |rate| NetLink {
             name: "can2".to_owned(),
             up: true,
             bit_rate: BitRate::new(rate, None).ok(),
-            ..Link::default()
+            ..NetLink::default()
         };
         assert_eq!(fast().differs(&at(500_000)), None);
         // The bit rate that a clock of 8 MHz produces for 83.3 kbit/s.
-        let odd = Setup {
+        let odd = LinkSetup {
             rate: BitRate::new(83_300, None).unwrap(),
             ..fast()
         };
@@ -400,11 +400,11 @@ mod tests {
             said.starts_with("can2 runs at 125000 bit/s, and its port is to have 500000 bit/s")
         );
         // An interface that is down carries no frames; and a driver need not report its bit rate.
-        let down = Link {
+        let down = NetLink {
             up: false,
             ..at(125_000)
         };
-        let silent = Link {
+        let silent = NetLink {
             bit_rate: None,
             ..at(125_000)
         };
@@ -417,11 +417,11 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_said() {
-        let setup = Setup {
+        let setup = LinkSetup {
             rate: BitRate::new(125_000, None).unwrap(),
             sample_point: 0,
             data_sample_point: 0,
-            restart: Restart::Asked(0),
+            restart: RestartDelay::Asked(0),
         };
         assert!(matches!(
             setup.apply("no-such-one", true),

@@ -15,7 +15,7 @@ const TIMESPEC: usize = 2 * size_of::<libc::c_long>();
 
 /// The kernel's ancillary data of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Control {
+pub struct DatagramControl {
     /// Unix time at which the kernel saw it, ns.
     pub software: Option<Nanos>,
     /// The network device's time, ns, with an epoch of its own.
@@ -24,7 +24,7 @@ pub struct Control {
     pub lost: Option<u32>,
 }
 
-impl Control {
+impl DatagramControl {
     /// Parses ancillary data. Unknown or truncated items are skipped.
     #[inline]
     #[must_use]
@@ -102,21 +102,21 @@ mod tests {
         let times = stamps([(5, 6), (0, 0), (7, 8)]);
         bytes.extend(message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &times));
         assert!(bytes.len() <= CONTROL_SIZE * 2);
-        let expected = Control {
+        let expected = DatagramControl {
             software: Some(5_000_000_006),
             hardware: Some(7_000_000_008),
             lost: Some(7),
         };
-        assert_eq!(Control::parse(&bytes), expected);
+        assert_eq!(DatagramControl::parse(&bytes), expected);
         let times = stamps([(5, 6), (0, 0), (0, 0)]);
         let bytes = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &times);
-        assert_eq!(Control::parse(&bytes).hardware, None);
+        assert_eq!(DatagramControl::parse(&bytes).hardware, None);
     }
 
     proptest! {
         #[test]
         fn any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = Control::parse(&bytes);
+            let _ = DatagramControl::parse(&bytes);
         }
 
         /// Wrong lengths, in an otherwise valid message.
@@ -126,7 +126,7 @@ mod tests {
                 let mut bytes = message(libc::SOL_SOCKET, libc::SCM_TIMESTAMPING, &[1; 48]);
                 bytes[..WORD].copy_from_slice(&len.to_ne_bytes());
                 bytes.extend(message(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &[0; 4]));
-                let _ = Control::parse(&bytes);
+                let _ = DatagramControl::parse(&bytes);
             }
         }
     }

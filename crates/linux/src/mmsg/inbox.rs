@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 /// Buffers for received datagrams, and the headers over them, set up once: a call for one datagram
 /// costs no more because there could be many.
-pub struct Inbox {
+pub struct MmsgInbox {
     slot: usize,
     data: Box<[u8]>,
     control: Box<[u8]>,
@@ -24,9 +24,9 @@ pub struct Inbox {
 // automatically. They lead into boxes and vectors that belong to the same value, do not move with
 // it and are never given another length; they are used by `receive_from` only, which borrows the
 // whole mutably.
-unsafe impl Send for Inbox {}
+unsafe impl Send for MmsgInbox {}
 
-impl Inbox {
+impl MmsgInbox {
     /// Creates room for `count` datagrams of at most `slot` bytes; both at least 1.
     #[must_use]
     pub fn new(count: usize, slot: usize) -> Self {

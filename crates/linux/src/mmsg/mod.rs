@@ -13,7 +13,7 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-pub use control::{CONTROL_SIZE, Control};
-pub use inbox::Inbox;
-pub use outbox::Outbox;
-pub use prepared::{MOST_A_CALL, Prepared};
+pub use control::{CONTROL_SIZE, DatagramControl};
+pub use inbox::MmsgInbox;
+pub use outbox::MmsgOutbox;
+pub use prepared::{MOST_A_CALL, PreparedDatagrams};

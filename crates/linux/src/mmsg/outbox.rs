@@ -8,7 +8,7 @@ use rustix::fd::{AsFd, BorrowedFd};
 use rustix::io::Errno;
 
 /// Buffers for datagrams to send, allocated once.
-pub struct Outbox {
+pub struct MmsgOutbox {
     slot: usize,
     data: Box<[u8]>,
     lens: Box<[usize]>,
@@ -19,9 +19,9 @@ pub struct Outbox {
 // SAFETY: the raw pointers in `headers` and `vectors` are the reason why it is not Send
 // automatically. They are written by `send_to` before each system call and used only by that call,
 // within the same borrow of the whole; their targets are irrelevant afterwards.
-unsafe impl Send for Outbox {}
+unsafe impl Send for MmsgOutbox {}
 
-impl Outbox {
+impl MmsgOutbox {
     /// Creates room for `count` datagrams of at most `slot` bytes; both at least 1.
     #[must_use]
     pub fn new(count: usize, slot: usize) -> Self {

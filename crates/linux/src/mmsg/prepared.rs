@@ -14,14 +14,14 @@ use rustix::io::Errno;
 pub const MOST_A_CALL: u32 = 1_024;
 
 /// [`MOST_A_CALL`] datagrams of `N` bytes, all with the same content initially.
-pub struct Prepared<const N: usize> {
+pub struct PreparedDatagrams<const N: usize> {
     /// One buffer for each datagram of a call.
     frames: Vec<[u8; N]>,
     vectors: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
 }
 
-impl<const N: usize> Prepared<N> {
+impl<const N: usize> PreparedDatagrams<N> {
     /// Creates datagrams with this content.
     #[must_use]
     pub fn new(content: [u8; N]) -> Self {
@@ -130,11 +130,11 @@ mod tests {
 
     const CONTENT: [u8; 16] = *b"one of many same";
 
-    fn pair() -> (Prepared<16>, UnixDatagram, UnixDatagram) {
+    fn pair() -> (PreparedDatagrams<16>, UnixDatagram, UnixDatagram) {
         let (a, b) = UnixDatagram::pair().unwrap();
         a.set_nonblocking(true).unwrap();
         b.set_nonblocking(true).unwrap();
-        (Prepared::new(CONTENT), a, b)
+        (PreparedDatagrams::new(CONTENT), a, b)
     }
 
     #[test]

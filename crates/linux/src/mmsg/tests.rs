@@ -1,6 +1,6 @@
 //! Inbox and outbox over a pair of Unix sockets.
 
-use super::{Inbox, Outbox};
+use super::{MmsgInbox, MmsgOutbox};
 use rustix::io::Errno;
 use std::os::unix::net::UnixDatagram;
 
@@ -11,20 +11,20 @@ fn pair() -> (UnixDatagram, UnixDatagram) {
     (a, b)
 }
 
-fn put(outbox: &mut Outbox, i: usize, bytes: &[u8]) {
+fn put(outbox: &mut MmsgOutbox, i: usize, bytes: &[u8]) {
     let (slot, len) = outbox.slot(i).unwrap();
     slot[..bytes.len()].copy_from_slice(bytes);
     *len = bytes.len();
 }
 
-fn all(inbox: &Inbox, n: usize) -> Vec<Vec<u8>> {
+fn all(inbox: &MmsgInbox, n: usize) -> Vec<Vec<u8>> {
     (0..n).map(|i| inbox.get(i).unwrap().0.to_vec()).collect()
 }
 
 #[test]
 fn slots_go_out_and_come_in_as_they_were() {
     let (a, b) = pair();
-    let (mut outbox, mut inbox) = (Outbox::new(3, 4), Inbox::new(2, 4));
+    let (mut outbox, mut inbox) = (MmsgOutbox::new(3, 4), MmsgInbox::new(2, 4));
     put(&mut outbox, 0, b"zero");
     put(&mut outbox, 1, b"one");
     put(&mut outbox, 2, b"2");
@@ -44,7 +44,7 @@ fn slots_go_out_and_come_in_as_they_were() {
 #[test]
 fn nothing_beyond_the_last_slot() {
     let (a, b) = pair();
-    let (mut outbox, mut inbox) = (Outbox::new(2, 4), Inbox::new(4, 8));
+    let (mut outbox, mut inbox) = (MmsgOutbox::new(2, 4), MmsgInbox::new(4, 8));
     put(&mut outbox, 0, b"aaaa");
     put(&mut outbox, 1, b"bbbb");
     *outbox.slot(1).unwrap().1 = 100;
@@ -60,7 +60,7 @@ fn nothing_beyond_the_last_slot() {
 #[test]
 fn a_datagram_that_is_too_long_is_cut_off() {
     let (a, b) = pair();
-    let mut inbox = Inbox::new(1, 4);
+    let mut inbox = MmsgInbox::new(1, 4);
     a.send(b"long one").unwrap();
     assert_eq!(inbox.receive(&b, 1), Ok(1));
     assert_eq!(all(&inbox, 1), [b"long"]);

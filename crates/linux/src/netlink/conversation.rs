@@ -1,7 +1,7 @@
 //! Requests, and the detection of complete answers.
 
-use super::error::{Error, Refusal, failed};
-use super::message::{Message, Request, messages};
+use super::error::{Error, KernelRefusal, failed};
+use super::message::{NetlinkMessage, NetlinkRequest, messages};
 use crate::Errno;
 
 /// The number of attempts to list something that changes during the listing.
@@ -9,9 +9,9 @@ const TRIES: usize = 50;
 
 /// The outcome of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Ended {
+pub struct AnswerEnd {
     /// The reason for which the kernel refused the request, or broke the list off.
-    pub error: Option<Refusal>,
+    pub error: Option<KernelRefusal>,
     /// Whether the listed objects changed during the listing: parts may be missing, or be there
     /// twice.
     pub interrupted: bool,
@@ -21,7 +21,7 @@ pub struct Ended {
 pub type Listed = Vec<(u16, Vec<u8>)>;
 
 /// The channel to the kernel and back.
-pub(super) trait Channel {
+pub(super) trait KernelChannel {
     fn send(&mut self, datagram: &[u8]) -> Result<(), Error>;
     /// Returns the next datagram; an error where none arrives for a long time.
     fn receive(&mut self) -> Result<&[u8], Error>;
@@ -29,18 +29,18 @@ pub(super) trait Channel {
 
 /// Implements [`super::Netlink::ask`].
 pub(super) fn ask<E: From<Error>>(
-    channel: &mut impl Channel,
+    channel: &mut impl KernelChannel,
     sequence: &mut u32,
-    requests: &[Request],
-    mut each: impl FnMut(usize, usize, Message<'_>) -> Result<(), E>,
-) -> Result<Vec<Ended>, E> {
+    requests: &[NetlinkRequest],
+    mut each: impl FnMut(usize, usize, NetlinkMessage<'_>) -> Result<(), E>,
+) -> Result<Vec<AnswerEnd>, E> {
     let first = sequence.wrapping_add(1);
     let mut batch = Vec::new();
     for request in requests {
         *sequence = sequence.wrapping_add(1);
         batch.extend(request.bytes(*sequence));
     }
-    let mut ends = vec![Ended::default(); requests.len()];
+    let mut ends = vec![AnswerEnd::default(); requests.len()];
     let mut open = vec![true; requests.len()];
     let mut waiting = requests.len();
     if waiting > 0 {
@@ -84,10 +84,10 @@ pub(super) fn ask<E: From<Error>>(
 
 /// Implements [`super::Netlink::list`].
 pub(super) fn list(
-    channel: &mut impl Channel,
+    channel: &mut impl KernelChannel,
     sequence: &mut u32,
-    request: &Request,
-) -> Result<Result<Listed, Refusal>, Error> {
+    request: &NetlinkRequest,
+) -> Result<Result<Listed, KernelRefusal>, Error> {
     for _ in 0..TRIES {
         let mut listed = Listed::new();
         let request = std::slice::from_ref(request);
@@ -96,11 +96,11 @@ pub(super) fn list(
             Ok::<_, Error>(())
         })?;
         match ends.into_iter().next().unwrap_or_default() {
-            Ended {
+            AnswerEnd {
                 error: Some(refusal),
                 ..
             } => return Ok(Err(refusal)),
-            Ended {
+            AnswerEnd {
                 interrupted: false, ..
             } => return Ok(Ok(listed)),
             // The list changed: once more, from the start.
@@ -112,7 +112,7 @@ pub(super) fn list(
 
 #[cfg(test)]
 mod tests {
-    use super::super::error::Malformed;
+    use super::super::error::MalformedMessage;
     use super::super::message::said;
     use super::*;
     use proptest::prelude::*;
@@ -127,13 +127,13 @@ mod tests {
     /// A kernel that returns prepared answers. The sequence numbers in a datagram are given by the
     /// test.
     #[derive(Default)]
-    struct Paper {
+    struct ScriptedKernel {
         answers: VecDeque<Vec<u8>>,
         sent: Vec<Vec<u8>>,
         datagram: Vec<u8>,
     }
 
-    impl Channel for Paper {
+    impl KernelChannel for ScriptedKernel {
         fn send(&mut self, datagram: &[u8]) -> Result<(), Error> {
             self.sent.push(datagram.to_vec());
             Ok(())
@@ -146,15 +146,15 @@ mod tests {
         }
     }
 
-    fn paper(answers: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Paper {
-        Paper {
+    fn paper(answers: impl IntoIterator<Item = Vec<Vec<u8>>>) -> ScriptedKernel {
+        ScriptedKernel {
             answers: answers.into_iter().map(|parts| parts.concat()).collect(),
-            ..Paper::default()
+            ..ScriptedKernel::default()
         }
     }
 
-    fn dump() -> Request {
-        Request::list(18, vec![0; 16])
+    fn dump() -> NetlinkRequest {
+        NetlinkRequest::list(18, vec![0; 16])
     }
 
     fn done(flags: u16, sequence: u32) -> Vec<u8> {
@@ -169,7 +169,7 @@ mod tests {
         said(LINK, flags, sequence, &[n])
     }
 
-    fn listed(paper: &mut Paper) -> Result<Result<Vec<u8>, Refusal>, Error> {
+    fn listed(paper: &mut ScriptedKernel) -> Result<Result<Vec<u8>, KernelRefusal>, Error> {
         let mut sequence = 0;
         let listed = list(paper, &mut sequence, &dump())?;
         Ok(listed.map(|all| all.into_iter().map(|(_, body)| body[0]).collect()))
@@ -202,7 +202,7 @@ mod tests {
         let mut kernel = paper([vec![item(MULTI, 1, 1)], vec![broken]]);
         assert_eq!(listed(&mut kernel), Ok(Err(Errno::MSGSIZE.into())));
         let mut kernel = paper([vec![item(MULTI, 1, 1)], vec![said(ERROR, 0, 1, &[])]]);
-        let malformed = Err(Error::Answer(Malformed::Message));
+        let malformed = Err(Error::Answer(MalformedMessage::Message));
         assert_eq!(listed(&mut kernel), malformed);
         // The kernel stops answering.
         let mut kernel = paper([vec![item(MULTI, 1, 1)]]);
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn each_request_of_a_batch_has_its_own_answer() {
-        let change = Request::change(19, 0, vec![0; 16]);
+        let change = NetlinkRequest::change(19, 0, vec![0; 16]);
         let batch = [dump(), change.clone(), change.clone(), change];
         let mut kernel = paper([
             vec![errno(6, -1), item(MULTI, 8, 7)],
@@ -233,7 +233,7 @@ mod tests {
                 Ok::<_, Error>(())
             },
         );
-        let errno = |end: Ended| end.error.map(|refusal| refusal.errno);
+        let errno = |end: AnswerEnd| end.error.map(|refusal| refusal.errno);
         let errors: Vec<_> = ends.unwrap().into_iter().map(errno).collect();
         assert_eq!(errors, [None, Some(Errno::NODEV), None, Some(Errno::EXIST)]);
         assert_eq!(seen, [(0, 0, 7), (0, 4, 8)]);
@@ -255,7 +255,7 @@ mod tests {
     /// Numbers wrap as C's do.
     #[test]
     fn numbers_wrap() {
-        let change = Request::change(19, 0, vec![]);
+        let change = NetlinkRequest::change(19, 0, vec![]);
         let mut kernel = paper([vec![errno(0, 0), errno(u32::MAX, -1)]]);
         let mut sequence = u32::MAX - 1;
         let two = [change.clone(), change];
@@ -276,13 +276,13 @@ mod tests {
                 (prop_oneof![Just(2_u16), Just(3), any::<u16>()], any::<u16>(), 0_u32..6,
                  prop::collection::vec(any::<u8>(), 0..8)), 0..12),
         ) {
-            let mut kernel = Paper::default();
+            let mut kernel = ScriptedKernel::default();
             for (kind, flags, sequence, body) in &said_ {
                 kernel.answers.push_back(said(*kind, *flags, *sequence, body));
             }
             kernel.answers.extend(bytes);
             let most = kernel.answers.len();
-            let batch = [dump(), Request::one(18, vec![]), Request::change(19, 0, vec![])];
+            let batch = [dump(), NetlinkRequest::one(18, vec![]), NetlinkRequest::change(19, 0, vec![])];
             let mut last = 0;
             let ends = ask(&mut kernel, &mut 0, &batch, |which, part, _| {
                 last = part;

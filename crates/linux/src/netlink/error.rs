@@ -13,16 +13,16 @@ pub enum Error {
         doing: &'static str,
         /// The kernel's error.
         #[source]
-        source: Refusal,
+        source: KernelRefusal,
     },
     /// The kernel's answer cannot be parsed.
     #[error("what the kernel said cannot be read")]
-    Answer(#[from] Malformed),
+    Answer(#[from] MalformedMessage),
 }
 
 /// The reason for which the kernel refused a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal {
+pub struct KernelRefusal {
     /// The kernel's error code.
     pub errno: Errno,
     /// The kernel's reason as text (`NLMSGERR_ATTR_MSG` of the extended acknowledgement), where it
@@ -30,14 +30,14 @@ pub struct Refusal {
     pub reason: Option<String>,
 }
 
-impl From<Errno> for Refusal {
+impl From<Errno> for KernelRefusal {
     fn from(errno: Errno) -> Self {
         let reason = None;
         Self { errno, reason }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for KernelRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
             Some(reason) => write!(f, "{}; the kernel says: {reason}", self.errno),
@@ -46,11 +46,11 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for KernelRefusal {}
 
 /// Received data that is not a netlink message, or whose content is inconsistent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Malformed {
+pub enum MalformedMessage {
     /// A netlink message is shorter than its length field.
     #[error("a netlink message is shorter than it says")]
     Message,
@@ -64,7 +64,7 @@ pub enum Malformed {
 
 /// Returns a function that makes a system call's error an [`Error`], with the operation that
 /// failed.
-pub(crate) fn failed<E: Into<Refusal>>(doing: &'static str) -> impl Fn(E) -> Error {
+pub(crate) fn failed<E: Into<KernelRefusal>>(doing: &'static str) -> impl Fn(E) -> Error {
     move |source| Error::Socket {
         doing,
         source: source.into(),

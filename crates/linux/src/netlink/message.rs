@@ -1,6 +1,6 @@
 //! Netlink messages and attributes as bytes.
 
-use super::error::{Malformed, Refusal};
+use super::error::{MalformedMessage, KernelRefusal};
 use crate::Errno;
 use netlink_packet_core::{
     DefaultNla, Emitable, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer,
@@ -29,7 +29,7 @@ const NESTED: u16 = 0x8000;
 
 /// A request to the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Request {
+pub struct NetlinkRequest {
     /// `RTM_…`, or another protocol's type.
     pub kind: u16,
     flags: u16,
@@ -37,7 +37,7 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-impl Request {
+impl NetlinkRequest {
     /// Creates a request for a change, and for an answer that states whether it was made. `flags`
     /// are those of the change: [`super::CREATE`], [`super::EXCLUSIVE`].
     #[must_use]
@@ -88,7 +88,7 @@ fn framed(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
 
 /// A message from the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Message<'a> {
+pub struct NetlinkMessage<'a> {
     /// The sequence number of the request that it answers.
     pub sequence: u32,
     /// The type of the message.
@@ -98,18 +98,18 @@ pub struct Message<'a> {
     pub body: &'a [u8],
 }
 
-impl Message<'_> {
+impl NetlinkMessage<'_> {
     /// Returns whether a request was carried out (`Some(None)`), or the reason why it was not;
     /// `None` where the message is not an answer of that kind (NLMSG_ERROR).
     ///
     /// # Errors
-    /// [`Malformed::Message`] for an answer without a code.
-    pub fn answer(&self) -> Result<Option<Option<Refusal>>, Malformed> {
+    /// [`MalformedMessage::NetlinkMessage`] for an answer without a code.
+    pub fn answer(&self) -> Result<Option<Option<KernelRefusal>>, MalformedMessage> {
         if self.kind != NLMSG_ERROR {
             return Ok(None);
         }
-        let code = errno(self.body).ok_or(Malformed::Message)?;
-        Ok(Some(code.map(|errno| Refusal {
+        let code = errno(self.body).ok_or(MalformedMessage::Message)?;
+        Ok(Some(code.map(|errno| KernelRefusal {
             errno,
             reason: self.reason(CODE + self.repeated()),
         })))
@@ -118,13 +118,13 @@ impl Message<'_> {
     /// Returns the end of a list (NLMSG_DONE), with the reason if the list was broken off; `None`
     /// for other messages.
     #[must_use]
-    pub fn done(&self) -> Option<Option<Refusal>> {
+    pub fn done(&self) -> Option<Option<KernelRefusal>> {
         if self.kind != NLMSG_DONE {
             return None;
         }
         // Some kernels send an empty body.
         let code = errno(self.body).unwrap_or_default();
-        Some(code.map(|errno| Refusal {
+        Some(code.map(|errno| KernelRefusal {
             errno,
             reason: self.reason(CODE),
         }))
@@ -158,7 +158,7 @@ impl Message<'_> {
 }
 
 /// Iterates over the messages of a datagram. It ends with the first malformed one.
-pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Result<Message<'_>, Malformed>> {
+pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Result<NetlinkMessage<'_>, MalformedMessage>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
             return None;
@@ -173,14 +173,14 @@ pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Result<Message<'_>, Ma
     })
 }
 
-fn first(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
-    let buffer = NetlinkBuffer::new_checked(bytes).map_err(|_| Malformed::Message)?;
+fn first(bytes: &[u8]) -> Result<NetlinkMessage<'_>, MalformedMessage> {
+    let buffer = NetlinkBuffer::new_checked(bytes).map_err(|_| MalformedMessage::Message)?;
     let len = buffer.length() as usize;
-    Ok(Message {
+    Ok(NetlinkMessage {
         sequence: buffer.sequence_number(),
         kind: buffer.message_type(),
         flags: buffer.flags(),
-        body: bytes.get(HEADER..len).ok_or(Malformed::Message)?,
+        body: bytes.get(HEADER..len).ok_or(MalformedMessage::Message)?,
     })
 }
 
@@ -221,12 +221,12 @@ pub fn nested(out: &mut Vec<u8>, kind: u16, attributes: &[u8]) {
 
 /// Iterates over the attributes in these bytes: type without flags, and value. It ends with the
 /// first malformed one.
-pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = Result<(u16, &[u8]), Malformed>> {
+pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = Result<(u16, &[u8]), MalformedMessage>> {
     NlasIterator::new(bytes).map(|attribute| {
-        let attribute = attribute.map_err(|_| Malformed::Attribute)?;
+        let attribute = attribute.map_err(|_| MalformedMessage::Attribute)?;
         let (kind, len) = (attribute.kind(), usize::from(attribute.length()));
         let value = attribute.into_inner().get(4..len);
-        Ok((kind, value.ok_or(Malformed::Attribute)?))
+        Ok((kind, value.ok_or(MalformedMessage::Attribute)?))
     })
 }
 
@@ -266,14 +266,14 @@ mod tests {
     #[cfg(target_endian = "little")]
     #[test]
     fn framing_is_the_header_files() {
-        let request = Request::list(18, vec![0; 16]).bytes(0x0102_0304);
+        let request = NetlinkRequest::list(18, vec![0; 16]).bytes(0x0102_0304);
         let mut expected = vec![32, 0, 0, 0, 18, 0, 0x01, 0x03, 4, 3, 2, 1, 0, 0, 0, 0];
         expected.extend([0; 16]);
         assert_eq!(request, expected);
         let mut body = vec![7; 3];
         attribute(&mut body, 3, b"can0\0");
         nested(&mut body, 18, &[9; 4]);
-        let change = Request::change(19, netlink_packet_core::NLM_F_CREATE, body).bytes(1);
+        let change = NetlinkRequest::change(19, netlink_packet_core::NLM_F_CREATE, body).bytes(1);
         assert_eq!(change[..8], [39, 0, 0, 0, 19, 0, 0x05, 0x04]);
         assert_eq!(change[16..19], [7, 7, 7]);
         assert_eq!(change[19..31], *b"\x09\x00\x03\x00can0\0\0\0\0");
@@ -291,7 +291,7 @@ mod tests {
         let bodies: Vec<&[u8]> = read.iter().map(|m| m.body).collect();
         assert_eq!(bodies, [&[1, 2, 3, 4][..], &[8], &[0; 4]]);
         assert!(read.iter().all(|m| m.sequence == 5));
-        let interrupted: Vec<bool> = read.iter().map(Message::is_interrupted).collect();
+        let interrupted: Vec<bool> = read.iter().map(NetlinkMessage::is_interrupted).collect();
         assert_eq!(interrupted, [false, true, false]);
         assert_eq!(read[2].done(), Some(None));
         assert_eq!((read[0].done(), read[0].answer()), (None, Ok(None)));
@@ -310,7 +310,7 @@ mod tests {
         }
         let short = said(NLMSG_ERROR, 0, 5, &[1, 2, 3]);
         let message = messages(&short).next().unwrap().unwrap();
-        assert_eq!(message.answer(), Err(Malformed::Message));
+        assert_eq!(message.answer(), Err(MalformedMessage::Message));
         let broken = said(NLMSG_DONE, 0, 5, &(-90_i32).to_ne_bytes());
         let message = messages(&broken).next().unwrap().unwrap();
         assert_eq!(message.done(), Some(Some(Errno::MSGSIZE.into())));
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn the_reason_in_words_is_read() {
         let words = "Device doesn't support restart from Bus Off";
-        let refusal = |errno| Refusal {
+        let refusal = |errno| KernelRefusal {
             errno,
             reason: Some(words.to_owned()),
         };
@@ -335,7 +335,7 @@ mod tests {
         );
         let code = (-95_i32).to_ne_bytes();
         // 39 bytes, padded to 40.
-        let request = Request::change(16, 0, vec![7; 23]).bytes(5);
+        let request = NetlinkRequest::change(16, 0, vec![7; 23]).bytes(5);
         let whole = [&code[..], &request, &reason].concat();
         let capped = [&code[..], &request[..HEADER], &reason].concat();
         for (flags, body) in [
@@ -365,13 +365,13 @@ mod tests {
         let whole = said(16, 0, 1, &[1, 2, 3, 4]);
         for len in 1..whole.len() {
             let read: Vec<_> = messages(&whole[..len]).collect();
-            assert_eq!(read, [Err(Malformed::Message)], "{len}");
+            assert_eq!(read, [Err(MalformedMessage::Message)], "{len}");
         }
         let mut list = Vec::new();
         attribute(&mut list, 1, b"abcd");
         for len in 1..list.len() {
             let read: Vec<_> = attributes(&list[..len]).collect();
-            assert_eq!(read, [Err(Malformed::Attribute)], "{len}");
+            assert_eq!(read, [Err(MalformedMessage::Attribute)], "{len}");
         }
         assert_eq!(inner(&list, 1), Some(&b"abcd"[..]));
         assert_eq!((inner(&list, 2), inner(&list[..7], 1)), (None, None));
@@ -428,8 +428,8 @@ mod tests {
             for (kind, value) in &parts {
                 attribute(&mut body, *kind, value);
             }
-            let mut bytes = Request::one(kind, body.clone()).bytes(sequence);
-            bytes.extend(Request::list(kind, body).bytes(sequence.wrapping_add(1)));
+            let mut bytes = NetlinkRequest::one(kind, body.clone()).bytes(sequence);
+            bytes.extend(NetlinkRequest::list(kind, body).bytes(sequence.wrapping_add(1)));
             let read: Vec<_> = messages(&bytes).map(Result::unwrap).collect();
             prop_assert_eq!(read.len(), 2);
             for (n, message) in (0..).zip(read) {

@@ -9,10 +9,10 @@ mod error;
 mod message;
 mod socket;
 
-pub use conversation::{Ended, Listed};
+pub use conversation::{AnswerEnd, Listed};
 pub(crate) use error::failed;
-pub use error::{Error, Malformed, Refusal};
-pub use message::{Message, Request, attribute, attributes, inner, messages, nested, number, text};
+pub use error::{Error, MalformedMessage, KernelRefusal};
+pub use message::{NetlinkMessage, NetlinkRequest, attribute, attributes, inner, messages, nested, number, text};
 pub use netlink_packet_core::{NLM_F_CREATE as CREATE, NLM_F_EXCL as EXCLUSIVE};
-pub use socket::Netlink;
+pub use socket::NetlinkSocket;
 pub(crate) use socket::bound;

@@ -1,8 +1,8 @@
 //! The socket.
 
-use super::conversation::{self, Channel, Ended, Listed};
-use super::error::{Error, Refusal, failed};
-use super::message::{Message, Request};
+use super::conversation::{self, KernelChannel, AnswerEnd, Listed};
+use super::error::{Error, KernelRefusal, failed};
+use super::message::{NetlinkMessage, NetlinkRequest};
 use crate::{Errno, option};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -24,12 +24,12 @@ const NETLINK_CAP_ACK: libc::c_int = 10;
 const NETLINK_EXT_ACK: libc::c_int = 11;
 
 /// A socket of rtnetlink (NETLINK_ROUTE), for requests.
-pub struct Netlink {
-    socket: Socket,
+pub struct NetlinkSocket {
+    socket: RouteSocket,
     sequence: u32,
 }
 
-struct Socket {
+struct RouteSocket {
     fd: OwnedFd,
     buffer: Vec<u8>,
 }
@@ -46,11 +46,11 @@ pub(crate) fn bound(groups: u32, flags: SocketFlags) -> Result<OwnedFd, Error> {
     open().map_err(failed("it cannot be opened"))
 }
 
-impl Netlink {
+impl NetlinkSocket {
     /// Opens a socket in the caller's network namespace.
     ///
     /// # Errors
-    /// [`Error::Socket`]
+    /// [`Error::RouteSocket`]
     pub fn open() -> Result<Self, Error> {
         let fd = bound(0, SocketFlags::empty())?;
         set_socket_timeout(&fd, Timeout::Recv, Some(PATIENCE)).map_err(failed("setting it up"))?;
@@ -60,7 +60,7 @@ impl Netlink {
         let _ = option::set(&fd, libc::SOL_NETLINK, NETLINK_CAP_ACK, &1);
         let buffer = vec![0; LARGEST];
         Ok(Self {
-            socket: Socket { fd, buffer },
+            socket: RouteSocket { fd, buffer },
             sequence: 0,
         })
     }
@@ -77,9 +77,9 @@ impl Netlink {
     /// then unknown which requests were carried out.
     pub fn ask<E: From<Error>>(
         &mut self,
-        requests: &[Request],
-        each: impl FnMut(usize, usize, Message<'_>) -> Result<(), E>,
-    ) -> Result<Vec<Ended>, E> {
+        requests: &[NetlinkRequest],
+        each: impl FnMut(usize, usize, NetlinkMessage<'_>) -> Result<(), E>,
+    ) -> Result<Vec<AnswerEnd>, E> {
         conversation::ask(&mut self.socket, &mut self.sequence, requests, each)
     }
 
@@ -92,8 +92,8 @@ impl Netlink {
         kind: u16,
         flags: u16,
         body: Vec<u8>,
-    ) -> Result<Option<Refusal>, Error> {
-        let request = Request::change(kind, flags, body);
+    ) -> Result<Option<KernelRefusal>, Error> {
+        let request = NetlinkRequest::change(kind, flags, body);
         let ends = self.ask(&[request], |_, _, _| Ok::<_, Error>(()))?;
         Ok(ends.into_iter().next().and_then(|end| end.error))
     }
@@ -102,9 +102,9 @@ impl Netlink {
     ///
     /// # Errors
     /// [`Error`]
-    pub fn one(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, Refusal>, Error> {
+    pub fn one(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, KernelRefusal>, Error> {
         let mut listed = Listed::new();
-        let ends = self.ask(&[Request::one(kind, body)], |_, _, message| {
+        let ends = self.ask(&[NetlinkRequest::one(kind, body)], |_, _, message| {
             listed.push((message.kind, message.body.to_vec()));
             Ok::<_, Error>(())
         })?;
@@ -117,19 +117,19 @@ impl Netlink {
     ///
     /// # Errors
     /// [`Error`], also where the list changes at every attempt.
-    pub fn list(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, Refusal>, Error> {
-        let request = Request::list(kind, body);
+    pub fn list(&mut self, kind: u16, body: Vec<u8>) -> Result<Result<Listed, KernelRefusal>, Error> {
+        let request = NetlinkRequest::list(kind, body);
         conversation::list(&mut self.socket, &mut self.sequence, &request)
     }
 }
 
-impl AsFd for Netlink {
+impl AsFd for NetlinkSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.fd.as_fd()
     }
 }
 
-impl Channel for Socket {
+impl KernelChannel for RouteSocket {
     fn send(&mut self, datagram: &[u8]) -> Result<(), Error> {
         let ask = || send(&self.fd, datagram, SendFlags::empty());
         let sent = rustix::io::retry_on_intr(ask).map_err(failed("asking"))?;

@@ -21,7 +21,7 @@ const OUTGOING: u8 = 4;
 
 /// A frame in a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Caught<'a> {
+pub struct BlockFrame<'a> {
     /// The stamp: Unix time, ns; with `hardware` the controller's epoch.
     pub stamp: Nanos,
     /// Whether the controller stamped it.
@@ -37,7 +37,7 @@ pub struct Caught<'a> {
 
 /// The counts of a block's walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Walk {
+pub struct BlockWalk {
     /// Frames that were handed over.
     pub frames: u32,
     /// Frames that were announced and could not be found or were cut off.
@@ -45,8 +45,8 @@ pub struct Walk {
 }
 
 /// Hands over the frames of a block in their order.
-pub fn walk<'a>(block: &'a [u8], mut take: impl FnMut(Caught<'a>)) -> Walk {
-    let mut done = Walk::default();
+pub fn walk<'a>(block: &'a [u8], mut take: impl FnMut(BlockFrame<'a>)) -> BlockWalk {
+    let mut done = BlockWalk::default();
     let (Some(count), Some(first)) = (word(block, COUNT_AT), word(block, FIRST_AT)) else {
         return done;
     };
@@ -75,7 +75,7 @@ pub fn walk<'a>(block: &'a [u8], mut take: impl FnMut(Caught<'a>)) -> Walk {
 
 /// Returns the frame that begins here, unless it is cut off, and the distance to the next one.
 #[inline]
-fn one(entry: &[u8]) -> Option<(Option<Caught<'_>>, usize)> {
+fn one(entry: &[u8]) -> Option<(Option<BlockFrame<'_>>, usize)> {
     let header: &[u8; HEADER + 12] = entry.first_chunk()?;
     let at = |from: usize| {
         u32::from_ne_bytes([
@@ -92,7 +92,7 @@ fn one(entry: &[u8]) -> Option<(Option<Caught<'_>>, usize)> {
         .and_then(|rest| rest.get(..there as usize));
     let caught = bytes
         .filter(|_| there == whole && data >= HEADER)
-        .map(|bytes| Caught {
+        .map(|bytes| BlockFrame {
             stamp: u64::from(seconds) * 1_000_000_000 + u64::from(nanos),
             hardware: status & RAW_HARDWARE != 0,
             interface: at(HEADER + 4),
@@ -151,7 +151,7 @@ mod tests {
             let done = walk(&bytes, |c| {
                 found.push((c.stamp, c.interface, c.hardware, c.outgoing, c.bytes.to_vec()));
             });
-            prop_assert_eq!(done, Walk { frames: frames.len() as u32, malformed: 0 });
+            prop_assert_eq!(done, BlockWalk { frames: frames.len() as u32, malformed: 0 });
             let expected: Vec<_> = frames.into_iter().map(|(seconds, nanos, interface, bytes)| {
                 (u64::from(seconds) * 1_000_000_000 + u64::from(nanos), interface, false, false, bytes)
             }).collect();

@@ -8,10 +8,10 @@
 //! counts them.
 #![allow(unsafe_code, reason = "memory that the kernel fills")]
 
-use super::block::{Caught, STATUS_AT, walk};
-use super::passed::Passed;
-use super::program::Program;
-use super::socket::{Protocol, Socket, Statistics, Version};
+use super::block::{BlockFrame, STATUS_AT, walk};
+use super::passed::PassedCounts;
+use super::program::FilterProgram;
+use super::socket::{FrameProtocol, PacketSocket, PacketStatistics, RingVersion};
 use crate::Errno;
 use crate::option::{get, set};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -86,7 +86,7 @@ const fn refused(step: &'static str) -> impl Fn(Errno) -> RingError {
 
 /// The counts of one block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Taken {
+pub struct TakenBlock {
     /// Frames that were handed over.
     pub frames: u32,
     /// Frames that were announced but not found; they are counted so that the sums are complete.
@@ -95,7 +95,7 @@ pub struct Taken {
 
 /// A packet socket with a ring of blocks, initially attached to no interface.
 pub struct BlockRing {
-    socket: Socket,
+    socket: PacketSocket,
     start: NonNull<u8>,
     block_size: usize,
     blocks: usize,
@@ -115,13 +115,13 @@ impl BlockRing {
     /// [`RingError`]
     pub fn new(options: &RingOptions) -> Result<Self, RingError> {
         let size = u64::from(options.block_size) * u64::from(options.blocks);
-        let socket = Socket::open().map_err(|errno| match errno {
+        let socket = PacketSocket::open().map_err(|errno| match errno {
             Errno::PERM | Errno::ACCESS => RingError::Forbidden,
             Errno::AFNOSUPPORT => RingError::NoPackets,
             errno => refused("opening a packet socket")(errno),
         })?;
         socket
-            .set_version(Version::V3)
+            .set_version(RingVersion::V3)
             .map_err(refused("asking for rings of blocks (TPACKET_V3)"))?;
         socket
             .ignore_outgoing()
@@ -177,7 +177,7 @@ impl BlockRing {
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn set_filter(&self, program: &Program) -> Result<(), Errno> {
+    pub fn set_filter(&self, program: &FilterProgram) -> Result<(), Errno> {
         self.socket.set_filter(program.instructions())
     }
 
@@ -186,7 +186,7 @@ impl BlockRing {
     ///
     /// # Errors
     /// The kernel's error: EPERM without CAP_BPF.
-    pub fn set_counting_filter(&self, program: &Program, passed: &Passed) -> Result<(), Errno> {
+    pub fn set_counting_filter(&self, program: &FilterProgram, passed: &PassedCounts) -> Result<(), Errno> {
         passed.attach(&self.socket, program)
     }
 
@@ -196,7 +196,7 @@ impl BlockRing {
     /// # Errors
     /// ENODEV where there is no such interface.
     pub fn attach(&self, interface: u32) -> Result<(), Errno> {
-        self.socket.attach(interface, Protocol::All)
+        self.socket.attach(interface, FrameProtocol::All)
     }
 
     /// Returns the descriptor for polling: it is readable when a block is ready. It reports an
@@ -218,13 +218,13 @@ impl BlockRing {
     ///
     /// # Errors
     /// The kernel's error.
-    pub fn take_statistics(&self) -> Result<Statistics, Errno> {
+    pub fn take_statistics(&self) -> Result<PacketStatistics, Errno> {
         self.socket.take_statistics()
     }
 
     /// Hands over the frames of the next block and gives it back to the kernel; `None` where the
     /// kernel has not handed it over yet.
-    pub fn take_block(&mut self, take: impl FnMut(Caught<'_>)) -> Option<Taken> {
+    pub fn take_block(&mut self, take: impl FnMut(BlockFrame<'_>)) -> Option<TakenBlock> {
         let status = self.word(STATUS_AT).load(Ordering::Acquire);
         if status & USER == 0 {
             return None;
@@ -239,7 +239,7 @@ impl BlockRing {
         self.word(COUNT_AT).store(0, Ordering::Relaxed);
         self.word(STATUS_AT).store(KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.blocks;
-        Some(Taken {
+        Some(TakenBlock {
             frames: walked.frames,
             malformed: walked.malformed,
         })
@@ -315,11 +315,11 @@ mod tests {
         for number in 0..300_u32 {
             sender.send_to(&number.to_ne_bytes(), to).unwrap();
         }
-        ring.set_filter(&Program::nothing()).unwrap();
+        ring.set_filter(&FilterProgram::nothing()).unwrap();
         let mut found = 0_u64;
         // The last block is handed over after its time.
         while ring.waiting() > 0 {
-            let mut poll = crate::Poll::default();
+            let mut poll = crate::PollSet::default();
             poll.add_fd(ring.fd(), true, false);
             poll.wait(Some(Duration::from_secs(1))).unwrap();
             while let Some(taken) = ring.take_block(|caught| assert!(caught.stamp > 0)) {
@@ -332,6 +332,6 @@ mod tests {
         assert_eq!(u64::from(statistics.seen - statistics.dropped), found);
         assert!(statistics.seen >= 300);
         sender.send_to(&[0], to).unwrap();
-        assert_eq!(ring.take_statistics().unwrap(), Statistics::default());
+        assert_eq!(ring.take_statistics().unwrap(), PacketStatistics::default());
     }
 }

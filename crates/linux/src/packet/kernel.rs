@@ -22,14 +22,14 @@ const ATTACH_BPF: libc::c_int = 50;
 /// One instruction (`struct bpf_insn`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
-pub(super) struct Op {
+pub(super) struct BpfInstruction {
     pub(super) code: u8,
     registers: u8,
     pub(super) offset: i16,
     value: i32,
 }
 
-impl Op {
+impl BpfInstruction {
     /// Returns an instruction with these registers: destination and source.
     pub(super) const fn new(code: u8, to: u8, from: u8, offset: i16, value: i32) -> Self {
         let registers = if cfg!(target_endian = "little") {
@@ -76,9 +76,9 @@ fn number(fd: &OwnedFd) -> Result<u32, Errno> {
 }
 
 /// An array of 64-bit counters in the kernel, which programs add to.
-pub(super) struct Counters(OwnedFd);
+pub(super) struct KernelCounters(OwnedFd);
 
-impl Counters {
+impl KernelCounters {
     /// Creates this many counters, all 0.
     pub(super) fn new(entries: u32) -> Result<Self, Errno> {
         // map_type, key_size, value_size, max_entries.
@@ -114,7 +114,7 @@ impl Counters {
 
 /// Loads a program and attaches it to the socket, in front of its queue or ring, in place of
 /// another one, in one step.
-pub(super) fn attach(socket: impl AsFd, program: &[Op]) -> Result<(), Errno> {
+pub(super) fn attach(socket: impl AsFd, program: &[BpfInstruction]) -> Result<(), Errno> {
     // Linux treats the licence as compatible with the GPL, but no function that the program calls
     // requires this.
     let licence = c"Dual MIT/GPL";

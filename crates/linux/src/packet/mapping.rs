@@ -19,7 +19,7 @@ const ALIGNMENT: usize = 16;
 const BLOCK: usize = 16 * 1024;
 
 /// Slots of equal size, one after the other.
-pub(super) struct Mapping {
+pub(super) struct SlotMapping {
     start: NonNull<u8>,
     slots: usize,
     slot: usize,
@@ -28,9 +28,9 @@ pub(super) struct Mapping {
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped.
 // Through a shared reference, status words are read and written atomically; bytes are lent for as
 // long as the value is borrowed mutably.
-unsafe impl Send for Mapping {}
+unsafe impl Send for SlotMapping {}
 
-impl Mapping {
+impl SlotMapping {
     /// Creates the socket's ring (`PACKET_RX_RING` or `PACKET_TX_RING`) with at least `slots`
     /// slots, which begin with `header` bytes of the kernel's and have room for `payload` bytes,
     /// and maps it. The socket must have no other ring, because both would share one mapping.
@@ -159,7 +159,7 @@ impl Mapping {
         })
     }
 
-    /// Does the same as [`Mapping::bytes`], for writing.
+    /// Does the same as [`SlotMapping::bytes`], for writing.
     #[inline]
     pub(super) fn bytes_mut(&mut self, i: usize, at: usize, len: usize) -> Option<&mut [u8]> {
         self.check(i, at, len)?;
@@ -176,7 +176,7 @@ impl Mapping {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for SlotMapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's, created with this start and this length. No
         // reference into it is left, because references borrow from `self`. The kernel's own hold
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn nothing_before_a_slots_payload_or_beyond_its_end() {
-        let mut map = Mapping::anonymous(4, 64);
+        let mut map = SlotMapping::anonymous(4, 64);
         map.bytes_mut(3, 60, 4).unwrap().fill(7);
         map.set_status(3, 5);
         assert_eq!(map.bytes(3, 60, 4), Some(&[7; 4][..]));

@@ -1,9 +1,9 @@
 //! Packet sockets (`AF_PACKET`; `uapi/linux/if_packet.h`, packet(7)): they see the frames of
 //! interfaces before the protocols do, and can share rings of memory with the kernel.
 //!
-//! [`Socket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are rings
+//! [`PacketSocket`] is the socket with its options and its interface. [`RxRing`] and [`TxRing`] are rings
 //! in which each frame has a slot, for ports; [`BlockRing`] has many frames in a block, for
-//! recording many interfaces, with [`Passed`], which counts frames by interface, and [`SentRing`],
+//! recording many interfaces, with [`PassedCounts`], which counts frames by interface, and [`SentRing`],
 //! which contains the frames that this machine sent. A socket has one ring.
 
 pub mod block;
@@ -17,10 +17,10 @@ mod sent;
 mod socket;
 mod tx_ring;
 
-pub use blocks::{BlockRing, RingError, RingOptions, Taken};
-pub use passed::Passed;
-pub use program::{Program, Rule, TooLong};
-pub use rx_ring::{RxRing, Slot};
+pub use blocks::{BlockRing, RingError, RingOptions, TakenBlock};
+pub use passed::PassedCounts;
+pub use program::{FilterProgram, CaptureRule, TooLong};
+pub use rx_ring::{RxRing, RingSlot};
 pub use sent::{SENT_BYTES, SentRing};
-pub use socket::{Protocol, Socket, Statistics, Version};
+pub use socket::{FrameProtocol, PacketSocket, PacketStatistics, RingVersion};
 pub use tx_ring::TxRing;

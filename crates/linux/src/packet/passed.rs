@@ -8,10 +8,10 @@
 //! the same criterion, `raw_rcv` of net/can/raw.c). So the filter's classic program is translated,
 //! and two things are added where it keeps a frame.
 
-use super::kernel::{self, Counters, Op};
-use super::program::{AT_LEAST, MORE, Program};
+use super::kernel::{self, KernelCounters, BpfInstruction};
+use super::program::{AT_LEAST, MORE, FilterProgram};
 use crate::Errno;
-use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, Instruction};
+use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, ClassicInstruction};
 use std::os::fd::AsFd;
 
 /// Number of counters: interfaces with an index below this one have a counter of their own, the
@@ -56,16 +56,16 @@ const LOOK_UP: i32 = 1;
 const MAP: u8 = 1;
 
 /// Counters of the frames that a ring's filter has let through, by interface.
-pub struct Passed(Counters);
+pub struct PassedCounts(KernelCounters);
 
-impl Passed {
+impl PassedCounts {
     /// Creates the counters, all 0.
     ///
     /// # Errors
     /// EPERM without CAP_BPF (before Linux 5.8 CAP_SYS_ADMIN), ENOSYS where the kernel has no
     /// bpf(2).
     pub fn new() -> Result<Self, Errno> {
-        Ok(Self(Counters::new(COUNTERS)?))
+        Ok(Self(KernelCounters::new(COUNTERS)?))
     }
 
     /// Returns the count of the interface with this index; `None` where it shares its counter with
@@ -81,7 +81,7 @@ impl Passed {
     }
 
     /// Attaches the program to a socket; the frames that it keeps are counted here from now on.
-    pub(super) fn attach(&self, socket: impl AsFd, program: &Program) -> Result<(), Errno> {
+    pub(super) fn attach(&self, socket: impl AsFd, program: &FilterProgram) -> Result<(), Errno> {
         let end = count(self.0.number()?);
         kernel::attach(socket, &translate(program, &PROTOCOLS, &end)?)
     }
@@ -89,20 +89,20 @@ impl Passed {
 
 /// Attaches a program to a socket that keeps, of the frames that `program` keeps, only the echoes
 /// of frames that sockets of this machine sent, and of those the first `bytes` bytes.
-pub(super) fn attach_sent(socket: impl AsFd, program: &Program, bytes: u16) -> Result<(), Errno> {
+pub(super) fn attach_sent(socket: impl AsFd, program: &FilterProgram, bytes: u16) -> Result<(), Errno> {
     kernel::attach(socket, &translate(program, &PROTOCOLS, &sent(bytes))?)
 }
 
-const fn load(code: u8, to: u8, at: i16) -> Op {
-    Op::new(code, to, CONTEXT, at, 0)
+const fn load(code: u8, to: u8, at: i16) -> BpfInstruction {
+    BpfInstruction::new(code, to, CONTEXT, at, 0)
 }
 
-const fn set(to: u8, value: i32) -> Op {
-    Op::new(SET, to, 0, 0, value)
+const fn set(to: u8, value: i32) -> BpfInstruction {
+    BpfInstruction::new(SET, to, 0, 0, value)
 }
 
-const fn go(code: u8, register: u8, value: i32, over: i16) -> Op {
-    Op::new(code, register, 0, over, value)
+const fn go(code: u8, register: u8, value: i32, over: i16) -> BpfInstruction {
+    BpfInstruction::new(code, register, 0, over, value)
 }
 
 /// The register in which a program keeps the address of the frame's `__sk_buff`: calls leave this
@@ -110,23 +110,23 @@ const fn go(code: u8, register: u8, value: i32, over: i16) -> Op {
 const CONTEXT: u8 = 6;
 /// The register that addresses the stack's end.
 const STACK: u8 = 10;
-const DONE: Op = Op::new(END, 0, 0, 0, 0);
+const DONE: BpfInstruction = BpfInstruction::new(END, 0, 0, 0, 0);
 
 /// Returns the instructions that count the frame and keep all of it.
-fn count(map: i32) -> Vec<Op> {
+fn count(map: i32) -> Vec<BpfInstruction> {
     vec![
         load(LOAD_WORD, 1, INTERFACE_AT),
         go(IF_BELOW, 1, COUNTERS as i32, 1),
         set(1, 0),
-        Op::new(STORE_WORD, STACK, 1, -4, 0),
-        Op::new(COPY, 2, STACK, 0, 0),
-        Op::new(ADD, 2, 0, 0, -4),
-        Op::new(LOAD_MAP, 1, MAP, 0, map),
-        Op::new(0, 0, 0, 0, 0),
-        Op::new(CALL, 0, 0, 0, LOOK_UP),
+        BpfInstruction::new(STORE_WORD, STACK, 1, -4, 0),
+        BpfInstruction::new(COPY, 2, STACK, 0, 0),
+        BpfInstruction::new(ADD, 2, 0, 0, -4),
+        BpfInstruction::new(LOAD_MAP, 1, MAP, 0, map),
+        BpfInstruction::new(0, 0, 0, 0, 0),
+        BpfInstruction::new(CALL, 0, 0, 0, LOOK_UP),
         go(IF_EQUAL, 0, 0, 2),
         set(1, 1),
-        Op::new(ADD_ATOMIC, 0, 1, 0, 0),
+        BpfInstruction::new(ADD_ATOMIC, 0, 1, 0, 0),
         set(0, -1),
         DONE,
     ]
@@ -134,7 +134,7 @@ fn count(map: i32) -> Vec<Op> {
 
 /// Returns the instructions that keep this many bytes of the frame if a socket of this machine sent
 /// it.
-fn sent(bytes: u16) -> Vec<Op> {
+fn sent(bytes: u16) -> Vec<BpfInstruction> {
     vec![
         load(LOAD_DOUBLE, 1, SOCKET_AT),
         set(0, 0),
@@ -146,7 +146,7 @@ fn sent(bytes: u16) -> Vec<Op> {
 
 /// Returns which instructions can be reached: the kernel refuses programs with unreachable ones.
 /// Jumps lead forward only.
-fn reached(classic: &[Instruction]) -> Vec<bool> {
+fn reached(classic: &[ClassicInstruction]) -> Vec<bool> {
     let mut reached = vec![false; classic.len()];
     let reach = |to: usize, reached: &mut Vec<bool>| {
         if let Some(one) = reached.get_mut(to) {
@@ -160,7 +160,7 @@ fn reached(classic: &[Instruction]) -> Vec<bool> {
             continue;
         }
         let next = at + 1;
-        if one.code == Instruction::jump(0).code {
+        if one.code == ClassicInstruction::jump(0).code {
             reach(next + one.k as usize, &mut reached);
         } else {
             reach(next + usize::from(one.jt), &mut reached);
@@ -171,26 +171,26 @@ fn reached(classic: &[Instruction]) -> Vec<bool> {
 }
 
 /// Translates the classic program to the kernel's present instructions; `end` replaces "keep all".
-fn translate(program: &Program, protocols: &[u16], end: &[Op]) -> Result<Vec<Op>, Errno> {
+fn translate(program: &FilterProgram, protocols: &[u16], end: &[BpfInstruction]) -> Result<Vec<BpfInstruction>, Errno> {
     let classic = program.instructions();
-    let mut out = vec![Op::new(COPY, CONTEXT, 1, 0, 0)];
+    let mut out = vec![BpfInstruction::new(COPY, CONTEXT, 1, 0, 0)];
     // The start of each instruction, and the jumps to resolve: the operation and its target.
     let mut begins = Vec::with_capacity(classic.len());
     let mut jumps: Vec<(usize, Option<usize>)> = Vec::new();
-    let code = |i: Instruction| i.code;
+    let code = |i: ClassicInstruction| i.code;
     let reached = reached(classic);
     for (at, one) in classic.iter().enumerate() {
         begins.push(out.len());
         if !reached.get(at).is_some_and(|reached| *reached) {
             continue;
         }
-        let mut jump = |out: &mut Vec<Op>, op: Op, to: Option<usize>| {
+        let mut jump = |out: &mut Vec<BpfInstruction>, op: BpfInstruction, to: Option<usize>| {
             jumps.push((out.len(), to));
             out.push(op);
         };
         let over = |n: u32| Some(at + 1 + n as usize);
         let condition = match one.code {
-            c if c == code(Instruction::jump_equal(0, 0, 0)) => Some((IF_EQUAL_32, IF_OTHER_32)),
+            c if c == code(ClassicInstruction::jump_equal(0, 0, 0)) => Some((IF_EQUAL_32, IF_OTHER_32)),
             AT_LEAST => Some((IF_AT_LEAST_32, IF_BELOW_32)),
             MORE => Some((IF_MORE_32, IF_AT_MOST_32)),
             _ => None,
@@ -206,15 +206,15 @@ fn translate(program: &Program, protocols: &[u16], end: &[Op]) -> Result<Vec<Op>
                     jump(&mut out, go(GO, 0, 0, 0), over(one.jf.into()));
                 }
             }
-        } else if one.code == code(Instruction::jump(0)) {
+        } else if one.code == code(ClassicInstruction::jump(0)) {
             jump(&mut out, go(GO, 0, 0, 0), over(one.k));
-        } else if *one == Instruction::keep(0) {
+        } else if *one == ClassicInstruction::keep(0) {
             out.extend([set(0, 0), DONE]);
-        } else if one.code == code(Instruction::keep(0)) {
+        } else if one.code == code(ClassicInstruction::keep(0)) {
             jump(&mut out, go(GO, 0, 0, 0), None);
-        } else if one.code == code(Instruction::and(0)) {
-            out.push(Op::new(AND_32, 0, 0, 0, value));
-        } else if *one == Instruction::load(DEVICE_TYPE) {
+        } else if one.code == code(ClassicInstruction::and(0)) {
+            out.push(BpfInstruction::new(AND_32, 0, 0, 0, value));
+        } else if *one == ClassicInstruction::load(DEVICE_TYPE) {
             out.push(load(LOAD_WORD, 0, PROTOCOL_AT));
             for (n, protocol) in protocols.iter().enumerate() {
                 let left = (protocols.len() - 1 - n) as i16;
@@ -222,10 +222,10 @@ fn translate(program: &Program, protocols: &[u16], end: &[Op]) -> Result<Vec<Op>
                 out.push(go(IF_EQUAL, 0, network, left + 2));
             }
             out.extend([set(0, 0), go(GO, 0, 0, 1), set(0, CAN)]);
-        } else if *one == Instruction::load(INTERFACE) {
+        } else if *one == ClassicInstruction::load(INTERFACE) {
             out.push(load(LOAD_WORD, 0, INTERFACE_AT));
-        } else if one.code == code(Instruction::load(0)) {
-            out.push(Op::new(LOAD_FRAME, 0, 0, 0, value));
+        } else if one.code == code(ClassicInstruction::load(0)) {
+            out.push(BpfInstruction::new(LOAD_FRAME, 0, 0, 0, value));
         } else {
             return Err(Errno::INVAL);
         }

@@ -4,34 +4,34 @@
 //! The meaning is that of raw CAN sockets' filters (raw(7), `net/can/af_can.c`), applied to each
 //! interface separately.
 
-use crate::can::Filter;
-use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, Instruction, MOST_INSTRUCTIONS};
+use crate::can::CanFilter;
+use crate::classic_bpf::{DEVICE_TYPE, INTERFACE, ClassicInstruction, MOST_INSTRUCTIONS};
 use frame::CanId;
 
 /// `ARPHRD_CAN`
 const CAN: u32 = 280;
-const KEEP: Instruction = Instruction::keep(u32::MAX);
-const DROP: Instruction = Instruction::keep(0);
+const KEEP: ClassicInstruction = ClassicInstruction::keep(u32::MAX);
+const DROP: ClassicInstruction = ClassicInstruction::keep(0);
 /// `CAN_INV_FILTER`
 const INVERTED: u32 = 0x2000_0000;
 
-// Comparisons that `Instruction` has no name for (`uapi/linux/bpf_common.h`).
+// Comparisons that `ClassicInstruction` has no name for (`uapi/linux/bpf_common.h`).
 pub(super) const MORE: u16 = (libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K) as u16;
 pub(super) const AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 
 /// The frames that are taken from some interfaces.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Rule {
+pub struct CaptureRule {
     /// Indices of the interfaces; `None`: all CAN interfaces that no earlier rule names.
     pub interfaces: Option<Vec<u32>>,
     /// Filters of which a data or remote frame must pass at least one; an empty list means every
     /// frame.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<CanFilter>,
 }
 
 /// A program for [`super::BlockRing::set_filter`].
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Program(pub(super) Vec<Instruction>);
+pub struct FilterProgram(pub(super) Vec<ClassicInstruction>);
 
 /// The error for more filters than the kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub struct Program(pub(super) Vec<Instruction>);
 )]
 pub struct TooLong(pub usize);
 
-impl Program {
+impl FilterProgram {
     /// Returns a program that takes no frame.
     #[must_use]
     pub fn nothing() -> Self {
@@ -54,10 +54,10 @@ impl Program {
     ///
     /// # Errors
     /// [`TooLong`]
-    pub fn new(rules: &[Rule], error_frames: bool) -> Result<Self, TooLong> {
+    pub fn new(rules: &[CaptureRule], error_frames: bool) -> Result<Self, TooLong> {
         let mut code = vec![
-            Instruction::load(DEVICE_TYPE),
-            Instruction::jump_equal(CAN, 1, 0),
+            ClassicInstruction::load(DEVICE_TYPE),
+            ClassicInstruction::jump_equal(CAN, 1, 0),
             DROP,
         ];
         for rule in rules {
@@ -67,7 +67,7 @@ impl Program {
                 continue;
             };
             for (first, last) in ranges(interfaces) {
-                code.push(Instruction::load(INTERFACE));
+                code.push(ClassicInstruction::load(INTERFACE));
                 code.push(compare(AT_LEAST, first, 1, 0));
                 code.push(go(body.len() + 2));
                 code.push(compare(MORE, last, 0, 1));
@@ -84,29 +84,29 @@ impl Program {
 
     /// Returns the instructions.
     #[must_use]
-    pub fn instructions(&self) -> &[Instruction] {
+    pub fn instructions(&self) -> &[ClassicInstruction] {
         &self.0
     }
 }
 
 /// Returns the instructions that decide on a frame; they decide in every case.
-fn body(filters: &[Filter], error_frames: bool) -> Vec<Instruction> {
+fn body(filters: &[CanFilter], error_frames: bool) -> Vec<ClassicInstruction> {
     if filters.is_empty() && error_frames {
         return vec![KEEP];
     }
     let error = swapped(CanId::ERR_FLAG);
     let mut code = vec![
-        Instruction::load(0),
-        Instruction::and(error),
-        Instruction::jump_equal(0, 1, 0),
+        ClassicInstruction::load(0),
+        ClassicInstruction::and(error),
+        ClassicInstruction::jump_equal(0, 1, 0),
         if error_frames { KEEP } else { DROP },
     ];
     for filter in filters {
         let (id, mask, inverted) = parts(filter);
-        code.push(Instruction::load(0));
-        code.push(Instruction::and(swapped(mask)));
+        code.push(ClassicInstruction::load(0));
+        code.push(ClassicInstruction::and(swapped(mask)));
         let (then, or_else) = if inverted { (1, 0) } else { (0, 1) };
-        code.push(Instruction::jump_equal(swapped(id & mask), then, or_else));
+        code.push(ClassicInstruction::jump_equal(swapped(id & mask), then, or_else));
         code.push(KEEP);
     }
     code.push(if filters.is_empty() { KEEP } else { DROP });
@@ -115,7 +115,7 @@ fn body(filters: &[Filter], error_frames: bool) -> Vec<Instruction> {
 
 /// Returns the ID, the mask as the kernel applies it, and whether the filter is inverted
 /// (`can_rcv_list_find`).
-fn parts(filter: &Filter) -> (u32, u32, bool) {
+fn parts(filter: &CanFilter) -> (u32, u32, bool) {
     let inverted = filter.id & INVERTED != 0;
     let (id, mut mask) = (filter.id & !INVERTED, filter.mask & !CanId::ERR_FLAG);
     if mask & CanId::EFF_FLAG != 0 && id & CanId::EFF_FLAG == 0 {
@@ -144,14 +144,14 @@ fn ranges(indices: &[u32]) -> Vec<(u32, u32)> {
     ranges
 }
 
-const fn compare(code: u16, k: u32, jt: u8, jf: u8) -> Instruction {
-    Instruction { code, jt, jf, k }
+const fn compare(code: u16, k: u32, jt: u8, jf: u8) -> ClassicInstruction {
+    ClassicInstruction { code, jt, jf, k }
 }
 
 /// Returns an unconditional jump. Jumps of a condition reach only 255 instructions; this one
 /// reaches as far as a program is long.
-const fn go(over: usize) -> Instruction {
-    Instruction::jump(over as u32)
+const fn go(over: usize) -> ClassicInstruction {
+    ClassicInstruction::jump(over as u32)
 }
 
 #[cfg(test)]
@@ -160,9 +160,9 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     /// Executes the program as the kernel does.
-    fn run(program: &Program, device: u32, interface: u32, frame: &[u8]) -> bool {
+    fn run(program: &FilterProgram, device: u32, interface: u32, frame: &[u8]) -> bool {
         let (mut at, mut a) = (0, 0_u32);
-        let code = |i: Instruction| i.code;
+        let code = |i: ClassicInstruction| i.code;
         loop {
             let i = program.0[at];
             at += 1;
@@ -170,11 +170,11 @@ pub(super) mod tests {
             match i.code {
                 c if c == code(DROP) => return i.k != 0,
                 c if c == code(go(0)) => at += i.k as usize,
-                c if c == code(Instruction::and(0)) => a &= i.k,
-                c if c == code(Instruction::jump_equal(0, 0, 0)) => at += jump(a == i.k),
+                c if c == code(ClassicInstruction::and(0)) => a &= i.k,
+                c if c == code(ClassicInstruction::jump_equal(0, 0, 0)) => at += jump(a == i.k),
                 MORE => at += jump(a > i.k),
                 AT_LEAST => at += jump(a >= i.k),
-                c if c == code(Instruction::load(0)) => {
+                c if c == code(ClassicInstruction::load(0)) => {
                     a = match i.k {
                         DEVICE_TYPE => device,
                         INTERFACE => interface,
@@ -187,8 +187,8 @@ pub(super) mod tests {
     }
 
     /// Applies the rules as raw(7) documents them.
-    fn passes(rules: &[Rule], errors: bool, interface: u32, id: u32) -> bool {
-        let names = |rule: &&Rule| {
+    fn passes(rules: &[CaptureRule], errors: bool, interface: u32, id: u32) -> bool {
+        let names = |rule: &&CaptureRule| {
             let all = rule.interfaces.as_ref();
             all.is_none_or(|list| list.contains(&interface))
         };
@@ -211,23 +211,23 @@ pub(super) mod tests {
             })
     }
 
-    pub(in crate::packet) fn filter() -> impl Strategy<Value = Filter> {
+    pub(in crate::packet) fn filter() -> impl Strategy<Value = CanFilter> {
         let mask = prop_oneof![
             Just(0xC000_07FF),
             Just(0xDFFF_FFFF),
             Just(0x700),
             any::<u32>()
         ];
-        (any::<u32>(), mask).prop_map(|(id, mask)| Filter { id, mask })
+        (any::<u32>(), mask).prop_map(|(id, mask)| CanFilter { id, mask })
     }
 
-    fn rule() -> impl Strategy<Value = Rule> {
+    fn rule() -> impl Strategy<Value = CaptureRule> {
         let interfaces = prop::option::weighted(0.8, prop::collection::vec(1_u32..12, 0..5));
         let filters = prop_oneof![
             prop::collection::vec(filter(), 0..3),
             prop::collection::vec(filter(), 70..90)
         ];
-        (interfaces, filters).prop_map(|(interfaces, filters)| Rule {
+        (interfaces, filters).prop_map(|(interfaces, filters)| CaptureRule {
             interfaces,
             filters,
         })
@@ -239,7 +239,7 @@ pub(super) mod tests {
             rules in prop::collection::vec(rule(), 0..4), errors in any::<bool>(),
             ids in prop::collection::vec(any::<u32>(), 8),
         ) {
-            let program = Program::new(&rules, errors).unwrap();
+            let program = FilterProgram::new(&rules, errors).unwrap();
             let near = rules.iter().flat_map(|r| &r.filters).map(|f| f.id & !INVERTED);
             for id in ids.iter().copied().chain(near.take(20)) {
                 for interface in 1..12 {
@@ -256,11 +256,11 @@ pub(super) mod tests {
     #[test]
     fn neighbours_are_one_range_and_too_much_is_refused() {
         assert_eq!(ranges(&[5, 3, 4, 9, 4]), [(3, 5), (9, 9)]);
-        let filters = vec![Filter { id: 1, mask: 1 }; 1100];
-        let rule = Rule {
+        let filters = vec![CanFilter { id: 1, mask: 1 }; 1100];
+        let rule = CaptureRule {
             interfaces: None,
             filters,
         };
-        assert!(matches!(Program::new(&[rule], true), Err(TooLong(n)) if n > MOST_INSTRUCTIONS));
+        assert!(matches!(FilterProgram::new(&[rule], true), Err(TooLong(n)) if n > MOST_INSTRUCTIONS));
     }
 }

@@ -5,9 +5,9 @@
 //! over each frame at once and wakes the waiting reader. Version 3 is for captures, which need few
 //! wake-ups.
 
-use super::Socket;
-use super::mapping::{KERNEL, Mapping};
-use super::socket::Version;
+use super::PacketSocket;
+use super::mapping::{KERNEL, SlotMapping};
+use super::socket::RingVersion;
 use crate::Errno;
 use frame::Nanos;
 use std::mem::{offset_of, size_of};
@@ -31,20 +31,20 @@ type Head = libc::tpacket2_hdr;
 
 /// A ring of received frames.
 pub struct RxRing {
-    map: Mapping,
+    map: SlotMapping,
     next: usize,
 }
 
 /// A frame in a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slot<'a> {
+pub struct RingSlot<'a> {
     /// The frame as it came from the device, in place.
     pub bytes: &'a [u8],
     /// Time of reception, ns: Unix time, or the controller's own.
     pub stamp: Nanos,
     /// Whether the stamp is the controller's.
     pub hardware: bool,
-    /// Whether the socket has lost frames since the last call of [`Socket::take_statistics`].
+    /// Whether the socket has lost frames since the last call of [`PacketSocket::take_statistics`].
     pub losing: bool,
 }
 
@@ -55,9 +55,9 @@ impl RxRing {
     /// # Errors
     /// The kernel's error: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about 16
     /// KB a frame.
-    pub fn new(socket: &Socket, slots: usize, payload: usize) -> Result<Self, Errno> {
-        socket.set_version(Version::V2)?;
-        let map = Mapping::new(socket, libc::PACKET_RX_RING, slots, HEADER, payload)?;
+    pub fn new(socket: &PacketSocket, slots: usize, payload: usize) -> Result<Self, Errno> {
+        socket.set_version(RingVersion::V2)?;
+        let map = SlotMapping::new(socket, libc::PACKET_RX_RING, slots, HEADER, payload)?;
         Ok(Self { map, next: 0 })
     }
 
@@ -70,7 +70,7 @@ impl RxRing {
     /// Hands over at most `want` frames in place, and gives their slots back to the kernel; returns
     /// the number of frames. Makes no system call.
     #[inline]
-    pub fn receive(&mut self, want: usize, take: &mut dyn FnMut(Slot<'_>)) -> usize {
+    pub fn receive(&mut self, want: usize, take: &mut dyn FnMut(RingSlot<'_>)) -> usize {
         for done in 0..want {
             let status = self.map.status(self.next);
             if status & USER == 0 {
@@ -87,7 +87,7 @@ impl RxRing {
     }
 
     /// Does the same as [`RxRing::receive`], with the index of each frame's interface.
-    pub fn receive_of(&mut self, want: usize, take: &mut dyn FnMut(u32, Slot<'_>)) -> usize {
+    pub fn receive_of(&mut self, want: usize, take: &mut dyn FnMut(u32, RingSlot<'_>)) -> usize {
         for done in 0..want {
             let status = self.map.status(self.next);
             if status & USER == 0 {
@@ -107,7 +107,7 @@ impl RxRing {
     /// Returns the next slot. Its offset and length are the kernel's and are accepted as far as the
     /// slot reaches.
     #[inline]
-    fn slot(&self, status: u32) -> Slot<'_> {
+    fn slot(&self, status: u32) -> RingSlot<'_> {
         let word = |at| number(self.map.bytes(self.next, at, size_of::<u32>()));
         let len = word(offset_of!(Head, tp_snaplen)) as usize;
         // The offset is not fixed: a device with link-level headers would have another one.
@@ -117,7 +117,7 @@ impl RxRing {
         let room = self.map.slot().saturating_sub(at);
         let seconds = Nanos::from(word(offset_of!(Head, tp_sec)));
         let ns = Nanos::from(word(offset_of!(Head, tp_nsec)));
-        Slot {
+        RingSlot {
             bytes: self
                 .map
                 .bytes(self.next, at, len.min(room))
@@ -172,7 +172,7 @@ mod tests {
     }
 
     fn ring() -> RxRing {
-        let map = Mapping::anonymous(4, SLOT);
+        let map = SlotMapping::anonymous(4, SLOT);
         RxRing { map, next: 0 }
     }
 
@@ -186,7 +186,7 @@ mod tests {
                 fill(&mut ring, slot, &head(status, 80, 3), &[round, i as u8, 9]);
             }
             let mut got = Vec::new();
-            let mut take = |s: Slot<'_>| got.push((s.bytes.to_vec(), s.hardware, s.losing));
+            let mut take = |s: RingSlot<'_>| got.push((s.bytes.to_vec(), s.hardware, s.losing));
             assert_eq!(ring.receive(2, &mut take), 2);
             assert_eq!(ring.receive(9, &mut take), 1);
             assert_eq!(ring.receive(9, &mut take), 0);

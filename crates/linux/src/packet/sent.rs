@@ -5,9 +5,9 @@
 //! the other ring's block with it is handed over, if this ring was attached after the other one.
 
 use super::passed::attach_sent;
-use super::program::Program;
-use super::rx_ring::{RxRing, Slot};
-use super::socket::{Protocol, Socket};
+use super::program::FilterProgram;
+use super::rx_ring::{RxRing, RingSlot};
+use super::socket::{FrameProtocol, PacketSocket};
 use crate::Errno;
 use std::os::fd::AsFd;
 
@@ -17,7 +17,7 @@ pub const SENT_BYTES: usize = 48;
 
 /// The frames that sockets of this machine sent, entered when their echo arrives.
 pub struct SentRing {
-    socket: Socket,
+    socket: PacketSocket,
     ring: RxRing,
 }
 
@@ -28,7 +28,7 @@ impl SentRing {
     /// # Errors
     /// The kernel's error.
     pub fn new(frames: usize, hardware: bool) -> Result<Self, Errno> {
-        let socket = Socket::open()?;
+        let socket = PacketSocket::open()?;
         socket.ignore_outgoing()?;
         if hardware {
             socket.ask_for_hardware_stamps()?;
@@ -41,7 +41,7 @@ impl SentRing {
     ///
     /// # Errors
     /// The kernel's error: EPERM without CAP_BPF.
-    pub fn set_filter(&self, program: &Program) -> Result<(), Errno> {
+    pub fn set_filter(&self, program: &FilterProgram) -> Result<(), Errno> {
         attach_sent(self.socket.as_fd(), program, SENT_BYTES as u16)
     }
 
@@ -51,11 +51,11 @@ impl SentRing {
     /// # Errors
     /// ENODEV where there is no such interface.
     pub fn attach(&self, interface: u32) -> Result<(), Errno> {
-        self.socket.attach(interface, Protocol::All)
+        self.socket.attach(interface, FrameProtocol::All)
     }
 
     /// Hands over all waiting frames, each with the index of its interface.
-    pub fn take(&mut self, take: &mut dyn FnMut(u32, Slot<'_>)) {
+    pub fn take(&mut self, take: &mut dyn FnMut(u32, RingSlot<'_>)) {
         let all = self.ring.slots();
         self.ring.receive_of(all, take);
     }

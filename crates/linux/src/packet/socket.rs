@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "an address that rustix does not have")]
 
 use crate::Errno;
-use crate::classic_bpf::{self, Instruction};
+use crate::classic_bpf::{self, ClassicInstruction};
 use crate::errno::last_errno;
 use crate::option::{get, set};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -17,7 +17,7 @@ const IGNORE_OUTGOING: libc::c_int = 23;
 /// `uapi/linux/if_ether.h`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u16)]
-pub enum Protocol {
+pub enum FrameProtocol {
     /// None, for a socket that only sends.
     Nothing = 0,
     /// Classic CAN frames, with error frames.
@@ -27,14 +27,14 @@ pub enum Protocol {
     /// CAN XL frames (Linux 6.1).
     CanXl = 0x000E,
     /// Every kind, including the frames that the machine sends unless these are excluded
-    /// ([`Socket::ignore_outgoing`]).
+    /// ([`PacketSocket::ignore_outgoing`]).
     All = libc::ETH_P_ALL as u16,
 }
 
 /// The layout of a socket's rings (`enum tpacket_versions`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
-pub enum Version {
+pub enum RingVersion {
     /// A slot for each frame, which the kernel hands over at once.
     V2 = 1,
     /// Blocks of frames, which the kernel hands over when they are full or a time has passed.
@@ -43,7 +43,7 @@ pub enum Version {
 
 /// The counts since the last query (`struct tpacket_stats`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Statistics {
+pub struct PacketStatistics {
     /// Frames that passed the filter, including those that were dropped.
     pub seen: u32,
     /// Frames among these that were dropped for lack of room.
@@ -51,11 +51,11 @@ pub struct Statistics {
 }
 
 /// A non-blocking packet socket.
-pub struct Socket {
+pub struct PacketSocket {
     fd: OwnedFd,
 }
 
-impl Socket {
+impl PacketSocket {
     /// Opens a socket that is attached to nothing and receives nothing.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Socket {
     /// The error of bind(2): ENODEV where there is no such interface. An interface that is down
     /// causes no error (the socket reports ENETDOWN once, and frames arrive when the interface is
     /// up).
-    pub fn attach(&self, index: u32, protocol: Protocol) -> Result<(), Errno> {
+    pub fn attach(&self, index: u32, protocol: FrameProtocol) -> Result<(), Errno> {
         let address = address(index, protocol)?;
         // SAFETY: pointer and length are those of one live `sockaddr_ll`, which the kernel reads
         // during the call; the descriptor is open: `self.fd` owns it.
@@ -107,7 +107,7 @@ impl Socket {
     ///
     /// # Errors
     /// The error of setsockopt(2): EBUSY where there is a ring.
-    pub fn set_version(&self, version: Version) -> Result<(), Errno> {
+    pub fn set_version(&self, version: RingVersion) -> Result<(), Errno> {
         set(&self.fd, PACKET, libc::PACKET_VERSION, &(version as i32))
     }
 
@@ -136,7 +136,7 @@ impl Socket {
     ///
     /// # Errors
     /// Those of [`classic_bpf::attach`].
-    pub fn set_filter(&self, program: &[Instruction]) -> Result<(), Errno> {
+    pub fn set_filter(&self, program: &[ClassicInstruction]) -> Result<(), Errno> {
         classic_bpf::attach(&self.fd, program)
     }
 
@@ -145,17 +145,17 @@ impl Socket {
     ///
     /// # Errors
     /// The error of getsockopt(2).
-    pub fn take_statistics(&self) -> Result<Statistics, Errno> {
+    pub fn take_statistics(&self) -> Result<PacketStatistics, Errno> {
         // With blocks the kernel has one more counter, which is not requested.
         let mut words = [0u32; 2];
         get(&self.fd, PACKET, libc::PACKET_STATISTICS, &mut words)?;
         let [seen, dropped] = words;
-        Ok(Statistics { seen, dropped })
+        Ok(PacketStatistics { seen, dropped })
     }
 }
 
 /// Returns an address of a packet socket.
-pub(super) fn address(index: u32, protocol: Protocol) -> Result<libc::sockaddr_ll, Errno> {
+pub(super) fn address(index: u32, protocol: FrameProtocol) -> Result<libc::sockaddr_ll, Errno> {
     // SAFETY: `sockaddr_ll` is integers and an array of such, for which zero is valid.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
     address.sll_family = libc::AF_PACKET as libc::sa_family_t;
@@ -164,13 +164,13 @@ pub(super) fn address(index: u32, protocol: Protocol) -> Result<libc::sockaddr_l
     Ok(address)
 }
 
-impl AsFd for Socket {
+impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }
 
-impl AsRawFd for Socket {
+impl AsRawFd for PacketSocket {
     fn as_raw_fd(&self) -> RawFd {
         self.fd.as_raw_fd()
     }
@@ -182,8 +182,8 @@ mod tests {
     use rustix::net::netdevice::name_to_index;
 
     /// Returns a socket, or the reason why there is none on this machine.
-    fn socket() -> Option<Socket> {
-        match Socket::open() {
+    fn socket() -> Option<PacketSocket> {
+        match PacketSocket::open() {
             Ok(socket) => Some(socket),
             Err(why) => {
                 eprintln!("SKIPPED because there is no packet socket here: {why}");
@@ -196,17 +196,17 @@ mod tests {
     fn options_are_taken_and_wrong_interfaces_are_not() {
         let Some(socket) = socket() else { return };
         socket.ignore_outgoing().unwrap();
-        socket.set_version(Version::V2).unwrap();
+        socket.set_version(RingVersion::V2).unwrap();
         socket.ask_for_hardware_stamps().unwrap();
         socket.bypass_queue().unwrap();
-        socket.set_filter(&[Instruction::keep(0)]).unwrap();
+        socket.set_filter(&[ClassicInstruction::keep(0)]).unwrap();
         assert_eq!(
-            socket.attach(i32::MAX as u32, Protocol::All),
+            socket.attach(i32::MAX as u32, FrameProtocol::All),
             Err(Errno::NODEV)
         );
-        assert_eq!(socket.attach(u32::MAX, Protocol::All), Err(Errno::NODEV));
+        assert_eq!(socket.attach(u32::MAX, FrameProtocol::All), Err(Errno::NODEV));
         let lo = name_to_index(&socket, "lo").unwrap();
-        socket.attach(lo, Protocol::CanFd).unwrap();
-        assert_eq!(socket.take_statistics().unwrap(), Statistics::default());
+        socket.attach(lo, FrameProtocol::CanFd).unwrap();
+        assert_eq!(socket.take_statistics().unwrap(), PacketStatistics::default());
     }
 }

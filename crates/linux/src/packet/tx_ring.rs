@@ -8,8 +8,8 @@
     reason = "sendto(2) with an address that rustix does not have"
 )]
 
-use super::mapping::{KERNEL as AVAILABLE, Mapping};
-use super::socket::{Protocol, Socket, Version, address};
+use super::mapping::{KERNEL as AVAILABLE, SlotMapping};
+use super::socket::{FrameProtocol, PacketSocket, RingVersion, address};
 use crate::Errno;
 use crate::errno::last_errno;
 use std::mem::{offset_of, size_of};
@@ -26,7 +26,7 @@ const HEADER: usize = size_of::<libc::tpacket2_hdr>();
 /// A ring of frames to send. The kernel takes them in the order of the slots, and begins at slot 0:
 /// the caller must continue writing after the last frame that the kernel took.
 pub struct TxRing {
-    map: Mapping,
+    map: SlotMapping,
     lens: Box<[usize]>,
 }
 
@@ -36,13 +36,13 @@ impl TxRing {
     /// # Errors
     /// The kernel's error: EBUSY where the socket has a ring, ENOMEM, EINVAL for more than about 16
     /// KB a frame.
-    pub fn new(socket: &Socket, slots: usize, payload: usize) -> Result<Self, Errno> {
-        socket.set_version(Version::V2)?;
-        let map = Mapping::new(socket, libc::PACKET_TX_RING, slots, HEADER, payload)?;
+    pub fn new(socket: &PacketSocket, slots: usize, payload: usize) -> Result<Self, Errno> {
+        socket.set_version(RingVersion::V2)?;
+        let map = SlotMapping::new(socket, libc::PACKET_TX_RING, slots, HEADER, payload)?;
         Ok(Self::over(map))
     }
 
-    fn over(map: Mapping) -> Self {
+    fn over(map: SlotMapping) -> Self {
         let lens = vec![0; map.slots()].into_boxed_slice();
         Self { map, lens }
     }
@@ -82,8 +82,8 @@ impl TxRing {
     /// interface), EMSGSIZE (the first frame is too long for the interface).
     pub fn send(
         &mut self,
-        socket: &Socket,
-        to: (u32, Protocol),
+        socket: &PacketSocket,
+        to: (u32, FrameProtocol),
         first: usize,
         count: usize,
     ) -> Result<usize, Errno> {
@@ -147,7 +147,7 @@ impl TxRing {
 }
 
 /// Asks the kernel to send the requested slots.
-fn request(socket: &Socket, (index, protocol): (u32, Protocol)) -> Result<(), Errno> {
+fn request(socket: &PacketSocket, (index, protocol): (u32, FrameProtocol)) -> Result<(), Errno> {
     let address = address(index, protocol)?;
     // SAFETY: no data is given (null, 0), which is how the owner of a ring requests the
     // transmission; pointer and length of the address are those of one live `sockaddr_ll`, which
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     fn ring() -> TxRing {
-        TxRing::over(Mapping::anonymous(4, 64))
+        TxRing::over(SlotMapping::anonymous(4, 64))
     }
 
     fn put(ring: &mut TxRing, i: usize, bytes: &[u8]) {

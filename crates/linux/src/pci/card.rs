@@ -20,14 +20,14 @@ pub const UIO_PCI_GENERIC: &str = "uio_pci_generic";
 
 /// The kernel driver that a device gets while a process drives it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Heir {
+pub enum DeviceHeir {
     /// No driver: the process polls the device.
     Nobody,
     /// A UIO driver with this name, through which the process waits for interrupts.
     Uio(&'static str),
 }
 
-impl Heir {
+impl DeviceHeir {
     /// For devices that raise an interrupt line.
     pub const LINE: Self = Self::Uio(UIO_PCI_GENERIC);
 
@@ -102,7 +102,7 @@ fn advice(error: &io::Error) -> &'static str {
 
 /// Vendor and device IDs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Class {
+pub struct DeviceClass {
     /// The vendor ID.
     pub vendor: u16,
     /// The device ID.
@@ -111,12 +111,12 @@ pub struct Class {
 
 /// A PCI device.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Card {
+pub struct PciDevice {
     address: String,
-    class: Class,
+    class: DeviceClass,
 }
 
-impl Card {
+impl PciDevice {
     /// Finds a device by its address (`0000:00:12.0`) or by the name of its network interface. For
     /// an interface, also returns its number on the card, from 0.
     ///
@@ -160,7 +160,7 @@ impl Card {
         };
         Some(Self {
             address: address.to_owned(),
-            class: Class {
+            class: DeviceClass {
                 vendor: number("vendor")?,
                 device: number("device")?,
             },
@@ -175,7 +175,7 @@ impl Card {
 
     /// Returns the vendor and device IDs.
     #[must_use]
-    pub const fn class(&self) -> Class {
+    pub const fn class(&self) -> DeviceClass {
         self.class
     }
 
@@ -216,9 +216,9 @@ impl Card {
     ///
     /// # Errors
     /// [`PciError`]. [`give_back`] undoes the steps that were done.
-    pub fn take(&self, heir: Heir) -> Result<(), PciError> {
+    pub fn take(&self, heir: DeviceHeir) -> Result<(), PciError> {
         let folder = self.folder();
-        if let Heir::Uio(driver) = heir
+        if let DeviceHeir::Uio(driver) = heir
             && !Path::new(DRIVERS).join(driver).exists()
         {
             // Where modprobe is missing, the user has loaded the module already, or the error asks
@@ -239,12 +239,12 @@ impl Card {
         let config = ConfigSpace::open(self)?;
         // A message is an access to memory: a driver that has enabled messages keeps that
         // permission.
-        if heir == Heir::LINE || self.driver().as_deref() != Some(name) {
+        if heir == DeviceHeir::LINE || self.driver().as_deref() != Some(name) {
             config.quiet()?;
         }
         match heir {
-            Heir::Nobody => write(&folder.join("enable"), "1")?,
-            Heir::Uio(driver) => {
+            DeviceHeir::Nobody => write(&folder.join("enable"), "1")?,
+            DeviceHeir::Uio(driver) => {
                 if self.driver().as_deref() != Some(driver) {
                     write(Path::new("/sys/bus/pci/drivers_probe"), &self.address)?;
                 }
@@ -270,7 +270,7 @@ impl Card {
 /// # Errors
 /// [`PciError`]; [`PciError::NotTaken`] where the driver does not take the device.
 pub fn give_back(address: &str, driver: Option<&str>) -> Result<(), PciError> {
-    let card = Card::at(address).ok_or_else(|| PciError::Missing(address.to_owned()))?;
+    let card = PciDevice::at(address).ok_or_else(|| PciError::Missing(address.to_owned()))?;
     let folder = card.folder();
     // From here on, no interrupts and no memory accesses until the driver has set the device up.
     ConfigSpace::open(&card)?.quiet()?;
@@ -281,7 +281,7 @@ pub fn give_back(address: &str, driver: Option<&str>) -> Result<(), PciError> {
         let heir = now.unwrap_or_default();
         write(&Path::new(DRIVERS).join(heir).join("unbind"), address)?;
     } else if now.is_none() {
-        // `Card::take` enabled the device; the driver enables it again.
+        // `PciDevice::take` enabled the device; the driver enables it again.
         let _ = fs::write(folder.join("enable"), "0");
     }
     let Some(driver) = driver else {
@@ -319,11 +319,11 @@ mod tests {
     fn what_is_not_there_is_said() {
         for name in ["", ".", "..", "a/b", "no-such-interface", "ffff:ff:1f.7"] {
             assert!(
-                matches!(Card::find(name), Err(PciError::Missing(_))),
+                matches!(PciDevice::find(name), Err(PciError::Missing(_))),
                 "{name}"
             );
         }
-        assert!(matches!(Card::find("lo"), Err(PciError::NotPci(_))));
+        assert!(matches!(PciDevice::find("lo"), Err(PciError::NotPci(_))));
         let error = give_back("ffff:ff:1f.7", None).unwrap_err();
         assert!(error.to_string().contains("lspci"), "{error}");
     }

@@ -1,7 +1,7 @@
 //! The configuration space: a device's permissions on its bus (PCI Local Bus Specification 3.0,
 //! section 6.2.2).
 
-use super::card::{Card, PciError};
+use super::card::{PciDevice, PciError};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use std::fs::File;
@@ -29,7 +29,7 @@ impl ConfigSpace {
     ///
     /// # Errors
     /// [`PciError::File`].
-    pub fn open(card: &Card) -> Result<Self, PciError> {
+    pub fn open(card: &PciDevice) -> Result<Self, PciError> {
         let path = card.folder().join("config");
         match File::options().read(true).write(true).open(&path) {
             Ok(file) => Ok(Self { file, path }),

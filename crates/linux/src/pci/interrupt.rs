@@ -1,6 +1,6 @@
 //! A device's interrupt, through a UIO driver.
 
-use super::card::{Card, PciError};
+use super::card::{PciDevice, PciError};
 use super::config_space::ConfigSpace;
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -15,22 +15,22 @@ const NODE: Duration = Duration::from_secs(5);
 /// A file by which the process waits for a device's interrupt.
 ///
 /// With a line (`uio_pci_generic`), at each interrupt the kernel forbids the device to raise it,
-/// and counts the interrupt. The file is then readable. [`Interrupt::arm`] allows it again: a line
+/// and counts the interrupt. The file is then readable. [`DeviceInterrupt::arm`] allows it again: a line
 /// that is still raised interrupts again at once, so that no event is missed between reading the
 /// device and arming. Messages (MSI) need no arming: each is counted.
 #[derive(Debug)]
-pub struct Interrupt {
+pub struct DeviceInterrupt {
     file: File,
     config: ConfigSpace,
 }
 
-impl Interrupt {
-    /// Opens the interrupt. The device must be bound to this driver ([`Card::take`]). It is not
+impl DeviceInterrupt {
+    /// Opens the interrupt. The device must be bound to this driver ([`PciDevice::take`]). It is not
     /// armed.
     ///
     /// # Errors
     /// [`PciError`].
-    pub fn open(card: &Card, driver: &'static str) -> Result<Self, PciError> {
+    pub fn open(card: &PciDevice, driver: &'static str) -> Result<Self, PciError> {
         let missing = || card.no_uio(driver);
         let start = Instant::now();
         let folder = card.folder().join("uio");
@@ -85,7 +85,7 @@ impl Interrupt {
 }
 
 /// The descriptor is readable when there was an interrupt.
-impl AsFd for Interrupt {
+impl AsFd for DeviceInterrupt {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

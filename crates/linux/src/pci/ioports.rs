@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// The permission belongs to a thread. A thread without it asks the kernel at its first access; a
 /// thread-local word of bits records the permissions that it has.
 #[derive(Debug)]
-pub(super) struct Ports {
+pub(super) struct PortRange {
     first: u16,
     count: u16,
     /// The bit of this range in [`GRANTED`].
@@ -25,7 +25,7 @@ thread_local! {
     static GRANTED: Cell<u64> = const { Cell::new(0) };
 }
 
-impl Ports {
+impl PortRange {
     /// Opens a range; `None` where these ports cannot be used in this way: on another processor,
     /// without the permission, or after 64 ranges in the life of a process.
     pub(super) fn open(first: u16, count: u16) -> Option<Self> {
@@ -101,7 +101,7 @@ impl Ports {
     }
 }
 
-/// The four instructions. Each is called by [`Ports`] only, with a port that [`Ports::port`]
+/// The four instructions. Each is called by [`PortRange`] only, with a port that [`PortRange::port`]
 /// returned: within a range for which ioperm(2) gave this thread the permission, which nothing
 /// takes away again. Without it, the processor would raise a general protection fault, which ends
 /// the process; memory is never accessed.
@@ -144,7 +144,7 @@ mod instructions {
     }
 }
 
-/// Never called: without ports there is no [`Ports`].
+/// Never called: without ports there is no [`PortRange`].
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 mod instructions {
     pub(super) fn in8(_: u16) -> u8 {

@@ -1,9 +1,9 @@
 //! A region (BAR) of a device.
 
-use super::card::{Card, PciError};
-use super::ioports::Ports;
+use super::card::{PciDevice, PciError};
+use super::ioports::PortRange;
 use crate::memory::Registers32;
-use crate::shared::Shared;
+use crate::shared::SharedMapping;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -17,24 +17,24 @@ const MEMORY: u64 = 0x200;
 /// writes have no effect, as on a bus where no device answers. Values have the processor's byte
 /// order; PCI is little-endian.
 #[derive(Debug)]
-pub struct Region(Way);
+pub struct DeviceRegion(RegionAccess);
 
 #[derive(Debug)]
-enum Way {
+enum RegionAccess {
     Memory(Registers32),
-    Ports(Ports),
+    Ports(PortRange),
     /// One system call per access.
     File(File, usize),
 }
 
-impl Region {
+impl DeviceRegion {
     /// Opens region `index` of a device, which must be switched on.
     ///
     /// # Errors
-    /// [`PciError::Region`] where there is no such region, or it is shorter than `least` bytes;
+    /// [`PciError::DeviceRegion`] where there is no such region, or it is shorter than `least` bytes;
     /// [`PciError::File`].
-    pub fn open(card: &Card, index: u8, least: usize) -> Result<Self, PciError> {
-        let Found { start, len, flags } = Found::of(card, index)?;
+    pub fn open(card: &PciDevice, index: u8, least: usize) -> Result<Self, PciError> {
+        let ResourceLine { start, len, flags } = ResourceLine::of(card, index)?;
         if len < least {
             return Err(wrong(
                 card,
@@ -50,15 +50,15 @@ impl Region {
                 path: path.clone(),
                 source: errno.into(),
             })?;
-            return Ok(Self(Way::Memory(mapped)));
+            return Ok(Self(RegionAccess::Memory(mapped)));
         }
         if flags & IO == 0 {
             return Err(wrong(card, index, "is neither memory nor ports"));
         }
         let ports = u16::try_from(start).ok().zip(u16::try_from(len).ok());
-        match ports.and_then(|(first, count)| Ports::open(first, count)) {
-            Some(ports) => Ok(Self(Way::Ports(ports))),
-            None => Ok(Self(Way::File(open()?, len))),
+        match ports.and_then(|(first, count)| PortRange::open(first, count)) {
+            Some(ports) => Ok(Self(RegionAccess::Ports(ports))),
+            None => Ok(Self(RegionAccess::File(open()?, len))),
         }
     }
 
@@ -66,14 +66,14 @@ impl Region {
     /// registers.
     ///
     /// # Errors
-    /// As [`Region::open`].
-    pub fn shared(card: &Card, index: u8) -> Result<Shared, PciError> {
-        let Found { len, flags, .. } = Found::of(card, index)?;
+    /// As [`DeviceRegion::open`].
+    pub fn shared(card: &PciDevice, index: u8) -> Result<SharedMapping, PciError> {
+        let ResourceLine { len, flags, .. } = ResourceLine::of(card, index)?;
         if flags & MEMORY == 0 {
             return Err(wrong(card, index, "is no memory"));
         }
         let path = card.folder().join(format!("resource{index}"));
-        Shared::map_device(open(&path)?, len).map_err(|errno| PciError::File {
+        SharedMapping::map_device(open(&path)?, len).map_err(|errno| PciError::File {
             what: "map",
             path,
             source: errno.into(),
@@ -84,9 +84,9 @@ impl Region {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.0 {
-            Way::Memory(memory) => memory.len(),
-            Way::Ports(ports) => ports.len(),
-            Way::File(_, len) => *len,
+            RegionAccess::Memory(memory) => memory.len(),
+            RegionAccess::Ports(ports) => ports.len(),
+            RegionAccess::File(_, len) => *len,
         }
     }
 
@@ -100,9 +100,9 @@ impl Region {
     #[must_use]
     pub const fn way(&self) -> &'static str {
         match &self.0 {
-            Way::Memory(_) => "mapped memory",
-            Way::Ports(_) => "port instructions",
-            Way::File(..) => "ports by system calls",
+            RegionAccess::Memory(_) => "mapped memory",
+            RegionAccess::Ports(_) => "port instructions",
+            RegionAccess::File(..) => "ports by system calls",
         }
     }
 
@@ -111,9 +111,9 @@ impl Region {
     #[must_use]
     pub fn read8(&self, at: usize) -> u8 {
         match &self.0 {
-            Way::Memory(memory) => memory.read8(at),
-            Way::Ports(ports) => ports.read8(at),
-            Way::File(file, len) => read::<1>(file, *len, at).map(u8::from_le_bytes),
+            RegionAccess::Memory(memory) => memory.read8(at),
+            RegionAccess::Ports(ports) => ports.read8(at),
+            RegionAccess::File(file, len) => read::<1>(file, *len, at).map(u8::from_le_bytes),
         }
         .unwrap_or(u8::MAX)
     }
@@ -122,9 +122,9 @@ impl Region {
     #[inline]
     pub fn write8(&self, at: usize, value: u8) {
         match &self.0 {
-            Way::Memory(memory) => memory.write8(at, value),
-            Way::Ports(ports) => ports.write8(at, value),
-            Way::File(file, len) => write(file, *len, at, &value.to_le_bytes()),
+            RegionAccess::Memory(memory) => memory.write8(at, value),
+            RegionAccess::Ports(ports) => ports.write8(at, value),
+            RegionAccess::File(file, len) => write(file, *len, at, &value.to_le_bytes()),
         }
     }
 
@@ -133,9 +133,9 @@ impl Region {
     #[must_use]
     pub fn read32(&self, at: usize) -> u32 {
         match &self.0 {
-            Way::Memory(memory) => memory.read32(at),
-            Way::Ports(ports) => ports.read32(at),
-            Way::File(file, len) => read::<4>(file, *len, at).map(u32::from_le_bytes),
+            RegionAccess::Memory(memory) => memory.read32(at),
+            RegionAccess::Ports(ports) => ports.read32(at),
+            RegionAccess::File(file, len) => read::<4>(file, *len, at).map(u32::from_le_bytes),
         }
         .unwrap_or(u32::MAX)
     }
@@ -144,22 +144,22 @@ impl Region {
     #[inline]
     pub fn write32(&self, at: usize, value: u32) {
         match &self.0 {
-            Way::Memory(memory) => memory.write32(at, value),
-            Way::Ports(ports) => ports.write32(at, value),
-            Way::File(file, len) => write(file, *len, at, &value.to_le_bytes()),
+            RegionAccess::Memory(memory) => memory.write32(at, value),
+            RegionAccess::Ports(ports) => ports.write32(at, value),
+            RegionAccess::File(file, len) => write(file, *len, at, &value.to_le_bytes()),
         }
     }
 }
 
 /// A line of the file `resource` of sysfs.
-struct Found {
+struct ResourceLine {
     start: u64,
     len: usize,
     flags: u64,
 }
 
-impl Found {
-    fn of(card: &Card, index: u8) -> Result<Self, PciError> {
+impl ResourceLine {
+    fn of(card: &PciDevice, index: u8) -> Result<Self, PciError> {
         let list = card.folder().join("resource");
         let text = fs::read_to_string(&list).map_err(|source| PciError::File {
             what: "read",
@@ -172,7 +172,7 @@ impl Found {
     }
 }
 
-fn wrong(card: &Card, region: u8, why: &'static str) -> PciError {
+fn wrong(card: &PciDevice, region: u8, why: &'static str) -> PciError {
     PciError::Region {
         address: card.address().to_owned(),
         region,
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn nothing_beyond_the_end() {
         let file = tempfile();
-        let region = Region(Way::File(file, 8));
+        let region = DeviceRegion(RegionAccess::File(file, 8));
         region.write32(4, 0x0403_0201);
         region.write8(3, 0xAB);
         assert_eq!(region.read32(0), 0xAB00_0000);

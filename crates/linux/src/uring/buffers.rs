@@ -1,9 +1,9 @@
 //! The ring of buffers from which the kernel takes one for each received datagram, and the layout
 //! of the data that the kernel writes into them.
 
-use super::error::Unavailable;
-use super::region::Region;
-use super::ring::{Ring, errno};
+use super::error::UringUnavailable;
+use super::region::RingRegion;
+use super::ring::{SocketRing, errno};
 use crate::Errno;
 use crate::mmsg::CONTROL_SIZE;
 use io_uring::types::{BufRingEntry, RecvMsgOut};
@@ -29,7 +29,7 @@ const TAIL: usize = 14;
 const _: () = assert!(ENTRY == TAIL + 2);
 
 /// The positions of the ring of buffers, of the message and of the buffers in a region.
-pub(super) struct Buffers {
+pub(super) struct RingBuffers {
     count: u16,
     /// Size of a buffer that the kernel may write, in bytes.
     size: usize,
@@ -46,9 +46,9 @@ pub(super) struct Buffers {
 
 // SAFETY: the null pointers in `message` are the reason why it is not Send automatically; no code
 // dereferences them.
-unsafe impl Send for Buffers {}
+unsafe impl Send for RingBuffers {}
 
-impl Buffers {
+impl RingBuffers {
     /// Computes the layout of `count` buffers (rounded up to a power of two, at most 32768) for
     /// datagrams of `slot` bytes.
     pub(super) fn new(count: usize, slot: usize) -> Self {
@@ -80,8 +80,8 @@ impl Buffers {
     }
 
     /// Writes the message and the ring into the ring's region, and registers them with the kernel.
-    pub(super) fn register(&mut self, ring: &mut Ring) -> Result<(), Unavailable> {
-        let short = || Unavailable::step("getting memory", Errno::NOMEM);
+    pub(super) fn register(&mut self, ring: &mut SocketRing) -> Result<(), UringUnavailable> {
+        let short = || UringUnavailable::step("getting memory", Errno::NOMEM);
         let entries = usize::from(self.count) * ENTRY;
         let entries = ring.region().place(0, entries).ok_or_else(short)?;
         let place = self.message(ring.region()).ok_or_else(short)?;
@@ -99,8 +99,8 @@ impl Buffers {
             )
         }
         .map_err(|e| match errno(&e) {
-            Errno::INVAL => Unavailable::old(),
-            other => Unavailable::step("registering buffers", other),
+            Errno::INVAL => UringUnavailable::old(),
+            other => UringUnavailable::step("registering buffers", other),
         })?;
         for buffer in 0..self.count {
             self.provide(ring.region_mut(), buffer);
@@ -110,14 +110,14 @@ impl Buffers {
     }
 
     /// Returns the address of the message.
-    pub(super) fn message(&self, region: &Region) -> Option<NonNull<libc::msghdr>> {
+    pub(super) fn message(&self, region: &RingRegion) -> Option<NonNull<libc::msghdr>> {
         let place = region.place(self.message_at, size_of::<libc::msghdr>())?;
         Some(place.cast())
     }
 
-    /// Puts a buffer into the ring; [`Buffers::publish`] makes it visible to the kernel. The kernel
+    /// Puts a buffer into the ring; [`RingBuffers::publish`] makes it visible to the kernel. The kernel
     /// must not already have this buffer.
-    pub(super) fn provide(&mut self, region: &mut Region, buffer: u16) {
+    pub(super) fn provide(&mut self, region: &mut RingRegion, buffer: u16) {
         let index = usize::from(self.tail & (self.count - 1));
         let at = self.data + usize::from(buffer) * self.stride;
         let Some(address) = region.place(at, self.size) else {
@@ -140,7 +140,7 @@ impl Buffers {
     }
 
     /// Makes the provided buffers the kernel's from now on.
-    pub(super) fn publish(&self, region: &Region) {
+    pub(super) fn publish(&self, region: &RingRegion) {
         if let Some(tail) = region.place(TAIL, size_of::<u16>()) {
             // SAFETY: two bytes of the region at a multiple of two, which live as long as `region`
             // is borrowed; this process writes them only here, and the kernel only reads them.
@@ -158,7 +158,7 @@ impl Buffers {
     #[inline]
     pub(super) unsafe fn read<'a>(
         &self,
-        region: &'a Region,
+        region: &'a RingRegion,
         buffer: u16,
         len: usize,
     ) -> Option<(u32, &'a [u8], &'a [u8])> {

@@ -5,14 +5,14 @@ use std::fmt;
 
 /// io_uring cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unavailable {
-    obstacle: Obstacle,
+pub struct UringUnavailable {
+    obstacle: UringObstacle,
     /// The kernel's error.
     pub source: Errno,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Obstacle {
+enum UringObstacle {
     /// The system call does not exist.
     NotThere,
     /// The system call is forbidden.
@@ -25,16 +25,16 @@ enum Obstacle {
     Step(&'static str),
 }
 
-impl Unavailable {
+impl UringUnavailable {
     /// Returns the error for a refused io_uring_setup(2).
     pub(super) fn set_up(source: Errno) -> Self {
         let obstacle = match source {
-            Errno::NOSYS => Obstacle::NotThere,
-            Errno::PERM | Errno::ACCESS => Obstacle::Forbidden,
-            Errno::MFILE | Errno::NFILE => Obstacle::OpenFiles,
+            Errno::NOSYS => UringObstacle::NotThere,
+            Errno::PERM | Errno::ACCESS => UringObstacle::Forbidden,
+            Errno::MFILE | Errno::NFILE => UringObstacle::OpenFiles,
             // Settings that the kernel does not know.
-            Errno::INVAL => Obstacle::Old(release()),
-            _ => Obstacle::Step("setting up"),
+            Errno::INVAL => UringObstacle::Old(release()),
+            _ => UringObstacle::Step("setting up"),
         };
         Self { obstacle, source }
     }
@@ -42,7 +42,7 @@ impl Unavailable {
     /// Returns the error for a missing feature of Linux 6.0.
     pub(super) fn old() -> Self {
         Self {
-            obstacle: Obstacle::Old(release()),
+            obstacle: UringObstacle::Old(release()),
             source: Errno::OPNOTSUPP,
         }
     }
@@ -50,7 +50,7 @@ impl Unavailable {
     /// Returns the error for a later step that was refused.
     pub(super) const fn step(step: &'static str, source: Errno) -> Self {
         Self {
-            obstacle: Obstacle::Step(step),
+            obstacle: UringObstacle::Step(step),
             source,
         }
     }
@@ -61,32 +61,32 @@ fn release() -> String {
     uname.release().to_string_lossy().into_owned()
 }
 
-impl std::error::Error for Unavailable {
+impl std::error::Error for UringUnavailable {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.source)
     }
 }
 
-impl fmt::Display for Unavailable {
+impl fmt::Display for UringUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.obstacle {
-            Obstacle::NotThere => f.write_str(
+            UringObstacle::NotThere => f.write_str(
                 "this kernel was built without io_uring (CONFIG_IO_URING), or a filter of system \
                  calls (seccomp, as in containers) hides it",
             ),
-            Obstacle::Forbidden => f.write_str(
+            UringObstacle::Forbidden => f.write_str(
                 "io_uring is switched off for this process: allow it with `sysctl \
                  kernel.io_uring_disabled=0`, or in the filter of system calls (seccomp, as in \
                  containers)",
             ),
-            Obstacle::Old(release) => write!(
+            UringObstacle::Old(release) => write!(
                 f,
                 "receiving and sending by io_uring need Linux 6.0 or later, and this is {release}"
             ),
-            Obstacle::OpenFiles => f.write_str(
+            UringObstacle::OpenFiles => f.write_str(
                 "no more rings can be opened: raise the limit of open files (`ulimit -n`)",
             ),
-            Obstacle::Step(step) => write!(f, "io_uring: {step} failed"),
+            UringObstacle::Step(step) => write!(f, "io_uring: {step} failed"),
         }
     }
 }
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn what_is_in_the_way_is_said() {
-        let said = |errno| Unavailable::set_up(errno).to_string();
+        let said = |errno| UringUnavailable::set_up(errno).to_string();
         assert!(said(Errno::NOSYS).contains("CONFIG_IO_URING"));
         assert!(said(Errno::PERM).contains("kernel.io_uring_disabled"));
         assert!(said(Errno::MFILE).contains("ulimit -n"));
         let release = release();
         assert!(release.starts_with(|c: char| c.is_ascii_digit()));
         assert!(said(Errno::INVAL).contains(&release));
-        assert!(Unavailable::old().to_string().contains("6.0"));
+        assert!(UringUnavailable::old().to_string().contains("6.0"));
         assert!(said(Errno::NOMEM).contains("setting up"));
     }
 }

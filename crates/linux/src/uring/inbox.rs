@@ -1,8 +1,8 @@
 //! Buffers for received datagrams.
 
-use super::buffers::{Buffers, GROUP};
-use super::error::Unavailable;
-use super::ring::Ring;
+use super::buffers::{RingBuffers, GROUP};
+use super::error::UringUnavailable;
+use super::ring::SocketRing;
 use crate::Errno;
 use io_uring::opcode;
 use io_uring::types::Fixed;
@@ -13,7 +13,7 @@ const RECEIVE: u64 = 1;
 
 /// A datagram that was taken out of the ring; its buffer is not given back yet.
 #[derive(Clone, Copy)]
-struct Taken {
+struct TakenDatagram {
     buffer: u16,
     /// Number of bytes that the kernel wrote.
     len: usize,
@@ -22,32 +22,32 @@ struct Taken {
 /// Buffers for datagrams that are received by io_uring, allocated once.
 ///
 /// One request receives all of them. It ends where the buffers are all in use, and with each error;
-/// [`Inbox::receive`] submits it anew. Datagrams that arrive meanwhile wait in the socket, so that
+/// [`UringInbox::receive`] submits it anew. Datagrams that arrive meanwhile wait in the socket, so that
 /// only those are lost for which the socket itself has no room. The kernel does its work in the
-/// thread that called [`Inbox::receive`] when the request was submitted.
-pub struct Inbox {
-    ring: Ring,
-    buffers: Buffers,
+/// thread that called [`UringInbox::receive`] when the request was submitted.
+pub struct UringInbox {
+    ring: SocketRing,
+    buffers: RingBuffers,
     /// The receiving request is under way.
     armed: bool,
     /// The error that ended the request; it is reported after the datagrams before it.
     said: Option<Errno>,
-    taken: Vec<Taken>,
+    taken: Vec<TakenDatagram>,
     /// How often all buffers were in use.
     starved: u64,
 }
 
-impl Inbox {
+impl UringInbox {
     /// Creates room for `count` datagrams (rounded up to a power of two, at most 32768) of at most
-    /// `slot` bytes, from this socket. Nothing is received before the first [`Inbox::receive`].
+    /// `slot` bytes, from this socket. Nothing is received before the first [`UringInbox::receive`].
     ///
     /// # Errors
-    /// [`Unavailable`].
-    pub fn open(socket: impl AsFd, count: usize, slot: usize) -> Result<Self, Unavailable> {
-        let mut buffers = Buffers::new(count, slot);
+    /// [`UringUnavailable`].
+    pub fn open(socket: impl AsFd, count: usize, slot: usize) -> Result<Self, UringUnavailable> {
+        let mut buffers = RingBuffers::new(count, slot);
         // A completion for each buffer, one for each end of the request, and some to spare.
         let completions = 2 * u32::from(buffers.count()) + 4;
-        let mut ring = Ring::new(socket, 4, completions, buffers.memory())?;
+        let mut ring = SocketRing::new(socket, 4, completions, buffers.memory())?;
         buffers.register(&mut ring)?;
         Ok(Self {
             taken: Vec::with_capacity(usize::from(buffers.count())),
@@ -60,14 +60,14 @@ impl Inbox {
     }
 
     /// Returns the descriptor for polling: it is readable when a datagram has arrived. Valid only
-    /// as long as [`Inbox::is_armed`].
+    /// as long as [`UringInbox::is_armed`].
     #[must_use]
     pub fn fd(&self) -> RawFd {
         self.ring.fd()
     }
 
     /// Returns whether the kernel receives. Where it does not, the caller must call
-    /// [`Inbox::receive`], even if nothing has arrived.
+    /// [`UringInbox::receive`], even if nothing has arrived.
     #[inline]
     #[must_use]
     pub const fn is_armed(&self) -> bool {
@@ -185,7 +185,7 @@ impl Inbox {
             match (completion.result, completion.buffer) {
                 (Ok(len), Some(buffer)) if buffer < self.buffers.count() => {
                     let len = len as usize;
-                    self.taken.push(Taken { buffer, len });
+                    self.taken.push(TakenDatagram { buffer, len });
                 }
                 (Err(Errno::NOBUFS), _) => self.starved += 1,
                 (Ok(_) | Err(Errno::CANCELED | Errno::INTR | Errno::AGAIN), _) => {}

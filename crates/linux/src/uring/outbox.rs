@@ -1,7 +1,7 @@
 //! Buffers for datagrams to send.
 
-use super::error::Unavailable;
-use super::ring::Ring;
+use super::error::UringUnavailable;
+use super::ring::SocketRing;
 use crate::Errno;
 use io_uring::types::Fixed;
 use io_uring::{opcode, squeue};
@@ -16,22 +16,22 @@ pub const MOST_A_CHAIN: usize = 64;
 /// before it was sent, and none after one that failed. Requests without a chain are begun in order,
 /// too, but where the interface refuses one for lack of room and has room again a moment later, the
 /// next would overtake it.
-pub struct Outbox {
-    ring: Ring,
+pub struct UringOutbox {
+    ring: SocketRing,
     socket: OwnedFd,
     slot: usize,
     lens: Box<[usize]>,
 }
 
-impl Outbox {
+impl UringOutbox {
     /// Creates room for `count` datagrams of at most `slot` bytes, both at least 1, to this socket.
     ///
     /// # Errors
-    /// [`Unavailable`].
-    pub fn open(socket: impl AsFd, count: usize, slot: usize) -> Result<Self, Unavailable> {
+    /// [`UringUnavailable`].
+    pub fn open(socket: impl AsFd, count: usize, slot: usize) -> Result<Self, UringUnavailable> {
         let (count, slot) = (count.max(1), slot.max(1));
         let socket = socket.as_fd().try_clone_to_owned();
-        let socket = socket.map_err(|e| Unavailable::step("keeping", super::ring::errno(&e)))?;
+        let socket = socket.map_err(|e| UringUnavailable::step("keeping", super::ring::errno(&e)))?;
         Ok(Self {
             ring: ring(socket.as_fd(), count, slot)?,
             socket,
@@ -157,10 +157,10 @@ impl Outbox {
     }
 }
 
-fn ring(socket: BorrowedFd<'_>, count: usize, slot: usize) -> Result<Ring, Unavailable> {
+fn ring(socket: BorrowedFd<'_>, count: usize, slot: usize) -> Result<SocketRing, UringUnavailable> {
     let requests = count.min(MOST_A_CHAIN) as u32;
     // One more, for the request that cancels the others.
-    Ring::new(
+    SocketRing::new(
         socket,
         requests + 1,
         2 * requests,

@@ -7,16 +7,16 @@ use std::ptr::NonNull;
 /// A mapping of this process alone, zeroed, that begins at a page. Its users divide it into pieces,
 /// each of which belongs either to the kernel or to this process; the code that hands out a piece
 /// specifies which.
-pub(super) struct Region {
+pub(super) struct RingRegion {
     start: NonNull<u8>,
     len: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone and stays where it is until it is dropped; the
 // methods that read or write it state who must not do so meanwhile.
-unsafe impl Send for Region {}
+unsafe impl Send for RingRegion {}
 
-impl Region {
+impl RingRegion {
     /// Maps `len` bytes, at least one.
     pub(super) fn new(len: usize) -> Result<Self, Errno> {
         let len = len.max(1);
@@ -69,7 +69,7 @@ impl Region {
     }
 }
 
-impl Drop for Region {
+impl Drop for RingRegion {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's, created by `new` with this start and length. No
         // reference into it is left, because references borrow from `self`. Requests that could
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn nothing_beyond_the_end() {
-        let mut region = Region::new(4096).unwrap();
+        let mut region = RingRegion::new(4096).unwrap();
         // SAFETY: no request knows this memory.
         unsafe {
             region.bytes_mut(4090, 6).unwrap().fill(7);

@@ -1,7 +1,7 @@
 //! A ring with the memory of its requests, and the end of both.
 
-use super::error::Unavailable;
-use super::region::Region;
+use super::error::UringUnavailable;
+use super::region::RingRegion;
 use crate::Errno;
 use io_uring::types::{CancelBuilder, SubmitArgs, Timespec};
 use io_uring::{IoUring, Probe, opcode, squeue};
@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 /// The mark of the completion of the cancelling request; other requests have other marks.
 const CANCEL: u64 = u64::MAX;
 
-/// How often a dropped [`Ring`] checks whether all requests have ended, and for how long each time.
+/// How often a dropped [`SocketRing`] checks whether all requests have ended, and for how long each time.
 /// A request ends within microseconds; the total of one second is for a machine that is slow to do
 /// so.
 const LOOKS: u32 = 50;
@@ -28,7 +28,7 @@ pub(super) fn errno(error: &io::Error) -> Errno {
 
 /// The completion of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Completion {
+pub(super) struct UringCompletion {
     /// The mark of its request.
     pub(super) mark: u64,
     /// The result of the equivalent system call: at least 0, or an error.
@@ -39,7 +39,7 @@ pub(super) struct Completion {
     pub(super) more: bool,
 }
 
-impl From<io_uring::cqueue::Entry> for Completion {
+impl From<io_uring::cqueue::Entry> for UringCompletion {
     fn from(entry: io_uring::cqueue::Entry) -> Self {
         let result = entry.result();
         Self {
@@ -53,21 +53,21 @@ impl From<io_uring::cqueue::Entry> for Completion {
 }
 
 /// A ring, the socket that it works on (registered as number 0), and the memory of its requests.
-pub(super) struct Ring {
+pub(super) struct SocketRing {
     ring: IoUring,
-    region: ManuallyDrop<Region>,
+    region: ManuallyDrop<RingRegion>,
     /// Number of requests that were submitted and have not ended.
     under_way: u32,
 }
 
-impl Ring {
+impl SocketRing {
     /// Creates a ring with room for this many requests and completions at a time, on this socket.
     pub(super) fn new(
         socket: impl AsFd,
         requests: u32,
         completions: u32,
         memory: usize,
-    ) -> Result<Self, Unavailable> {
+    ) -> Result<Self, UringUnavailable> {
         let ring = IoUring::builder()
             .dontfork()
             .setup_clamp()
@@ -75,20 +75,20 @@ impl Ring {
             .setup_taskrun_flag()
             .setup_cqsize(completions.max(requests))
             .build(requests)
-            .map_err(|e| Unavailable::set_up(errno(&e)))?;
+            .map_err(|e| UringUnavailable::set_up(errno(&e)))?;
         let mut probe = Probe::new();
-        let step = |step, e: &io::Error| Unavailable::step(step, errno(e));
+        let step = |step, e: &io::Error| UringUnavailable::step(step, errno(e));
         ring.submitter()
             .register_probe(&mut probe)
             .map_err(|e| step("asking what it can do", &e))?;
         // It came in the same version as the multishot `recvmsg`, which a probe does not report.
         if !probe.is_supported(opcode::SendZc::CODE) {
-            return Err(Unavailable::old());
+            return Err(UringUnavailable::old());
         }
         ring.submitter()
             .register_files(&[socket.as_fd().as_raw_fd()])
             .map_err(|e| step("registering the socket", &e))?;
-        let region = Region::new(memory).map_err(|e| Unavailable::step("getting memory", e))?;
+        let region = RingRegion::new(memory).map_err(|e| UringUnavailable::step("getting memory", e))?;
         Ok(Self {
             ring,
             region: ManuallyDrop::new(region),
@@ -106,18 +106,18 @@ impl Ring {
         self.ring.as_raw_fd()
     }
 
-    pub(super) fn region(&self) -> &Region {
+    pub(super) fn region(&self) -> &RingRegion {
         &self.region
     }
 
-    pub(super) fn region_mut(&mut self) -> &mut Region {
+    pub(super) fn region_mut(&mut self) -> &mut RingRegion {
         &mut self.region
     }
 
-    /// Queues a request; it begins with [`Ring::enter`]. False where there is no room.
+    /// Queues a request; it begins with [`SocketRing::enter`]. False where there is no room.
     ///
     /// # Safety
-    /// The memory that the request reads and writes lies in this ring's [`Region`], and until the
+    /// The memory that the request reads and writes lies in this ring's [`RingRegion`], and until the
     /// request has ended no other code accesses it, as far as it belongs to the kernel.
     pub(super) unsafe fn push(&mut self, request: &squeue::Entry) -> bool {
         // SAFETY: the memory stays valid until the request has ended, because it is in the region,
@@ -154,8 +154,8 @@ impl Ring {
     }
 
     /// Returns the next completion, without a system call.
-    pub(super) fn next(&mut self) -> Option<Completion> {
-        let completion = Completion::from(self.ring.completion().next()?);
+    pub(super) fn next(&mut self) -> Option<UringCompletion> {
+        let completion = UringCompletion::from(self.ring.completion().next()?);
         if !completion.more {
             self.under_way = self.under_way.saturating_sub(1);
         }
@@ -190,7 +190,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for SocketRing {
     fn drop(&mut self) {
         if self.end() {
             // The kernel dismantles a closed ring later, in a thread of its own: until then a

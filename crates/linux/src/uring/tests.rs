@@ -1,8 +1,8 @@
 //! Inbox and outbox over a pair of Unix sockets, where this machine has io_uring.
 
-use super::{Inbox, MOST_A_CHAIN, Outbox};
+use super::{UringInbox, MOST_A_CHAIN, UringOutbox};
 use crate::Errno;
-use crate::poll::Poll;
+use crate::poll::PollSet;
 use proptest::prelude::*;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixDatagram;
@@ -33,13 +33,13 @@ const MANY: usize = 1_000;
 
 type Tested = Result<(), TestCaseError>;
 
-fn put(outbox: &mut Outbox, i: usize, bytes: &[u8]) {
+fn put(outbox: &mut UringOutbox, i: usize, bytes: &[u8]) {
     let (slot, len) = outbox.slot(i).unwrap();
     slot[..bytes.len()].copy_from_slice(bytes);
     *len = bytes.len();
 }
 
-fn all(inbox: &Inbox, n: usize) -> Vec<Vec<u8>> {
+fn all(inbox: &UringInbox, n: usize) -> Vec<Vec<u8>> {
     (0..n).map(|i| inbox.get(i).unwrap().0.to_vec()).collect()
 }
 
@@ -54,8 +54,8 @@ fn waiting(socket: &UnixDatagram) -> Vec<Vec<u8>> {
 }
 
 /// Waits as a worker does, and receives.
-fn receive(inbox: &mut Inbox, want: usize) -> Result<usize, Errno> {
-    let mut poll = Poll::with_capacity(1);
+fn receive(inbox: &mut UringInbox, want: usize) -> Result<usize, Errno> {
+    let mut poll = PollSet::with_capacity(1);
     if inbox.is_armed() {
         poll.add_fd(inbox.fd(), true, false);
         poll.wait(Some(Duration::from_secs(10))).unwrap();
@@ -66,8 +66,8 @@ fn receive(inbox: &mut Inbox, want: usize) -> Result<usize, Errno> {
 #[test]
 fn what_is_sent_is_received() -> Tested {
     let (a, b) = pair();
-    let mut outbox = open!(Outbox::open(&a, 3, 8));
-    let mut inbox = open!(Inbox::open(&b, 2, 8));
+    let mut outbox = open!(UringOutbox::open(&a, 3, 8));
+    let mut inbox = open!(UringInbox::open(&b, 2, 8));
     assert!(!inbox.is_armed());
     assert_eq!(inbox.receive(5), Err(Errno::AGAIN), "nothing is there");
     assert!(inbox.is_armed());
@@ -98,9 +98,9 @@ fn what_is_sent_is_received() -> Tested {
 #[test]
 fn the_ring_wakes_up() -> Tested {
     let (a, b) = pair();
-    let mut inbox = open!(Inbox::open(&b, 4, 8));
+    let mut inbox = open!(UringInbox::open(&b, 4, 8));
     assert_eq!(inbox.receive(4), Err(Errno::AGAIN));
-    let mut poll = Poll::with_capacity(1);
+    let mut poll = PollSet::with_capacity(1);
     poll.add_fd(inbox.fd(), true, false);
     assert_eq!(poll.wait(Some(Duration::ZERO)).unwrap(), 0);
     let later = std::thread::spawn(move || {
@@ -122,7 +122,7 @@ fn the_ring_wakes_up() -> Tested {
 #[test]
 fn a_chain_ends_where_there_is_no_room() -> Tested {
     let (a, b) = pair();
-    let mut outbox = open!(Outbox::open(&a, MANY, 4));
+    let mut outbox = open!(UringOutbox::open(&a, MANY, 4));
     for i in 0..MANY {
         put(&mut outbox, i, &(i as u32).to_ne_bytes());
     }
@@ -150,8 +150,8 @@ fn a_chain_ends_where_there_is_no_room() -> Tested {
 #[test]
 fn what_the_system_says_is_handed_on() -> Tested {
     let (a, b) = pair();
-    let mut outbox = open!(Outbox::open(&a, 2, 4));
-    let mut inbox = open!(Inbox::open(&b, 2, 4));
+    let mut outbox = open!(UringOutbox::open(&a, 2, 4));
+    let mut inbox = open!(UringInbox::open(&b, 2, 4));
     a.send(b"long one").unwrap();
     assert_eq!(receive(&mut inbox, 1), Ok(1));
     assert_eq!(all(&inbox, 1), [b"long"], "cut off");
@@ -169,7 +169,7 @@ fn what_the_system_says_is_handed_on() -> Tested {
 #[test]
 fn the_thread_can_change() -> Tested {
     let (a, b) = pair();
-    let mut inbox = open!(Inbox::open(&b, 2, 4));
+    let mut inbox = open!(UringInbox::open(&b, 2, 4));
     let first = std::thread::spawn(move || {
         assert_eq!(inbox.receive(1), Err(Errno::AGAIN));
         inbox
@@ -207,10 +207,10 @@ proptest! {
         buffers in 1usize..9, steps in prop::collection::vec((any::<bool>(), 1usize..12), 1..60),
     ) {
         let (a, b) = pair();
-        let mut outbox = open!(Outbox::open(a.as_fd(), 16, 4));
-        let mut inbox = open!(Inbox::open(b.as_fd(), buffers, 4));
+        let mut outbox = open!(UringOutbox::open(a.as_fd(), 16, 4));
+        let mut inbox = open!(UringInbox::open(b.as_fd(), buffers, 4));
         let (mut sent, mut got) = (0u32, Vec::new());
-        let mut take = |inbox: &mut Inbox, want| -> bool {
+        let mut take = |inbox: &mut UringInbox, want| -> bool {
             let n = inbox.receive(want).unwrap_or(0);
             got.extend(all(inbox, n));
             n > 0
@@ -238,7 +238,7 @@ proptest! {
 fn nothing_is_left_behind() -> Tested {
     for armed in [false, true] {
         let (a, b) = pair();
-        let mut inbox = open!(Inbox::open(&b, 4, 8));
+        let mut inbox = open!(UringInbox::open(&b, 4, 8));
         if armed {
             assert_eq!(inbox.receive(4), Err(Errno::AGAIN));
         }

@@ -1,11 +1,11 @@
 //! pcap, in libpcap's file format (draft-ietf-opsawg-pcap).
 
-use super::indices::{Indices, MANY};
-use super::link::{Link, Packet};
-use super::{Block, Order};
-use crate::bad::Fault;
+use super::indices::{InterfaceIndices, MANY};
+use super::link::{FrameLink, CapturedPacket};
+use super::{NextBlock, ByteOrder};
+use crate::bad::LogFault;
 use crate::name::InterfaceName;
-use crate::text::Got;
+use crate::text::ParsedFrame;
 use frame::{FrameBuf, Nanos};
 
 /// Size in bytes of the file's header, and of a record's header.
@@ -20,21 +20,21 @@ const IMPOSSIBLE: u32 = 262_144;
 
 /// A reader of records.
 #[derive(Clone, Debug)]
-pub(crate) struct Pcap {
-    order: Order,
+pub(crate) struct PcapReader {
+    order: ByteOrder,
     /// Nanoseconds per unit of the fraction.
     unit: Nanos,
-    link: Link,
-    indices: Indices,
+    link: FrameLink,
+    indices: InterfaceIndices,
 }
 
 /// Returns the byte order of a file with this beginning, and the nanoseconds per unit.
-pub(crate) fn magic(head: &[u8]) -> Option<(Order, Nanos)> {
+pub(crate) fn magic(head: &[u8]) -> Option<(ByteOrder, Nanos)> {
     match head.first_chunk()? {
-        [0xD4, 0xC3, 0xB2, 0xA1] => Some((Order::Little, 1000)),
-        [0xA1, 0xB2, 0xC3, 0xD4] => Some((Order::Big, 1000)),
-        [0x4D, 0x3C, 0xB2, 0xA1] => Some((Order::Little, 1)),
-        [0xA1, 0xB2, 0x3C, 0x4D] => Some((Order::Big, 1)),
+        [0xD4, 0xC3, 0xB2, 0xA1] => Some((ByteOrder::Little, 1000)),
+        [0xA1, 0xB2, 0xC3, 0xD4] => Some((ByteOrder::Big, 1000)),
+        [0x4D, 0x3C, 0xB2, 0xA1] => Some((ByteOrder::Little, 1)),
+        [0xA1, 0xB2, 0x3C, 0x4D] => Some((ByteOrder::Big, 1)),
         _ => None,
     }
 }
@@ -45,47 +45,47 @@ pub(crate) fn link_type(head: &[u8]) -> Option<u32> {
     Some(order.u32(head, 20)? & 0xFFFF)
 }
 
-impl Pcap {
+impl PcapReader {
     /// Creates a reader from the header; `None` where it is not valid, or of a link type without
     /// CAN frames.
     pub(crate) fn new(head: &[u8]) -> Option<Self> {
         let (order, unit) = magic(head)?;
-        let link = Link::of(link_type(head)?)?;
+        let link = FrameLink::of(link_type(head)?)?;
         Some(Self {
             order,
             unit,
             link,
-            indices: Indices::default(),
+            indices: InterfaceIndices::default(),
         })
     }
 
     /// Reads the record at the beginning of `head`.
-    pub(crate) fn record(&mut self, head: &[u8], frame: &mut FrameBuf) -> Block {
+    pub(crate) fn record(&mut self, head: &[u8], frame: &mut FrameBuf) -> NextBlock {
         let word = |at| self.order.u32(head, at);
         let (Some(seconds), Some(fraction), Some(captured), Some(original)) =
             (word(0), word(4), word(8), word(12))
         else {
-            return Block::More;
+            return NextBlock::More;
         };
         let size = RECORD_HEADER + captured as usize;
         if captured > IMPOSSIBLE {
-            return Block::Lost(Fault::Said("no record of pcap begins here"));
+            return NextBlock::Lost(LogFault::Said("no record of pcap begins here"));
         }
         if captured > LONGEST {
-            return Block::Bad(size as u64, Fault::Said("longer than any CAN frame"));
+            return NextBlock::Bad(size as u64, LogFault::Said("longer than any CAN frame"));
         }
         let Some(bytes) = head.get(RECORD_HEADER..size) else {
-            return Block::More;
+            return NextBlock::More;
         };
         let ns = Nanos::from(seconds) * 1_000_000_000 + Nanos::from(fraction) * self.unit;
-        let packet = Packet {
+        let packet = CapturedPacket {
             bytes,
             original: original as usize,
             order: self.order,
         };
         match self.link.read(&packet, frame) {
-            Err(fault) => Block::Bad(size as u64, fault),
-            Ok(None) => Block::Other(size as u64),
+            Err(fault) => NextBlock::Bad(size as u64, fault),
+            Ok(None) => NextBlock::Other(size as u64),
             Ok(Some(side)) => {
                 let name = side
                     .index
@@ -93,9 +93,9 @@ impl Pcap {
                         self.indices.name(index)
                     });
                 let Some(name) = name else {
-                    return Block::Bad(size as u64, Fault::Said(MANY));
+                    return NextBlock::Bad(size as u64, LogFault::Said(MANY));
                 };
-                Block::Frame(size, Got::new(ns, side.direction, name))
+                NextBlock::Frame(size, ParsedFrame::new(ns, side.direction, name))
             }
         }
     }

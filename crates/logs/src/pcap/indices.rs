@@ -12,11 +12,11 @@ pub(crate) const MANY: &str = "a packet of more than 4096 interfaces";
 /// The indices found so far. LINKTYPE_LINUX_SLL2 has indices and no names: the first index of a
 /// file becomes `can0`, the next new one `can1`, so that two buses remain distinct.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Indices {
+pub(crate) struct InterfaceIndices {
     seen: Vec<u32>,
 }
 
-impl Indices {
+impl InterfaceIndices {
     /// Returns the name of this index; `None` if there are too many.
     pub(crate) fn name(&mut self, index: u32) -> Option<InterfaceName> {
         let known = self.seen.iter().position(|seen| *seen == index);

@@ -1,13 +1,13 @@
 //! CAN frames in the packets of each link type (the list of tcpdump.org).
 
-use super::Order;
-use crate::bad::Fault;
+use super::ByteOrder;
+use crate::bad::LogFault;
 use frame::text::Direction;
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind, XlFields, dlc, flags};
 
 /// The link type, which determines how frames are carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Link {
+pub(crate) enum FrameLink {
     /// LINKTYPE_CAN_SOCKETCAN
     SocketCan,
     /// LINKTYPE_LINUX_SLL
@@ -47,22 +47,22 @@ const FD_SIZE: usize = 72;
 const TAG_END: u16 = 0;
 const TAG_DISSECTOR: u16 = 12;
 
-const CUT: Fault = Fault::Said("the frame's bytes were cut off (snapshot length)");
+const CUT: LogFault = LogFault::Said("the frame's bytes were cut off (snapshot length)");
 
 /// A packet as it is in a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packet<'a> {
+pub(crate) struct CapturedPacket<'a> {
     /// The part of it that is in the file.
     pub(crate) bytes: &'a [u8],
     /// Its length in bytes before it was cut to the snapshot length.
     pub(crate) original: usize,
     /// The byte order of the file, which is that of the machine that wrote it.
-    pub(crate) order: Order,
+    pub(crate) order: ByteOrder,
 }
 
 /// The information of a packet in addition to its frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Side {
+pub(crate) struct PacketDetails {
     pub(crate) direction: Option<Direction>,
     /// The index of the interface, where each packet has its own.
     pub(crate) index: Option<u32>,
@@ -70,13 +70,13 @@ pub(crate) struct Side {
 
 /// The interpretation of the bytes of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+enum FrameForm {
     /// The frame itself indicates whether it is FD.
     Any,
     Fd,
 }
 
-impl Link {
+impl FrameLink {
     pub(crate) const fn of(number: u32) -> Option<Self> {
         match number {
             227 => Some(Self::SocketCan),
@@ -95,30 +95,30 @@ impl Link {
     /// Reads a packet; `None` where it does not contain a CAN frame.
     pub(crate) fn read(
         self,
-        packet: &Packet<'_>,
+        packet: &CapturedPacket<'_>,
         frame: &mut FrameBuf,
-    ) -> Result<Option<Side>, Fault> {
-        let (bytes, big) = (packet.bytes, Order::Big);
+    ) -> Result<Option<PacketDetails>, LogFault> {
+        let (bytes, big) = (packet.bytes, ByteOrder::Big);
         let (side, protocol, skip) = match self {
             Self::SocketCan => {
-                one(packet, 0, Order::Big, Order::Little, Form::Any, frame)?;
-                return Ok(Some(Side::default()));
+                one(packet, 0, ByteOrder::Big, ByteOrder::Little, FrameForm::Any, frame)?;
+                return Ok(Some(PacketDetails::default()));
             }
             Self::UpperPdu => return upper(packet, frame),
             Self::Cooked => {
                 let kind = big.u16(bytes, 0).ok_or(CUT)?;
-                (Side::of(kind), big.u16(bytes, 14), 16)
+                (PacketDetails::of(kind), big.u16(bytes, 14), 16)
             }
             Self::Cooked2 => {
                 let kind = *bytes.get(10).ok_or(CUT)?;
-                let mut side = Side::of(kind.into());
+                let mut side = PacketDetails::of(kind.into());
                 side.index = big.u32(bytes, 4);
                 (side, big.u16(bytes, 0), 20)
             }
         };
         let form = match protocol.ok_or(CUT)? {
-            CAN | CAN_XL => Form::Any,
-            CAN_FD => Form::Fd,
+            CAN | CAN_XL => FrameForm::Any,
+            CAN_FD => FrameForm::Fd,
             _ => return Ok(None),
         };
         // Here libpcap leaves the whole header of the frame as the kernel stores it, in the byte
@@ -128,7 +128,7 @@ impl Link {
     }
 }
 
-impl Side {
+impl PacketDetails {
     fn of(kind: u16) -> Self {
         let direction = if kind == OUTGOING {
             Direction::Sent
@@ -144,11 +144,11 @@ impl Side {
 
 /// Reads a packet of LINKTYPE_WIRESHARK_UPPER_PDU: tags, one of which names the dissector, then the
 /// frame.
-fn upper(packet: &Packet<'_>, frame: &mut FrameBuf) -> Result<Option<Side>, Fault> {
+fn upper(packet: &CapturedPacket<'_>, frame: &mut FrameBuf) -> Result<Option<PacketDetails>, LogFault> {
     let (mut at, mut name) = (0, &[][..]);
     loop {
-        let tag = Order::Big.u16(packet.bytes, at).ok_or(CUT)?;
-        let len = usize::from(Order::Big.u16(packet.bytes, at + 2).ok_or(CUT)?);
+        let tag = ByteOrder::Big.u16(packet.bytes, at).ok_or(CUT)?;
+        let len = usize::from(ByteOrder::Big.u16(packet.bytes, at + 2).ok_or(CUT)?);
         let value = packet.bytes.get(at + 4..at + 4 + len).ok_or(CUT)?;
         at += 4 + len;
         match tag {
@@ -160,27 +160,27 @@ fn upper(packet: &Packet<'_>, frame: &mut FrameBuf) -> Result<Option<Side>, Faul
     let end = name.iter().position(|byte| *byte == 0);
     let own = packet.order;
     let (id, rest, form) = match name.get(..end.unwrap_or(name.len())).unwrap_or_default() {
-        b"can-hostendian" | b"can" => (own, own, Form::Any),
-        b"canfd" => (own, own, Form::Fd),
-        b"canxl" => (own, own, Form::Any),
-        b"can-bigendian" => (Order::Big, Order::Little, Form::Any),
+        b"can-hostendian" | b"can" => (own, own, FrameForm::Any),
+        b"canfd" => (own, own, FrameForm::Fd),
+        b"canxl" => (own, own, FrameForm::Any),
+        b"can-bigendian" => (ByteOrder::Big, ByteOrder::Little, FrameForm::Any),
         _ => return Ok(None),
     };
     one(packet, at, id, rest, form, frame)?;
-    Ok(Some(Side::default()))
+    Ok(Some(PacketDetails::default()))
 }
 
 /// Reads the frame that begins at `at`, in the kernel's layout. `id` is the byte order of the ID,
 /// `rest` that of an XL frame's length and acceptance field.
 fn one(
-    packet: &Packet<'_>,
+    packet: &CapturedPacket<'_>,
     at: usize,
-    id: Order,
-    rest: Order,
-    form: Form,
+    id: ByteOrder,
+    rest: ByteOrder,
+    form: FrameForm,
     frame: &mut FrameBuf,
-) -> Result<(), Fault> {
-    const LONG: Fault = Fault::Said("a length that no CAN frame has");
+) -> Result<(), LogFault> {
+    const LONG: LogFault = LogFault::Said("a length that no CAN frame has");
     let bytes = packet.bytes.get(at..).ok_or(CUT)?;
     let id = id.u32(bytes, 0).ok_or(CUT)?;
     let fifth = *bytes.get(4).ok_or(CUT)?;
@@ -204,7 +204,7 @@ fn one(
     // Older libpcap does not write FDF: then the size of the packet identifies FD frames.
     let size = packet.original.max(packet.bytes.len()).saturating_sub(at);
     let fd =
-        form == Form::Fd || extra & flags::FDF != 0 || len > dlc::CLASSIC_MAX || size == FD_SIZE;
+        form == FrameForm::Fd || extra & flags::FDF != 0 || len > dlc::CLASSIC_MAX || size == FD_SIZE;
     let kind = if fd { Kind::Fd } else { Kind::Classic };
     let header = Header::new(kind, CanId::from_raw(id), len).map_err(|_| LONG)?;
     let header = header.with_flags(extra).with_len8_dlc(raw_dlc);

@@ -5,18 +5,18 @@ mod indices;
 pub(crate) mod link;
 pub(crate) mod ng;
 
-use crate::bad::Fault;
-use crate::loss::Loss;
-use crate::text::Got;
+use crate::bad::LogFault;
+use crate::loss::FrameLoss;
+use crate::text::ParsedFrame;
 
 /// The byte order of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Order {
+pub(crate) enum ByteOrder {
     Little,
     Big,
 }
 
-impl Order {
+impl ByteOrder {
     pub(crate) fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let bytes = *bytes.get(at..)?.first_chunk()?;
         Some(match self {
@@ -44,17 +44,17 @@ impl Order {
 
 /// The element at the beginning of the input that was not read yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Block {
+pub(crate) enum NextBlock {
     /// The element is not complete.
     More,
     /// Not a frame; with its number of bytes, which may not have been read yet.
     Other(u64),
     /// The same, and it states that frames are missing.
-    Lossy(u64, Loss),
+    Lossy(u64, FrameLoss),
     /// A frame, with its number of bytes.
-    Frame(usize, Got),
+    Frame(usize, ParsedFrame),
     /// A mistake, with its number of bytes.
-    Bad(u64, Fault),
+    Bad(u64, LogFault),
     /// The beginning of the next block cannot be determined.
-    Lost(Fault),
+    Lost(LogFault),
 }

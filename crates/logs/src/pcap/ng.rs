@@ -1,12 +1,12 @@
 //! pcapng (draft-ietf-opsawg-pcapng): sections, interfaces, packets; other blocks are skipped.
 
-use super::indices::{Indices, MANY};
-use super::link::{Link, Packet};
-use super::{Block, Order};
-use crate::bad::Fault;
-use crate::loss::{self, Loss};
+use super::indices::{InterfaceIndices, MANY};
+use super::link::{FrameLink, CapturedPacket};
+use super::{NextBlock, ByteOrder};
+use crate::bad::LogFault;
+use crate::loss::{self, FrameLoss};
 use crate::name::InterfaceName;
-use crate::text::Got;
+use crate::text::ParsedFrame;
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos};
 
@@ -41,8 +41,8 @@ const MOST_INTERFACES: usize = 4096;
 
 /// The contents of an interface's packets.
 #[derive(Clone, Copy, Debug)]
-enum Carries {
-    Can(Link),
+enum PacketContents {
+    Can(FrameLink),
     /// Certainly no CAN frames.
     Other,
     Unknown,
@@ -50,8 +50,8 @@ enum Carries {
 
 /// An interface of the current section.
 #[derive(Clone, Copy, Debug)]
-struct Interface {
-    link: Carries,
+struct SectionInterface {
+    link: PacketContents,
     name: InterfaceName,
     /// Units per second, at least 1.
     units: u128,
@@ -63,43 +63,43 @@ struct Interface {
 
 /// A reader of blocks.
 #[derive(Clone, Debug)]
-pub(crate) struct Pcapng {
-    order: Order,
-    interfaces: Vec<Interface>,
-    indices: Indices,
+pub(crate) struct PcapngReader {
+    order: ByteOrder,
+    interfaces: Vec<SectionInterface>,
+    indices: InterfaceIndices,
     /// Losses of the section whose interface is not known.
     anywhere: u64,
 }
 
-impl Pcapng {
+impl PcapngReader {
     pub(crate) fn new() -> Self {
         Self {
-            order: Order::Little,
+            order: ByteOrder::Little,
             interfaces: Vec::new(),
-            indices: Indices::default(),
+            indices: InterfaceIndices::default(),
             anywhere: 0,
         }
     }
 
     /// Reads the block at the beginning of `head`.
-    pub(crate) fn block(&mut self, head: &[u8], frame: &mut FrameBuf) -> Block {
+    pub(crate) fn block(&mut self, head: &[u8], frame: &mut FrameBuf) -> NextBlock {
         let Some(start) = head.get(..12) else {
-            return Block::More;
+            return NextBlock::More;
         };
         if start.starts_with(&SECTION) {
             self.order = match start.get(8..12) {
-                Some([0x4D, 0x3C, 0x2B, 0x1A]) => Order::Little,
-                Some([0x1A, 0x2B, 0x3C, 0x4D]) => Order::Big,
-                _ => return Block::Lost(Fault::Said("a section without its byte order")),
+                Some([0x4D, 0x3C, 0x2B, 0x1A]) => ByteOrder::Little,
+                Some([0x1A, 0x2B, 0x3C, 0x4D]) => ByteOrder::Big,
+                _ => return NextBlock::Lost(LogFault::Said("a section without its byte order")),
             };
         }
         let order = self.order;
         let (Some(kind), Some(size)) = (order.u32(start, 0), order.u32(start, 4)) else {
-            return Block::More;
+            return NextBlock::More;
         };
         if size < 12 || size % 4 != 0 {
             let what = "no block of pcapng begins here: its length is wrong";
-            return Block::Lost(Fault::Said(what));
+            return NextBlock::Lost(LogFault::Said(what));
         }
         let size = u64::from(size);
         let known = [
@@ -111,52 +111,52 @@ impl Pcapng {
             STATISTICS,
         ];
         if !known.contains(&kind) {
-            return Block::Other(size);
+            return NextBlock::Other(size);
         }
         if size > LONGEST {
             return match kind {
                 SECTION_TYPE => {
                     self.interfaces.clear();
-                    Block::Other(size)
+                    NextBlock::Other(size)
                 }
-                INTERFACE => Block::Lost(Fault::Said("an interface longer than 32 KiB")),
-                STATISTICS => Block::Other(size),
-                _ => Block::Bad(size, Fault::Said("longer than any CAN frame")),
+                INTERFACE => NextBlock::Lost(LogFault::Said("an interface longer than 32 KiB")),
+                STATISTICS => NextBlock::Other(size),
+                _ => NextBlock::Bad(size, LogFault::Said("longer than any CAN frame")),
             };
         }
         let Some(block) = head.get(..size as usize) else {
-            return Block::More;
+            return NextBlock::More;
         };
         if order.u32(block, block.len() - 4).map(u64::from) != Some(size) {
             let what = "a block whose length at its end is another one";
-            return Block::Lost(Fault::Said(what));
+            return NextBlock::Lost(LogFault::Said(what));
         }
         let body = block.get(8..block.len() - 4).unwrap_or_default();
         match kind {
             SECTION_TYPE => {
                 self.interfaces.clear();
                 self.anywhere = 0;
-                Block::Other(size)
+                NextBlock::Other(size)
             }
             INTERFACE => self.interface(body, size),
-            SIMPLE_PACKET => Block::Bad(size, Fault::Said("a packet without a time stamp")),
+            SIMPLE_PACKET => NextBlock::Bad(size, LogFault::Said("a packet without a time stamp")),
             STATISTICS => self.statistics(body, size),
             OLD_PACKET => self.packet(body, true, frame),
             _ => self.packet(body, false, frame),
         }
     }
 
-    fn interface(&mut self, body: &[u8], size: u64) -> Block {
+    fn interface(&mut self, body: &[u8], size: u64) -> NextBlock {
         let number = self.interfaces.len();
         if number >= MOST_INTERFACES {
-            return Block::Lost(Fault::Said("more than 4096 interfaces"));
+            return NextBlock::Lost(LogFault::Said("more than 4096 interfaces"));
         }
-        let mut interface = Interface {
+        let mut interface = SectionInterface {
             link: match self.order.u16(body, 0).map(u32::from) {
-                Some(number) if Link::is_other(number) => Carries::Other,
+                Some(number) if FrameLink::is_other(number) => PacketContents::Other,
                 number => number
-                    .and_then(Link::of)
-                    .map_or(Carries::Unknown, Carries::Can),
+                    .and_then(FrameLink::of)
+                    .map_or(PacketContents::Unknown, PacketContents::Can),
             },
             name: InterfaceName::numbered(number as u32),
             units: 1_000_000,
@@ -164,7 +164,7 @@ impl Pcapng {
             lost: 0,
         };
         let options = body.get(8..).unwrap_or_default();
-        for (code, value) in Options::new(self.order, options) {
+        for (code, value) in BlockOptions::new(self.order, options) {
             match (code, value) {
                 (NAME, name) => {
                     let name = str::from_utf8(name).unwrap_or_default();
@@ -184,7 +184,7 @@ impl Pcapng {
                     };
                     let Some(units) = base.checked_pow(u32::from(power)) else {
                         let what = "an interface whose clock is finer than anything";
-                        return Block::Lost(Fault::Said(what));
+                        return NextBlock::Lost(LogFault::Said(what));
                     };
                     interface.units = units;
                 }
@@ -196,43 +196,43 @@ impl Pcapng {
             }
         }
         self.interfaces.push(interface);
-        Block::Other(size)
+        NextBlock::Other(size)
     }
 
     /// Reads losses that no packet reported: other programs count them only for a whole recording.
-    fn statistics(&mut self, body: &[u8], size: u64) -> Block {
+    fn statistics(&mut self, body: &[u8], size: u64) -> NextBlock {
         let number = self.order.u32(body, 0).unwrap_or(u32::MAX);
         let only = self.interfaces.len() == 1;
         let anywhere = if only { self.anywhere } else { 0 };
         let Some(interface) = self.interfaces.get_mut(number as usize) else {
-            return Block::Bad(
+            return NextBlock::Bad(
                 size,
-                Fault::Said("statistics of an interface that the section has not"),
+                LogFault::Said("statistics of an interface that the section has not"),
             );
         };
-        if !matches!(interface.link, Carries::Can(_)) {
-            return Block::Other(size);
+        if !matches!(interface.link, PacketContents::Can(_)) {
+            return NextBlock::Other(size);
         }
         let options = body.get(12..).unwrap_or_default();
-        let said = Options::new(self.order, options)
+        let said = BlockOptions::new(self.order, options)
             .filter(|(code, _)| [DROPPED_BY_INTERFACE, DROPPED_BY_SYSTEM].contains(code))
             .filter_map(|(_, value)| self.order.u64(value, 0));
         let said = said.fold(0, u64::saturating_add);
         let known = interface.lost.saturating_add(anywhere);
         let frames = said.saturating_sub(known);
         interface.lost = interface.lost.saturating_add(frames);
-        Block::Lossy(
+        NextBlock::Lossy(
             size,
-            Loss {
+            FrameLoss {
                 frames,
                 interface: Some(interface.name),
             },
         )
     }
 
-    fn packet(&mut self, body: &[u8], old: bool, frame: &mut FrameBuf) -> Block {
+    fn packet(&mut self, body: &[u8], old: bool, frame: &mut FrameBuf) -> NextBlock {
         let size = body.len() + 12;
-        let bad = |what| Block::Bad(size as u64, Fault::Said(what));
+        let bad = |what| NextBlock::Bad(size as u64, LogFault::Said(what));
         let number = if old {
             self.order.u16(body, 0).map(u32::from)
         } else {
@@ -248,9 +248,9 @@ impl Pcapng {
             return bad("a packet of an interface that the section has not");
         };
         let link = match interface.link {
-            Carries::Can(link) => link,
-            Carries::Other => return Block::Other(size as u64),
-            Carries::Unknown => {
+            PacketContents::Can(link) => link,
+            PacketContents::Other => return NextBlock::Other(size as u64),
+            PacketContents::Unknown => {
                 return bad(
                     "a packet of an interface whose link type is not known to carry CAN frames",
                 );
@@ -264,20 +264,20 @@ impl Pcapng {
             return bad("a time before 1970 or after 2554");
         };
         let options = rest.get((captured as usize).next_multiple_of(4)..);
-        let mut said = Said::read(self.order, options.unwrap_or_default());
+        let mut said = PacketOptions::read(self.order, options.unwrap_or_default());
         if old {
             let drops = self.order.u16(body, 2).filter(|n| *n != NOT_COUNTED);
             said.lost = said.lost.max(drops.unwrap_or(0).into());
         }
         let name = interface.name;
-        let packet = Packet {
+        let packet = CapturedPacket {
             bytes,
             original: original as usize,
             order: self.order,
         };
         match link.read(&packet, frame) {
-            Err(fault) => Block::Bad(size as u64, fault),
-            Ok(None) => Block::Other(size as u64),
+            Err(fault) => NextBlock::Bad(size as u64, fault),
+            Ok(None) => NextBlock::Other(size as u64),
             Ok(Some(side)) => {
                 let named = side
                     .index
@@ -285,7 +285,7 @@ impl Pcapng {
                 let Some(name) = named else {
                     return bad(MANY);
                 };
-                let mut got = Got::new(ns, said.direction.or(side.direction), name);
+                let mut got = ParsedFrame::new(ns, said.direction.or(side.direction), name);
                 got.lost = said.lost;
                 got.lost_anywhere = said.anywhere;
                 got.comments = said.comments;
@@ -293,7 +293,7 @@ impl Pcapng {
                 if let Some(interface) = self.interfaces.get_mut(number as usize) {
                     interface.lost = interface.lost.saturating_add(said.lost);
                 }
-                Block::Frame(size, got)
+                NextBlock::Frame(size, got)
             }
         }
     }
@@ -301,7 +301,7 @@ impl Pcapng {
 
 /// The contents of a packet's options.
 #[derive(Default)]
-struct Said {
+struct PacketOptions {
     direction: Option<Direction>,
     /// Number of packets of its interface that were lost before it.
     lost: u64,
@@ -311,10 +311,10 @@ struct Said {
     comments: u32,
 }
 
-impl Said {
-    fn read(order: Order, options: &[u8]) -> Self {
+impl PacketOptions {
+    fn read(order: ByteOrder, options: &[u8]) -> Self {
         let mut said = Self::default();
-        for (code, value) in Options::new(order, options) {
+        for (code, value) in BlockOptions::new(order, options) {
             match code {
                 FLAGS => {
                     said.direction = match order.u32(value, 0).map(|flags| flags & 3) {
@@ -335,7 +335,7 @@ impl Said {
     }
 }
 
-impl Interface {
+impl SectionInterface {
     /// Returns a time in the interface's units as Unix time.
     fn ns(&self, units: u128) -> Option<Nanos> {
         let seconds = units / self.units;
@@ -347,18 +347,18 @@ impl Interface {
 }
 
 /// The options of a block, up to their end or the first one that does not fit into it.
-struct Options<'a> {
-    order: Order,
+struct BlockOptions<'a> {
+    order: ByteOrder,
     rest: &'a [u8],
 }
 
-impl<'a> Options<'a> {
-    const fn new(order: Order, rest: &'a [u8]) -> Self {
+impl<'a> BlockOptions<'a> {
+    const fn new(order: ByteOrder, rest: &'a [u8]) -> Self {
         Self { order, rest }
     }
 }
 
-impl<'a> Iterator for Options<'a> {
+impl<'a> Iterator for BlockOptions<'a> {
     type Item = (u16, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -6,19 +6,19 @@ mod time;
 pub(crate) mod trc;
 pub(crate) mod words;
 
-use crate::bad::Fault;
-use crate::format::Format;
-use crate::loss::{self, Loss};
+use crate::bad::LogFault;
+use crate::format::FileFormat;
+use crate::loss::{self, FrameLoss};
 use crate::name::InterfaceName;
-use asc::Asc;
+use asc::AscReader;
 use frame::text::{Direction, parse_line};
 use frame::{FrameBuf, Nanos};
-use plain::Plain;
-use trc::Trc;
+use plain::CandumpReader;
+use trc::TrcReader;
 
 /// The information of a log on a frame, apart from the frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Got {
+pub(crate) struct ParsedFrame {
     pub(crate) ns: Nanos,
     pub(crate) direction: Option<Direction>,
     pub(crate) name: InterfaceName,
@@ -30,7 +30,7 @@ pub(crate) struct Got {
     pub(crate) comments: u32,
 }
 
-impl Got {
+impl ParsedFrame {
     /// Creates it with no losses and no comments.
     pub(crate) const fn new(ns: Nanos, direction: Option<Direction>, name: InterfaceName) -> Self {
         Self {
@@ -46,58 +46,58 @@ impl Got {
 
 /// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Event {
-    Frame(Got),
+pub(crate) enum LineEvent {
+    Frame(ParsedFrame),
     /// Frames are missing here.
-    Loss(Loss),
+    Loss(FrameLoss),
     /// Something known that is not a frame.
     Other,
 }
 
 /// A reader of lines.
 #[derive(Clone, Debug)]
-pub(crate) enum Lined {
+pub(crate) enum LineParser {
     Log,
-    Plain(Plain),
-    Asc(Box<Asc>),
-    Trc(Box<Trc>),
+    Plain(CandumpReader),
+    Asc(Box<AscReader>),
+    Trc(Box<TrcReader>),
 }
 
-impl Lined {
+impl LineParser {
     /// Creates a reader for a format of lines.
-    pub(crate) fn new(format: Format) -> Self {
+    pub(crate) fn new(format: FileFormat) -> Self {
         match format {
-            Format::Candump | Format::CandumpZero | Format::CandumpDelta => {
-                Self::Plain(Plain::new(format))
+            FileFormat::Candump | FileFormat::CandumpZero | FileFormat::CandumpDelta => {
+                Self::Plain(CandumpReader::new(format))
             }
-            Format::Asc => Self::Asc(Box::new(Asc::new())),
-            Format::Trc => Self::Trc(Box::new(Trc::new())),
-            Format::Log | Format::Pcapng | Format::Pcap => Self::Log,
+            FileFormat::Asc => Self::Asc(Box::new(AscReader::new())),
+            FileFormat::Trc => Self::Trc(Box::new(TrcReader::new())),
+            FileFormat::Log | FileFormat::Pcapng | FileFormat::Pcap => Self::Log,
         }
     }
 
     /// Reads a line.
     #[inline]
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Event, Fault> {
+    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<LineEvent, LogFault> {
         let got = match self {
             Self::Log => match parse_line(line, frame) {
                 // The parser accepts no name that is longer than InterfaceName::MAX.
                 Ok(entry) => entry.map(|e| {
                     let name = InterfaceName::new(e.interface).unwrap_or_default();
-                    Got::new(e.stamp, e.direction, name)
+                    ParsedFrame::new(e.stamp, e.direction, name)
                 }),
-                Err(error) => return Err(Fault::Text(error)),
+                Err(error) => return Err(LogFault::Text(error)),
             },
             Self::Plain(plain) => plain.line(line, frame)?,
             Self::Asc(asc) => asc.line(line, frame)?,
             Self::Trc(trc) => trc.line(line, frame)?,
         };
         if let Some(got) = got {
-            return Ok(Event::Frame(got));
+            return Ok(LineEvent::Frame(got));
         }
         let comment = line.strip_prefix(b"#").or(line.strip_prefix(b"//"));
         Ok(comment
             .and_then(loss::line)
-            .map_or(Event::Other, Event::Loss))
+            .map_or(LineEvent::Other, LineEvent::Loss))
     }
 }

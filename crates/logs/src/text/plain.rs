@@ -1,12 +1,12 @@
 //! The output of candump on a terminal with time stamps: `candump -t a|A|d|z`, with or without
 //! `-x`.
 
-use super::Got;
+use super::ParsedFrame;
 use super::time::{clock, iso_day};
-use super::words::{Word, Words, decimal};
-use crate::bad::Fault;
-use crate::draft::{self, Draft};
-use crate::format::Format;
+use super::words::{LineWord, LineWords, decimal};
+use crate::bad::LogFault;
+use crate::draft::{self, FrameDraft};
+use crate::format::FileFormat;
 use crate::name::InterfaceName;
 use frame::text::Direction;
 use frame::{CanId, FrameBuf, Nanos};
@@ -14,33 +14,33 @@ use std::borrow::Cow;
 
 /// A reader of lines of candump's output.
 #[derive(Clone, Debug)]
-pub(crate) struct Plain {
-    format: Format,
+pub(crate) struct CandumpReader {
+    format: FileFormat,
     /// The sum of the times of the lines so far, where they are differences.
     sum: Nanos,
 }
 
-impl Plain {
-    pub(crate) const fn new(format: Format) -> Self {
+impl CandumpReader {
+    pub(crate) const fn new(format: FileFormat) -> Self {
         Self { format, sum: 0 }
     }
 
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
         let plain = without_colours(line);
         let line = &*plain;
         // After an error frame, `candump -e` explains it.
         if matches!(line.first(), None | Some(b'\t' | b'#')) || line.trim_ascii().is_empty() {
             return Ok(None);
         }
-        let mut words = Words::new(line);
+        let mut words = LineWords::new(line);
         let stamp = stamp(&mut words)?;
         // Also for a line that is left out: the next one counts from it.
         let ns = match stamp {
-            Stamp::Relative(ns) | Stamp::Absolute(ns) if self.format == Format::CandumpDelta => {
+            BracketStamp::Relative(ns) | BracketStamp::Absolute(ns) if self.format == FileFormat::CandumpDelta => {
                 self.sum = self.sum.saturating_add(ns);
                 self.sum
             }
-            Stamp::Relative(ns) | Stamp::Absolute(ns) => ns,
+            BracketStamp::Relative(ns) | BracketStamp::Absolute(ns) => ns,
         };
         let interface = words.need("an interface's name")?;
         let name = str::from_utf8(interface.text)
@@ -61,7 +61,7 @@ impl Plain {
             );
         }
         read(&mut words, brs, esi)?.put(frame)?;
-        Ok(Some(Got::new(ns, direction, name)))
+        Ok(Some(ParsedFrame::new(ns, direction, name)))
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn without_colours(line: &[u8]) -> Cow<'_, [u8]> {
 
 /// The contents of the brackets at the beginning of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Stamp {
+pub(crate) enum BracketStamp {
     /// Time since 1970.
     Absolute(Nanos),
     /// Time since another frame.
@@ -99,7 +99,7 @@ pub(crate) enum Stamp {
 }
 
 /// Reads the stamp of a line.
-pub(crate) fn stamp(words: &mut Words<'_>) -> Result<Stamp, Fault> {
+pub(crate) fn stamp(words: &mut LineWords<'_>) -> Result<BracketStamp, LogFault> {
     const EXPECTED: &str = "a time in brackets, as candump -t a writes it: (1436509052.249713)";
     let first = words.need(EXPECTED)?;
     let wrong = first.wrong(EXPECTED);
@@ -109,20 +109,20 @@ pub(crate) fn stamp(words: &mut Words<'_>) -> Result<Stamp, Fault> {
         // candump writes ten digits for a time since 1970, and at least three for a difference.
         let relative = text.iter().position(|b| *b == b'.').unwrap_or(text.len()) < 10;
         return Ok(if relative {
-            Stamp::Relative(ns)
+            BracketStamp::Relative(ns)
         } else {
-            Stamp::Absolute(ns)
+            BracketStamp::Absolute(ns)
         });
     }
     let day = iso_day(inner).ok_or(wrong)?;
     let second = words.need("the time of day and ')'")?;
     let time = second.text.strip_suffix(b")").and_then(clock);
-    Ok(Stamp::Absolute(
+    Ok(BracketStamp::Absolute(
         day + time.ok_or(second.wrong("the time of day and ')'"))?,
     ))
 }
 
-fn flag(words: &mut Words<'_>, set: &[u8], expected: &'static str) -> Result<bool, Fault> {
+fn flag(words: &mut LineWords<'_>, set: &[u8], expected: &'static str) -> Result<bool, LogFault> {
     let word = words.need(expected)?;
     match word.text {
         b"-" => Ok(false),
@@ -132,7 +132,7 @@ fn flag(words: &mut Words<'_>, set: &[u8], expected: &'static str) -> Result<boo
 }
 
 /// Reads `123   [2]  11 22`.
-fn read(words: &mut Words<'_>, brs: bool, esi: bool) -> Result<Draft, Fault> {
+fn read(words: &mut LineWords<'_>, brs: bool, esi: bool) -> Result<FrameDraft, LogFault> {
     const ID: &str = "an ID of 3 hex digits (SFF) or 8 (EFF, error frame)";
     const LEN: &str = "a length in brackets, as in [8]";
     let word = words.need(ID)?;
@@ -143,15 +143,15 @@ fn read(words: &mut Words<'_>, brs: bool, esi: bool) -> Result<Draft, Fault> {
         8 => draft::id(number, true),
         _ => None,
     };
-    let mut draft = Draft::new(id.ok_or(word.wrong(ID))?);
+    let mut draft = FrameDraft::new(id.ok_or(word.wrong(ID))?);
     let word = words.need(LEN)?;
     match length(&word).ok_or(word.wrong(LEN))? {
-        Length::Classic(dlc) => draft = draft.with_dlc(dlc).ok_or(word.wrong(LEN))?,
-        Length::Fd(len) => {
+        LengthField::Classic(dlc) => draft = draft.with_dlc(dlc).ok_or(word.wrong(LEN))?,
+        LengthField::Fd(len) => {
             draft = draft.fd(brs, esi);
             draft.len = len;
         }
-        Length::Xl => {
+        LengthField::Xl => {
             return Err(word.wrong(
                 "a classic or FD frame: candump cuts XL frames off here; record with candump -L",
             ));
@@ -174,24 +174,24 @@ fn read(words: &mut Words<'_>, brs: bool, esi: bool) -> Result<Draft, Fault> {
     }
 }
 
-enum Length {
+enum LengthField {
     Classic(u32),
     Fd(usize),
     Xl,
 }
 
 /// Parses a length: `[8]` is classic, `{B}` classic with a raw DLC, `[08]` is FD, `[0008]` XL.
-fn length(word: &Word<'_>) -> Option<Length> {
+fn length(word: &LineWord<'_>) -> Option<LengthField> {
     match word.text {
-        [b'[', digit, b']'] => Some(Length::Classic(u32::from(
+        [b'[', digit, b']'] => Some(LengthField::Classic(u32::from(
             digit.checked_sub(b'0').filter(|n| *n <= 8)?,
         ))),
-        [b'{', digit, b'}'] => char::from(*digit).to_digit(16).map(Length::Classic),
+        [b'{', digit, b'}'] => char::from(*digit).to_digit(16).map(LengthField::Classic),
         [b'[', tens, ones, b']'] => {
             let len = super::words::number(&[*tens, *ones], 10)?;
-            (len <= 64).then_some(Length::Fd(len as usize))
+            (len <= 64).then_some(LengthField::Fd(len as usize))
         }
-        [b'[', _, _, _, _, b']'] => Some(Length::Xl),
+        [b'[', _, _, _, _, b']'] => Some(LengthField::Xl),
         _ => None,
     }
 }

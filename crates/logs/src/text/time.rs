@@ -1,7 +1,7 @@
 //! Conversion of dates to nanoseconds since 1970. A log does not give its time zone: its dates are
 //! interpreted as UTC.
 
-use super::words::{Word, decimal, number};
+use super::words::{LineWord, decimal, number};
 use frame::Nanos;
 
 const SECOND: Nanos = 1_000_000_000;
@@ -98,7 +98,7 @@ pub(super) fn iso_day(text: &[u8]) -> Option<Nanos> {
 ///
 /// Of two names or more, the first is the day of the week: `mar.` is Tuesday in French, and March
 /// elsewhere. With an unknown month, there is no date.
-pub(super) fn date<'a>(words: impl Iterator<Item = Word<'a>>) -> Option<Nanos> {
+pub(super) fn date<'a>(words: impl Iterator<Item = LineWord<'a>>) -> Option<Nanos> {
     let (mut year, mut month, mut of_month, mut time) = (None, None, None, None);
     let mut half = None;
     let mut names = Vec::new();
@@ -175,7 +175,7 @@ fn month_of(name: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::words::Words;
+    use super::super::words::LineWords;
     use super::*;
 
     #[test]
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn dates_of_several_programs() {
-        let of = |text: &str| date(Words::new(text.as_bytes()));
+        let of = |text: &str| date(LineWords::new(text.as_bytes()));
         let same = Some((1_354_060_800 + 14 * 3600 + 57 * 60 + 33) * SECOND + 123_000_000);
         for text in [
             "Wed Nov 28 02:57:33.123 pm 2012",

@@ -1,9 +1,9 @@
 //! PEAK TRC, versions 1.0 to 2.1. Bus N is the interface `can(N-1)`.
 
-use super::Got;
-use super::words::{Word, Words, decimal, signed};
-use crate::bad::Fault;
-use crate::draft::{self, Draft};
+use super::ParsedFrame;
+use super::words::{LineWord, LineWords, decimal, signed};
+use crate::bad::LogFault;
+use crate::draft::{self, FrameDraft};
 use crate::name::InterfaceName;
 use frame::text::Direction;
 use frame::{FrameBuf, Nanos, dlc};
@@ -29,14 +29,14 @@ const OTHERS: [&str; 5] = ["Warng", "Warning", "Event", "Status", "Statu"];
 
 /// A reader of TRC lines.
 #[derive(Clone, Debug)]
-pub(crate) struct Trc {
+pub(crate) struct TrcReader {
     start: Nanos,
     columns: Vec<u8>,
     /// Whether the file has given its version or its columns.
     said: bool,
 }
 
-impl Trc {
+impl TrcReader {
     pub(crate) fn new() -> Self {
         Self {
             start: 0,
@@ -45,7 +45,7 @@ impl Trc {
         }
     }
 
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
         let line = line.trim_ascii_end();
         match line.trim_ascii_start() {
             [] => Ok(None),
@@ -54,22 +54,22 @@ impl Trc {
         }
     }
 
-    fn header(&mut self, text: &[u8]) -> Result<(), Fault> {
+    fn header(&mut self, text: &[u8]) -> Result<(), LogFault> {
         if let Some(version) = text.strip_prefix(b"$FILEVERSION=") {
             let known = COLUMNS.iter().find(|(name, _)| name.as_bytes() == version);
-            let (_, columns) = known.ok_or(Fault::Said(
+            let (_, columns) = known.ok_or(LogFault::Said(
                 "a version of TRC that is not known: 1.0 to 1.3, 2.0 and 2.1 are read",
             ))?;
             self.columns = columns.as_bytes().to_vec();
             self.said = true;
         } else if let Some(start) = text.strip_prefix(b"$STARTTIME=") {
-            self.start = days(start).ok_or(Fault::Said(
+            self.start = days(start).ok_or(LogFault::Said(
                 "a start that is no number of days since 1899-12-30; times count from 1970",
             ))?;
         } else if let Some(columns) = text.strip_prefix(b"$COLUMNS=") {
             let columns: Vec<u8> = columns.iter().copied().filter(|b| *b != b',').collect();
             if columns.len() > 16 || !columns.iter().all(u8::is_ascii_alphabetic) {
-                return Err(Fault::Said("columns that are no letters"));
+                return Err(LogFault::Said("columns that are no letters"));
             }
             self.columns = columns;
             self.said = true;
@@ -77,14 +77,14 @@ impl Trc {
         Ok(())
     }
 
-    fn event(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+    fn event(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
         // In a section cut out of a file, a direction distinguishes version 1.1 from 1.0.
-        if !self.said && Words::new(line).nth(2).is_some_and(|word| is_event(&word)) {
+        if !self.said && LineWords::new(line).nth(2).is_some_and(|word| is_event(&word)) {
             self.columns = b"NOYILD".to_vec();
             self.said = true;
         }
-        let mut words = Words::new(line);
-        let mut seen = Seen::default();
+        let mut words = LineWords::new(line);
+        let mut seen = TrcColumns::default();
         for column in &self.columns {
             match column {
                 b'D' => break,
@@ -153,22 +153,22 @@ impl Trc {
         Ok(Some(self.got(&seen)))
     }
 
-    fn error(&self, seen: &Seen<'_>, frame: &mut FrameBuf) -> Result<Got, Fault> {
-        Draft::error().put(frame)?;
+    fn error(&self, seen: &TrcColumns<'_>, frame: &mut FrameBuf) -> Result<ParsedFrame, LogFault> {
+        FrameDraft::error().put(frame)?;
         Ok(self.got(seen))
     }
 
-    fn got(&self, seen: &Seen<'_>) -> Got {
+    fn got(&self, seen: &TrcColumns<'_>) -> ParsedFrame {
         let ns = self.start.saturating_add_signed(seen.offset);
         let name = InterfaceName::of_channel(seen.bus.unwrap_or(1));
-        Got::new(ns, seen.direction, name)
+        ParsedFrame::new(ns, seen.direction, name)
     }
 }
 
 /// Returns whether a line looks like that of a frame of versions 1.0 to 1.3, in a file that has no
 /// header.
 pub(crate) fn is_frame(line: &[u8]) -> bool {
-    let mut words = Words::new(line);
+    let mut words = LineWords::new(line);
     let number = words.next().and_then(|word| word.text.strip_suffix(b")"));
     let numbered = number.is_some_and(|digits| number_of(digits).is_some());
     let timed = words
@@ -181,7 +181,7 @@ pub(crate) fn is_frame(line: &[u8]) -> bool {
 }
 
 /// Returns whether a word is in the column in which versions 1.1 to 1.3 have the kind of a line.
-fn is_event(word: &Word<'_>) -> bool {
+fn is_event(word: &LineWord<'_>) -> bool {
     let events = ["Rx", "Tx", "Error"];
     events.iter().chain(&OTHERS).any(|event| word.is(event))
 }
@@ -197,21 +197,21 @@ fn time_of(text: &[u8]) -> Option<i64> {
 
 /// The contents of the columns before the payload.
 #[derive(Default)]
-struct Seen<'a> {
+struct TrcColumns<'a> {
     /// The time from the start; a few programs write frames from before the start.
     offset: i64,
     bus: Option<u32>,
     kind: &'a [u8],
-    id: Option<Word<'a>>,
+    id: Option<LineWord<'a>>,
     direction: Option<Direction>,
     /// A length, or a DLC.
-    len: Option<(Word<'a>, bool)>,
+    len: Option<(LineWord<'a>, bool)>,
 }
 
-fn draft(seen: &Seen<'_>, words: &mut Words<'_>) -> Result<Option<Draft>, Fault> {
+fn draft(seen: &TrcColumns<'_>, words: &mut LineWords<'_>) -> Result<Option<FrameDraft>, LogFault> {
     const ID: &str = "an ID of 4 hex digits (standard) or 8 (extended)";
     const LEN: &str = "a length that this kind of frame can have";
-    let missing = Fault::Said("no ID or no length: the columns of this file leave them out");
+    let missing = LogFault::Said("no ID or no length: the columns of this file leave them out");
     let (word, (len, is_dlc)) = seen.id.zip(seen.len).ok_or(missing)?;
     // Version 1.0 marks lines that are not frames in this way.
     if word.text == b"FFFFFFFF" {
@@ -220,7 +220,7 @@ fn draft(seen: &Seen<'_>, words: &mut Words<'_>) -> Result<Option<Draft>, Fault>
     let id = word
         .number(16)
         .and_then(|id| draft::id(id, word.text.len() > 4));
-    let mut draft = Draft::new(id.ok_or(word.wrong(ID))?);
+    let mut draft = FrameDraft::new(id.ok_or(word.wrong(ID))?);
     let value = len.number(10).filter(|value| *value <= 64);
     let value = value.ok_or(len.wrong(LEN))?;
     match seen.kind {

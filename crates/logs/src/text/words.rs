@@ -1,24 +1,24 @@
 //! Words of a line, with their columns.
 
-use crate::bad::Fault;
+use crate::bad::LogFault;
 use frame::Nanos;
 use std::borrow::Cow;
 
 /// A word and the column of its first byte, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Word<'a> {
+pub(crate) struct LineWord<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) column: usize,
 }
 
 /// The rest of a line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Words<'a> {
+pub(crate) struct LineWords<'a> {
     rest: &'a [u8],
     column: usize,
 }
 
-impl<'a> Words<'a> {
+impl<'a> LineWords<'a> {
     pub(crate) fn new(line: &'a [u8]) -> Self {
         Self {
             rest: line,
@@ -27,19 +27,19 @@ impl<'a> Words<'a> {
     }
 
     /// Returns the next word, or an error with the expected element.
-    pub(crate) fn need(&mut self, expected: &'static str) -> Result<Word<'a>, Fault> {
+    pub(crate) fn need(&mut self, expected: &'static str) -> Result<LineWord<'a>, LogFault> {
         let column = self.column;
-        self.next().ok_or(Fault::Column(column, expected))
+        self.next().ok_or(LogFault::Column(column, expected))
     }
 
     /// Returns the next word without consuming it.
-    pub(crate) fn peek(&self) -> Option<Word<'a>> {
+    pub(crate) fn peek(&self) -> Option<LineWord<'a>> {
         let mut ahead = *self;
         ahead.next()
     }
 
     /// Reads exactly as many bytes as `into` has, in this base.
-    pub(crate) fn bytes(&mut self, into: &mut [u8], base: u32) -> Result<(), Fault> {
+    pub(crate) fn bytes(&mut self, into: &mut [u8], base: u32) -> Result<(), LogFault> {
         let (expected, digits) = match base {
             2 => ("a byte of the payload, eight binary digits", 8..=8),
             10 => ("a byte of the payload, 0 to 255", 1..=3),
@@ -51,23 +51,23 @@ impl<'a> Words<'a> {
                 .number(base)
                 .filter(|_| digits.contains(&word.text.len()));
             let value = value.and_then(|value| u8::try_from(value).ok());
-            *place = value.ok_or(Fault::Column(word.column, expected))?;
+            *place = value.ok_or(LogFault::Column(word.column, expected))?;
         }
         Ok(())
     }
 }
 
-impl<'a> Iterator for Words<'a> {
-    type Item = Word<'a>;
+impl<'a> Iterator for LineWords<'a> {
+    type Item = LineWord<'a>;
 
-    fn next(&mut self) -> Option<Word<'a>> {
+    fn next(&mut self) -> Option<LineWord<'a>> {
         let blanks = self.rest.iter().take_while(|b| b.is_ascii_whitespace());
         let blanks = blanks.count();
         self.rest = self.rest.get(blanks..).unwrap_or_default();
         self.column += blanks;
         let len = self.rest.iter().take_while(|b| !b.is_ascii_whitespace());
         let (text, rest) = self.rest.split_at_checked(len.count())?;
-        let word = Word {
+        let word = LineWord {
             text,
             column: self.column,
         };
@@ -77,7 +77,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-impl Word<'_> {
+impl LineWord<'_> {
     /// Returns the number that it represents, without a sign.
     pub(crate) fn number(&self, base: u32) -> Option<u32> {
         number(self.text, base)
@@ -88,8 +88,8 @@ impl Word<'_> {
         self.text.eq_ignore_ascii_case(text.as_bytes())
     }
 
-    pub(crate) const fn wrong(&self, expected: &'static str) -> Fault {
-        Fault::Column(self.column, expected)
+    pub(crate) const fn wrong(&self, expected: &'static str) -> LogFault {
+        LogFault::Column(self.column, expected)
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn words_know_their_columns() {
-        let mut words = Words::new(b"  a\tbc ");
+        let mut words = LineWords::new(b"  a\tbc ");
         assert_eq!(words.next().unwrap().column, 3);
         let bc = words.next().unwrap();
         assert_eq!((bc.text, bc.column), (&b"bc"[..], 5));

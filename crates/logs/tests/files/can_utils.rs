@@ -1,5 +1,5 @@
 //! Output of can-utils is read: `log2long` writes the format of `candump -t a`, `log2asc` ASC.
-use logs::{Format, LogReader};
+use logs::{FileFormat, LogReader};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -32,7 +32,7 @@ fn output(program: &str, args: &[&str], input: Option<&str>) -> Option<Vec<u8>> 
 }
 
 /// Stamp, interface and frame, without direction.
-fn frames(bytes: &[u8]) -> (Format, Vec<String>) {
+fn frames(bytes: &[u8]) -> (FileFormat, Vec<String>) {
     let mut reader = LogReader::new(bytes, "log");
     let format = reader.recognise().unwrap();
     let frames = reader.map(|entry| {
@@ -51,7 +51,7 @@ fn log2long_reads_the_same() {
     // It has no field for BRS and ESI; candump -x has.
     let plain = LOG.replace("##1", "##0").replace("##3", "##0");
     let (format, found) = frames(&long);
-    assert_eq!(format, Format::Candump);
+    assert_eq!(format, FileFormat::Candump);
     assert_eq!(found, frames(plain.as_bytes()).1);
 }
 
@@ -61,7 +61,7 @@ fn log2asc_reads_the_same() {
         return;
     };
     let (format, found) = frames(&asc);
-    assert_eq!(format, Format::Asc);
+    assert_eq!(format, FileFormat::Asc);
     // Its times count from the first frame; for an error frame it records only that there was one.
     let first = 1_436_509_052_249_713_000_u64;
     let relative = |line: &String| {

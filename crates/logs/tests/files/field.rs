@@ -34,7 +34,7 @@ fn read(path: &Path) -> String {
         match read {
             Ok(None) => return text,
             Ok(Some(logged)) => {
-                let line = frame::text::Line {
+                let line = frame::text::LogLine {
                     stamp: logged.ns,
                     interface: logged.interface.as_str(),
                     frame: frame.view(),

@@ -1,19 +1,19 @@
 //! The meaning of each format's lines, and the mistakes in others.
-use logs::{Format, LogError, LogReader};
+use logs::{FileFormat, LogError, LogReader};
 
 /// The frames as lines of `candump -L` with nanoseconds, and the mistakes.
-fn read(bytes: &[u8]) -> (Format, Vec<String>, Vec<String>) {
+fn read(bytes: &[u8]) -> (FileFormat, Vec<String>, Vec<String>) {
     read_as(bytes, None)
 }
 
-fn read_as(bytes: &[u8], format: Option<Format>) -> (Format, Vec<String>, Vec<String>) {
+fn read_as(bytes: &[u8], format: Option<FileFormat>) -> (FileFormat, Vec<String>, Vec<String>) {
     let mut reader = LogReader::new(bytes, "log").of(format);
     let format = reader.recognise().unwrap();
     let (mut frames, mut wrong) = (Vec::new(), Vec::new());
     for entry in reader {
         match entry {
             Ok(entry) => {
-                let line = frame::text::Line {
+                let line = frame::text::LogLine {
                     stamp: entry.logged.ns,
                     interface: entry.logged.interface.as_str(),
                     frame: entry.frame.view(),
@@ -39,7 +39,7 @@ fn candump_as_on_a_terminal() {
          \tcontroller-problem{rx-error-warning}\n\
           (1436509052.9)  can1  14B0DC51   [3]  4A 94 E8   'J..'\n",
     );
-    assert_eq!(format, Format::Candump);
+    assert_eq!(format, FileFormat::Candump);
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(
         frames,
@@ -61,7 +61,7 @@ fn candump_with_directions_and_dates() {
         b" (2012-11-28 14:57:33.123456)  can0  TX - -  123   [1]  11\n\
           (2012-11-28 14:57:34.000000)  can0  RX B E  123  [02]  11 22\n",
     );
-    assert_eq!((format, wrong.len()), (Format::Candump, 0));
+    assert_eq!((format, wrong.len()), (FileFormat::Candump, 0));
     assert_eq!(
         frames,
         [
@@ -78,22 +78,22 @@ fn candump_with_times_from_zero_or_from_the_frame_before() {
         let line = |ms: &u32| format!(" (000.{ms:03}000)  can0  123   [0] \n");
         times.iter().map(line).collect::<String>().into_bytes()
     };
-    let stamps = |bytes: &[u8], format| -> (Format, Vec<String>) {
+    let stamps = |bytes: &[u8], format| -> (FileFormat, Vec<String>) {
         let (format, frames, _) = read_as(bytes, format);
         let stamp = |line: String| line.split(')').next().unwrap()[8..].to_owned();
         (format, frames.into_iter().map(stamp).collect())
     };
     let zero = log(&[0, 10, 11, 30, 29, 31, 40, 50]);
     let (format, found) = stamps(&zero, None);
-    assert_eq!(format, Format::CandumpZero);
+    assert_eq!(format, FileFormat::CandumpZero);
     assert_eq!(found.last().unwrap(), "000.050000000"[..].get(0..).unwrap());
     let delta = log(&[0, 10, 10, 10, 11, 9, 10, 10]);
     let (format, found) = stamps(&delta, None);
-    assert_eq!(format, Format::CandumpDelta);
+    assert_eq!(format, FileFormat::CandumpDelta);
     assert_eq!(found.last().unwrap(), "000.070000000");
     // If the format is given by name, it is accepted.
-    let (format, found) = stamps(&zero, Some(Format::CandumpDelta));
-    assert_eq!(format, Format::CandumpDelta);
+    let (format, found) = stamps(&zero, Some(FileFormat::CandumpDelta));
+    assert_eq!(format, FileFormat::CandumpDelta);
     assert_eq!(found.last().unwrap(), "000.201000000");
 }
 
@@ -119,7 +119,7 @@ fn asc_with_all_that_is_a_frame() {
         \x20  0.430000 CANFD   1 Rx   ErrorFrame  Not Acknowledge error\n\
         End TriggerBlock\n";
     let (format, frames, wrong) = read(asc);
-    assert_eq!(format, Format::Asc);
+    assert_eq!(format, FileFormat::Asc);
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(
         frames,
@@ -180,7 +180,7 @@ fn asc_in_decimal_with_relative_times_and_names() {
 fn trc_of_all_versions() {
     let frames_of = |text: &[u8]| {
         let (format, frames, wrong) = read(text);
-        assert_eq!((format, wrong), (Format::Trc, Vec::new()));
+        assert_eq!((format, wrong), (FileFormat::Trc, Vec::new()));
         frames
     };
     let old = b";\n; Start time: x\n  1)  1841  0001  8 00 00 00 00 00 00 00 00\n\
@@ -311,7 +311,7 @@ fn what_is_no_log_says_what_it_looks_like() {
     assert!(looks(&ethernet).contains("link type 1,"));
     // A log without a frame is a log; a file without a byte has no format.
     for empty in [&b"\n\n"[..], b"# nothing\n"] {
-        assert_eq!(read(empty), (Format::Log, Vec::new(), Vec::new()));
+        assert_eq!(read(empty), (FileFormat::Log, Vec::new(), Vec::new()));
     }
     let error = LogReader::new(&b""[..], "x").recognise().unwrap_err();
     assert!(error.to_string().contains("it is empty"), "{error}");
@@ -347,7 +347,7 @@ fn a_named_format_does_not_make_a_log_of_anything() {
         let mut reader = LogReader::new(bytes, "x").of(Some(format));
         reader.recognise().map_err(|error| error.to_string())
     };
-    for (_, format) in Format::NAMES {
+    for (_, format) in FileFormat::NAMES {
         let text = format.is_text();
         assert_eq!(named(b"", format).is_ok(), text, "{format}");
         assert_eq!(named(b"hello\nworld\n", format).is_ok(), text, "{format}");
@@ -366,11 +366,11 @@ fn a_named_format_does_not_make_a_log_of_anything() {
         }
     }
     // A text may have garbage in it; each line of it is reported.
-    assert!(named(&[1, 2, 3, 0xFF, 9], Format::Log).is_ok());
-    assert!(named(&[1, 2, 3, 0xFF, 9], Format::Pcapng).is_err());
-    let said = named(b"\x0A\x0D\x0D\x0A....", Format::Asc).unwrap_err();
+    assert!(named(&[1, 2, 3, 0xFF, 9], FileFormat::Log).is_ok());
+    assert!(named(&[1, 2, 3, 0xFF, 9], FileFormat::Pcapng).is_err());
+    let said = named(b"\x0A\x0D\x0D\x0A....", FileFormat::Asc).unwrap_err();
     assert!(said.contains("it looks like pcapng"), "{said}");
-    let said = named(b"(1.0) can0 123#\n", Format::Pcapng).unwrap_err();
+    let said = named(b"(1.0) can0 123#\n", FileFormat::Pcapng).unwrap_err();
     assert!(said.contains("it looks like candump -L"), "{said}");
     // One line of a pipe is sufficient to begin with.
     struct Waits<'a>(&'a [u8]);
@@ -381,15 +381,15 @@ fn a_named_format_does_not_make_a_log_of_anything() {
         }
     }
     let pipe = Waits(b" (000.000000)  can0  123   [0] \n");
-    let mut reader = LogReader::new(pipe, "pipe").of(Some(Format::CandumpDelta));
-    assert_eq!(reader.recognise().unwrap(), Format::CandumpDelta);
+    let mut reader = LogReader::new(pipe, "pipe").of(Some(FileFormat::CandumpDelta));
+    assert_eq!(reader.recognise().unwrap(), FileFormat::CandumpDelta);
 }
 
 /// Reads a frame of ASC after a header; returns the mistakes if there are any.
 fn asc(header: &str, lines: &str) -> Vec<String> {
     let text = format!("{header}\n{lines}\n");
     let (format, frames, wrong) = read(text.as_bytes());
-    assert_eq!(format, Format::Asc, "{text}");
+    assert_eq!(format, FileFormat::Asc, "{text}");
     frames.into_iter().chain(wrong).collect()
 }
 
@@ -656,7 +656,7 @@ fn candump_with_bits_and_colours() {
         ),
     ] {
         let (format, frames, wrong) = read(line.as_bytes());
-        assert_eq!((format, wrong.len()), (Format::Candump, 0), "{line}");
+        assert_eq!((format, wrong.len()), (FileFormat::Candump, 0), "{line}");
         assert_eq!(frames, ["(1712567411.350000000) can0 123##401FF80"]);
     }
     let mixed = b" (1712567411.350000)  can0  123   [2]  00000001 0000001\n";
@@ -668,7 +668,7 @@ fn candump_with_bits_and_colours() {
 fn trc_without_its_header_and_with_commas() {
     let old = b"     1)     1841         0001  2  01 02\n     2)     1842         0008  4  ERROR 00 19 08 08\n";
     let (format, frames, wrong) = read(old);
-    assert_eq!((format, wrong.len()), (Format::Trc, 0));
+    assert_eq!((format, wrong.len()), (FileFormat::Trc, 0));
     assert_eq!(
         frames,
         [
@@ -677,7 +677,7 @@ fn trc_without_its_header_and_with_commas() {
         ]
     );
     let (format, frames, wrong) = read(b"     7)         2.6  Rx         0020  1  80\n");
-    assert_eq!((format, wrong.len()), (Format::Trc, 0));
+    assert_eq!((format, wrong.len()), (FileFormat::Trc, 0));
     assert_eq!(frames, ["(0000000000.002600000) can0 020#80 R"]);
     let commas = b";$FILEVERSION=1.1\n;$STARTTIME=45390,5\n 1) 2,0 Rx 0020 2 80 00\n";
     assert_eq!(read(commas).1, ["(1712577600.002000000) can0 020#8000 R"]);

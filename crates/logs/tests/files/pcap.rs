@@ -1,14 +1,14 @@
 //! pcap and pcapng, in both byte orders, with the contents that other programs write.
-use logs::{Format, LogError, LogReader};
+use logs::{FileFormat, LogError, LogReader};
 
-fn read(bytes: &[u8]) -> (Format, Vec<String>, Vec<String>) {
+fn read(bytes: &[u8]) -> (FileFormat, Vec<String>, Vec<String>) {
     let mut reader = LogReader::new(bytes, "log");
     let format = reader.recognise().unwrap();
     let (mut frames, mut wrong) = (Vec::new(), Vec::new());
     for entry in reader {
         match entry {
             Ok(entry) => {
-                let line = frame::text::Line {
+                let line = frame::text::LogLine {
                     stamp: entry.logged.ns,
                     interface: entry.logged.interface.as_str(),
                     frame: entry.frame.view(),
@@ -259,7 +259,7 @@ fn pcapng_in_both_byte_orders() {
         ]
         .concat();
         let (format, frames, wrong) = read(&file);
-        assert_eq!(format, Format::Pcapng);
+        assert_eq!(format, FileFormat::Pcapng);
         assert_eq!(
             frames,
             [
@@ -335,7 +335,7 @@ fn pcap_with_micro_and_nanoseconds() {
         };
         let direct = [header(227), record(&CLASSIC), record(&XL)].concat();
         let (format, frames, wrong) = read(&direct);
-        assert_eq!((format, wrong.len()), (Format::Pcap, 0));
+        assert_eq!((format, wrong.len()), (FileFormat::Pcap, 0));
         assert_eq!(frames[0], format!("{ns} can0 123#1122"));
         assert_eq!(frames.len(), 2);
         let any = [

@@ -11,12 +11,12 @@ type Page = [u64; PAGE];
 /// The first word; a different layout has a different one.
 const MAGIC: u64 = u64::from_le_bytes(*b"cangate1");
 const PERSISTED: u64 = 1;
-const ROUTE: usize = 3 + route::Stop::ALL.len();
+const ROUTE: usize = 3 + route::StopReason::ALL.len();
 const PORT: usize = 4;
 
 /// The contents of the map `about`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct About {
+pub(super) struct AboutMap {
     /// The name of the instance to which the table belongs.
     pub(super) instance: String,
     /// The table was left there on purpose.
@@ -32,7 +32,7 @@ pub(super) struct About {
     pub(super) port_counted: Vec<PortCounts>,
 }
 
-impl About {
+impl AboutMap {
     /// Returns the number of values that the map must have. It does not depend on the counts.
     pub(super) fn pages(&self) -> u32 {
         self.words().len().div_ceil(PAGE) as u32
@@ -169,7 +169,7 @@ mod tests {
             persisted: bool,
             number: u64,
         ) {
-            let about = About {
+            let about = AboutMap {
                 instance: "instance".to_owned(),
                 persisted,
                 clsact: ports.iter().skip(1).map(|_| 7).collect(),
@@ -190,8 +190,8 @@ mod tests {
             };
             let mut words = about.words();
             words.resize(about.pages() as usize * PAGE, 0);
-            prop_assert_eq!(About::parse(&words), Some(about.clone()));
-            let empty = About { counted: Vec::new(), port_counted: Vec::new(), ..about.clone() };
+            prop_assert_eq!(AboutMap::parse(&words), Some(about.clone()));
+            let empty = AboutMap { counted: Vec::new(), port_counted: Vec::new(), ..about.clone() };
             prop_assert_eq!(empty.pages(), about.pages());
         }
 
@@ -199,9 +199,9 @@ mod tests {
         fn any_words_are_read_without_panic(
             words in prop::collection::vec(prop_oneof![Just(MAGIC), 0_u64..20, any::<u64>()], 0..60),
         ) {
-            let _ = About::parse(&words);
+            let _ = AboutMap::parse(&words);
             let with: Vec<u64> = [MAGIC].into_iter().chain(words).collect();
-            let _ = About::parse(&with);
+            let _ = AboutMap::parse(&with);
         }
     }
 }

@@ -5,22 +5,22 @@
 //! filter has a priority and handle of its own.
 
 use super::error::whole;
-use super::generation::{Generation, ROOM, Room};
-use super::leftovers::{Leftovers, Owner, is_called};
-use super::{Error, Missing, Options, pin, tc};
-use crate::instance::{Held, Hold, Instance};
+use super::generation::{TableGeneration, ROOM, FdRoom};
+use super::leftovers::{LeftTables, ProgramOwner, is_called};
+use super::{Error, MissingFeature, BpfOptions, pin, tc};
+use crate::instance::{InstanceHeld, InstanceHold, GatewayInstance};
 use aya::programs::links::FdLink;
 use aya::programs::tc::{SchedClassifierLink, TcAttachOptions};
 use aya::programs::{LinkOrder, ProgramError, ProgramInfo, SchedClassifier, TcAttachType};
-use linux::link::{Link, Links};
-use linux::netlink::{Netlink, Refusal};
+use linux::link::{NetLink, NetLinks};
+use linux::netlink::{NetlinkSocket, KernelRefusal};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 /// The way in which the program is attached.
-enum Hook {
+enum EntranceHook {
     /// It is not attached.
     None,
     Tcx(SchedClassifierLink),
@@ -29,9 +29,9 @@ enum Hook {
 
 /// The ingress of one interface, claimed. Dropping it releases the claim and does nothing else; see
 /// [`leave`](Self::leave).
-pub(super) struct Entrance {
-    pub(super) interface: Link,
-    hook: Hook,
+pub(super) struct InterfaceEntrance {
+    pub(super) interface: NetLink,
+    hook: EntranceHook,
     /// The file where the link is pinned.
     pin: Option<PathBuf>,
     /// The interface had no clsact before cangate.
@@ -45,49 +45,49 @@ pub(super) struct Entrance {
     /// The kernel's number of the XDP program.
     room_number: u32,
     /// The owner of the program that was found there.
-    pub(super) owner: Owner,
+    pub(super) owner: ProgramOwner,
     /// While this is held, no other cangate routes here.
-    _claim: Hold,
+    _claim: InstanceHold,
 }
 
-impl Entrance {
+impl InterfaceEntrance {
     /// Claims an interface and finds out what is attached already; changes nothing.
     pub(super) fn claim(
-        netlink: &mut Netlink,
-        interface: &Link,
-        instance: &Instance,
-        leftovers: &mut Leftovers,
+        netlink: &mut NetlinkSocket,
+        interface: &NetLink,
+        instance: &GatewayInstance,
+        leftovers: &mut LeftTables,
     ) -> Result<Self, Error> {
         let name = || interface.name.clone();
-        let claim = Hold::new(&format!("cangate/bpf-interface/{}", interface.index));
+        let claim = InstanceHold::new(&format!("cangate/bpf-interface/{}", interface.index));
         let claim = claim.map_err(|held| match held {
-            Held::By(pid) => Error::Taken {
+            InstanceHeld::By(pid) => Error::Taken {
                 interface: name(),
                 pid,
             },
-            Held::Foreign(holder) => Error::Foreign(holder),
-            Held::Failed(source) => Error::Socket {
+            InstanceHeld::Foreign(holder) => Error::Foreign(holder),
+            InstanceHeld::Failed(source) => Error::Socket {
                 doing: "claiming an interface",
                 source: source.into(),
             },
         })?;
         let mut entrance = Self {
             interface: interface.clone(),
-            hook: Hook::None,
+            hook: EntranceHook::None,
             pin: None,
             clsact: !tc::has_clsact(netlink, interface.index)?,
             made_clsact: false,
             entered: false,
             room: is_called(interface.xdp, ROOM),
             room_number: interface.xdp,
-            owner: Owner::Nobody,
+            owner: ProgramOwner::Nobody,
             _claim: claim,
         };
         let mut known = None;
         let path = pin::path(interface.index);
         if let Some((link, program)) = pin::open(&path) {
             entrance.pin = Some(path);
-            entrance.hook = Hook::Tcx(link);
+            entrance.hook = EntranceHook::Tcx(link);
             known = Some(program);
         }
         let filters = tc::filters(netlink, interface.index, tc::INGRESS)?;
@@ -103,7 +103,7 @@ impl Entrance {
                 });
             }
             if known.is_none() {
-                entrance.hook = Hook::Filter;
+                entrance.hook = EntranceHook::Filter;
                 known = Some(filter.program);
             }
         }
@@ -113,7 +113,7 @@ impl Entrance {
             entrance.clsact = about.is_some_and(|about| about.clsact.contains(&interface.index));
             entrance.made_clsact = entrance.clsact;
         }
-        if let Owner::Other(other) = &entrance.owner {
+        if let ProgramOwner::Other(other) = &entrance.owner {
             return Err(Error::Persisted {
                 interface: name(),
                 instance: other.clone(),
@@ -125,15 +125,15 @@ impl Entrance {
     /// Makes headroom in frames that come from local programs (`cangate_room` in gateway.bpf.c).
     pub(super) fn make_room(
         &mut self,
-        netlink: &mut Netlink,
-        room: &mut Option<Room>,
+        netlink: &mut NetlinkSocket,
+        room: &mut Option<FdRoom>,
     ) -> Result<(), Error> {
         if self.room {
             return Ok(());
         }
         let room = match room {
             Some(room) => room,
-            none => none.insert(Room::load()?),
+            none => none.insert(FdRoom::load()?),
         };
         let Some(refusal) = tc::set_xdp(netlink, self.interface.index, room.fd())? else {
             (self.room, self.room_number) = (true, room.number());
@@ -146,7 +146,7 @@ impl Entrance {
                  virtual CAN interfaces of kernels before 7.0: take it away (`ip link set dev … \
                  xdp off`)"
             ),
-            Errno::PERM => return Err(Error::Kernel(Missing::Permission)),
+            Errno::PERM => return Err(Error::Kernel(MissingFeature::Permission)),
             _ => format!("no XDP program in generic mode: {refusal}"),
         };
         Err(Error::Attach {
@@ -159,9 +159,9 @@ impl Entrance {
     /// just disappeared.
     pub(super) fn enter(
         &mut self,
-        netlink: &mut Netlink,
-        generation: &mut Generation,
-        options: &Options,
+        netlink: &mut NetlinkSocket,
+        generation: &mut TableGeneration,
+        options: &BpfOptions,
     ) -> Result<bool, Error> {
         let entered = self.put(netlink, generation, options)?;
         self.entered |= entered;
@@ -170,26 +170,26 @@ impl Entrance {
 
     fn put(
         &mut self,
-        netlink: &mut Netlink,
-        generation: &mut Generation,
-        options: &Options,
+        netlink: &mut NetlinkSocket,
+        generation: &mut TableGeneration,
+        options: &BpfOptions,
     ) -> Result<bool, Error> {
         let index = self.interface.index;
         let program = generation.program()?;
-        match std::mem::replace(&mut self.hook, Hook::None) {
-            Hook::Tcx(link) => match program.attach_to_link(link) {
+        match std::mem::replace(&mut self.hook, EntranceHook::None) {
+            EntranceHook::Tcx(link) => match program.attach_to_link(link) {
                 Ok(id) => {
-                    self.hook = Hook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    self.hook = EntranceHook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
                     return Ok(true);
                 }
                 // The link's interface was removed, and perhaps exists again.
                 Err(error) if errno(&error) == Some(Errno::NOLINK) => self.forget_pin(),
                 Err(error) => return Err(self.wrong(&error)),
             },
-            Hook::Filter => {
+            EntranceHook::Filter => {
                 let fd = program.fd().map_err(|e| self.wrong(&e))?.as_fd();
                 let Some(refusal) = tc::put_filter(netlink, index, fd, false)? else {
-                    self.hook = Hook::Filter;
+                    self.hook = EntranceHook::Filter;
                     return Ok(true);
                 };
                 match refusal.errno {
@@ -199,7 +199,7 @@ impl Entrance {
                     _ => return Err(self.refused(&refusal)),
                 }
             }
-            Hook::None => {}
+            EntranceHook::None => {}
         }
         self.put_anew(netlink, generation, options)
     }
@@ -207,9 +207,9 @@ impl Entrance {
     /// Attaches a table where cangate has none.
     fn put_anew(
         &mut self,
-        netlink: &mut Netlink,
-        generation: &mut Generation,
-        options: &Options,
+        netlink: &mut NetlinkSocket,
+        generation: &mut TableGeneration,
+        options: &BpfOptions,
     ) -> Result<bool, Error> {
         let index = self.interface.index;
         let program = generation.program()?;
@@ -218,14 +218,14 @@ impl Entrance {
             let tcx = TcAttachOptions::TcxOrder(LinkOrder::last());
             match program.attach_with_options(name, TcAttachType::Ingress, tcx) {
                 Ok(id) => {
-                    self.hook = Hook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
+                    self.hook = EntranceHook::Tcx(program.take_link(id).map_err(|e| self.wrong(&e))?);
                     return Ok(true);
                 }
                 // Kernels before 6.6 do not have such links.
                 Err(error) if errno(&error) == Some(Errno::INVAL) => {}
                 Err(error) if errno(&error) == Some(Errno::NODEV) => return Ok(false),
                 Err(error) if errno(&error) == Some(Errno::PERM) => {
-                    return Err(Error::Kernel(Missing::Permission));
+                    return Err(Error::Kernel(MissingFeature::Permission));
                 }
                 Err(error) => return Err(self.wrong(&error)),
             }
@@ -235,21 +235,21 @@ impl Entrance {
             Some(refusal) => match refusal.errno {
                 Errno::EXIST => {}
                 Errno::NODEV => return Ok(false),
-                Errno::PERM => return Err(Error::Kernel(Missing::Permission)),
+                Errno::PERM => return Err(Error::Kernel(MissingFeature::Permission)),
                 _ => {
                     let what = format!("{name}: no clsact: {refusal}");
-                    return Err(Error::Kernel(Missing::Entrance(what)));
+                    return Err(Error::Kernel(MissingFeature::Entrance(what)));
                 }
             },
         }
         let fd = program.fd().map_err(|e| self.wrong(&e))?.as_fd();
         match tc::put_filter(netlink, index, fd, true)? {
-            None => self.hook = Hook::Filter,
+            None => self.hook = EntranceHook::Filter,
             Some(refusal) => match refusal.errno {
                 Errno::NODEV => return Ok(false),
                 Errno::NOENT => {
                     let what = format!("{name}: no filter of kind bpf: {refusal}");
-                    return Err(Error::Kernel(Missing::Entrance(what)));
+                    return Err(Error::Kernel(MissingFeature::Entrance(what)));
                 }
                 _ => return Err(self.refused(&refusal)),
             },
@@ -260,56 +260,56 @@ impl Entrance {
     /// Returns whether nothing else is attached here than what this process has attached, or
     /// leftovers without an owner.
     pub(super) fn is_ours_alone(&self) -> bool {
-        self.owner == Owner::Nobody || self.entered
+        self.owner == ProgramOwner::Nobody || self.entered
     }
 
     /// Returns whether no table is attached; the program for headroom may be left.
     pub(super) fn is_idle(&self) -> bool {
-        matches!(self.hook, Hook::None)
+        matches!(self.hook, EntranceHook::None)
     }
 
     /// Returns whether cangate's program is still attached. Other programs may have removed a
     /// filter; both kinds are removed when the interface moves to another network namespace and
     /// back.
-    pub(super) fn is_there(&self, netlink: &mut Netlink) -> Result<bool, Error> {
+    pub(super) fn is_there(&self, netlink: &mut NetlinkSocket) -> Result<bool, Error> {
         let index = self.interface.index;
         match self.hook {
-            Hook::None => Ok(false),
-            Hook::Tcx(_) => {
+            EntranceHook::None => Ok(false),
+            EntranceHook::Tcx(_) => {
                 let name = &self.interface.name;
                 let there = SchedClassifier::query_tcx(name, TcAttachType::Ingress);
                 let ours = |info: &ProgramInfo| info.name_as_str() == Some(tc::NAME);
                 // The kernel answers only with CAP_SYS_ADMIN.
                 Ok(there.map_or(true, |(_, programs)| programs.iter().any(ours)))
             }
-            Hook::Filter => {
+            EntranceHook::Filter => {
                 let filters = tc::filters(netlink, index, tc::INGRESS)?;
-                Ok(filters.iter().any(tc::Filter::is_ours))
+                Ok(filters.iter().any(tc::TcFilter::is_ours))
             }
         }
     }
 
     /// Removes everything that belongs to cangate. Errors are ignored: what cannot be removed, or
     /// is gone already, is left.
-    pub(super) fn leave(mut self, netlink: &mut Netlink) {
+    pub(super) fn leave(mut self, netlink: &mut NetlinkSocket) {
         let _ = self.take_away(netlink);
     }
 
-    fn take_away(&mut self, netlink: &mut Netlink) -> Result<(), Error> {
+    fn take_away(&mut self, netlink: &mut NetlinkSocket) -> Result<(), Error> {
         let index = self.interface.index;
         self.forget_pin();
-        match std::mem::replace(&mut self.hook, Hook::None) {
-            Hook::None => {}
-            Hook::Tcx(link) => drop(link),
-            Hook::Filter => {
+        match std::mem::replace(&mut self.hook, EntranceHook::None) {
+            EntranceHook::None => {}
+            EntranceHook::Tcx(link) => drop(link),
+            EntranceHook::Filter => {
                 let filters = tc::filters(netlink, index, tc::INGRESS)?;
-                if filters.iter().any(tc::Filter::is_ours) {
+                if filters.iter().any(tc::TcFilter::is_ours) {
                     tc::remove_filter(netlink, index)?;
                 }
             }
         }
         if self.room {
-            let there = Links::read(netlink)?.at(index).map_or(0, |link| link.xdp);
+            let there = NetLinks::read(netlink)?.at(index).map_or(0, |link| link.xdp);
             // A check of its name would need CAP_SYS_ADMIN.
             if there == self.room_number {
                 tc::set_xdp(netlink, index, None)?;
@@ -321,7 +321,7 @@ impl Entrance {
 
     /// Keeps the table in place after the end of this process.
     pub(super) fn persist(&mut self) -> Result<(), Error> {
-        if let Hook::Tcx(link) = std::mem::replace(&mut self.hook, Hook::None) {
+        if let EntranceHook::Tcx(link) = std::mem::replace(&mut self.hook, EntranceHook::None) {
             let link = FdLink::try_from(link).map_err(|e| self.wrong(&e))?;
             let path = pin::path(self.interface.index);
             pin::put(link, &path)?;
@@ -345,7 +345,7 @@ impl Entrance {
         }
     }
 
-    fn refused(&self, refusal: &Refusal) -> Error {
+    fn refused(&self, refusal: &KernelRefusal) -> Error {
         Error::Attach {
             interface: self.interface.name.clone(),
             why: refusal.to_string(),
@@ -358,7 +358,7 @@ impl Entrance {
 /// While clsact is added or removed, the kernel takes the interface's transmit queues out of
 /// service for a moment (`qdisc_graft`), and frames that are sent at that moment are lost.
 /// Therefore it stays as long as the process.
-pub(super) fn remove_clsact(netlink: &mut Netlink, index: u32) -> Result<(), Error> {
+pub(super) fn remove_clsact(netlink: &mut NetlinkSocket, index: u32) -> Result<(), Error> {
     if tc::has_clsact(netlink, index)?
         && tc::filters(netlink, index, tc::INGRESS)?.is_empty()
         && tc::filters(netlink, index, tc::EGRESS)?.is_empty()

@@ -10,7 +10,7 @@ use std::fmt;
 
 /// A route that BPF cannot express.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Inexpressible {
+pub struct BpfInexpressible {
     /// The route.
     pub route: RouteId,
     /// Its name.
@@ -21,7 +21,7 @@ pub struct Inexpressible {
     pub why: String,
 }
 
-impl fmt::Display for Inexpressible {
+impl fmt::Display for BpfInexpressible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "route {:?}: {}", self.name, self.why)
     }
@@ -36,7 +36,7 @@ pub fn survey(
     routes: &Routes,
     interfaces: &[Option<String>],
     there: &[Interface],
-) -> Vec<Inexpressible> {
+) -> Vec<BpfInexpressible> {
     let find = |name: &Option<String>| {
         let name = name.as_ref()?;
         there.iter().find(|link| link.name == *name)
@@ -58,8 +58,8 @@ fn all(routes: &Routes) -> impl Iterator<Item = (RouteId, &Route)> {
     (0..).map(RouteId).zip(&routes.routes)
 }
 
-fn about_route(route: RouteId, about: &Route, port: Option<PortId>, why: String) -> Inexpressible {
-    Inexpressible {
+fn about_route(route: RouteId, about: &Route, port: Option<PortId>, why: String) -> BpfInexpressible {
+    BpfInexpressible {
         route,
         name: about.name.clone(),
         port,
@@ -68,7 +68,7 @@ fn about_route(route: RouteId, about: &Route, port: Option<PortId>, why: String)
 }
 
 /// Returns the routes with ports that are not CAN interfaces.
-fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<Inexpressible> {
+fn not_can(routes: &Routes, interfaces: &[Option<String>]) -> Vec<BpfInexpressible> {
     let is_none = |port: &&PortId| !matches!(interfaces.get(usize::from(port.0)), Some(Some(_)));
     let mut found = Vec::new();
     for (route, about) in all(routes) {
@@ -150,7 +150,7 @@ fn reasons(route: &Route, ports: &[Option<&Interface>]) -> Vec<String> {
 
 /// Returns the first route with which a frame can match more routes than the program's loops can
 /// process.
-fn one_too_many(routes: &Routes, ports: usize) -> Option<Inexpressible> {
+fn one_too_many(routes: &Routes, ports: usize) -> Option<BpfInexpressible> {
     let fits = |count: usize| {
         let some = Routes {
             routes: routes.routes.get(..count).unwrap_or_default().to_vec(),
@@ -175,7 +175,7 @@ fn one_too_many(routes: &Routes, ports: usize) -> Option<Inexpressible> {
         }
     }
     let route = routes.routes.get(good)?;
-    Some(Inexpressible {
+    Some(BpfInexpressible {
         route: RouteId(good as u32),
         name: route.name.clone(),
         port: None,

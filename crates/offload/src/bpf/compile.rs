@@ -1,13 +1,13 @@
 //! Compiles routes into the contents of the maps.
 
-use super::index::{Index, Reach};
+use super::index::{TableIndexes, ListReach};
 use super::layout::{
     self, CHANGES_MASKS, CHANGES_NONE, CHANGES_SUM, Class, CrcTable, Group, Limit, NONE, Op,
     PORT_ROOMY, Pattern, Port, ROUTE_DROP, ROUTE_ECHO, ROUTE_SAME_PORT, Route, Slot, Sum, TO_FD,
 };
 use super::ops::op;
 use super::short::short;
-use route::bpf::Program;
+use route::bpf::BpfProgram;
 use route::parts::{self, sort};
 use route::{Action, PayloadPattern, PortId, RateLimit, Routes};
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ pub(crate) struct PortInterface {
 
 /// A table in the form that is written into maps.
 #[derive(Default)]
-pub(crate) struct Image {
+pub(crate) struct TableImage {
     pub(crate) ports: Vec<Port>,
     pub(crate) port_multiplier: u32,
     pub(crate) port_mask: u32,
@@ -42,23 +42,23 @@ pub(crate) struct Image {
     /// Buckets for single IDs, of all limits together.
     pub(crate) ids: u32,
     /// The lists that the frames of each port can match, by class.
-    pub(crate) reach: Vec<[Reach; 3]>,
+    pub(crate) reach: Vec<[ListReach; 3]>,
 }
 
 /// Compiles routes that [`route::Table::compile`] has found to have a meaning and that
 /// [`super::check`] has found to be expressible.
-pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> Image {
-    let mut image = Image::default();
+pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> TableImage {
+    let mut image = TableImage::default();
     for route in &routes.routes {
         image.add_route(route, interfaces);
     }
-    let mut index = Index::new();
+    let mut index = TableIndexes::new();
     let mut ports = Vec::new();
     for (number, interface) in interfaces.iter().enumerate() {
         let id = PortId(number as u16);
-        let mut reach = [Reach::default(); 3];
+        let mut reach = [ListReach::default(); 3];
         let mut of = [Class::default(); 3];
-        for class in parts::Class::ALL {
+        for class in parts::KeyClass::ALL {
             let at = class as usize;
             (of[at], reach[at]) = index.add(entries(routes, id, class));
         }
@@ -84,9 +84,9 @@ pub(crate) fn compile(routes: &Routes, interfaces: &[PortInterface]) -> Image {
 fn of_flags(of: &[Class; 3], flags: usize) -> Class {
     let (eff, rtr, err) = (flags >> 2 & 1, flags >> 1 & 1, flags & 1);
     let class = match (eff, err) {
-        (_, 1) => parts::Class::Err,
-        (1, _) => parts::Class::Eff,
-        _ => parts::Class::Sff,
+        (_, 1) => parts::KeyClass::Err,
+        (1, _) => parts::KeyClass::Eff,
+        _ => parts::KeyClass::Sff,
     };
     Class {
         sort: u32::from(sort::CLASSIC) << (rtr + 2 * err),
@@ -115,10 +115,10 @@ pub(crate) fn same_limits(former: &Routes, next: &Routes) -> Vec<(u32, u32)> {
 }
 
 /// Returns the entries of the index of one port and class: (mask, value, route).
-fn entries(routes: &Routes, port: PortId, class: parts::Class) -> Vec<(u32, u32, u32)> {
+fn entries(routes: &Routes, port: PortId, class: parts::KeyClass) -> Vec<(u32, u32, u32)> {
     let of_class = match class {
-        parts::Class::Err => sort::ANY_ERR,
-        parts::Class::Sff | parts::Class::Eff => !sort::ANY_ERR,
+        parts::KeyClass::Err => sort::ANY_ERR,
+        parts::KeyClass::Sff | parts::KeyClass::Eff => !sort::ANY_ERR,
     };
     let mut entries = Vec::new();
     for (number, route) in routes.routes.iter().enumerate() {
@@ -148,15 +148,15 @@ pub(crate) fn sorts(route: &route::Route) -> u8 {
 ///
 /// # Errors
 /// The reason why BPF cannot do one of them.
-pub(crate) fn program(actions: &[Action]) -> Result<Program, String> {
-    let mut program = Program::default();
+pub(crate) fn program(actions: &[Action]) -> Result<BpfProgram, String> {
+    let mut program = BpfProgram::default();
     for action in actions {
         action.to_bpf(&mut program)?;
     }
     Ok(program)
 }
 
-impl Image {
+impl TableImage {
     fn add_route(&mut self, route: &route::Route, interfaces: &[PortInterface]) {
         let (sorts, pattern) = match pattern(&route.matching.payload) {
             Ok(None) => (sorts(route), NONE),
@@ -164,13 +164,13 @@ impl Image {
                 self.patterns.push(pattern);
                 (sorts(route), self.patterns.len() as u32 - 1)
             }
-            Err(Never) => (0, NONE),
+            Err(NeverPatterns) => (0, NONE),
         };
         // `check` has refused the actions that BPF cannot do. A frame that such a route takes must
         // not be forwarded as if there were no actions.
         let (sorts, program) = match program(&route.actions) {
             Ok(program) => (sorts, program),
-            Err(_) => (0, Program::default()),
+            Err(_) => (0, BpfProgram::default()),
         };
         let instructions = program.instructions();
         let tables = &mut self.crc_tables;
@@ -294,10 +294,10 @@ fn destination(to: PortId, interfaces: &[PortInterface]) -> u32 {
 
 /// Error: patterns that no frame can match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Never;
+struct NeverPatterns;
 
 /// Merges all patterns of a route into one.
-fn pattern(patterns: &[PayloadPattern]) -> Result<Option<Pattern>, Never> {
+fn pattern(patterns: &[PayloadPattern]) -> Result<Option<Pattern>, NeverPatterns> {
     if patterns.is_empty() {
         return Ok(None);
     }
@@ -309,17 +309,17 @@ fn pattern(patterns: &[PayloadPattern]) -> Result<Option<Pattern>, Never> {
         len = len.max(first + pattern.value.len());
         for (at, (value, mask)) in (first..).zip(pattern.value.iter().zip(&pattern.mask)) {
             let (Some(known), Some(byte)) = (masks.get_mut(at), values.get_mut(at)) else {
-                return Err(Never);
+                return Err(NeverPatterns);
             };
             if (*byte ^ value) & *known & mask != 0 {
-                return Err(Never);
+                return Err(NeverPatterns);
             }
             *known |= mask;
             *byte |= value & mask;
         }
     }
     if len > 64 {
-        return Err(Never);
+        return Err(NeverPatterns);
     }
     Ok(Some(Pattern {
         mask: words(masks),

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 pub enum Error {
     /// {0}
     #[error("{0}")]
-    Kernel(Missing),
+    Kernel(MissingFeature),
     /// Routes that have no meaning.
     #[error("{}", list(.0))]
     Compile(Vec<route::CompileError>),
     /// Routes that this program cannot execute; one line for each.
     #[error("{}", list(.0))]
-    Inexpressible(Vec<super::Inexpressible>),
+    Inexpressible(Vec<super::BpfInexpressible>),
     /// The kernel refused the program.
     #[error("the kernel does not take cangate's BPF program: {0}")]
     Load(String),
@@ -82,11 +82,11 @@ pub enum Error {
         doing: &'static str,
         /// The kernel's error.
         #[source]
-        source: linux::netlink::Refusal,
+        source: linux::netlink::KernelRefusal,
     },
     /// The kernel's answer is malformed.
     #[error("what the kernel said cannot be read")]
-    Answer(#[source] linux::netlink::Malformed),
+    Answer(#[source] linux::netlink::MalformedMessage),
     /// A table that was left in place cannot be found, pinned or removed.
     #[error("{}: {what}", .path.display())]
     Pin {
@@ -111,7 +111,7 @@ impl From<NetlinkError> for Error {
 
 /// A feature or permission that this kernel, or this process, lacks for BPF on CAN.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Missing {
+pub enum MissingFeature {
     /// `bpf(2)` does not support what is needed.
     Bpf(String),
     /// The process is neither root nor has `CAP_BPF`, `CAP_PERFMON` and `CAP_NET_ADMIN`.
@@ -124,7 +124,7 @@ pub enum Missing {
     NotBuilt,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingFeature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bpf(what) => write!(

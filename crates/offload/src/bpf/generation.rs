@@ -1,18 +1,18 @@
 //! One table in the kernel: its program and its maps.
 
-use super::about::About;
-use super::compile::Image;
+use super::about::AboutMap;
+use super::compile::TableImage;
 use super::error::whole;
-use super::ledger::Ledger;
-use super::{Error, Options, loader, maps};
+use super::ledger::TableLedger;
+use super::{Error, BpfOptions, loader, maps};
 use aya::Ebpf;
 use aya::maps::Map;
 use aya::programs::{SchedClassifier, Xdp};
-use route::{Mode, Routes};
+use route::{RouteMode, Routes};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// The constants of the program, set when it is loaded.
-pub(crate) struct Settings {
+pub(crate) struct ProgramSettings {
     /// The mark of this gateway in the frames that it sends.
     pub(crate) mark: u32,
     /// The kernel has `bpf_check_mtu`.
@@ -20,24 +20,24 @@ pub(crate) struct Settings {
 }
 
 /// A table in the kernel, attached or not.
-pub(crate) struct Generation {
+pub(crate) struct TableGeneration {
     ebpf: Ebpf,
-    pub(super) ledger: Ledger,
+    pub(super) ledger: TableLedger,
     about_map: Map,
-    about: About,
+    about: AboutMap,
 }
 
-impl Generation {
+impl TableGeneration {
     /// Loads the program and fills all of its maps; it is not attached yet.
     pub(crate) fn load(
-        image: &Image,
+        image: &TableImage,
         routes: &Routes,
-        about: About,
-        options: &Options,
-        settings: &Settings,
+        about: AboutMap,
+        options: &BpfOptions,
+        settings: &ProgramSettings,
     ) -> Result<Self, Error> {
         let flags = [
-            ("FIRST", routes.mode == Mode::First),
+            ("FIRST", routes.mode == RouteMode::First),
             ("TAP", options.tap),
             ("EXACT", options.exact),
             ("HAS_CHECK_MTU", settings.check_mtu),
@@ -102,7 +102,7 @@ impl Generation {
         let verified = program(&mut ebpf)?;
         loader::verify(|| verified.load()).map_err(|error| Error::Load(whole(&error)))?;
         let mut generation = Self {
-            ledger: Ledger {
+            ledger: TableLedger {
                 routes: about.routes.clone(),
                 ports: about.ports.clone(),
                 route_counts: take(&mut ebpf, "route_counts")?,
@@ -110,7 +110,7 @@ impl Generation {
             },
             about_map: take(&mut ebpf, "about")?,
             ebpf,
-            about: About::default(),
+            about: AboutMap::default(),
         };
         generation.tell(about)?;
         Ok(generation)
@@ -122,12 +122,12 @@ impl Generation {
     }
 
     /// Returns the table's description.
-    pub(super) fn about(&self) -> &About {
+    pub(super) fn about(&self) -> &AboutMap {
         &self.about
     }
 
     /// Replaces the table's description.
-    pub(super) fn tell(&mut self, about: About) -> Result<(), Error> {
+    pub(super) fn tell(&mut self, about: AboutMap) -> Result<(), Error> {
         about.write(&mut self.about_map)?;
         self.about = about;
         Ok(())
@@ -159,14 +159,14 @@ fn take(ebpf: &mut Ebpf, name: &'static str) -> Result<Map, Error> {
 }
 
 /// The XDP program that makes headroom in virtual interfaces (`cangate_room` in gateway.bpf.c).
-pub(super) struct Room {
+pub(super) struct FdRoom {
     ebpf: Ebpf,
 }
 
 /// Its name in the kernel.
 pub(super) const ROOM: &str = "cangate_room";
 
-impl Room {
+impl FdRoom {
     pub(super) fn load() -> Result<Self, Error> {
         // It uses no maps: they are freed immediately.
         let mut ebpf = loader::load(&[], &[], &[])?;

@@ -18,7 +18,7 @@ const MULTIPLIERS: [u32; 8] = [
 
 /// All indexes of a table together.
 #[derive(Default)]
-pub(crate) struct Index {
+pub(crate) struct TableIndexes {
     pub(crate) groups: Vec<Group>,
     pub(crate) slots: Vec<Slot>,
     /// Lists, each terminated by [`NONE`]; the first word does not belong to a list.
@@ -29,7 +29,7 @@ pub(crate) struct Index {
 
 /// The lengths of the lists that a frame can match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Reach {
+pub(crate) struct ListReach {
     /// The longest list.
     pub(crate) longest: usize,
     /// Maximum number of routes that a frame can match in several lists; 0 if there is one list.
@@ -38,7 +38,7 @@ pub(crate) struct Reach {
     pub(crate) masks: usize,
 }
 
-impl Reach {
+impl ListReach {
     /// Returns whether the program's loops can process all of them.
     pub(crate) fn fits(&self) -> bool {
         self.longest < super::layout::CANDIDATES
@@ -47,7 +47,7 @@ impl Reach {
     }
 }
 
-impl Index {
+impl TableIndexes {
     pub(crate) fn new() -> Self {
         Self {
             rest: vec![u64::from(NONE)],
@@ -56,14 +56,14 @@ impl Index {
     }
 
     /// Adds one port's index for one class from (mask, value, route).
-    pub(crate) fn add(&mut self, mut entries: Vec<(u32, u32, u32)>) -> (Class, Reach) {
+    pub(crate) fn add(&mut self, mut entries: Vec<(u32, u32, u32)>) -> (Class, ListReach) {
         entries.sort_unstable();
         entries.dedup();
         let mut class = Class {
             first: self.groups.len() as u32,
             ..Class::default()
         };
-        let mut reach = Reach::default();
+        let mut reach = ListReach::default();
         let mut sum = 0;
         let mut parts = 0;
         for group in entries.chunk_by(|a, b| a.0 == b.0) {
@@ -172,7 +172,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// As `find()` and `merge()` of gateway.bpf.c.
-    fn look_up(index: &Index, class: Class, raw: u32) -> Vec<u32> {
+    fn look_up(index: &TableIndexes, class: Class, raw: u32) -> Vec<u32> {
         let mut found = BTreeSet::new();
         let mut lists = vec![class.always];
         for group in &index.groups[class.first as usize..][..class.count as usize] {
@@ -219,7 +219,7 @@ mod tests {
                     (mask, value & mask, route)
                 })
                 .collect();
-            let mut index = Index::new();
+            let mut index = TableIndexes::new();
             // Not the first of its table.
             index.add(vec![(0x7F0, 0x120, 3), (0x7F0, 0x120, 4)]);
             let (class, reach) = index.add(entries.clone());

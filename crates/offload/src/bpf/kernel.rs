@@ -1,15 +1,15 @@
 //! The features of this kernel.
 
-use super::{Missing, tc};
+use super::{MissingFeature, tc};
 use aya::programs::{ProgramType, SchedClassifier, TcAttachType};
 use aya::sys::{BpfHelper, is_helper_supported};
-use linux::netlink::Netlink;
+use linux::netlink::NetlinkSocket;
 use rustix::thread::CapabilitySet;
 use std::sync::OnceLock;
 
 /// The differences between the kernels that can route by BPF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Features {
+pub struct BpfFeatures {
     /// `bpf_check_mtu` (5.12): checks for every FD frame whether its destination carries FD.
     /// Without it, the state at the time when the table was made counts.
     pub check_mtu: bool,
@@ -22,7 +22,7 @@ pub struct Features {
 ///
 /// # Errors
 /// The missing feature and its remedy.
-pub fn features() -> Result<Features, Missing> {
+pub fn features() -> Result<BpfFeatures, MissingFeature> {
     // The verifier allows pointer arithmetic on a frame's position only for processes that may also
     // read kernel memory (CAP_PERFMON); its own error message would be incomprehensible.
     let enough = [
@@ -32,25 +32,25 @@ pub fn features() -> Result<Features, Missing> {
     if let Ok(have) = rustix::thread::capabilities(None)
         && !enough.iter().any(|set| have.effective.contains(*set))
     {
-        return Err(Missing::Permission);
+        return Err(MissingFeature::Permission);
     }
     let helper = |helper| {
         is_helper_supported(ProgramType::SchedClassifier, helper).map_err(|error| {
             let text = super::error::whole(&error);
             if text.contains("os error 1)") || text.contains("os error 13)") {
-                Missing::Permission
+                MissingFeature::Permission
             } else {
-                Missing::Bpf(text)
+                MissingFeature::Bpf(text)
             }
         })
     };
     if !helper(BpfHelper::BPF_FUNC_csum_level)? {
-        return Err(Missing::Bpf("no bpf_csum_level".to_owned()));
+        return Err(MissingFeature::Bpf("no bpf_csum_level".to_owned()));
     }
     if !has_entrances() {
-        return Err(Missing::Entrance("neither tcx nor clsact".to_owned()));
+        return Err(MissingFeature::Entrance("neither tcx nor clsact".to_owned()));
     }
-    Ok(Features {
+    Ok(BpfFeatures {
         check_mtu: helper(BpfHelper::BPF_FUNC_check_mtu)?,
         private_headroom: private_headroom(),
     })
@@ -61,7 +61,7 @@ pub fn features() -> Result<Features, Missing> {
 fn has_entrances() -> bool {
     let tcx = SchedClassifier::query_tcx("lo", TcAttachType::Ingress);
     tcx.is_ok()
-        || Netlink::open()
+        || NetlinkSocket::open()
             .and_then(|mut netlink| tc::knows_clsact(&mut netlink))
             .unwrap_or(true)
 }

@@ -7,7 +7,7 @@ use aya::maps::Map;
 use std::collections::BTreeMap;
 
 /// The counters of one table. They outlive its program.
-pub(super) struct Ledger {
+pub(super) struct TableLedger {
     /// The routes, by number.
     pub(super) routes: Vec<String>,
     /// The ports' interfaces, by number; empty for a port without one.
@@ -16,7 +16,7 @@ pub(super) struct Ledger {
     pub(super) port_counts: Map,
 }
 
-impl Ledger {
+impl TableLedger {
     /// Returns the counts of each route.
     fn of_routes(&self) -> Result<Vec<RouteCounts>, Error> {
         let sums = maps::sums(
@@ -66,14 +66,14 @@ impl Ledger {
 
 /// The counts, by the names of routes and interfaces.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Totals {
+pub(super) struct LedgerTotals {
     routes: BTreeMap<String, RouteCounts>,
     ports: BTreeMap<String, PortCounts>,
 }
 
-impl Totals {
+impl LedgerTotals {
     /// Adds the counts of a table so far.
-    pub(super) fn add(&mut self, ledger: &Ledger) -> Result<(), Error> {
+    pub(super) fn add(&mut self, ledger: &TableLedger) -> Result<(), Error> {
         let (routes, ports) = (ledger.of_routes()?, ledger.of_ports()?);
         self.add_all(&ledger.routes, &routes, &ledger.ports, &ports);
         Ok(())

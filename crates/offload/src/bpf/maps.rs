@@ -32,12 +32,12 @@ fn data<'a>(ebpf: &'a Ebpf, name: &'static str) -> Result<&'a MapData, Error> {
 }
 
 /// The memory of a map, mapped into this process.
-struct Mapped {
+struct MappedMap {
     at: *mut std::ffi::c_void,
     len: usize,
 }
 
-impl Mapped {
+impl MappedMap {
     fn new(map: &MapData, name: &'static str, len: usize) -> Result<Self, Error> {
         use rustix::mm::{MapFlags, ProtFlags, mmap};
         // SAFETY: a new mapping at an address that the kernel chooses does not alias memory of
@@ -60,7 +60,7 @@ impl Mapped {
     }
 }
 
-impl Drop for Mapped {
+impl Drop for MappedMap {
     fn drop(&mut self) {
         // SAFETY: these are the address and length of the mapping that `mmap` returned, and no
         // other pointer into it exists.
@@ -91,7 +91,7 @@ pub(crate) fn write<T: Plain>(ebpf: &Ebpf, name: &'static str, values: &[T]) -> 
         return Ok(());
     }
     let len = size_of_val(values);
-    let mapped = Mapped::new(map, name, len)?;
+    let mapped = MappedMap::new(map, name, len)?;
     // SAFETY: `values` has `len` initialized bytes without padding (`Plain`); the mapping has at
     // least `len` bytes, because the map has as many values of the same size, which is a multiple
     // of 8, so that the kernel puts no gaps between them. A new mapping does not overlap.

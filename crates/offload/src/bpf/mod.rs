@@ -1,6 +1,6 @@
 //! The routing table as a BPF program at the ingress of every interface where frames come in.
 //!
-//! [`Offload`] keeps a gateway's routes in place: it handles the start, reloads, interfaces that
+//! [`BpfOffload`] keeps a gateway's routes in place: it handles the start, reloads, interfaces that
 //! appear and disappear, counters, and the end. [`survey`] returns the routes that BPF cannot
 //! express, before anything is changed.
 //!
@@ -11,7 +11,7 @@
 //! routes, regardless of the number of routes. It changes the frame in place and hands it to the
 //! outgoing interface. A frame that no route takes goes on to other programs, to can-gw and to
 //! local sockets as if there were no program. A frame that a route takes is consumed, unless
-//! [`Options::tap`] is set.
+//! [`BpfOptions::tap`] is set.
 //!
 //! # Features
 //! BPF supports all of `cangate-route`: ranges and masks of IDs, inverted ones, kinds of frame, RTR
@@ -41,7 +41,7 @@
 //! interface, uses a short path (`cangate()` in gateway.bpf.c). It supports changes by AND, OR, XOR
 //! and SET and one checksum at fixed positions; limits, patterns, hop limits, `echo` and everything
 //! else use the long path. Without options a frame with one destination is not copied. Each further
-//! destination costs a copy; so do [`Options::tap`] and [`Options::exact`]. A feature (changes,
+//! destination costs a copy; so do [`BpfOptions::tap`] and [`BpfOptions::exact`]. A feature (changes,
 //! limits, patterns) is removed from the program when no route of the table needs it.
 //!
 //! # Reload
@@ -60,8 +60,8 @@
 //! at that time are lost (`qdisc_graft`).
 //!
 //! # Interfaces
-//! Routes refer to interfaces by name. [`AsFd`](std::os::fd::AsFd) of [`Offload`] is readable when
-//! interfaces have changed; the caller must then call [`Offload::links_changed`]. A missing
+//! Routes refer to interfaces by name. [`AsFd`](std::os::fd::AsFd) of [`BpfOffload`] is readable when
+//! interfaces have changed; the caller must then call [`BpfOffload::links_changed`]. A missing
 //! interface is reported, and gets its program when it appears. A classic interface never gets FD
 //! frames: the MTU of each interface is checked, on kernels before 5.12 when the table is made,
 //! else at every FD frame.
@@ -76,7 +76,7 @@
 //! A tcx link is removed with its process: the kernel then routes nothing, and frames go to local
 //! programs. A filter stays and continues to route, as rules of can-gw do. The next start of the
 //! same instance takes it over without a gap and continues its counters; another gateway at the
-//! same interface removes it. [`Offload::persist`] leaves a table in place on purpose. A filter
+//! same interface removes it. [`BpfOffload::persist`] leaves a table in place on purpose. A filter
 //! needs nothing for that; a tcx link is pinned below `/sys/fs/bpf/cangate`, where that is mounted
 //! or can be mounted. Pins were chosen over programs without a link (`BPF_PROG_ATTACH`), because a
 //! link can be exchanged without a gap and cannot belong to other software. Rate limits start anew
@@ -138,21 +138,21 @@ mod tc;
 #[cfg(feature = "bpf")]
 mod wanted;
 
-pub use crate::instance::Instance;
+pub use crate::instance::GatewayInstance;
 #[cfg(feature = "bpf")]
-pub use check::{Inexpressible, survey};
-pub use error::{Error, Missing};
+pub use check::{BpfInexpressible, survey};
+pub use error::{Error, MissingFeature};
 pub use interfaces::interfaces;
 #[cfg(feature = "bpf")]
-pub use kernel::{Features, features};
+pub use kernel::{BpfFeatures, features};
 #[cfg(not(feature = "bpf"))]
 pub use left_out::{Bpf, Inexpressible, ListedTable, TableInfo, features, left_out, survey};
-pub use linux::link::Link as Interface;
+pub use linux::link::NetLink as Interface;
 #[cfg(feature = "bpf")]
-pub use offload::{Offload, Outcome};
-pub use options::{Options, TestOptions};
+pub use offload::{BpfOffload, BpfOutcome};
+pub use options::{BpfOptions, TestOptions};
 #[cfg(feature = "bpf")]
-pub use path::Bpf;
+pub use path::BpfPath;
 #[cfg(feature = "bpf")]
 pub use pin::can_persist;
 #[cfg(feature = "bpf")]
@@ -186,7 +186,7 @@ pub struct PortCounts {
 
 /// All counters since the table was put into the kernel.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
+pub struct BpfCounts {
     /// By the route's number.
     pub routes: Vec<RouteCounts>,
     /// By the port's number.

@@ -1,18 +1,18 @@
 //! A gateway's routes in BPF programs, kept in place.
 
-use super::attach::{Entrance, remove_clsact};
+use super::attach::{InterfaceEntrance, remove_clsact};
 use super::compile::{PortInterface, compile, same_limits};
-use super::generation::{Generation, Room, Settings};
+use super::generation::{TableGeneration, FdRoom, ProgramSettings};
 use super::interfaces::pretend;
-use super::ledger::{Ledger, Totals};
-use super::leftovers::{Leftovers, Owner};
+use super::ledger::{TableLedger, LedgerTotals};
+use super::leftovers::{LeftTables, ProgramOwner};
 use super::sweep::{hold, sweep};
-use super::wanted::{Resolved, Wanted};
-use super::{Counts, Error, Features, Options, features, pin, survey};
-use crate::instance::{Hold, Instance};
-use linux::link::{Events, Link, Links};
-use linux::netlink::Netlink;
-use route::{Routes, Table};
+use super::wanted::{ResolvedTable, WantedTable};
+use super::{BpfCounts, Error, BpfFeatures, BpfOptions, features, pin, survey};
+use crate::instance::{InstanceHold, GatewayInstance};
+use linux::link::{LinkEvents, NetLink, NetLinks};
+use linux::netlink::NetlinkSocket;
+use route::{Routes, RoutingTable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -22,7 +22,7 @@ const RETIRED: usize = 2;
 
 /// The result of a start or a change.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outcome {
+pub struct BpfOutcome {
     /// Number of interfaces that run the table: those where frames come in.
     pub entrances: usize,
     /// An earlier process of this instance had left its table there. It was replaced without a gap,
@@ -33,31 +33,31 @@ pub struct Outcome {
 }
 
 /// The routes of one gateway as BPF programs. They are removed when it is dropped.
-pub struct Offload {
-    netlink: Netlink,
-    events: Events,
-    instance: Instance,
-    options: Options,
+pub struct BpfOffload {
+    netlink: NetlinkSocket,
+    events: LinkEvents,
+    instance: GatewayInstance,
+    options: BpfOptions,
     /// The options of the table that is in use.
-    in_force: Options,
-    settings: Settings,
-    features: Features,
-    wanted: Wanted,
+    in_force: BpfOptions,
+    settings: ProgramSettings,
+    features: BpfFeatures,
+    wanted: WantedTable,
     /// The state of the ports for which the table was made.
     ports: Vec<PortInterface>,
-    entrances: BTreeMap<u32, Entrance>,
+    entrances: BTreeMap<u32, InterfaceEntrance>,
     /// Interfaces to which this gateway has added clsact.
     clsact: BTreeSet<u32>,
-    room: Option<Room>,
-    current: Option<Generation>,
-    retired: Vec<Ledger>,
-    totals: Totals,
+    room: Option<FdRoom>,
+    current: Option<TableGeneration>,
+    retired: Vec<TableLedger>,
+    totals: LedgerTotals,
     stays: bool,
     // The last field, so that it is released after the programs are gone.
-    _hold: Hold,
+    _hold: InstanceHold,
 }
 
-impl Offload {
+impl BpfOffload {
     /// Puts the routes into the kernel. `interfaces` are the Linux interfaces of the ports, by
     /// [`route::PortId`]; `None` for a port that is not a CAN interface. A missing interface is not
     /// an error: its routes start when it appears.
@@ -67,34 +67,34 @@ impl Offload {
     /// meaning or that BPF cannot express; features that this kernel lacks; errors of the kernel.
     /// In each case nothing was changed.
     pub fn start(
-        instance: &Instance,
+        instance: &GatewayInstance,
         routes: &Routes,
         interfaces: &[Option<String>],
-        options: Options,
-    ) -> Result<(Self, Outcome), Error> {
+        options: BpfOptions,
+    ) -> Result<(Self, BpfOutcome), Error> {
         let hold = hold(instance)?;
         let features = features().map_err(Error::Kernel)?;
-        let settings = Settings {
+        let settings = ProgramSettings {
             mark: mark(),
             check_mtu: features.check_mtu,
         };
         let mut offload = Self {
-            netlink: Netlink::open()?,
+            netlink: NetlinkSocket::open()?,
             // Opened before the first look at the interfaces, so that no change is missed.
-            events: Events::open()?,
+            events: LinkEvents::open()?,
             instance: instance.clone(),
             in_force: options.clone(),
             options,
             settings,
             features,
-            wanted: Wanted::default(),
+            wanted: WantedTable::default(),
             ports: Vec::new(),
             entrances: BTreeMap::new(),
             clsact: BTreeSet::new(),
             room: None,
             current: None,
             retired: Vec::new(),
-            totals: Totals::default(),
+            totals: LedgerTotals::default(),
             stays: false,
             _hold: hold,
         };
@@ -109,7 +109,7 @@ impl Offload {
     }
 
     /// Sets the options of the next table, from the next [`reload`](Self::reload) on.
-    pub fn set_options(&mut self, options: Options) {
+    pub fn set_options(&mut self, options: BpfOptions) {
         self.options = options;
     }
 
@@ -123,8 +123,8 @@ impl Offload {
         &mut self,
         routes: &Routes,
         interfaces: &[Option<String>],
-    ) -> Result<Outcome, Error> {
-        let wanted = Wanted {
+    ) -> Result<BpfOutcome, Error> {
+        let wanted = WantedTable {
             routes: routes.clone(),
             interfaces: interfaces.to_vec(),
         };
@@ -140,7 +140,7 @@ impl Offload {
     ///
     /// # Errors
     /// As [`reconcile`](Self::reconcile).
-    pub fn links_changed(&mut self) -> Result<Option<Outcome>, Error> {
+    pub fn links_changed(&mut self) -> Result<Option<BpfOutcome>, Error> {
         if self.events.drain() {
             self.reconcile().map(Some)
         } else {
@@ -154,7 +154,7 @@ impl Offload {
     ///
     /// # Errors
     /// As [`reload`](Self::reload).
-    pub fn reconcile(&mut self) -> Result<Outcome, Error> {
+    pub fn reconcile(&mut self) -> Result<BpfOutcome, Error> {
         let links = self.links()?;
         let found = self.wanted.find(&links);
         if self.is_as_it_should_be(&found)? {
@@ -176,15 +176,15 @@ impl Offload {
         Ok(gone)
     }
 
-    fn links(&mut self) -> Result<Links, Error> {
-        let links = Links::read(&mut self.netlink)?;
+    fn links(&mut self) -> Result<NetLinks, Error> {
+        let links = NetLinks::read(&mut self.netlink)?;
         if self.options.test.any_interface {
             return Ok(pretend(links));
         }
         Ok(links)
     }
 
-    fn is_as_it_should_be(&mut self, found: &Resolved) -> Result<bool, Error> {
+    fn is_as_it_should_be(&mut self, found: &ResolvedTable) -> Result<bool, Error> {
         let there: Vec<u32> = self.entrances.keys().copied().collect();
         let mut wanted: Vec<u32> = found.entrances.iter().map(|link| link.index).collect();
         wanted.sort_unstable();
@@ -201,16 +201,16 @@ impl Offload {
         Ok(true)
     }
 
-    fn outcome(&self, missing: BTreeSet<String>, adopted: bool) -> Outcome {
-        Outcome {
+    fn outcome(&self, missing: BTreeSet<String>, adopted: bool) -> BpfOutcome {
+        BpfOutcome {
             entrances: self.entrances.len(),
             adopted,
             missing,
         }
     }
 
-    fn ports_of(&self, links: &[Option<Link>]) -> Vec<PortInterface> {
-        let place = |link: &Option<Link>| {
+    fn ports_of(&self, links: &[Option<NetLink>]) -> Vec<PortInterface> {
+        let place = |link: &Option<NetLink>| {
             link.as_ref()
                 .map_or_else(PortInterface::default, |link| PortInterface {
                     ifindex: link.index,
@@ -223,15 +223,15 @@ impl Offload {
 
     /// Switches to another table. Almost everything that can fail is done before the first
     /// interface runs the new table. If a later step fails, it is undone.
-    fn exchange(&mut self, wanted: Wanted, links: &Links) -> Result<Outcome, Error> {
-        Table::compile(&wanted.routes, wanted.interfaces.len()).map_err(Error::Compile)?;
+    fn exchange(&mut self, wanted: WantedTable, links: &NetLinks) -> Result<BpfOutcome, Error> {
+        RoutingTable::compile(&wanted.routes, wanted.interfaces.len()).map_err(Error::Compile)?;
         let mut found = wanted.find(links);
-        let there: Vec<Link> = found.links.iter().flatten().cloned().collect();
+        let there: Vec<NetLink> = found.links.iter().flatten().cloned().collect();
         let wrong = survey(&wanted.routes, &wanted.interfaces, &there);
         if !wrong.is_empty() {
             return Err(Error::Inexpressible(wrong));
         }
-        let mut leftovers = Leftovers::default();
+        let mut leftovers = LeftTables::default();
         let mut fresh = BTreeMap::new();
         let made = self
             .claim(&found.entrances, &mut leftovers, &mut fresh)
@@ -255,7 +255,7 @@ impl Offload {
             return Err(error);
         }
         // From here on the new table is in use everywhere.
-        let adopted = fresh.values().any(|fresh| fresh.owner == Owner::Ours);
+        let adopted = fresh.values().any(|fresh| fresh.owner == ProgramOwner::Ours);
         self.entrances.extend(fresh);
         let made = self.entrances.values().filter(|there| there.made_clsact);
         self.clsact.extend(made.map(|there| there.interface.index));
@@ -281,16 +281,16 @@ impl Offload {
     /// Claims the interfaces that are new.
     fn claim(
         &mut self,
-        wanted: &[Link],
-        leftovers: &mut Leftovers,
-        fresh: &mut BTreeMap<u32, Entrance>,
+        wanted: &[NetLink],
+        leftovers: &mut LeftTables,
+        fresh: &mut BTreeMap<u32, InterfaceEntrance>,
     ) -> Result<(), Error> {
         for link in wanted {
             if let Some(known) = self.entrances.get_mut(&link.index) {
                 known.interface = link.clone();
                 known.room &= link.xdp != 0;
             } else {
-                let claimed = Entrance::claim(&mut self.netlink, link, &self.instance, leftovers)?;
+                let claimed = InterfaceEntrance::claim(&mut self.netlink, link, &self.instance, leftovers)?;
                 fresh.insert(link.index, claimed);
             }
             let entrance = match fresh.get_mut(&link.index) {
@@ -309,10 +309,10 @@ impl Offload {
 
     fn load(
         &self,
-        wanted: &Wanted,
-        links: &[Option<Link>],
-        fresh: &BTreeMap<u32, Entrance>,
-    ) -> Result<Generation, Error> {
+        wanted: &WantedTable,
+        links: &[Option<NetLink>],
+        fresh: &BTreeMap<u32, InterfaceEntrance>,
+    ) -> Result<TableGeneration, Error> {
         let image = compile(&wanted.routes, &self.ports_of(links));
         let mut about = wanted.about(&self.instance);
         let all = fresh.values().chain(self.entrances.values());
@@ -322,16 +322,16 @@ impl Offload {
         let all: BTreeSet<u32> = new.chain(self.clsact.iter().copied()).collect();
         about.clsact = all.into_iter().collect();
         let (options, settings) = (&self.options, &self.settings);
-        Generation::load(&image, &wanted.routes, about, options, settings)
+        TableGeneration::load(&image, &wanted.routes, about, options, settings)
     }
 
     /// Attaches the new table to one interface after the other; if one refuses, all get the former
     /// table again.
     fn enter(
         &mut self,
-        next: &mut Generation,
-        fresh: &mut BTreeMap<u32, Entrance>,
-        found: &mut Resolved,
+        next: &mut TableGeneration,
+        fresh: &mut BTreeMap<u32, InterfaceEntrance>,
+        found: &mut ResolvedTable,
     ) -> Result<(), Error> {
         let mut refused = None;
         for link in &found.entrances {
@@ -362,7 +362,7 @@ impl Offload {
 
     /// Releases interfaces that will not be used after all. What was found there stays, unless the
     /// new table has replaced it.
-    fn give_back(&mut self, fresh: BTreeMap<u32, Entrance>) {
+    fn give_back(&mut self, fresh: BTreeMap<u32, InterfaceEntrance>) {
         for entrance in fresh.into_values() {
             if entrance.is_ours_alone() {
                 let (index, made) = (entrance.interface.index, entrance.made_clsact);
@@ -375,7 +375,7 @@ impl Offload {
     }
 
     /// Keeps the counts of former tables.
-    fn retire(&mut self, former: Option<Generation>, leftovers: Leftovers) -> Result<(), Error> {
+    fn retire(&mut self, former: Option<TableGeneration>, leftovers: LeftTables) -> Result<(), Error> {
         for left in leftovers.of(&self.instance) {
             let about = &left.about;
             self.clsact.extend(&about.clsact);
@@ -416,14 +416,14 @@ impl Offload {
     ///
     /// # Errors
     /// Errors of the kernel.
-    pub fn counts(&mut self) -> Result<Counts, Error> {
+    pub fn counts(&mut self) -> Result<BpfCounts, Error> {
         let mut totals = self.totals.clone();
         let current = self.current.as_ref().map(|current| &current.ledger);
         for ledger in self.retired.iter().chain(current) {
             totals.add(ledger)?;
         }
         let about = self.wanted.about(&self.instance);
-        Ok(Counts {
+        Ok(BpfCounts {
             routes: totals.routes(&about.routes),
             ports: totals.ports(&about.ports),
         })
@@ -443,7 +443,7 @@ impl Offload {
         Ok(())
     }
 
-    /// For tests: sets the time that rate limits see, with `test.clock` in the [`Options`].
+    /// For tests: sets the time that rate limits see, with `test.clock` in the [`BpfOptions`].
     ///
     /// # Errors
     /// Errors of the kernel.
@@ -456,14 +456,14 @@ impl Offload {
     }
 }
 
-impl AsFd for Offload {
+impl AsFd for BpfOffload {
     /// Returns the descriptor that is readable when interfaces have changed.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.fd()
     }
 }
 
-impl Drop for Offload {
+impl Drop for BpfOffload {
     fn drop(&mut self) {
         if !self.stays {
             for entrance in std::mem::take(&mut self.entrances).into_values() {

@@ -1,13 +1,13 @@
 //! Encoding of a route's instructions for the maps.
 
 use super::layout::{CrcTable, OP_COPY, OP_CRC8, OP_MAP, OP_MODIFY, OP_OFFSET, OP_XOR, Op};
-use route::bpf::{ByteMask, Indices, Instruction, Masks, OneMore};
+use route::bpf::{ByteMask, ByteIndices, BpfInstruction, PartMasks, OneMore};
 
 /// Writer of a member of an operation's union.
 #[derive(Default)]
-struct Body(Vec<u8>);
+struct OpBody(Vec<u8>);
 
-impl Body {
+impl OpBody {
     fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
@@ -16,7 +16,7 @@ impl Body {
         self.bytes(&number.to_le_bytes());
     }
 
-    fn indices(&mut self, at: Indices) {
+    fn indices(&mut self, at: ByteIndices) {
         for index in [at.from, at.to, at.result] {
             self.bytes(&index.to_le_bytes());
         }
@@ -34,15 +34,15 @@ impl Body {
 }
 
 /// Encodes an instruction. A checksum's table that is not among `tables` is added.
-pub(crate) fn op(instruction: &Instruction, tables: &mut Vec<CrcTable>) -> Op {
-    let mut body = Body::default();
+pub(crate) fn op(instruction: &BpfInstruction, tables: &mut Vec<CrcTable>) -> Op {
+    let mut body = OpBody::default();
     match instruction {
-        Instruction::Masks(masks) => modify(masks),
-        Instruction::OffsetId(by) => {
+        BpfInstruction::Masks(masks) => modify(masks),
+        BpfInstruction::OffsetId(by) => {
             body.bytes(&by.to_le_bytes());
             body.op(OP_OFFSET, 0)
         }
-        Instruction::MapId {
+        BpfInstruction::MapId {
             from,
             to,
             count,
@@ -58,7 +58,7 @@ pub(crate) fn op(instruction: &Instruction, tables: &mut Vec<CrcTable>) -> Op {
             });
             body.op(OP_MAP, 0)
         }
-        Instruction::Copy {
+        BpfInstruction::Copy {
             from,
             to,
             count,
@@ -70,7 +70,7 @@ pub(crate) fn op(instruction: &Instruction, tables: &mut Vec<CrcTable>) -> Op {
             body.u32((*clear).into());
             body.op(OP_COPY, 0)
         }
-        Instruction::Crc8 {
+        BpfInstruction::Crc8 {
             at,
             init,
             final_xor,
@@ -90,7 +90,7 @@ pub(crate) fn op(instruction: &Instruction, tables: &mut Vec<CrcTable>) -> Op {
             body.bytes(&bytes);
             body.op(OP_CRC8, 0)
         }
-        Instruction::XorSum { at, init } => {
+        BpfInstruction::XorSum { at, init } => {
             body.indices(*at);
             body.bytes(&[*init, 0]);
             body.op(OP_XOR, 0)
@@ -98,8 +98,8 @@ pub(crate) fn op(instruction: &Instruction, tables: &mut Vec<CrcTable>) -> Op {
     }
 }
 
-fn modify(masks: &Masks) -> Op {
-    let mut body = Body::default();
+fn modify(masks: &PartMasks) -> Op {
+    let mut body = OpBody::default();
     body.bytes(&masks.id.map(|mask| mask.and));
     body.bytes(&masks.id.map(|mask| mask.xor));
     let (len, flags) = (masks.len, masks.flags);

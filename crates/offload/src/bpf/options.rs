@@ -2,7 +2,7 @@
 
 /// Options of a table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
+pub struct BpfOptions {
     /// Local programs on the incoming interface also see the frames that a route takes. Costs a
     /// copy of each.
     pub tap: bool,

@@ -1,18 +1,18 @@
 //! BPF as one of the data paths in the kernel.
 
-use super::{Error, Offload, Outcome, can_persist, remove, show, survey};
+use super::{Error, BpfOffload, BpfOutcome, can_persist, remove, show, survey};
 use crate::RouteCounts;
 use crate::data_path::DataPath;
-use crate::instance::Instance;
-use crate::kernel_path::{self, Assignment, KernelPath, Listing, Report, Running};
-use crate::machine::Machine;
+use crate::instance::GatewayInstance;
+use crate::kernel_path::{self, PathAssignment, KernelPath, PathListing, PathReport, PathRun};
+use crate::machine::HostMachine;
 use route::Routes;
 
 /// The data path through BPF.
 #[derive(Clone, Copy, Debug)]
-pub struct Bpf;
+pub struct BpfPath;
 
-impl KernelPath for Bpf {
+impl KernelPath for BpfPath {
     fn data_path(&self) -> DataPath {
         DataPath::Bpf
     }
@@ -21,7 +21,7 @@ impl KernelPath for Bpf {
         &self,
         routes: &Routes,
         interfaces: &[Option<String>],
-        machine: &Machine,
+        machine: &HostMachine,
     ) -> Vec<Option<String>> {
         if let Err(why) = &machine.bpf {
             return vec![Some(why.to_string()); routes.routes.len()];
@@ -43,7 +43,7 @@ impl KernelPath for Bpf {
         false
     }
 
-    fn remove_leftovers(&self, instance: &Instance) -> Result<Option<String>, kernel_path::Error> {
+    fn remove_leftovers(&self, instance: &GatewayInstance) -> Result<Option<String>, kernel_path::Error> {
         match remove(instance) {
             Ok(0) | Err(Error::Socket { .. } | Error::Kernel(_)) => Ok(None),
             Ok(some) => Ok(Some(format!(
@@ -55,35 +55,35 @@ impl KernelPath for Bpf {
 
     fn start(
         &self,
-        instance: &Instance,
-        assignment: Assignment<'_>,
-    ) -> Result<(Box<dyn Running>, Report), kernel_path::Error> {
+        instance: &GatewayInstance,
+        assignment: PathAssignment<'_>,
+    ) -> Result<(Box<dyn PathRun>, PathReport), kernel_path::Error> {
         if assignment.persist {
             // Checked now, so that the failure is not discovered only at the end.
             can_persist()?;
         }
-        let Assignment {
+        let PathAssignment {
             routes,
             interfaces,
             options,
             ..
         } = assignment;
-        let (running, outcome) = Offload::start(instance, routes, interfaces, options.clone())?;
+        let (running, outcome) = BpfOffload::start(instance, routes, interfaces, options.clone())?;
         Ok((Box::new(running), report(outcome, routes)))
     }
 
-    fn list(&self) -> Result<Listing, kernel_path::Error> {
-        Ok(Listing::Tables(show()?))
+    fn list(&self) -> Result<PathListing, kernel_path::Error> {
+        Ok(PathListing::Tables(show()?))
     }
 }
 
-fn report(outcome: Outcome, routes: &Routes) -> Report {
+fn report(outcome: BpfOutcome, routes: &Routes) -> PathReport {
     let adopted = if outcome.adopted {
         ", taken over from an earlier run"
     } else {
         ""
     };
-    Report {
+    PathReport {
         words: Some(format!(
             "bpf: {} routes at {} interfaces{adopted}",
             routes.routes.len(),
@@ -94,24 +94,24 @@ fn report(outcome: Outcome, routes: &Routes) -> Report {
     }
 }
 
-impl Running for Offload {
-    fn reload(&mut self, assignment: Assignment<'_>) -> Result<Report, kernel_path::Error> {
+impl PathRun for BpfOffload {
+    fn reload(&mut self, assignment: PathAssignment<'_>) -> Result<PathReport, kernel_path::Error> {
         self.set_options(assignment.options.clone());
         let outcome = self.reload(assignment.routes, assignment.interfaces)?;
         Ok(report(outcome, assignment.routes))
     }
 
-    fn links_changed(&mut self) -> Result<Option<Report>, kernel_path::Error> {
+    fn links_changed(&mut self) -> Result<Option<PathReport>, kernel_path::Error> {
         let outcome = self.links_changed()?;
-        Ok(outcome.map(|outcome| Report {
+        Ok(outcome.map(|outcome| PathReport {
             words: Some(format!("bpf: at {} interfaces now", outcome.entrances)),
             missing: outcome.missing,
             restored: 0,
         }))
     }
 
-    fn look_after(&mut self) -> Result<Option<Report>, kernel_path::Error> {
-        if let Some(report) = Running::links_changed(self)? {
+    fn look_after(&mut self) -> Result<Option<PathReport>, kernel_path::Error> {
+        if let Some(report) = PathRun::links_changed(self)? {
             return Ok(Some(report));
         }
         let restored = self.taken_away()?;
@@ -119,7 +119,7 @@ impl Running for Offload {
             return Ok(None);
         }
         let outcome = self.reconcile()?;
-        Ok(Some(Report {
+        Ok(Some(PathReport {
             words: None,
             missing: outcome.missing,
             restored,

@@ -2,11 +2,11 @@
 //! at most one checksum, all independent of the frame.
 
 use super::layout::Sum;
-use route::bpf::{ByteMask, Indices, Instruction, Masks, OneMore};
+use route::bpf::{ByteMask, ByteIndices, BpfInstruction, PartMasks, OneMore};
 
 /// The changes of a frame's two words: its header, and its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Short {
+pub(crate) struct ShortOp {
     pub(crate) and: [u64; 2],
     pub(crate) xor: [u64; 2],
     /// Index of the checksum.
@@ -15,12 +15,12 @@ pub(crate) struct Short {
 
 /// Returns the short form; `None` if the instructions need more than that. A checksum that is not
 /// among `sums` is added.
-pub(crate) fn short(instructions: &[Instruction], sums: &mut Vec<Sum>) -> Option<Short> {
+pub(crate) fn short(instructions: &[BpfInstruction], sums: &mut Vec<Sum>) -> Option<ShortOp> {
     let (masks, sum) = match instructions {
-        [] => (&Masks::NONE, None),
-        [Instruction::Masks(masks)] => (&**masks, None),
-        [Instruction::Masks(masks), sum] => (&**masks, Some(sum)),
-        [sum] => (&Masks::NONE, Some(sum)),
+        [] => (&PartMasks::NONE, None),
+        [BpfInstruction::Masks(masks)] => (&**masks, None),
+        [BpfInstruction::Masks(masks), sum] => (&**masks, Some(sum)),
+        [sum] => (&PartMasks::NONE, Some(sum)),
         _ => return None,
     };
     let sum = match sum {
@@ -39,7 +39,7 @@ pub(crate) fn short(instructions: &[Instruction], sums: &mut Vec<Sum>) -> Option
         }
         u64::from_le_bytes(bytes)
     };
-    Some(Short {
+    Some(ShortOp {
         and: [header(|mask| mask.and), data(|mask| mask.and)],
         xor: [header(|mask| mask.xor), data(|mask| mask.xor)],
         sum,
@@ -48,9 +48,9 @@ pub(crate) fn short(instructions: &[Instruction], sums: &mut Vec<Sum>) -> Option
 
 /// Returns the checksum; `None` if the instruction is not a checksum, or depends on more than the
 /// bytes at their positions.
-fn checksum(instruction: &Instruction) -> Option<Sum> {
+fn checksum(instruction: &BpfInstruction) -> Option<Sum> {
     match instruction {
-        Instruction::Crc8 {
+        BpfInstruction::Crc8 {
             at,
             init,
             final_xor,
@@ -73,7 +73,7 @@ fn checksum(instruction: &Instruction) -> Option<Sum> {
                 last.map_or(sum, |byte| step(sum, byte)) ^ final_xor
             }))
         }
-        Instruction::XorSum { at, init } => {
+        BpfInstruction::XorSum { at, init } => {
             let places = places(*at)?;
             Some(tables(&places, |data| {
                 places.of(data).fold(*init, |sum, byte| sum ^ byte)
@@ -94,12 +94,12 @@ fn number(wanted: Sum, sums: &mut Vec<Sum>) -> Option<u16> {
 }
 
 /// The positions of a checksum's bytes and of its result; all are in the first eight bytes.
-struct Bytes {
+struct ChecksumBytes {
     bytes: Vec<usize>,
     result: usize,
 }
 
-impl Bytes {
+impl ChecksumBytes {
     fn of(&self, data: [u8; 8]) -> impl Iterator<Item = u8> {
         let bytes = self.bytes.iter();
         bytes.map(move |at| data.get(*at).copied().unwrap_or(0))
@@ -107,7 +107,7 @@ impl Bytes {
 }
 
 /// Returns the positions; `None` if they depend on the frame's length.
-fn places(at: Indices) -> Option<Bytes> {
+fn places(at: ByteIndices) -> Option<ChecksumBytes> {
     let place = |index: i16| usize::try_from(index).ok().filter(|at| *at < 8);
     let (from, to, result) = (place(at.from)?, place(at.to)?, place(at.result)?);
     let bytes = if from > to {
@@ -115,7 +115,7 @@ fn places(at: Indices) -> Option<Bytes> {
     } else {
         (from..=to).collect()
     };
-    Some(Bytes { bytes, result })
+    Some(ChecksumBytes { bytes, result })
 }
 
 /// Returns whether the entry of `a ^ b` always is the entry of `a` ^ that of `b`.
@@ -126,7 +126,7 @@ fn is_linear(table: &[u8; 256]) -> bool {
     })
 }
 
-fn tables(places: &Bytes, of: impl Fn([u8; 8]) -> u8) -> Sum {
+fn tables(places: &ChecksumBytes, of: impl Fn([u8; 8]) -> u8) -> Sum {
     let base = of([0; 8]);
     let mut table = [[0; 256]; 8];
     for (at, table) in table.iter_mut().enumerate() {
@@ -153,8 +153,8 @@ mod tests {
     use proptest::prelude::*;
     use route::{Action, Crc8, Crc8Profile};
 
-    fn short_of(crc8: &Crc8, sums: &mut Vec<Sum>) -> Option<Short> {
-        let mut program = route::bpf::Program::default();
+    fn short_of(crc8: &Crc8, sums: &mut Vec<Sum>) -> Option<ShortOp> {
+        let mut program = route::bpf::BpfProgram::default();
         Action::Crc8(crc8.clone()).to_bpf(&mut program).unwrap();
         short(program.instructions(), sums)
     }

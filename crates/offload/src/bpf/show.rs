@@ -1,14 +1,14 @@
 //! A list of the tables of all cangate instances at the ingress of interfaces, for people.
 
 use super::attach::errno;
-use super::ledger::Totals;
+use super::ledger::LedgerTotals;
 use super::leftovers::find;
-use super::{Error, Missing, tc};
+use super::{Error, MissingFeature, tc};
 use crate::RouteCounts;
-use crate::instance::Instance;
+use crate::instance::GatewayInstance;
 use aya::programs::{SchedClassifier, TcAttachType};
-use linux::link::{Link, Links};
-use linux::netlink::Netlink;
+use linux::link::{NetLink, NetLinks};
+use linux::netlink::NetlinkSocket;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 
@@ -44,8 +44,8 @@ pub struct TableInfo {
 /// # Errors
 /// No permission to list; errors of the kernel.
 pub fn show() -> Result<Vec<ListedTable>, Error> {
-    let mut netlink = Netlink::open()?;
-    let links = Links::read(&mut netlink)?;
+    let mut netlink = NetlinkSocket::open()?;
+    let links = NetLinks::read(&mut netlink)?;
     let mut entrances: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     for link in links.all_can() {
         if let Some(program) = at(&mut netlink, link)? {
@@ -67,7 +67,7 @@ pub fn show() -> Result<Vec<ListedTable>, Error> {
 }
 
 /// Returns the number of cangate's program at an ingress.
-fn at(netlink: &mut Netlink, link: &Link) -> Result<Option<u32>, Error> {
+fn at(netlink: &mut NetlinkSocket, link: &NetLink) -> Result<Option<u32>, Error> {
     match SchedClassifier::query_tcx(&link.name, TcAttachType::Ingress) {
         Ok((_, programs)) => {
             let mut all = programs.iter();
@@ -76,7 +76,7 @@ fn at(netlink: &mut Netlink, link: &Link) -> Result<Option<u32>, Error> {
             }
         }
         Err(error) if errno(&error) == Some(Errno::PERM) => {
-            return Err(Error::Kernel(Missing::Permission));
+            return Err(Error::Kernel(MissingFeature::Permission));
         }
         // Kernels before 6.6 have no tcx.
         Err(_) => {}
@@ -91,7 +91,7 @@ fn table(program: u32) -> Result<Option<TableInfo>, Error> {
         return Ok(None);
     };
     let about = left.about;
-    let mut totals = Totals::default();
+    let mut totals = LedgerTotals::default();
     totals.add_all(
         &about.routes,
         &about.counted,
@@ -100,7 +100,7 @@ fn table(program: u32) -> Result<Option<TableInfo>, Error> {
     );
     totals.add(&left.ledger)?;
     let counts = totals.routes(&about.routes);
-    let holder = Instance::new(&about.instance).holder("bpf");
+    let holder = GatewayInstance::new(&about.instance).holder("bpf");
     Ok(Some(TableInfo {
         runs: holder.is_some(),
         process: holder.flatten(),

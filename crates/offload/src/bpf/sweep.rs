@@ -1,22 +1,22 @@
 //! Removal of what earlier processes left.
 
-use super::attach::{Entrance, remove_clsact};
-use super::leftovers::{Leftovers, Owner};
+use super::attach::{InterfaceEntrance, remove_clsact};
+use super::leftovers::{LeftTables, ProgramOwner};
 use super::{Error, pin};
-use crate::instance::{Held, Hold, Instance};
-use linux::link::Links;
-use linux::netlink::Netlink;
+use crate::instance::{InstanceHeld, InstanceHold, GatewayInstance};
+use linux::link::NetLinks;
+use linux::netlink::NetlinkSocket;
 use std::collections::BTreeSet;
 
 /// Makes sure that no other process runs the instance.
-pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
+pub(super) fn hold(instance: &GatewayInstance) -> Result<InstanceHold, Error> {
     instance.hold("bpf").map_err(|held| match held {
-        Held::By(pid) => Error::Busy {
+        InstanceHeld::By(pid) => Error::Busy {
             instance: instance.name().to_owned(),
             pid,
         },
-        Held::Foreign(holder) => Error::Foreign(holder),
-        Held::Failed(source) => Error::Socket {
+        InstanceHeld::Foreign(holder) => Error::Foreign(holder),
+        InstanceHeld::Failed(source) => Error::Socket {
             doing: "seeing to it that no other process runs the same gateway",
             source: source.into(),
         },
@@ -28,10 +28,10 @@ pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
 ///
 /// # Errors
 /// A process runs the instance; errors of the kernel.
-pub fn remove(instance: &Instance) -> Result<usize, Error> {
+pub fn remove(instance: &GatewayInstance) -> Result<usize, Error> {
     let _hold = hold(instance)?;
-    let mut netlink = Netlink::open()?;
-    let links = Links::read(&mut netlink)?;
+    let mut netlink = NetlinkSocket::open()?;
+    let links = NetLinks::read(&mut netlink)?;
     let (count, clsact) = sweep(&mut netlink, instance, &links, &BTreeSet::new());
     for index in clsact {
         remove_clsact(&mut netlink, index)?;
@@ -42,9 +42,9 @@ pub fn remove(instance: &Instance) -> Result<usize, Error> {
 /// Removes what earlier processes of an instance left at other interfaces. Returns the number of
 /// interfaces, and those that have clsact from these processes.
 pub(super) fn sweep(
-    netlink: &mut Netlink,
-    instance: &Instance,
-    links: &Links,
+    netlink: &mut NetlinkSocket,
+    instance: &GatewayInstance,
+    links: &NetLinks,
     keep: &BTreeSet<u32>,
 ) -> (usize, Vec<u32>) {
     for (index, path) in pin::all() {
@@ -53,14 +53,14 @@ pub(super) fn sweep(
             let _ = std::fs::remove_file(path);
         }
     }
-    let mut leftovers = Leftovers::default();
+    let mut leftovers = LeftTables::default();
     let mut count = 0;
     for link in links.all_can().filter(|link| !keep.contains(&link.index)) {
         // An interface that cannot be claimed belongs to another process.
-        if let Ok(entrance) = Entrance::claim(netlink, link, instance, &mut leftovers)
-            && (entrance.owner == Owner::Ours || entrance.is_idle())
+        if let Ok(entrance) = InterfaceEntrance::claim(netlink, link, instance, &mut leftovers)
+            && (entrance.owner == ProgramOwner::Ours || entrance.is_idle())
         {
-            count += usize::from(entrance.owner == Owner::Ours);
+            count += usize::from(entrance.owner == ProgramOwner::Ours);
             entrance.leave(netlink);
         }
     }

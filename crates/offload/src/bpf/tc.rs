@@ -3,7 +3,7 @@
 
 use linux::link::IFINFO;
 use linux::netlink::{
-    CREATE, EXCLUSIVE, Error, Netlink, Refusal, attribute, attributes, inner, nested, number, text,
+    CREATE, EXCLUSIVE, Error, NetlinkSocket, KernelRefusal, attribute, attributes, inner, nested, number, text,
 };
 use rustix::io::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -51,7 +51,7 @@ pub(super) const NAME: &str = "cangate";
 
 /// A filter from the kernel's list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Filter {
+pub(super) struct TcFilter {
     pub(super) priority: u16,
     pub(super) handle: u32,
     /// `bpf`, `flower`, …
@@ -62,7 +62,7 @@ pub(super) struct Filter {
     pub(super) program: u32,
 }
 
-impl Filter {
+impl TcFilter {
     /// Returns whether it has the priority and handle of cangate's filter.
     pub(super) fn in_our_place(&self) -> bool {
         self.priority == PRIORITY && self.handle == HANDLE
@@ -87,7 +87,7 @@ fn string(text: &str) -> Vec<u8> {
 }
 
 /// Returns whether the interface has a clsact or ingress queueing discipline.
-pub(super) fn has_clsact(netlink: &mut Netlink, interface: u32) -> Result<bool, Error> {
+pub(super) fn has_clsact(netlink: &mut NetlinkSocket, interface: u32) -> Result<bool, Error> {
     let listed = netlink.list(RTM_GETQDISC, tcmsg(interface, 0, 0, 0))?;
     Ok(listed.unwrap_or_default().iter().any(|(_, body)| {
         // Kernels before 6.? list those of all interfaces.
@@ -96,7 +96,7 @@ pub(super) fn has_clsact(netlink: &mut Netlink, interface: u32) -> Result<bool, 
 }
 
 /// Adds clsact.
-pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option<Refusal>, Error> {
+pub(super) fn add_clsact(netlink: &mut NetlinkSocket, interface: u32) -> Result<Option<KernelRefusal>, Error> {
     let mut body = tcmsg(interface, CLSACT_HANDLE, CLSACT, 0);
     attribute(&mut body, TCA_KIND, &string("clsact"));
     netlink.change(RTM_NEWQDISC, CREATE | EXCLUSIVE, body)
@@ -106,7 +106,7 @@ pub(super) fn add_clsact(netlink: &mut Netlink, interface: u32) -> Result<Option
 /// (a shared block cannot have number 0). The kernel detects that after it has looked for clsact
 /// and before it creates anything (`qdisc_create`, `qdisc_block_indexes_set` in
 /// `net/sched/sch_api.c`).
-pub(super) fn knows_clsact(netlink: &mut Netlink) -> Result<bool, Error> {
+pub(super) fn knows_clsact(netlink: &mut NetlinkSocket) -> Result<bool, Error> {
     let mut body = tcmsg(LOOPBACK, CLSACT_HANDLE, CLSACT, 0);
     attribute(&mut body, TCA_KIND, &string("clsact"));
     attribute(&mut body, TCA_INGRESS_BLOCK, &0_u32.to_ne_bytes());
@@ -116,18 +116,18 @@ pub(super) fn knows_clsact(netlink: &mut Netlink) -> Result<bool, Error> {
 
 /// Removes clsact, with all of its filters.
 pub(super) fn remove_clsact(
-    netlink: &mut Netlink,
+    netlink: &mut NetlinkSocket,
     interface: u32,
-) -> Result<Option<Refusal>, Error> {
+) -> Result<Option<KernelRefusal>, Error> {
     netlink.change(RTM_DELQDISC, 0, tcmsg(interface, CLSACT_HANDLE, CLSACT, 0))
 }
 
 /// Returns the filters at [`INGRESS`] or [`EGRESS`]; none if there is no clsact.
 pub(super) fn filters(
-    netlink: &mut Netlink,
+    netlink: &mut NetlinkSocket,
     interface: u32,
     parent: u32,
-) -> Result<Vec<Filter>, Error> {
+) -> Result<Vec<TcFilter>, Error> {
     let listed = netlink.list(RTM_GETTFILTER, tcmsg(interface, 0, parent, 0))?;
     let mut found = Vec::new();
     for (kind, body) in listed.unwrap_or_default() {
@@ -147,11 +147,11 @@ fn word(body: &[u8], at: usize) -> u32 {
     body.get(at..).and_then(number).unwrap_or(0)
 }
 
-fn filter(body: &[u8], rest: &[u8]) -> Filter {
-    let mut filter = Filter {
+fn filter(body: &[u8], rest: &[u8]) -> TcFilter {
+    let mut filter = TcFilter {
         priority: (word(body, 16) >> 16) as u16,
         handle: word(body, 8),
-        ..Filter::default()
+        ..TcFilter::default()
     };
     for (kind, value) in attributes(rest).map_while(Result::ok) {
         match kind {
@@ -178,11 +178,11 @@ fn ours(interface: u32) -> Vec<u8> {
 
 /// Adds cangate's filter or, if it exists, replaces its program between two frames.
 pub(super) fn put_filter(
-    netlink: &mut Netlink,
+    netlink: &mut NetlinkSocket,
     interface: u32,
     program: BorrowedFd<'_>,
     fresh: bool,
-) -> Result<Option<Refusal>, Error> {
+) -> Result<Option<KernelRefusal>, Error> {
     let mut body = ours(interface);
     attribute(&mut body, TCA_KIND, &string("bpf"));
     let mut options = Vec::new();
@@ -200,18 +200,18 @@ pub(super) fn put_filter(
 
 /// Removes cangate's filter.
 pub(super) fn remove_filter(
-    netlink: &mut Netlink,
+    netlink: &mut NetlinkSocket,
     interface: u32,
-) -> Result<Option<Refusal>, Error> {
+) -> Result<Option<KernelRefusal>, Error> {
     netlink.change(RTM_DELTFILTER, 0, ours(interface))
 }
 
 /// Attaches an XDP program in the kernel's generic mode where there is none, or removes it.
 pub(super) fn set_xdp(
-    netlink: &mut Netlink,
+    netlink: &mut NetlinkSocket,
     interface: u32,
     program: Option<BorrowedFd<'_>>,
-) -> Result<Option<Refusal>, Error> {
+) -> Result<Option<KernelRefusal>, Error> {
     let mut body = vec![0; 4];
     body.extend(interface.to_ne_bytes());
     body.resize(IFINFO, 0);

@@ -1,28 +1,28 @@
 //! The routes and interfaces that should be in use, and the part that exists.
 
-use super::about::About;
-use crate::instance::Instance;
-use linux::link::{Link, Links};
+use super::about::AboutMap;
+use crate::instance::GatewayInstance;
+use linux::link::{NetLink, NetLinks};
 use route::{PortId, Routes};
 use std::collections::BTreeSet;
 
 /// The routes and interfaces that should be in use.
 #[derive(Clone, PartialEq, Default)]
-pub(super) struct Wanted {
+pub(super) struct WantedTable {
     pub(super) routes: Routes,
     pub(super) interfaces: Vec<Option<String>>,
 }
 
 /// The existing interfaces of the routes.
-pub(super) struct Resolved {
+pub(super) struct ResolvedTable {
     /// The ports' interfaces, as far as they exist.
-    pub(super) links: Vec<Option<Link>>,
+    pub(super) links: Vec<Option<NetLink>>,
     /// The interfaces where frames come in.
-    pub(super) entrances: Vec<Link>,
+    pub(super) entrances: Vec<NetLink>,
     pub(super) missing: BTreeSet<String>,
 }
 
-impl Wanted {
+impl WantedTable {
     /// Returns the ports that routes use.
     fn used(&self) -> BTreeSet<PortId> {
         let routes = self.routes.routes.iter();
@@ -31,12 +31,12 @@ impl Wanted {
             .collect()
     }
 
-    pub(super) fn find(&self, links: &Links) -> Resolved {
+    pub(super) fn find(&self, links: &NetLinks) -> ResolvedTable {
         let can = |name: &Option<String>| {
             let link = links.get(name.as_deref()?)?;
             link.can.then(|| link.clone())
         };
-        let found: Vec<Option<Link>> = self.interfaces.iter().map(can).collect();
+        let found: Vec<Option<NetLink>> = self.interfaces.iter().map(can).collect();
         let mut missing = BTreeSet::new();
         for port in self.used() {
             let at = usize::from(port.0);
@@ -53,7 +53,7 @@ impl Wanted {
         let entrances = from
             .iter()
             .filter_map(|port| found.get(usize::from(port.0))?.clone());
-        Resolved {
+        ResolvedTable {
             entrances: entrances.collect(),
             links: found,
             missing,
@@ -61,14 +61,14 @@ impl Wanted {
     }
 
     /// Returns the description for the maps: a process that finds the table there needs it.
-    pub(super) fn about(&self, instance: &Instance) -> About {
+    pub(super) fn about(&self, instance: &GatewayInstance) -> AboutMap {
         let routes = self.routes.routes.iter();
         let ports = self.interfaces.iter();
-        About {
+        AboutMap {
             instance: instance.name().to_owned(),
             routes: routes.map(|route| route.name.clone()).collect(),
             ports: ports.map(|name| name.clone().unwrap_or_default()).collect(),
-            ..About::default()
+            ..AboutMap::default()
         }
     }
 }

@@ -2,20 +2,20 @@
 
 use super::error::Error;
 use super::mark::MOST;
-use super::version::Limits;
-use super::wire::{ECHO, Job, SAME_PORT};
-use linux::link::{Link, Links};
+use super::version::KernelLimits;
+use super::wire::{ECHO, GatewayJob, SAME_PORT};
+use linux::link::{NetLink, NetLinks};
 use route::Routes;
-use route::cangw::{self, Inexpressible, Rule};
+use route::cangw::{self, CanGwInexpressible, CanGwRule};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rules of all routes, in the order in which they are tried.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Desired {
+pub(super) struct DesiredRules {
     /// The routes' names, by [`route::RouteId`].
     pub(super) names: Vec<String>,
     /// The rules, each with the index of its route in `names`.
-    pub(super) rules: Vec<(usize, Rule)>,
+    pub(super) rules: Vec<(usize, CanGwRule)>,
 }
 
 /// Returns, for each route, the reason why this kernel's can-gw cannot run it. This is for callers
@@ -28,13 +28,13 @@ pub(super) struct Desired {
 pub fn survey(
     routes: &Routes,
     interfaces: &[Option<String>],
-    there: &[Link],
-    limits: &Limits,
-) -> Vec<Option<Inexpressible>> {
+    there: &[NetLink],
+    limits: &KernelLimits,
+) -> Vec<Option<CanGwInexpressible>> {
     let ids = (0..).map(route::RouteId).take(routes.routes.len());
     let chains = chains(routes, interfaces, there);
     ids.map(|id| {
-        let because = |why| Inexpressible {
+        let because = |why| CanGwInexpressible {
             route: Some(id),
             name: name(routes, id),
             why,
@@ -62,7 +62,7 @@ fn name(routes: &Routes, id: route::RouteId) -> String {
 }
 
 /// Checks the number of hops: it cannot exceed the module's parameter.
-fn hops(routes: &Routes, limits: &Limits) -> Result<(), Error> {
+fn hops(routes: &Routes, limits: &KernelLimits) -> Result<(), Error> {
     match limits.max_hops {
         Some(module) if routes.max_hops > module => Err(Error::MaxHops {
             wanted: routes.max_hops,
@@ -78,7 +78,7 @@ fn hops(routes: &Routes, limits: &Limits) -> Result<(), Error> {
 fn chains(
     routes: &Routes,
     interfaces: &[Option<String>],
-    there: &[Link],
+    there: &[NetLink],
 ) -> BTreeMap<route::RouteId, String> {
     let mut found = BTreeMap::new();
     if routes.max_hops <= 1 {
@@ -116,14 +116,14 @@ fn chains(
 
 /// Returns whether receivers on this interface get frames only by an echo: a vcan has no other end,
 /// regardless of whether it was loaded with `echo=1` (`vcan_tx` in drivers/net/can/vcan.c).
-fn must_echo(link: &Link) -> bool {
+fn must_echo(link: &NetLink) -> bool {
     link.kind == "vcan"
 }
 
 /// Returns the job of a rule between these interfaces, with the flags that the semantics of routes
 /// require.
-fn job(rule: &Rule, source: &Link, destination: &Link) -> Job {
-    let mut job = Job::of(rule, source.index, destination.index);
+fn job(rule: &CanGwRule, source: &NetLink, destination: &NetLink) -> GatewayJob {
+    let mut job = GatewayJob::of(rule, source.index, destination.index);
     if must_echo(destination) {
         job.flags |= ECHO;
     }
@@ -137,13 +137,13 @@ fn job(rule: &Rule, source: &Link, destination: &Link) -> Job {
     job
 }
 
-impl Desired {
+impl DesiredRules {
     /// Builds the rules of all routes.
     pub(super) fn new(
         routes: &Routes,
         interfaces: &[Option<String>],
-        there: &[Link],
-        limits: &Limits,
+        there: &[NetLink],
+        limits: &KernelLimits,
     ) -> Result<Self, Error> {
         hops(routes, limits)?;
         let rules = cangw::rules(routes, interfaces).map_err(Error::Inexpressible)?;
@@ -157,7 +157,7 @@ impl Desired {
             }
         }
         if !refused.is_empty() {
-            let all = refused.into_iter().map(|(id, why)| Inexpressible {
+            let all = refused.into_iter().map(|(id, why)| CanGwInexpressible {
                 route: Some(id),
                 name: name(routes, id),
                 why,
@@ -194,7 +194,7 @@ impl Desired {
 
     /// Returns the jobs of the rules whose interfaces exist, each with the index of its rule, and
     /// the interfaces that do not exist.
-    pub(super) fn resolve(&self, links: &Links) -> (Vec<(usize, Job)>, BTreeSet<String>) {
+    pub(super) fn resolve(&self, links: &NetLinks) -> (Vec<(usize, GatewayJob)>, BTreeSet<String>) {
         let (mut jobs, mut missing) = (Vec::new(), BTreeSet::new());
         for (place, (_, rule)) in self.rules.iter().enumerate() {
             let find = |name: &String, missing: &mut BTreeSet<String>| {

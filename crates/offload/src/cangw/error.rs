@@ -1,8 +1,8 @@
 //! Errors of can-gw, with messages that name the remedy.
 
-use super::wire::Malformed;
-use linux::netlink::{Error as NetlinkError, Refusal};
-use route::cangw::Inexpressible;
+use super::wire::MalformedMessage;
+use linux::netlink::{Error as NetlinkError, KernelRefusal};
+use route::cangw::CanGwInexpressible;
 use std::fmt;
 
 /// The reason why can-gw does not carry out a request.
@@ -36,7 +36,7 @@ pub enum Error {
     Foreign(crate::ForeignHolder),
     /// routes that can-gw has no rules for
     #[error("can-gw cannot run these routes: {}", list(.0))]
-    Inexpressible(Vec<Inexpressible>),
+    Inexpressible(Vec<CanGwInexpressible>),
     /// the gateway wants more hops than the module allows
     #[error(
         "the gateway allows {wanted} hops, and can-gw was loaded with max_hops={module}: `modprobe \
@@ -60,10 +60,10 @@ pub enum Error {
         /// The rule, in cangw's syntax.
         rule: String,
         /// The reason.
-        why: Why,
+        why: RefusalReason,
         /// The kernel's error.
         #[source]
-        source: Refusal,
+        source: KernelRefusal,
     },
     /// netlink failed
     #[error("the netlink socket of can-gw failed: {doing}")]
@@ -72,11 +72,11 @@ pub enum Error {
         doing: &'static str,
         /// The kernel's error.
         #[source]
-        source: Refusal,
+        source: KernelRefusal,
     },
     /// the kernel's answer is malformed
     #[error("what the kernel said about can-gw's rules cannot be read")]
-    Answer(#[from] Malformed),
+    Answer(#[from] MalformedMessage),
     /// the list changed each time that it was read
     #[error("the list of can-gw's rules changed each time it was read: something else changes it")]
     Restless,
@@ -93,7 +93,7 @@ impl From<NetlinkError> for Error {
 
 /// The reason why the kernel refused a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum RefusalReason {
     /// An interface does not exist (any more), or is not a CAN interface.
     Interface,
     /// Another program has removed the rule.
@@ -107,10 +107,10 @@ pub enum Why {
     /// There is no memory.
     Memory,
     /// Something else.
-    Other(Refusal),
+    Other(KernelRefusal),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for RefusalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Interface => f.write_str(
@@ -138,7 +138,7 @@ fn of(route: &str) -> String {
     }
 }
 
-fn list(all: &[Inexpressible]) -> String {
+fn list(all: &[CanGwInexpressible]) -> String {
     let texts: Vec<_> = all.iter().map(ToString::to_string).collect();
     texts.join("; ")
 }

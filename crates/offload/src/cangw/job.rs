@@ -1,17 +1,17 @@
 //! Conversion of rules to jobs of the kernel and back.
 
-use super::wire::{ECHO, FD, Job, SAME_PORT, STAMP};
+use super::wire::{ECHO, FD, GatewayJob, SAME_PORT, STAMP};
 use frame::CanId;
-use route::cangw::{Attribute, Rule};
+use route::cangw::{RuleAttribute, CanGwRule};
 use route::{Action, IdFilter, IdSet, Modification, ModifyOp};
 
 /// Follows a mark in an operand, so that an operand of another program is not mistaken for a mark.
 const MAGIC: [u8; 4] = *b"cang";
 
-impl Job {
+impl GatewayJob {
     /// Returns the job of a rule between two interfaces, without a mark.
     #[must_use]
-    pub fn of(rule: &Rule, source: u32, destination: u32) -> Self {
+    pub fn of(rule: &CanGwRule, source: u32, destination: u32) -> Self {
         let mut flags = 0;
         for (set, flag) in [
             (rule.echo, ECHO),
@@ -41,7 +41,7 @@ impl Job {
     }
 
     /// Adds an attribute that specifies a change; it replaces one of the same kind.
-    pub fn put(&mut self, attribute: Attribute) {
+    pub fn put(&mut self, attribute: RuleAttribute) {
         let order = |kind| Action::attributes().position(|known| known == kind);
         let new = order(attribute.kind);
         let at = self
@@ -105,7 +105,7 @@ impl Job {
     #[must_use]
     pub fn unmarked(mut self) -> Self {
         if self.operand_mark().is_some() {
-            let is_change = |it: &Attribute| Modification::of(it).is_none();
+            let is_change = |it: &RuleAttribute| Modification::of(it).is_none();
             self.changes.retain(is_change);
         }
         self.uid = 0;
@@ -148,7 +148,7 @@ impl Job {
     /// Returns the rule, with the interfaces' names; without its mark and the modification that
     /// only carries it.
     #[must_use]
-    pub fn rule(&self, source: String, destination: String) -> Rule {
+    pub fn rule(&self, source: String, destination: String) -> CanGwRule {
         let (id, mask) = self.filter;
         let errors = mask & CanId::ERR_FLAG != 0;
         let filter = IdFilter {
@@ -161,7 +161,7 @@ impl Job {
         let marks = self.operand_mark().is_some();
         let changes = self.changes.iter();
         let changes = changes.filter(|it| !marks || Modification::of(it).is_none());
-        Rule {
+        CanGwRule {
             source,
             destination,
             fd: self.is_fd(),

@@ -1,14 +1,14 @@
 //! can-gw of the running kernel, in the caller's network namespace.
 
-use super::error::{Error, Why};
+use super::error::{Error, RefusalReason};
 use super::mark::hold;
 use super::netlink;
-use super::version::{self, Limits};
-use super::wire::{self, Job, Listed, SAME_PORT};
-use crate::instance::Instance;
-use linux::link::Links;
-use linux::netlink::{Netlink, Refusal};
-use route::cangw::Rule;
+use super::version::{self, KernelLimits};
+use super::wire::{self, GatewayJob, ListedJob, SAME_PORT};
+use crate::instance::GatewayInstance;
+use linux::link::NetLinks;
+use linux::netlink::{NetlinkSocket, KernelRefusal};
+use route::cangw::CanGwRule;
 use rustix::io::Errno;
 use rustix::net::netdevice::name_to_index;
 
@@ -18,39 +18,39 @@ const MAX_HOPS: &str = "/sys/module/can_gw/parameters/max_hops";
 const MOST_HOPS: u8 = 6;
 
 /// A connection to can-gw. Reading needs no permission, changing needs `CAP_NET_ADMIN`.
-pub struct Kernel {
-    netlink: Netlink,
-    limits: Limits,
+pub struct CanGwKernel {
+    netlink: NetlinkSocket,
+    limits: KernelLimits,
 }
 
 /// A change of the list of jobs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Request {
+pub enum JobRequest {
     /// Adds the job in front of the others. If there is a job with this mark and the same
     /// interfaces and filter, that job gets new modifications and checksums instead.
-    Add(Job),
+    Add(GatewayJob),
     /// Removes the first job that equals this one. For the kernel, two jobs with the same
     /// `CGW_MOD_UID` are equal if they differ only in modifications.
-    Delete(Job),
+    Delete(GatewayJob),
 }
 
-impl Request {
-    pub(super) fn job(&self) -> &Job {
+impl JobRequest {
+    pub(super) fn job(&self) -> &GatewayJob {
         match self {
             Self::Add(job) | Self::Delete(job) => job,
         }
     }
 }
 
-impl Kernel {
+impl CanGwKernel {
     /// Opens a netlink socket; [`ready`](Self::ready) finds out whether there is can-gw.
     ///
     /// # Errors
     /// [`Error::Socket`]
     pub fn open() -> Result<Self, Error> {
         Ok(Self {
-            netlink: Netlink::open()?,
-            limits: Limits {
+            netlink: NetlinkSocket::open()?,
+            limits: KernelLimits {
                 version: version::running(),
                 max_hops: max_hops(),
                 hidden_marks: true,
@@ -64,7 +64,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::NoModule`], [`Error::NoPermission`], [`Error::Socket`]
     pub fn ready(&mut self) -> Result<(), Error> {
-        match self.probe(&Job::default())? {
+        match self.probe(&GatewayJob::default())? {
             Errno::PERM => return Err(Error::NoPermission),
             Errno::OPNOTSUPP => self.load()?,
             _ => {}
@@ -73,7 +73,7 @@ impl Kernel {
             None => Some(self.find_max_hops()?),
             known => known,
         };
-        let mark = Job::default().marked(1, true);
+        let mark = GatewayJob::default().marked(1, true);
         self.limits.hidden_marks = self.probe(&mark)? != Errno::INVAL;
         Ok(())
     }
@@ -84,13 +84,13 @@ impl Kernel {
     fn load(&mut self) -> Result<(), Error> {
         // There is no such interface after the load either.
         let _ = name_to_index(&self.netlink, "can-gw");
-        if self.probe(&Job::default())? == Errno::OPNOTSUPP {
+        if self.probe(&GatewayJob::default())? == Errno::OPNOTSUPP {
             return Err(Error::NoModule);
         }
         Ok(())
     }
 
-    fn probe(&mut self, job: &Job) -> Result<Errno, Error> {
+    fn probe(&mut self, job: &GatewayJob) -> Result<Errno, Error> {
         let request = wire::probe_request(job);
         let (answers, _) = netlink::ask_all(&mut self.netlink, vec![request], false)?;
         let answer = answers.into_iter().next().flatten();
@@ -103,9 +103,9 @@ impl Kernel {
     /// more hops before it checks anything else.
     fn find_max_hops(&mut self) -> Result<u8, Error> {
         for hops in 2..=MOST_HOPS {
-            let job = Job {
+            let job = GatewayJob {
                 hops,
-                ..Job::default()
+                ..GatewayJob::default()
             };
             if self.probe(&job)? == Errno::INVAL {
                 return Ok(hops - 1);
@@ -117,7 +117,7 @@ impl Kernel {
     /// Returns the features and limits of this kernel's can-gw. `max_hops` is known after
     /// [`ready`](Self::ready) at the latest.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> KernelLimits {
         self.limits
     }
 
@@ -125,8 +125,8 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]
-    pub fn links(&mut self) -> Result<Links, Error> {
-        Ok(Links::read(&mut self.netlink)?)
+    pub fn links(&mut self) -> Result<NetLinks, Error> {
+        Ok(NetLinks::read(&mut self.netlink)?)
     }
 
     /// Returns all jobs, of every origin, in the order in which they are tried. Without can-gw the
@@ -134,7 +134,7 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]; [`Error::Restless`] if they change all the time.
-    pub fn list(&mut self) -> Result<Vec<Listed>, Error> {
+    pub fn list(&mut self) -> Result<Vec<ListedJob>, Error> {
         netlink::list_jobs(&mut self.netlink)
     }
 
@@ -143,7 +143,7 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Error::Socket`], [`Error::Answer`]; then it is unknown which requests were carried out.
-    pub fn carry_out(&mut self, requests: &[Request]) -> Result<Vec<Option<Refusal>>, Error> {
+    pub fn carry_out(&mut self, requests: &[JobRequest]) -> Result<Vec<Option<KernelRefusal>>, Error> {
         Ok(self.look_and_carry_out(requests, false)?.0)
     }
 
@@ -152,9 +152,9 @@ impl Kernel {
     /// missing.
     pub(super) fn look_and_carry_out(
         &mut self,
-        requests: &[Request],
+        requests: &[JobRequest],
         look: bool,
-    ) -> Result<(Vec<Option<Refusal>>, Vec<Listed>), Error> {
+    ) -> Result<(Vec<Option<KernelRefusal>>, Vec<ListedJob>), Error> {
         if !look || self.limits.updates_in_place() {
             return self.ask_all(requests, look);
         }
@@ -162,7 +162,7 @@ impl Kernel {
         // to go, so each removal is a call of its own.
         let (mut answers, mut seen) = (Vec::new(), Vec::new());
         for request in requests {
-            let goes = matches!(request, Request::Delete(_));
+            let goes = matches!(request, JobRequest::Delete(_));
             let (answer, list) = self.ask_all(std::slice::from_ref(request), goes)?;
             answers.extend(answer);
             seen.extend(list);
@@ -172,12 +172,12 @@ impl Kernel {
 
     fn ask_all(
         &mut self,
-        requests: &[Request],
+        requests: &[JobRequest],
         look: bool,
-    ) -> Result<(Vec<Option<Refusal>>, Vec<Listed>), Error> {
+    ) -> Result<(Vec<Option<KernelRefusal>>, Vec<ListedJob>), Error> {
         let requests = requests.iter().map(|request| match request {
-            Request::Add(job) => wire::add_request(job),
-            Request::Delete(job) => wire::delete_request(job),
+            JobRequest::Add(job) => wire::add_request(job),
+            JobRequest::Delete(job) => wire::delete_request(job),
         });
         netlink::ask_all(&mut self.netlink, requests.collect(), look)
     }
@@ -186,7 +186,7 @@ impl Kernel {
     ///
     /// # Errors
     /// [`Error::Refused`] without a route, and those of [`carry_out`](Self::carry_out).
-    pub fn one(&mut self, request: &Request) -> Result<(), Error> {
+    pub fn one(&mut self, request: &JobRequest) -> Result<(), Error> {
         let answer = self.carry_out(std::slice::from_ref(request))?;
         match answer.into_iter().next().flatten() {
             None => Ok(()),
@@ -195,17 +195,17 @@ impl Kernel {
     }
 
     /// Returns a job as a rule, with interfaces by number.
-    fn rule_of(&self, job: &Job) -> Rule {
+    fn rule_of(&self, job: &GatewayJob) -> CanGwRule {
         job.rule(format!("#{}", job.source), format!("#{}", job.destination))
     }
 
     /// Explains the kernel's error in words.
     pub(super) fn explain(
         &self,
-        request: &Request,
+        request: &JobRequest,
         route: &str,
-        rule: &Rule,
-        source: Refusal,
+        rule: &CanGwRule,
+        source: KernelRefusal,
     ) -> Error {
         let job = request.job();
         // The module may have been loaded again since then.
@@ -213,18 +213,18 @@ impl Kernel {
         let why = match (source.errno, request) {
             (Errno::PERM, _) => return Error::NoPermission,
             (Errno::OPNOTSUPP, _) => return Error::NoModule,
-            (Errno::NODEV, _) => Why::Interface,
-            (Errno::NOMEM | Errno::NOBUFS, _) => Why::Memory,
-            (Errno::INVAL, Request::Delete(_)) => Why::Gone,
-            (Errno::INVAL, Request::Add(_)) => match most.filter(|most| job.hops > *most) {
-                Some(most) => Why::Hops(most),
+            (Errno::NODEV, _) => RefusalReason::Interface,
+            (Errno::NOMEM | Errno::NOBUFS, _) => RefusalReason::Memory,
+            (Errno::INVAL, JobRequest::Delete(_)) => RefusalReason::Gone,
+            (Errno::INVAL, JobRequest::Add(_)) => match most.filter(|most| job.hops > *most) {
+                Some(most) => RefusalReason::Hops(most),
                 None if job.source == job.destination && job.flags & SAME_PORT == 0 => {
-                    Why::SamePort
+                    RefusalReason::SamePort
                 }
-                None if job.uid != 0 => Why::MarkTaken,
-                None => Why::Other(source.clone()),
+                None if job.uid != 0 => RefusalReason::MarkTaken,
+                None => RefusalReason::Other(source.clone()),
             },
-            _ => Why::Other(source.clone()),
+            _ => RefusalReason::Other(source.clone()),
         };
         Error::Refused {
             route: route.to_owned(),
@@ -240,16 +240,16 @@ impl Kernel {
     /// # Errors
     /// [`Error::Busy`] if a process uses them; those of [`list`](Self::list) and of
     /// [`carry_out`](Self::carry_out).
-    pub fn delete_ours(&mut self, instance: &Instance) -> Result<usize, Error> {
+    pub fn delete_ours(&mut self, instance: &GatewayInstance) -> Result<usize, Error> {
         let _hold = hold(instance)?;
         self.delete_held(instance)
     }
 
     /// As [`delete_ours`](Self::delete_ours), for a caller that holds the instance.
-    pub(super) fn delete_held(&mut self, instance: &Instance) -> Result<usize, Error> {
+    pub(super) fn delete_held(&mut self, instance: &GatewayInstance) -> Result<usize, Error> {
         let ours = self.list()?.into_iter().map(|listed| listed.job);
         let ours = ours.filter(|job| instance.owns(job.mark()));
-        let requests: Vec<_> = ours.map(Request::Delete).collect();
+        let requests: Vec<_> = ours.map(JobRequest::Delete).collect();
         let answers = self.carry_out(&requests)?;
         for (request, answer) in requests.iter().zip(answers) {
             // EINVAL: the job was removed with its interface at this moment.
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn can_gw_tells_its_max_hops_without_sys() {
-        let mut kernel = Kernel::open().unwrap();
+        let mut kernel = CanGwKernel::open().unwrap();
         match kernel.ready() {
             Err(error @ (Error::NoModule | Error::NoPermission)) => {
                 eprintln!("SKIPPED because this kernel has no AF_CAN for us: {error}");

@@ -1,6 +1,6 @@
 //! Marks that identify the owner of a rule. A rule carries 32 bits for its creator
 //! ([`Job::marked`](super::Job::marked) documents the place: `CGW_MOD_UID`, or an operand). In
-//! cangate's marks, the upper half contains the hash of the [`Instance`]'s name and the lower half
+//! cangate's marks, the upper half contains the hash of the [`GatewayInstance`]'s name and the lower half
 //! the rule's number. The uppermost bit is always set, because people who type `cangw -u` choose
 //! small numbers.
 //!
@@ -9,21 +9,21 @@
 //! a mark holds it.
 
 use super::error::Error;
-use crate::instance::{Held, Hold, Instance};
+use crate::instance::{InstanceHeld, InstanceHold, GatewayInstance};
 use std::collections::BTreeSet;
 
 /// Maximum number of rules of one instance: marks have 16 bits for the number.
 pub const MOST: usize = u16::MAX as usize;
 
 /// Makes sure that no other process uses the marks, until the result is dropped.
-pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
+pub(super) fn hold(instance: &GatewayInstance) -> Result<InstanceHold, Error> {
     instance.hold("can-gw").map_err(|held| match held {
-        Held::By(pid) => Error::Busy {
+        InstanceHeld::By(pid) => Error::Busy {
             instance: instance.name().to_owned(),
             pid,
         },
-        Held::Foreign(holder) => Error::Foreign(holder),
-        Held::Failed(source) => Error::Socket {
+        InstanceHeld::Foreign(holder) => Error::Foreign(holder),
+        InstanceHeld::Failed(source) => Error::Socket {
             doing: "seeing to it that no other process uses the same rules",
             source: source.into(),
         },
@@ -33,13 +33,13 @@ pub(super) fn hold(instance: &Instance) -> Result<Hold, Error> {
 /// Assigns numbers that no rule has. A number that was released is used again only after all
 /// others, so that old and new rules are not confused.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
+pub(super) struct RuleNumbers {
     last: u16,
 }
 
-impl Numbers {
+impl RuleNumbers {
     /// Returns the next mark that is not taken.
-    pub(super) fn next(&mut self, instance: &Instance, taken: &BTreeSet<u32>) -> Option<u32> {
+    pub(super) fn next(&mut self, instance: &GatewayInstance, taken: &BTreeSet<u32>) -> Option<u32> {
         for _ in 0..=u16::MAX {
             self.last = self.last.wrapping_add(1);
             let uid = instance.uid(self.last);
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn numbers_are_used_again_last() {
-        let instance = Instance::new("n");
-        let mut numbers = Numbers::default();
+        let instance = GatewayInstance::new("n");
+        let mut numbers = RuleNumbers::default();
         numbers.after([instance.uid(0xFFFD), instance.uid(3)].into_iter());
         let mut taken = BTreeSet::from([instance.uid(0xFFFE), instance.uid(1)]);
         let mut next = |taken: &BTreeSet<u32>| numbers.next(&instance, taken);

@@ -1,18 +1,18 @@
 //! Routes as rules of can-gw (`net/can/gw.c`), over netlink.
 //!
-//! * [`Offload`] keeps a gateway's routes in place in the kernel: it handles the start, reloads,
+//! * [`CanGwOffload`] keeps a gateway's routes in place in the kernel: it handles the start, reloads,
 //!   interfaces that appear and disappear, counters, and the end.
 //! * [`survey`] returns, for each route, whether can-gw of the running kernel can run it.
-//! * [`Kernel`] is the connection to can-gw that both use; [`wire`] contains its messages.
+//! * [`CanGwKernel`] is the connection to can-gw that both use; [`wire`] contains its messages.
 //!
 //! # Ownership of rules
-//! Each rule of cangate carries a mark with its [`Instance`] and its number: `CGW_MOD_UID` or,
+//! Each rule of cangate carries a mark with its [`GatewayInstance`] and its number: `CGW_MOD_UID` or,
 //! because the kernel drops that in a rule that modifies nothing, a modification that the kernel
-//! keeps but does not carry out ([`Job::marked`]). `cangw -L` shows the latter as `-m OR::000.0.`
+//! keeps but does not carry out ([`GatewayJob::marked`]). `cangw -L` shows the latter as `-m OR::000.0.`
 //! and the mark. Rules without a mark, or with another one, are never touched.
 //!
 //! # Limits of can-gw
-//! can-gw cannot exchange several rules atomically; [`Offload`] describes the consequences.
+//! can-gw cannot exchange several rules atomically; [`CanGwOffload`] describes the consequences.
 //!
 //! # Flags that jobs have in addition to their routes
 //! * `CGW_FLAGS_CAN_IIF_TX_OK` between two interfaces: without it can-gw drops a frame, without
@@ -37,15 +37,15 @@ mod tests;
 mod version;
 pub mod wire;
 
-pub use crate::instance::Instance;
+pub use crate::instance::GatewayInstance;
 pub use desired::survey;
-pub use error::{Error, Why};
-pub use kernel::{Kernel, Request};
-pub use linux::link::{Link, Links};
+pub use error::{Error, RefusalReason};
+pub use kernel::{CanGwKernel, JobRequest};
+pub use linux::link::{NetLink, NetLinks};
 pub use mark::MOST;
-pub use offload::{Offload, Outcome};
+pub use offload::{CanGwOffload, CanGwOutcome};
 pub use path::CanGw;
-pub use route::cangw::{Inexpressible, Rule};
+pub use route::cangw::{CanGwInexpressible, CanGwRule};
 pub use show::{ListedRule, show};
-pub use version::{Limits, Version};
-pub use wire::{Counters, Job, Listed};
+pub use version::{KernelLimits, KernelVersion};
+pub use wire::{JobCounters, GatewayJob, ListedJob};

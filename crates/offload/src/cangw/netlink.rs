@@ -1,8 +1,8 @@
 //! can-gw's requests and answers on the netlink socket.
 
 use super::error::Error;
-use super::wire::{self, Listed};
-use linux::netlink::{Netlink, Refusal, Request};
+use super::wire::{self, ListedJob};
+use linux::netlink::{NetlinkSocket, KernelRefusal, NetlinkRequest};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
 
@@ -20,16 +20,16 @@ const TRIES: usize = 50;
 /// With `look`, the kernel first lists its jobs in each of these calls. Of a long list only the
 /// first part is made before the changes; the other parts follow after them.
 pub(super) fn ask_all(
-    netlink: &mut Netlink,
-    requests: Vec<Request>,
+    netlink: &mut NetlinkSocket,
+    requests: Vec<NetlinkRequest>,
     look: bool,
-) -> Result<(Vec<Option<Refusal>>, Vec<Listed>), Error> {
+) -> Result<(Vec<Option<KernelRefusal>>, Vec<ListedJob>), Error> {
     let (mut answers, mut seen) = (Vec::with_capacity(requests.len()), Vec::new());
     let first = usize::from(look);
     let mut requests = requests.into_iter().peekable();
     while requests.peek().is_some() {
         let list = look.then(wire::list_request);
-        let batch: Vec<Request> = list
+        let batch: Vec<NetlinkRequest> = list
             .into_iter()
             .chain(requests.by_ref().take(BATCH))
             .collect();
@@ -50,8 +50,8 @@ pub(super) fn ask_all(
 /// The kernel returns a long list in parts and finds the next part by counting, so a job that is
 /// added or removed in between shifts it, and the kernel does not report that. A list in several
 /// parts is therefore read until two successive readings contain the same jobs.
-pub(super) fn list_jobs(netlink: &mut Netlink) -> Result<Vec<Listed>, Error> {
-    let mut before: Option<Vec<Listed>> = None;
+pub(super) fn list_jobs(netlink: &mut NetlinkSocket) -> Result<Vec<ListedJob>, Error> {
+    let mut before: Option<Vec<ListedJob>> = None;
     for _ in 0..=TRIES {
         let (list, whole) = read_jobs(netlink)?;
         let same = before.is_some_and(|before| {
@@ -66,7 +66,7 @@ pub(super) fn list_jobs(netlink: &mut Netlink) -> Result<Vec<Listed>, Error> {
 }
 
 /// Reads the list once, and returns whether it came in one part.
-fn read_jobs(netlink: &mut Netlink) -> Result<(Vec<Listed>, bool), Error> {
+fn read_jobs(netlink: &mut NetlinkSocket) -> Result<(Vec<ListedJob>, bool), Error> {
     let (mut list, mut parts) = (Vec::new(), BTreeSet::new());
     let ends = netlink.ask(&[wire::list_request()], |_, part, message| {
         if let Some(listed) = wire::listed(&message)? {

@@ -1,16 +1,16 @@
 //! A gateway's routes in can-gw, kept in place.
 
-use super::desired::Desired;
+use super::desired::DesiredRules;
 use super::error::Error;
-use super::kernel::{Kernel, Request};
-use super::mark::{Numbers, hold};
-use super::plan::{Change, plan};
+use super::kernel::{CanGwKernel, JobRequest};
+use super::mark::{RuleNumbers, hold};
+use super::plan::{JobChange, plan};
 use super::show::{ListedRule, show};
-use super::tally::{Live, Total, add_up, counts};
-use super::wire::{Job, Listed};
+use super::tally::{LiveRule, Total, add_up, counts};
+use super::wire::{GatewayJob, ListedJob};
 use crate::RouteCounts;
-use crate::instance::{Hold, Instance};
-use linux::link::{Events, Link, Links};
+use crate::instance::{InstanceHold, GatewayInstance};
+use linux::link::{LinkEvents, NetLink, NetLinks};
 use route::Routes;
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// The changes of the kernel's list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outcome {
+pub struct CanGwOutcome {
     /// Number of rules that existed and were not touched.
     pub unchanged: usize,
     /// Number of rules that got new modifications without a gap.
@@ -34,7 +34,7 @@ pub struct Outcome {
 }
 
 /// The routes of one gateway as rules of can-gw. The rules are removed when it is dropped. After a
-/// crash they stay, and the next start of the same [`Instance`] takes over those that it needs and
+/// crash they stay, and the next start of the same [`GatewayInstance`] takes over those that it needs and
 /// removes the others.
 ///
 /// # Cost of changes
@@ -64,20 +64,20 @@ pub struct Outcome {
 /// Rules refer to interfaces by name. An interface that is renamed is a different one: its rules
 /// are removed, and those of an interface that gets a wanted name are added. The caller must poll
 /// [`fd`](AsFd::as_fd) and call [`links_changed`](Self::links_changed).
-pub struct Offload {
-    kernel: Kernel,
-    events: Events,
-    instance: Instance,
-    numbers: Numbers,
-    desired: Desired,
-    live: BTreeMap<u32, Live>,
+pub struct CanGwOffload {
+    kernel: CanGwKernel,
+    events: LinkEvents,
+    instance: GatewayInstance,
+    numbers: RuleNumbers,
+    desired: DesiredRules,
+    live: BTreeMap<u32, LiveRule>,
     totals: BTreeMap<String, Total>,
     stays: bool,
     // The last field, so that it is released after the rules are gone.
-    _hold: Hold,
+    _hold: InstanceHold,
 }
 
-impl Offload {
+impl CanGwOffload {
     /// Puts the rules of the routes into the kernel. `interfaces` are the Linux interfaces of the
     /// ports, by [`route::PortId`]. A missing interface is not an error: its rules are added when
     /// it appears.
@@ -87,19 +87,19 @@ impl Offload {
     /// routes cannot be expressed: then nothing was changed. [`Error::Refused`] if the kernel
     /// refuses a rule: then the rules are removed again.
     pub fn start(
-        instance: &Instance,
+        instance: &GatewayInstance,
         routes: &Routes,
         interfaces: &[Option<String>],
-    ) -> Result<(Self, Outcome), Error> {
-        let mut kernel = Kernel::open()?;
+    ) -> Result<(Self, CanGwOutcome), Error> {
+        let mut kernel = CanGwKernel::open()?;
         kernel.ready()?;
         let desired = desired(&mut kernel, routes, interfaces)?;
         let mut offload = Self {
             // Opened before the first look at the interfaces, so that no change is missed.
-            events: Events::open()?,
+            events: LinkEvents::open()?,
             _hold: hold(instance)?,
             instance: instance.clone(),
-            numbers: Numbers::default(),
+            numbers: RuleNumbers::default(),
             desired,
             live: BTreeMap::new(),
             totals: BTreeMap::new(),
@@ -119,7 +119,7 @@ impl Offload {
         &mut self,
         routes: &Routes,
         interfaces: &[Option<String>],
-    ) -> Result<Outcome, Error> {
+    ) -> Result<CanGwOutcome, Error> {
         // The module may have been loaded again since then.
         self.kernel.ready()?;
         let desired = desired(&mut self.kernel, routes, interfaces)?;
@@ -144,7 +144,7 @@ impl Offload {
     ///
     /// # Errors
     /// As [`reconcile`](Self::reconcile).
-    pub fn links_changed(&mut self) -> Result<Option<Outcome>, Error> {
+    pub fn links_changed(&mut self) -> Result<Option<CanGwOutcome>, Error> {
         if self.events.drain() {
             self.reconcile().map(Some)
         } else {
@@ -158,29 +158,29 @@ impl Offload {
     ///
     /// # Errors
     /// [`Error::Refused`] for the first rule that the kernel refuses; the other rules are in place.
-    pub fn reconcile(&mut self) -> Result<Outcome, Error> {
+    pub fn reconcile(&mut self) -> Result<CanGwOutcome, Error> {
         let links = self.kernel.links()?;
         let (jobs, missing) = self.desired.resolve(&links);
         let list = self.harvest()?;
         let taken: BTreeSet<u32> = list.iter().map(|listed| listed.job.mark()).collect();
-        let ours: Vec<Listed> = list
+        let ours: Vec<ListedJob> = list
             .into_iter()
             .filter(|listed| self.instance.owns(listed.job.mark()))
             .collect();
-        let there: Vec<Job> = ours.iter().map(|listed| listed.job.clone()).collect();
-        let wanted: Vec<Job> = jobs.iter().map(|(_, job)| job.clone()).collect();
+        let there: Vec<GatewayJob> = ours.iter().map(|listed| listed.job.clone()).collect();
+        let wanted: Vec<GatewayJob> = jobs.iter().map(|(_, job)| job.clone()).collect();
         let limits = self.kernel.limits();
         let plan = plan(&wanted, &there, limits.updates_in_place());
 
-        self.numbers.after(there.iter().map(Job::mark));
-        let mut outcome = Outcome {
+        self.numbers.after(there.iter().map(GatewayJob::mark));
+        let mut outcome = CanGwOutcome {
             missing,
-            ..Outcome::default()
+            ..CanGwOutcome::default()
         };
         let mut live = BTreeMap::new();
-        let mut entry = |wanted: usize, uid: u32, known: Option<&Live>| {
+        let mut entry = |wanted: usize, uid: u32, known: Option<&LiveRule>| {
             if let Some((place, job)) = jobs.get(wanted) {
-                let new = Live::new(self.desired.route(*place), job, known);
+                let new = LiveRule::new(self.desired.route(*place), job, known);
                 live.insert(uid, new);
             }
         };
@@ -197,18 +197,18 @@ impl Offload {
             let job = |place: usize| there.get(place).cloned().unwrap_or_default();
             let marked = |place: usize, uid| {
                 let job = wanted.get(place).cloned().unwrap_or_default();
-                Request::Add(job.marked(uid, limits.hidden_marks))
+                JobRequest::Add(job.marked(uid, limits.hidden_marks))
             };
             requests.push(match *change {
-                Change::Delete { there } => Request::Delete(job(there)),
-                Change::Update { wanted, there } => {
+                JobChange::Delete { there } => JobRequest::Delete(job(there)),
+                JobChange::Update { wanted, there } => {
                     let uid = job(there).mark();
                     let known = self.live.get(&uid);
                     outcome.adopted += usize::from(known.is_none());
                     entry(wanted, uid, known);
                     marked(wanted, uid)
                 }
-                Change::Add { wanted } => {
+                JobChange::Add { wanted } => {
                     let uid = self.numbers.next(&self.instance, &taken);
                     let uid = uid.ok_or(Error::TooMany(self.desired.rules.len()))?;
                     entry(wanted, uid, None);
@@ -223,14 +223,14 @@ impl Offload {
     /// Carries out the planned changes; the first refusal is returned.
     fn carry_out(
         &mut self,
-        changes: &[Change],
-        requests: &[Request],
-        jobs: &[(usize, Job)],
-        links: &Links,
-        mut former: BTreeMap<u32, Live>,
-        mut outcome: Outcome,
-    ) -> Result<Outcome, Error> {
-        let goes = |change: &Change| matches!(change, Change::Delete { .. });
+        changes: &[JobChange],
+        requests: &[JobRequest],
+        jobs: &[(usize, GatewayJob)],
+        links: &NetLinks,
+        mut former: BTreeMap<u32, LiveRule>,
+        mut outcome: CanGwOutcome,
+    ) -> Result<CanGwOutcome, Error> {
+        let goes = |change: &JobChange| matches!(change, JobChange::Delete { .. });
         let look = changes.iter().any(goes);
         let (answers, seen) = self.kernel.look_and_carry_out(requests, look)?;
         // Add the counts of the rules that were removed.
@@ -239,9 +239,9 @@ impl Offload {
         let mut refused = None;
         for ((change, request), answer) in changes.iter().zip(requests).zip(answers) {
             let (wanted, count) = match *change {
-                Change::Delete { .. } => (None, &mut outcome.removed),
-                Change::Update { wanted, .. } => (Some(wanted), &mut outcome.updated),
-                Change::Add { wanted } => (Some(wanted), &mut outcome.added),
+                JobChange::Delete { .. } => (None, &mut outcome.removed),
+                JobChange::Update { wanted, .. } => (Some(wanted), &mut outcome.updated),
+                JobChange::Add { wanted } => (Some(wanted), &mut outcome.added),
             };
             let Some(refusal) = answer else {
                 *count += 1;
@@ -253,9 +253,9 @@ impl Offload {
             match (*change, refusal.errno) {
                 // The rule was removed with its interface or by another program: it is gone in any
                 // case.
-                (Change::Delete { .. }, Errno::INVAL) => continue,
+                (JobChange::Delete { .. }, Errno::INVAL) => continue,
                 // The rule is still there, and continues to count.
-                (Change::Delete { .. }, _) => {
+                (JobChange::Delete { .. }, _) => {
                     let known = former.remove(&job.mark());
                     self.live.extend(known.map(|known| (job.mark(), known)));
                 }
@@ -267,9 +267,9 @@ impl Offload {
                     }
                     continue;
                 }
-                (Change::Add { .. }, _) => drop(self.live.remove(&job.mark())),
+                (JobChange::Add { .. }, _) => drop(self.live.remove(&job.mark())),
                 // The rule is unchanged.
-                (Change::Update { .. }, _) => {}
+                (JobChange::Update { .. }, _) => {}
             }
             let shown = || job.rule(links.name(job.source), links.name(job.destination));
             let rule = rule.map_or_else(shown, |(_, rule)| rule.clone());
@@ -281,7 +281,7 @@ impl Offload {
     }
 
     /// Reads the list, and adds the counts since the last reading to the routes' totals.
-    fn harvest(&mut self) -> Result<Vec<Listed>, Error> {
+    fn harvest(&mut self) -> Result<Vec<ListedJob>, Error> {
         let list = self.kernel.list()?;
         add_up(&list, &mut self.live, &mut self.totals);
         Ok(list)
@@ -292,7 +292,7 @@ impl Offload {
     /// [`HopLimit`](route::Stop::HopLimit).
     ///
     /// # Errors
-    /// As [`Kernel::list`].
+    /// As [`CanGwKernel::list`].
     pub fn counts(&mut self) -> Result<Vec<RouteCounts>, Error> {
         self.harvest()?;
         let names = self.desired.names.iter();
@@ -303,7 +303,7 @@ impl Offload {
     /// Returns the rules of other programs and instances, in the order in which they are tried.
     ///
     /// # Errors
-    /// As [`Kernel::list`].
+    /// As [`CanGwKernel::list`].
     pub fn foreign(&mut self) -> Result<Vec<ListedRule>, Error> {
         let mut all = show(&mut self.kernel)?;
         all.retain(|shown| !shown.mark.is_some_and(|mark| self.instance.owns(mark)));
@@ -318,7 +318,7 @@ impl Offload {
     /// Removes the rules, and returns their number. Dropping does the same, but ignores errors.
     ///
     /// # Errors
-    /// As [`Kernel::delete_ours`].
+    /// As [`CanGwKernel::delete_ours`].
     pub fn remove(mut self) -> Result<usize, Error> {
         self.stays = true;
         self.kernel.delete_held(&self.instance)
@@ -326,22 +326,22 @@ impl Offload {
 }
 
 fn desired(
-    kernel: &mut Kernel,
+    kernel: &mut CanGwKernel,
     routes: &Routes,
     interfaces: &[Option<String>],
-) -> Result<Desired, Error> {
-    let there: Vec<Link> = kernel.links()?.into_iter().collect();
-    Desired::new(routes, interfaces, &there, &kernel.limits())
+) -> Result<DesiredRules, Error> {
+    let there: Vec<NetLink> = kernel.links()?.into_iter().collect();
+    DesiredRules::new(routes, interfaces, &there, &kernel.limits())
 }
 
-impl AsFd for Offload {
+impl AsFd for CanGwOffload {
     /// Returns the descriptor that is readable when interfaces have changed.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.fd()
     }
 }
 
-impl Drop for Offload {
+impl Drop for CanGwOffload {
     fn drop(&mut self) {
         if !self.stays {
             // There is no caller to report an error to.

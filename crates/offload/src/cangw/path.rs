@@ -1,11 +1,11 @@
 //! can-gw as one of the data paths in the kernel.
 
-use super::{Error, Kernel, Offload, Outcome, show, survey};
+use super::{Error, CanGwKernel, CanGwOffload, CanGwOutcome, show, survey};
 use crate::RouteCounts;
 use crate::data_path::DataPath;
-use crate::instance::Instance;
-use crate::kernel_path::{self, Assignment, KernelPath, Listing, Report, Running};
-use crate::machine::Machine;
+use crate::instance::GatewayInstance;
+use crate::kernel_path::{self, PathAssignment, KernelPath, PathListing, PathReport, PathRun};
+use crate::machine::HostMachine;
 use route::Routes;
 
 /// The data path through can-gw.
@@ -21,7 +21,7 @@ impl KernelPath for CanGw {
         &self,
         routes: &Routes,
         interfaces: &[Option<String>],
-        machine: &Machine,
+        machine: &HostMachine,
     ) -> Vec<Option<String>> {
         match &machine.can_gw {
             Err(why) => vec![Some(why.to_string()); routes.routes.len()],
@@ -40,8 +40,8 @@ impl KernelPath for CanGw {
         true
     }
 
-    fn remove_leftovers(&self, instance: &Instance) -> Result<Option<String>, kernel_path::Error> {
-        let Ok(mut kernel) = Kernel::open() else {
+    fn remove_leftovers(&self, instance: &GatewayInstance) -> Result<Option<String>, kernel_path::Error> {
+        let Ok(mut kernel) = CanGwKernel::open() else {
             return Ok(None); // no netlink, no rules
         };
         match kernel.delete_ours(instance) {
@@ -55,21 +55,21 @@ impl KernelPath for CanGw {
 
     fn start(
         &self,
-        instance: &Instance,
-        assignment: Assignment<'_>,
-    ) -> Result<(Box<dyn Running>, Report), kernel_path::Error> {
+        instance: &GatewayInstance,
+        assignment: PathAssignment<'_>,
+    ) -> Result<(Box<dyn PathRun>, PathReport), kernel_path::Error> {
         let (running, outcome) =
-            Offload::start(instance, assignment.routes, assignment.interfaces)?;
+            CanGwOffload::start(instance, assignment.routes, assignment.interfaces)?;
         Ok((Box::new(running), report(outcome)))
     }
 
-    fn list(&self) -> Result<Listing, kernel_path::Error> {
-        let mut kernel = Kernel::open()?;
-        Ok(Listing::Rules(show(&mut kernel)?))
+    fn list(&self) -> Result<PathListing, kernel_path::Error> {
+        let mut kernel = CanGwKernel::open()?;
+        Ok(PathListing::Rules(show(&mut kernel)?))
     }
 }
 
-fn report(outcome: Outcome) -> Report {
+fn report(outcome: CanGwOutcome) -> PathReport {
     let mut text = format!(
         "can-gw: {} rules as before, {} changed in place, {} new, {} taken away",
         outcome.unchanged, outcome.updated, outcome.added, outcome.removed
@@ -80,22 +80,22 @@ fn report(outcome: Outcome) -> Report {
             outcome.adopted
         ));
     }
-    Report {
+    PathReport {
         words: Some(text),
         missing: outcome.missing,
         restored: 0,
     }
 }
 
-impl Running for Offload {
-    fn reload(&mut self, assignment: Assignment<'_>) -> Result<Report, kernel_path::Error> {
+impl PathRun for CanGwOffload {
+    fn reload(&mut self, assignment: PathAssignment<'_>) -> Result<PathReport, kernel_path::Error> {
         let outcome = self.reload(assignment.routes, assignment.interfaces)?;
         Ok(report(outcome))
     }
 
-    fn links_changed(&mut self) -> Result<Option<Report>, kernel_path::Error> {
+    fn links_changed(&mut self) -> Result<Option<PathReport>, kernel_path::Error> {
         let outcome = self.links_changed()?;
-        Ok(outcome.map(|outcome| Report {
+        Ok(outcome.map(|outcome| PathReport {
             words: (outcome.added > 0).then(|| {
                 let added = outcome.added;
                 format!("an interface is back: {added} rules of can-gw with it")
@@ -105,16 +105,16 @@ impl Running for Offload {
         }))
     }
 
-    fn look_after(&mut self) -> Result<Option<Report>, kernel_path::Error> {
+    fn look_after(&mut self) -> Result<Option<PathReport>, kernel_path::Error> {
         // Handled first: rules that are added with their interface were not removed by another
         // program.
-        if let Some(report) = Running::links_changed(self)? {
+        if let Some(report) = PathRun::links_changed(self)? {
             return Ok(Some(report));
         }
         let outcome = self.reconcile()?;
         let restored = outcome.added + outcome.updated;
         let is_as_before = restored + outcome.removed == 0;
-        Ok((!is_as_before).then_some(Report {
+        Ok((!is_as_before).then_some(PathReport {
             words: None,
             missing: outcome.missing,
             restored,

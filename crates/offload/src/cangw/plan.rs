@@ -10,13 +10,13 @@
 //! is not sent. To keep that time short, changes that affect the same frames form a group, and the
 //! groups are carried out one after the other.
 
-use super::wire::{FD, Job};
+use super::wire::{FD, GatewayJob};
 use frame::CanId;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// One change. Numbers are indexes into the lists of wanted and of existing jobs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Change {
+pub(super) enum JobChange {
     /// Removes an existing job.
     Delete {
         /// The existing job.
@@ -38,17 +38,17 @@ pub(super) enum Change {
 
 /// The changes that are needed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct JobPlan {
     /// For each wanted job the existing one, if it stays as it is.
     pub(super) stays: Vec<Option<usize>>,
     /// The changes, in this order.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<JobChange>,
 }
 
 /// Plans the changes. `wanted` and `there` are in the order in which they are tried; only the
 /// existing jobs have marks.
-pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
-    let unmarked = |job: &Job| job.clone().unmarked();
+pub(super) fn plan(wanted: &[GatewayJob], there: &[GatewayJob], update: bool) -> JobPlan {
+    let unmarked = |job: &GatewayJob| job.clone().unmarked();
     let mut stays = pair(wanted, there, unmarked, &mut HashSet::new());
     // A job whose `CGW_MOD_UID` is known to the kernel can get other modifications without a gap.
     let known = there.iter().enumerate().filter(|(_, job)| job.uid != 0);
@@ -57,7 +57,7 @@ pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
     used.extend((0..there.len()).filter(|i| !known.contains(i)));
     let mut updates = vec![None; wanted.len()];
     if update {
-        let frame = |job: &Job| Job {
+        let frame = |job: &GatewayJob| GatewayJob {
             uid: 0,
             changes: Vec::new(),
             ..job.clone()
@@ -65,9 +65,9 @@ pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
         let open: Vec<usize> = (0..wanted.len())
             .filter(|i| stays.get(*i).is_some_and(Option::is_none))
             // Without a modification it could not keep that mark.
-            .filter(|i| wanted.get(*i).is_some_and(Job::modifies))
+            .filter(|i| wanted.get(*i).is_some_and(GatewayJob::modifies))
             .collect();
-        let jobs: Vec<Job> = open
+        let jobs: Vec<GatewayJob> = open
             .iter()
             .filter_map(|i| wanted.get(*i).cloned())
             .collect();
@@ -83,21 +83,21 @@ pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
     let mut changes = Vec::new();
     for i in 0..there.len() {
         if !kept.contains(&i) {
-            changes.push(Change::Delete { there: i });
+            changes.push(JobChange::Delete { there: i });
         }
     }
     for (wanted, place) in updates.iter().enumerate() {
         if let Some(there) = *place {
-            changes.push(Change::Update { wanted, there });
+            changes.push(JobChange::Update { wanted, there });
         }
     }
     // The job that is tried last is added first.
     for (i, (stay, update)) in stays.iter().zip(&updates).enumerate().rev() {
         if stay.is_none() && update.is_none() {
-            changes.push(Change::Add { wanted: i });
+            changes.push(JobChange::Add { wanted: i });
         }
     }
-    Plan {
+    JobPlan {
         stays,
         changes: grouped(changes, wanted, there),
     }
@@ -106,12 +106,12 @@ pub(super) fn plan(wanted: &[Job], there: &[Job], update: bool) -> Plan {
 /// Pairs each wanted job with an existing one that has the same key. Each existing job is used at
 /// most once.
 fn pair(
-    wanted: &[Job],
-    there: &[Job],
-    key: impl Fn(&Job) -> Job,
+    wanted: &[GatewayJob],
+    there: &[GatewayJob],
+    key: impl Fn(&GatewayJob) -> GatewayJob,
     used: &mut HashSet<usize>,
 ) -> Vec<Option<usize>> {
-    let mut places: HashMap<Job, VecDeque<usize>> = HashMap::new();
+    let mut places: HashMap<GatewayJob, VecDeque<usize>> = HashMap::new();
     for (i, job) in there.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
         places.entry(key(job)).or_default().push_back(i);
     }
@@ -127,7 +127,7 @@ fn pair(
 
 /// Marks jobs as new that would be tried too late: those that precede a new job, or are now behind
 /// a job that they must precede.
-fn keep_order(wanted: &[Job], stays: &mut [Option<usize>], updates: &mut [Option<usize>]) {
+fn keep_order(wanted: &[GatewayJob], stays: &mut [Option<usize>], updates: &mut [Option<usize>]) {
     let mut lanes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (i, job) in wanted.iter().enumerate() {
         let lane = (
@@ -178,7 +178,7 @@ fn keep_order(wanted: &[Job], stays: &mut [Option<usize>], updates: &mut [Option
 
 /// The list of `struct can_dev_rcv_lists` in which a filter is kept (`can_rcv_list_find`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum List {
+enum ReceiverList {
     Errors,
     All,
     Masks,
@@ -198,9 +198,9 @@ fn filter((id, mask): (u32, u32)) -> (u32, u32, bool) {
     (id & mask, mask, id & CanId::ERR_FLAG != 0)
 }
 
-fn list_of(raw: (u32, u32)) -> List {
+fn list_of(raw: (u32, u32)) -> ReceiverList {
     if raw.1 & CanId::ERR_FLAG != 0 {
-        return List::Errors;
+        return ReceiverList::Errors;
     }
     let (id, mask, inverted) = filter(raw);
     let exact = if id & CanId::EFF_FLAG == 0 {
@@ -209,11 +209,11 @@ fn list_of(raw: (u32, u32)) -> List {
         CanId::EFF_MASK | FLAGS
     };
     match mask {
-        _ if inverted => List::Inverted,
-        0 => List::All,
+        _ if inverted => ReceiverList::Inverted,
+        0 => ReceiverList::All,
         // Remote frames have no table of their own.
-        mask if mask == exact && id & CanId::RTR_FLAG == 0 => List::One(id),
-        _ => List::Masks,
+        mask if mask == exact && id & CanId::RTR_FLAG == 0 => ReceiverList::One(id),
+        _ => ReceiverList::Masks,
     }
 }
 
@@ -228,20 +228,20 @@ fn meet(a: (u32, u32), b: (u32, u32)) -> bool {
 }
 
 /// Puts changes that can affect the same frame next to each other, and keeps their order.
-fn grouped(changes: Vec<Change>, wanted: &[Job], there: &[Job]) -> Vec<Change> {
+fn grouped(changes: Vec<JobChange>, wanted: &[GatewayJob], there: &[GatewayJob]) -> Vec<JobChange> {
     /// Above this number of changes, all changes of one source are one group: finding groups would
     /// take longer than it saves.
     const MOST: usize = 4096;
-    let adds = |change: &Change| matches!(change, Change::Add { .. });
+    let adds = |change: &JobChange| matches!(change, JobChange::Add { .. });
     if changes.iter().all(adds) || !changes.iter().any(adds) {
         return changes;
     }
-    let job = |change: &Change| match *change {
-        Change::Delete { there: i } => there.get(i),
-        Change::Update { wanted: i, .. } | Change::Add { wanted: i } => wanted.get(i),
+    let job = |change: &JobChange| match *change {
+        JobChange::Delete { there: i } => there.get(i),
+        JobChange::Update { wanted: i, .. } | JobChange::Add { wanted: i } => wanted.get(i),
     };
     let fine = changes.len() <= MOST;
-    let mut groups = Groups::new(changes.len());
+    let mut groups = NumberGroups::new(changes.len());
     let mut lanes: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (i, change) in changes.iter().enumerate() {
         if let Some(job) = job(change) {
@@ -267,7 +267,7 @@ fn grouped(changes: Vec<Change>, wanted: &[Job], there: &[Job]) -> Vec<Change> {
             }
         }
     }
-    let mut sorted: Vec<(usize, Change)> = Vec::with_capacity(changes.len());
+    let mut sorted: Vec<(usize, JobChange)> = Vec::with_capacity(changes.len());
     for (i, change) in changes.into_iter().enumerate() {
         sorted.push((groups.of(i), change));
     }
@@ -277,9 +277,9 @@ fn grouped(changes: Vec<Change>, wanted: &[Job], there: &[Job]) -> Vec<Change> {
 }
 
 /// Disjoint sets of numbers: each number refers to a smaller one of its set, or is the smallest.
-struct Groups(Vec<usize>);
+struct NumberGroups(Vec<usize>);
 
-impl Groups {
+impl NumberGroups {
     fn new(count: usize) -> Self {
         Self((0..count).collect())
     }

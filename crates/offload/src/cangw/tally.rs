@@ -1,34 +1,34 @@
 //! Conversion of the kernel's 32-bit counters of rules into 64-bit counters of routes.
 
-use super::wire::{Counters, FD, Job, Listed};
+use super::wire::{JobCounters, FD, GatewayJob, ListedJob};
 use crate::RouteCounts;
-use route::{Modification, Stop};
+use route::{Modification, StopReason};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A rule of this instance that is in the kernel.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct LiveRule {
     /// Its route's name.
     route: String,
     /// The rule changes lengths.
     lengthens: bool,
     /// Its counters when they were last added up.
-    last: Counters,
+    last: JobCounters,
 }
 
 /// Frames that were handed on, not accepted, deleted for hops, and deleted for length.
 pub(super) type Total = [u64; 4];
 
-impl Live {
+impl LiveRule {
     /// Returns a rule of a route. Its counters continue from the known state, else from 0: those
     /// that an earlier process left have not been added up.
-    pub(super) fn new(route: &str, job: &Job, known: Option<&Self>) -> Self {
+    pub(super) fn new(route: &str, job: &GatewayJob, known: Option<&Self>) -> Self {
         Self {
             route: route.to_owned(),
             lengthens: job
                 .modifications()
                 .any(|m| m.parts & Modification::LEN != 0),
-            last: known.map_or(Counters::default(), |known| known.last),
+            last: known.map_or(JobCounters::default(), |known| known.last),
         }
     }
 }
@@ -38,12 +38,12 @@ impl Live {
 /// A route has a rule for each destination, and a deleted frame is deleted by each of them, so only
 /// the first rule counts for deletions.
 pub(super) fn add_up(
-    list: &[Listed],
-    live: &mut BTreeMap<u32, Live>,
+    list: &[ListedJob],
+    live: &mut BTreeMap<u32, LiveRule>,
     totals: &mut BTreeMap<String, Total>,
 ) {
     let mut heard = BTreeSet::new();
-    for Listed { job, counters } in list {
+    for ListedJob { job, counters } in list {
         let Some(live) = live.get_mut(&job.mark()) else {
             continue;
         };
@@ -77,9 +77,9 @@ pub(super) fn counts([sent, failed, hops, long]: Total) -> RouteCounts {
     RouteCounts {
         taken: None,
         sent,
-        stopped: Stop::ALL.map(|stop| match stop {
-            Stop::HopLimit => hops,
-            Stop::TooLong => long,
+        stopped: StopReason::ALL.map(|stop| match stop {
+            StopReason::HopLimit => hops,
+            StopReason::TooLong => long,
             _ => 0,
         }),
         failed,
@@ -92,16 +92,16 @@ mod tests {
 
     #[test]
     fn counters_go_on_when_they_wrap() {
-        let job = Job::default().marked(7, true);
-        let mut live = BTreeMap::from([(7, Live::new("r", &job, None))]);
+        let job = GatewayJob::default().marked(7, true);
+        let mut live = BTreeMap::from([(7, LiveRule::new("r", &job, None))]);
         let mut totals = BTreeMap::new();
         let mut count = |handled, deleted| {
-            let counters = Counters {
+            let counters = JobCounters {
                 handled,
                 dropped: 1,
                 deleted,
             };
-            let listed = Listed {
+            let listed = ListedJob {
                 job: job.clone(),
                 counters,
             };
@@ -128,9 +128,9 @@ mod tests {
     #[test]
     fn a_frame_that_all_rules_of_a_route_delete_is_one_frame() {
         let to = |destination, mark| {
-            let job = Job {
+            let job = GatewayJob {
                 destination,
-                ..Job::default()
+                ..GatewayJob::default()
             };
             job.marked(mark, true)
         };
@@ -138,12 +138,12 @@ mod tests {
         let routes = ["a", "a", "b"];
         let live = jobs.iter().zip(routes);
         let mut live: BTreeMap<_, _> = live
-            .map(|(job, route)| (job.mark(), Live::new(route, job, None)))
+            .map(|(job, route)| (job.mark(), LiveRule::new(route, job, None)))
             .collect();
         let mut totals = BTreeMap::new();
-        let listed = jobs.map(|job| Listed {
+        let listed = jobs.map(|job| ListedJob {
             job,
-            counters: Counters {
+            counters: JobCounters {
                 handled: 2,
                 dropped: 1,
                 deleted: 5,

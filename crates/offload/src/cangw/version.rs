@@ -1,25 +1,25 @@
 //! The missing features and the bugs of the running kernel's can-gw.
 
-use route::cangw::Rule;
-pub use route::cangw::Version;
+use route::cangw::CanGwRule;
+pub use route::cangw::KernelVersion;
 
 /// 511e64e13d8c "can: gw: fix RCU/BH usage in cgw_create_job()": before this commit, a job's
 /// modifications were overwritten while another CPU was carrying them out.
-const UPDATE: &[Version] = &[
-    Version(5, 10, 238),
-    Version(5, 15, 183),
-    Version(6, 1, 139),
-    Version(6, 6, 91),
-    Version(6, 12, 29),
-    Version(6, 14, 7),
-    Version(6, 15, 0),
+const UPDATE: &[KernelVersion] = &[
+    KernelVersion(5, 10, 238),
+    KernelVersion(5, 15, 183),
+    KernelVersion(6, 1, 139),
+    KernelVersion(6, 6, 91),
+    KernelVersion(6, 12, 29),
+    KernelVersion(6, 14, 7),
+    KernelVersion(6, 15, 0),
 ];
 
 /// The properties that depend on the kernel: its version, and the module's parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct KernelLimits {
     /// Its version, if it is known.
-    pub version: Option<Version>,
+    pub version: Option<KernelVersion>,
     /// can-gw's `max_hops`, if it is known.
     pub max_hops: Option<u8>,
     /// A rule that modifies nothing can carry a mark at no cost: can-gw accepts, keeps and lists a
@@ -27,7 +27,7 @@ pub struct Limits {
     pub hidden_marks: bool,
 }
 
-impl Limits {
+impl KernelLimits {
     /// Returns whether the modifications of a job can be replaced while frames pass, so that each
     /// frame sees the old ones or the new ones.
     #[must_use]
@@ -37,11 +37,11 @@ impl Limits {
 
     /// Returns the reason why this kernel cannot accept a rule that can-gw has.
     #[must_use]
-    pub fn refusal(&self, rule: &Rule) -> Option<String> {
+    pub fn refusal(&self, rule: &CanGwRule) -> Option<String> {
         let kernel = self
             .version
             .map_or("an unknown version".to_owned(), |v| format!("Linux {v}"));
-        if rule.fd && self.version.is_none_or(|v| v < Version(5, 4, 0)) {
+        if rule.fd && self.version.is_none_or(|v| v < KernelVersion(5, 4, 0)) {
             return Some(format!(
                 "it takes FD frames, which can-gw knows since Linux 5.4, and this is {kernel}"
             ));
@@ -63,7 +63,7 @@ impl Limits {
 
 /// Returns the version of the running kernel.
 #[must_use]
-pub(super) fn running() -> Option<Version> {
+pub(super) fn running() -> Option<KernelVersion> {
     let uname = rustix::system::uname();
     let ubuntu = std::fs::read_to_string("/proc/version_signature").unwrap_or_default();
     parse(
@@ -77,7 +77,7 @@ pub(super) fn running() -> Option<Version> {
 /// (`6.1.0-50-amd64`), and put the real number elsewhere: Debian into the version (`… Debian
 /// 6.1.176-1 (2026-07-02)`), Ubuntu into `/proc/version_signature` (`Ubuntu 5.15.0-91.101-generic
 /// 5.15.131`).
-fn parse(release: &str, version: &str, ubuntu: &str) -> Option<Version> {
+fn parse(release: &str, version: &str, ubuntu: &str) -> Option<KernelVersion> {
     let base = numbers(release)?;
     let debian = version.split_once("Debian ").map(|(_, rest)| rest);
     let ubuntu = ubuntu.split_whitespace().nth(2);
@@ -91,11 +91,11 @@ fn parse(release: &str, version: &str, ubuntu: &str) -> Option<Version> {
 }
 
 /// Parses `6.1.176-1` or `7.3`.
-fn numbers(text: &str) -> Option<Version> {
+fn numbers(text: &str) -> Option<KernelVersion> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let mut parts = text.get(..end.unwrap_or(text.len()))?.split('.');
     let mut next = || parts.next().map(|part| part.parse().ok());
-    Some(Version(next()??, next()??, next().flatten().unwrap_or(0)))
+    Some(KernelVersion(next()??, next()??, next().flatten().unwrap_or(0)))
 }
 
 #[cfg(test)]
@@ -110,23 +110,23 @@ mod tests {
                 "6.1.0-50-amd64",
                 "#1 SMP Debian 6.1.176-1 (2026-07-02)",
                 "",
-                Version(6, 1, 176),
+                KernelVersion(6, 1, 176),
             ),
             (
                 "5.15.0-91-generic",
                 "#101-Ubuntu SMP",
                 "Ubuntu 5.15.0-91.101-generic 5.15.131\n",
-                Version(5, 15, 131),
+                KernelVersion(5, 15, 131),
             ),
             (
                 "7.3.2+deb14-rt-amd64",
                 "#1 SMP PREEMPT_RT Debian 7.3.2-1",
                 "",
-                Version(7, 3, 2),
+                KernelVersion(7, 3, 2),
             ),
-            ("6.12.29", "#1 SMP", "", Version(6, 12, 29)),
-            ("7.0-rc1", "#1", "", Version(7, 0, 0)),
-            ("6.6.1", "#1 Debian 6.1.176-1", "", Version(6, 6, 1)),
+            ("6.12.29", "#1 SMP", "", KernelVersion(6, 12, 29)),
+            ("7.0-rc1", "#1", "", KernelVersion(7, 0, 0)),
+            ("6.6.1", "#1 Debian 6.1.176-1", "", KernelVersion(6, 6, 1)),
         ];
         for (release, version, ubuntu, expected) in cases {
             assert_eq!(parse(release, version, ubuntu), Some(expected), "{release}");
@@ -153,21 +153,21 @@ mod tests {
     #[test]
     fn crc8_from_the_frames_end_is_refused_up_to_the_fix() {
         let negative = [crc8(-1, 1, 2), crc8(0, -1, 2), crc8(0, 1, -1)];
-        let refused = |version, rule: &Rule| {
+        let refused = |version, rule: &CanGwRule| {
             let why = limits(version).refusal(rule)?;
             assert!(why.contains("CVE-2026-31570"), "{why}");
             assert!(why.contains(&format!("Linux {version}")), "{why}");
             Some(why)
         };
         for fixed in negative[0].needs()[0].since {
-            let Version(major, minor, patch) = *fixed;
+            let KernelVersion(major, minor, patch) = *fixed;
             assert_eq!(refused(*fixed, &negative[0]), None, "{fixed}");
             assert_eq!(
                 refused(Version(major, minor, patch + 1), &negative[0]),
                 None
             );
             if let Some(patch) = patch.checked_sub(1) {
-                let before = Version(major, minor, patch);
+                let before = KernelVersion(major, minor, patch);
                 for rule in &negative {
                     assert!(refused(before, rule).is_some(), "{before}");
                 }
@@ -175,14 +175,14 @@ mod tests {
             }
         }
         // Series that ended without the fix, and all later ones.
-        for version in [Version(5, 4, 999), Version(6, 5, 99), Version(6, 17, 13)] {
+        for version in [KernelVersion(5, 4, 999), KernelVersion(6, 5, 99), KernelVersion(6, 17, 13)] {
             assert!(refused(version, &negative[0]).is_some(), "{version}");
         }
         assert_eq!(refused(Version(7, 3, 2), &negative[0]), None);
     }
 
-    fn crc8(from: i16, to: i16, result: i16) -> Rule {
-        Rule {
+    fn crc8(from: i16, to: i16, result: i16) -> CanGwRule {
+        CanGwRule {
             changes: vec![Action::Crc8(Crc8 {
                 from,
                 to,
@@ -192,12 +192,12 @@ mod tests {
                 table: [0; 256],
                 profile: Crc8Profile::None,
             })],
-            ..Rule::default()
+            ..CanGwRule::default()
         }
     }
 
-    fn limits(version: Version) -> Limits {
-        Limits {
+    fn limits(version: KernelVersion) -> KernelLimits {
+        KernelLimits {
             version: Some(version),
             max_hops: Some(2),
             hidden_marks: true,
@@ -209,10 +209,10 @@ mod tests {
         let rule = crc8(0, 1, 2);
         assert_eq!(limits(Version(6, 1, 1)).refusal(&rule), None);
         let rule = crc8(-1, 1, 2);
-        let why = limits(Version(6, 1, 1)).refusal(&rule).unwrap();
+        let why = limits(KernelVersion(6, 1, 1)).refusal(&rule).unwrap();
         assert!(why.contains("CVE-2026-31570"), "{why}");
         assert_eq!(limits(Version(6, 1, 168)).refusal(&rule), None);
-        let unknown = Limits {
+        let unknown = KernelLimits {
             version: None,
             max_hops: None,
             hidden_marks: true,
@@ -220,7 +220,7 @@ mod tests {
         assert!(unknown.refusal(&rule).is_some() && !unknown.updates_in_place());
 
         let length = |op, len| {
-            let rule = Rule {
+            let rule = CanGwRule {
                 changes: vec![Action::Modify(Modify {
                     op,
                     id: None,
@@ -228,9 +228,9 @@ mod tests {
                     flags: None,
                     data: None,
                 })],
-                ..Rule::default()
+                ..CanGwRule::default()
             };
-            limits(Version(5, 10, 200)).refusal(&rule).is_some()
+            limits(KernelVersion(5, 10, 200)).refusal(&rule).is_some()
         };
         assert!(length(ModifyOp::Set, 9) && length(ModifyOp::Or, 1) && length(ModifyOp::Xor, 8));
         assert!(
@@ -238,9 +238,9 @@ mod tests {
         );
         assert!(!length(ModifyOp::And, 15));
 
-        let hops = Rule {
+        let hops = CanGwRule {
             hops: Some(3),
-            ..Rule::default()
+            ..CanGwRule::default()
         };
         assert!(
             limits(Version(7, 3, 0))
@@ -248,9 +248,9 @@ mod tests {
                 .unwrap()
                 .contains("max_hops=2")
         );
-        let fd = Rule {
+        let fd = CanGwRule {
             fd: true,
-            ..Rule::default()
+            ..CanGwRule::default()
         };
         assert!(limits(Version(4, 19, 0)).refusal(&fd).is_some());
     }

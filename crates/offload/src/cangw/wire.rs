@@ -1,10 +1,10 @@
 //! Jobs of can-gw in the format of the netlink socket (`uapi/linux/can/gw.h`, rtnetlink of
 //! `PF_CAN`).
 
-pub use linux::netlink::Malformed;
-use linux::netlink::{Message, Request, attribute, attributes};
+pub use linux::netlink::MalformedMessage;
+use linux::netlink::{NetlinkMessage, NetlinkRequest, attribute, attributes};
 use route::Action;
-use route::cangw::Attribute;
+use route::cangw::RuleAttribute;
 
 /// `AF_CAN`, the family of `struct rtcanmsg`.
 const AF_CAN: u8 = 29;
@@ -38,7 +38,7 @@ const LIM_HOPS: u16 = 13;
 const MOD_UID: u16 = 14;
 /// A rule in the kernel's form: interfaces are indices, operands are raw.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Job {
+pub struct GatewayJob {
     /// Index of the interface where frames come in.
     pub source: u32,
     /// Index of the interface where they go out.
@@ -50,15 +50,15 @@ pub struct Job {
     /// ID and mask of the filter; both 0 for none.
     pub filter: (u32, u32),
     /// The changes, in the order of [`Action::attributes`], at most one of each kind; see
-    /// [`Job::put`].
-    pub changes: Vec<Attribute>,
+    /// [`GatewayJob::put`].
+    pub changes: Vec<RuleAttribute>,
     /// Its mark; 0 for none. The kernel keeps it only in a job that modifies something.
     pub uid: u32,
 }
 
 /// The kernel's counters of a job; 32 bits that wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct JobCounters {
     /// Frames that were handed to the destination.
     pub handled: u32,
     /// Frames that the destination did not accept: it was down, or its queue was full.
@@ -69,29 +69,29 @@ pub struct Counters {
 
 /// A job in the kernel's list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Listed {
+pub struct ListedJob {
     /// The job.
-    pub job: Job,
+    pub job: GatewayJob,
     /// Its counters.
-    pub counters: Counters,
+    pub counters: JobCounters,
 }
 
 /// Returns a request for the list of all jobs.
 #[must_use]
-pub fn list_request() -> Request {
-    Request::list(RTM_GETROUTE, vec![AF_CAN, 0, 0, 0])
+pub fn list_request() -> NetlinkRequest {
+    NetlinkRequest::list(RTM_GETROUTE, vec![AF_CAN, 0, 0, 0])
 }
 
 /// Returns a request for a new job or, if its mark is known, for a job's new modifications.
 #[must_use]
-pub fn add_request(job: &Job) -> Request {
-    Request::change(RTM_NEWROUTE, 0, body(job))
+pub fn add_request(job: &GatewayJob) -> NetlinkRequest {
+    NetlinkRequest::change(RTM_NEWROUTE, 0, body(job))
 }
 
 /// Returns a request to remove a job.
 #[must_use]
-pub fn delete_request(job: &Job) -> Request {
-    Request::change(RTM_DELROUTE, 0, body(job))
+pub fn delete_request(job: &GatewayJob) -> NetlinkRequest {
+    NetlinkRequest::change(RTM_DELROUTE, 0, body(job))
 }
 
 /// Returns a request that changes nothing: to remove a job without interfaces. can-gw checks the
@@ -99,9 +99,9 @@ pub fn delete_request(job: &Job) -> Request {
 /// and then it answers ENODEV (`cgw_parse_attr`). Without can-gw the answer is EOPNOTSUPP, without
 /// permission EPERM.
 #[must_use]
-pub fn probe_request(job: &Job) -> Request {
+pub fn probe_request(job: &GatewayJob) -> NetlinkRequest {
     let (source, destination) = (0, 0);
-    let job = Job {
+    let job = GatewayJob {
         source,
         destination,
         ..job.clone()
@@ -109,7 +109,7 @@ pub fn probe_request(job: &Job) -> Request {
     delete_request(&job)
 }
 
-fn body(job: &Job) -> Vec<u8> {
+fn body(job: &GatewayJob) -> Vec<u8> {
     let mut out = vec![AF_CAN, CAN_TO_CAN];
     out.extend(job.flags.to_ne_bytes());
     if job.hops != 0 {
@@ -140,19 +140,19 @@ fn body(job: &Job) -> Vec<u8> {
 ///
 /// # Errors
 /// If a job's attributes have sizes that can-gw never sends.
-pub fn listed(message: &Message<'_>) -> Result<Option<Listed>, Malformed> {
+pub fn listed(message: &NetlinkMessage<'_>) -> Result<Option<ListedJob>, MalformedMessage> {
     if message.kind != RTM_NEWROUTE {
         return Ok(None);
     }
     let Some((&[family, kind, low, high], rest)) = message.body.split_first_chunk::<RTCANMSG>()
     else {
-        return Err(Malformed::Message);
+        return Err(MalformedMessage::Message);
     };
     if family != AF_CAN || kind != CAN_TO_CAN {
         return Ok(None);
     }
-    let mut listed = Listed::default();
-    let Listed { job, counters } = &mut listed;
+    let mut listed = ListedJob::default();
+    let ListedJob { job, counters } = &mut listed;
     job.flags = u16::from_ne_bytes([low, high]);
     for attribute in attributes(rest) {
         let (kind, value) = attribute?;
@@ -167,7 +167,7 @@ pub fn listed(message: &Message<'_>) -> Result<Option<Listed>, Malformed> {
             FILTER => filter(value).map(|f| job.filter = f),
             kind => change(kind, value, job),
         };
-        fits.ok_or(Malformed::Size(kind, value.len()))?;
+        fits.ok_or(MalformedMessage::Size(kind, value.len()))?;
     }
     Ok(Some(listed))
 }
@@ -182,11 +182,11 @@ fn filter(value: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// Adds a change to the job. Attributes of later kernels are ignored.
-fn change(kind: u16, value: &[u8], job: &mut Job) -> Option<()> {
+fn change(kind: u16, value: &[u8], job: &mut GatewayJob) -> Option<()> {
     if Action::attributes().all(|known| known != kind) {
         return Some(());
     }
     let value = value.to_vec();
-    job.put(Action::normal(&Attribute { kind, value })?);
+    job.put(Action::normal(&RuleAttribute { kind, value })?);
     Some(())
 }

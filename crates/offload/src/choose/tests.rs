@@ -2,13 +2,13 @@ use super::*;
 use crate::{bpf, cangw};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use route::{Match, PayloadPattern, RateLimit, Route, Tri};
+use route::{FrameMatch, PayloadPattern, RateLimit, Route, TriState};
 
 const NAMES: [&str; 4] = ["can0", "can1", "vxcan0", "later0"];
 
 /// can0 and can1 are hardware, vxcan0 is a virtual interface, later0 does not exist; the ports
 /// after them are not interfaces.
-fn machine() -> Machine {
+fn machine() -> HostMachine {
     let there = |name: &str, kind: &str, index| bpf::Interface {
         name: name.to_owned(),
         index,
@@ -19,15 +19,15 @@ fn machine() -> Machine {
         kind: kind.to_owned(),
         ..bpf::Interface::default()
     };
-    Machine {
+    HostMachine {
         interfaces: vec![
             there("can0", "can", 3),
             there("can1", "can", 4),
             there("vxcan0", "vxcan", 5),
         ],
         bpf: Ok(()),
-        can_gw: Ok(cangw::Limits {
-            version: Some(cangw::Version(6, 12, 30)),
+        can_gw: Ok(cangw::KernelLimits {
+            version: Some(cangw::KernelVersion(6, 12, 30)),
             max_hops: Some(2),
             hidden_marks: true,
         }),
@@ -49,13 +49,13 @@ fn route(name: &str, from: &[u16], to: &[u16]) -> Route {
 
 /// Adds a condition that can-gw cannot check.
 fn by_payload(mut route: Route) -> Route {
-    route.matching = Match {
+    route.matching = FrameMatch {
         payload: vec![PayloadPattern {
             at: 0,
             value: vec![1],
             mask: vec![0xFF],
         }],
-        ..Match::default()
+        ..FrameMatch::default()
     };
     route
 }
@@ -138,7 +138,7 @@ fn a_machine_without_bpf_or_can_gw_says_why() {
         ..Routes::default()
     };
     let mut bare = machine();
-    bare.bpf = Err(bpf::Missing::Can);
+    bare.bpf = Err(bpf::MissingFeature::Can);
     let placed = choose(&routes, &interfaces(), &bare);
     assert_eq!(placed[0].data_path, DataPath::CanGw);
     assert_eq!(
@@ -207,7 +207,7 @@ fn must_stay(routes: &Routes, a: &Route, b: &Route) -> bool {
     let begin = |port: &&PortId| b.from.contains(port);
     let share: Vec<&PortId> = a.from.iter().filter(begin).collect();
     let decides = share.iter().any(|port| {
-        routes.mode == Mode::First
+        routes.mode == RouteMode::First
             || routes
                 .routes
                 .iter()
@@ -230,7 +230,7 @@ proptest! {
             route.name = format!("r{i}");
         }
         let routes = Routes {
-            mode: if first { Mode::First } else { Mode::All },
+            mode: if first { RouteMode::First } else { RouteMode::All },
             max_hops: 1,
             routes: list,
         };
@@ -279,9 +279,9 @@ proptest! {
 #[test]
 fn what_means_something_else_there_runs_elsewhere() {
     let mut errors = route("errors", &[0], &[1]);
-    errors.matching.err = Tri::Either;
+    errors.matching.err = TriState::Either;
     let mut virtual_ = route("virtual", &[0], &[2]);
-    virtual_.matching.err = Tri::Either;
+    virtual_.matching.err = TriState::Either;
     let routes = Routes {
         routes: vec![errors, virtual_, route("plain", &[0], &[3])],
         ..Routes::default()

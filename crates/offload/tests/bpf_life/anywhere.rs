@@ -1,7 +1,7 @@
 //! Tests that need BPF and no CAN.
 
 use crate::common::{names, route, routes};
-use cangate_offload::bpf::{Error, Instance, Offload, Options};
+use cangate_offload::bpf::{Error, GatewayInstance, BpfOffload, BpfOptions};
 use route::IdSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ macro_rules! bpf {
 #[test]
 fn interfaces_that_are_not_there_are_waited_for() {
     bpf!();
-    let instance = Instance::new("waits");
+    let instance = GatewayInstance::new("waits");
     let wanted = routes(vec![route("a", 1, 0, 1), route("b", 2, 1, 2)]);
     // There are more ports than routes use, and loopback is not a CAN interface.
     let ports = names(&["cgt_none0", "lo", "cgt_none2", "cgt_none3"]);
     let (mut offload, outcome) =
-        Offload::start(&instance, &wanted, &ports, Options::default()).unwrap();
+        BpfOffload::start(&instance, &wanted, &ports, BpfOptions::default()).unwrap();
     assert_eq!((outcome.entrances, outcome.adopted), (0, false));
     let missing: Vec<_> = outcome.missing.iter().map(String::as_str).collect();
     assert_eq!(missing, ["cgt_none0", "cgt_none2", "lo"]);
@@ -42,7 +42,7 @@ fn a_port_that_is_no_can_interface_is_named() {
     bpf!();
     let ports = [Some("cgt_none0".to_owned()), None];
     let wanted = routes(vec![route("good", 1, 0, 0), route("bad", 2, 0, 1)]);
-    let start = Offload::start(&Instance::new("ports"), &wanted, &ports, Options::default());
+    let start = BpfOffload::start(&GatewayInstance::new("ports"), &wanted, &ports, BpfOptions::default());
     let error = start.err().unwrap();
     assert!(matches!(error, Error::Inexpressible(_)), "{error:?}");
     assert_eq!(
@@ -55,11 +55,11 @@ fn a_port_that_is_no_can_interface_is_named() {
 #[test]
 fn one_instance_is_one_process() {
     bpf!();
-    let instance = Instance::new("once");
+    let instance = GatewayInstance::new("once");
     let start = || {
         let wanted = routes(vec![route("a", 1, 0, 1)]);
         let ports = names(&["cgt_none0", "cgt_none1"]);
-        Offload::start(&instance, &wanted, &ports, Options::default())
+        BpfOffload::start(&instance, &wanted, &ports, BpfOptions::default())
     };
     let (offload, _) = start().unwrap();
     let error = start().err().unwrap().to_string();
@@ -80,10 +80,10 @@ fn a_signal_while_the_program_is_looked_through_harms_nothing() {
     bpf!();
     let heard = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(libc::SIGUSR2, Arc::clone(&heard)).unwrap();
-    let (instance, ports) = (Instance::new("signals"), names(&["cgt_none0", "cgt_none1"]));
+    let (instance, ports) = (GatewayInstance::new("signals"), names(&["cgt_none0", "cgt_none1"]));
     let wanted = routes(vec![route("a", 1, 0, 1)]);
     let begin = Instant::now();
-    drop(Offload::start(&instance, &wanted, &ports, Options::default()).unwrap());
+    drop(BpfOffload::start(&instance, &wanted, &ports, BpfOptions::default()).unwrap());
     let pause = begin.elapsed() / 6;
     for _ in 0..5 {
         // SAFETY: no pointers.
@@ -95,7 +95,7 @@ fn a_signal_while_the_program_is_looked_through_harms_nothing() {
                 assert_eq!(unsafe { libc::pthread_kill(loading, libc::SIGUSR2) }, 0);
             }
         });
-        let start = Offload::start(&instance, &wanted, &ports, Options::default());
+        let start = BpfOffload::start(&instance, &wanted, &ports, BpfOptions::default());
         signals.join().unwrap();
         assert!(heard.swap(false, Ordering::Relaxed));
         start.unwrap();
@@ -136,8 +136,8 @@ fn how_long_a_reload_takes() {
         route
     });
     tables.push(("10000 routes", many.collect()));
-    let instance = Instance::new("how long");
-    let start = Offload::start(&instance, &routes(vec![]), &ports, Options::default());
+    let instance = GatewayInstance::new("how long");
+    let start = BpfOffload::start(&instance, &routes(vec![]), &ports, BpfOptions::default());
     let (mut offload, _) = start.unwrap();
     for (what, list) in tables {
         let table = routes(list);

@@ -5,7 +5,7 @@ use crate::common::{names, route, routes};
 use crate::world::{World, entrance, programs, said, world};
 use aya::programs::tc::{NlOptions, TcAttachOptions, TcHandle};
 use aya::programs::{LinkOrder, SchedClassifier, TcAttachType};
-use cangate_offload::bpf::{Error, Instance, Offload, Options, Outcome, can_persist, remove};
+use cangate_offload::bpf::{Error, GatewayInstance, BpfOffload, BpfOptions, BpfOutcome, can_persist, remove};
 use route::Routes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
@@ -18,8 +18,8 @@ fn table() -> Routes {
     routes(vec![route("a", 0x10, 0, 1), route("b", 0x11, 1, 0)])
 }
 
-fn start(name: &str, ports: &[Option<String>], options: &Options) -> (Offload, Outcome) {
-    Offload::start(&Instance::new(name), &table(), ports, options.clone()).unwrap()
+fn start(name: &str, ports: &[Option<String>], options: &BpfOptions) -> (BpfOffload, BpfOutcome) {
+    BpfOffload::start(&GatewayInstance::new(name), &table(), ports, options.clone()).unwrap()
 }
 
 /// Returns whether one of cangate's programs is attached.
@@ -33,7 +33,7 @@ fn runs(interface: &str) -> bool {
 }
 
 /// Waits for a change of interfaces and handles it.
-fn wait(offload: &mut Offload) -> Outcome {
+fn wait(offload: &mut BpfOffload) -> BpfOutcome {
     let fds = &mut [PollFd::from_borrowed_fd(offload.as_fd(), PollFlags::IN)];
     let time = Timespec {
         tv_sec: 20,
@@ -44,7 +44,7 @@ fn wait(offload: &mut Offload) -> Outcome {
 }
 
 /// Handles changes until the table is attached to this number of interfaces.
-fn wait_for(offload: &mut Offload, entrances: usize) -> Outcome {
+fn wait_for(offload: &mut BpfOffload, entrances: usize) -> BpfOutcome {
     loop {
         let outcome = wait(offload);
         if outcome.entrances == entrances {
@@ -149,7 +149,7 @@ fn one_interface_has_one_gateway() {
         let before = entrance("p0");
         let another = || {
             let ports = names(&["q1", "p0"]);
-            Offload::start(&Instance::new("two"), &table(), &ports, options.clone())
+            BpfOffload::start(&GatewayInstance::new("two"), &table(), &ports, options.clone())
         };
         let error = another().err().unwrap();
         assert!(matches!(error, Error::Taken { .. }), "{error:?}");
@@ -255,8 +255,8 @@ fn what_is_left_in_place_is_found_again() {
         assert!(runs("p0") && runs("p1"));
 
         // No other instance may use it.
-        let another = Instance::new("not stays");
-        let error = Offload::start(&another, &table(), &world.ports(), options.clone());
+        let another = GatewayInstance::new("not stays");
+        let error = BpfOffload::start(&another, &table(), &world.ports(), options.clone());
         assert_eq!(
             error.err().unwrap().to_string(),
             "p0: the gateway `stays` has left its BPF program there (--persist): start that one \
@@ -271,9 +271,9 @@ fn what_is_left_in_place_is_found_again() {
         // Again, and then with other routes: what they do not need is removed.
         offload.persist().unwrap();
         let other = routes(vec![route("a", 0x10, 2, 1)]);
-        let instance = Instance::new("stays");
+        let instance = GatewayInstance::new("stays");
         let (offload, outcome) =
-            Offload::start(&instance, &other, &world.ports(), options.clone()).unwrap();
+            BpfOffload::start(&instance, &other, &world.ports(), options.clone()).unwrap();
         assert_eq!((outcome.entrances, outcome.adopted), (1, false));
         assert!(runs("p2"));
         assert_eq!([programs("p0"), programs("p1")], [[""; 0]; 2]);
@@ -281,7 +281,7 @@ fn what_is_left_in_place_is_found_again() {
         if world.can {
             assert_eq!(remove(&instance).unwrap(), 1);
         } else {
-            drop(Offload::start(&instance, &other, &world.ports(), options.clone()).unwrap());
+            drop(BpfOffload::start(&instance, &other, &world.ports(), options.clone()).unwrap());
         }
         for interface in ["p0", "p1", "p2"] {
             assert_eq!(entrance(interface), [""; 0]);

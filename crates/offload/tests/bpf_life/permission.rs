@@ -4,15 +4,15 @@ use crate::bpf_common::{Raw, frame, run};
 use crate::common::{child, gateway, kill, names, route, routes, said_by};
 use crate::processes::{INSTANCE, options, roles, table};
 use crate::world::{World, entrance, has_tcx, programs, without_bpf, world};
-use cangate_offload::bpf::{Error, Instance, Missing, Offload};
+use cangate_offload::bpf::{Error, GatewayInstance, MissingFeature, BpfOffload};
 use frame::Kind;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use std::os::unix::process::CommandExt as _;
 
 /// The actions of a child with fewer permissions.
 pub(crate) fn play(role: &str) {
-    let (instance, ports) = (Instance::new(INSTANCE), names(&["p0", "p1"]));
-    let start = || Offload::start(&instance, &table(0), &ports, options(role));
+    let (instance, ports) = (GatewayInstance::new(INSTANCE), names(&["p0", "p1"]));
+    let start = || BpfOffload::start(&instance, &table(0), &ports, options(role));
     match role.split(' ').next() {
         Some(who @ ("nobody" | "two")) => {
             if who == "two" {
@@ -20,7 +20,7 @@ pub(crate) fn play(role: &str) {
             }
             let error = start().err().unwrap();
             assert!(
-                matches!(error, Error::Kernel(Missing::Permission)),
+                matches!(error, Error::Kernel(MissingFeature::Permission)),
                 "{error:?}"
             );
             println!("\nit says: {error}");
@@ -28,7 +28,7 @@ pub(crate) fn play(role: &str) {
         Some("seccomp") => {
             without_bpf();
             let error = start().err().unwrap();
-            assert!(matches!(error, Error::Kernel(Missing::Bpf(_))), "{error:?}");
+            assert!(matches!(error, Error::Kernel(MissingFeature::Bpf(_))), "{error:?}");
             println!("\nit says: {error}");
         }
         Some("capable") => {
@@ -122,8 +122,8 @@ fn what_a_crash_left_goes_also_without_all_capabilities() {
         println!("{role}: left {left}: {said}");
         // Root can remove the rest.
         let options = options(&role);
-        let instance = Instance::new(INSTANCE);
-        let start = Offload::start(&instance, &table(0), &world.ports(), options);
+        let instance = GatewayInstance::new(INSTANCE);
+        let start = BpfOffload::start(&instance, &table(0), &world.ports(), options);
         drop(start.unwrap());
         for interface in ["p0", "p1"] {
             assert_eq!(programs(interface), [""; 0], "{role}");
@@ -155,8 +155,8 @@ fn a_crash_between_clsact_and_its_filter_leaves_nothing_that_harms() {
     }
     assert!(entrance("p0").contains(&"clsact".to_owned()));
     let one = routes(vec![route("a", 0x10, 0, 1)]);
-    let instance = Instance::new(INSTANCE);
-    let start = Offload::start(&instance, &one, &world.ports(), options(&role));
+    let instance = GatewayInstance::new(INSTANCE);
+    let start = BpfOffload::start(&instance, &one, &world.ports(), options(&role));
     let (mut offload, outcome) = start.unwrap();
     assert_eq!((outcome.entrances, outcome.adopted), (1, false));
     if world.can {

@@ -3,20 +3,20 @@
 use crate::bpf_common::{Raw, frame, run};
 use crate::common::{HELPER, ROLE, gateway, kill, names, route, routes};
 use crate::world::{World, entrance, programs, world};
-use cangate_offload::bpf::{Error, Instance, Missing, Offload, Options, TestOptions};
+use cangate_offload::bpf::{Error, GatewayInstance, MissingFeature, BpfOffload, BpfOptions, TestOptions};
 use frame::Kind;
 
 pub(crate) const INSTANCE: &str = "processes";
 
 /// The options of a role such as `gateway clsact any`.
-pub(crate) fn options(role: &str) -> Options {
-    Options {
+pub(crate) fn options(role: &str) -> BpfOptions {
+    BpfOptions {
         test: TestOptions {
             clsact: role.contains("clsact"),
             any_interface: role.contains("any"),
             ..TestOptions::default()
         },
-        ..Options::default()
+        ..BpfOptions::default()
     }
 }
 
@@ -36,8 +36,8 @@ fn the_part_of_the_child() {
     if !role.starts_with("gateway") && !role.starts_with("restless") {
         return crate::permission::play(&role);
     }
-    let (instance, ports) = (Instance::new(INSTANCE), names(&["p0", "p1"]));
-    let start = Offload::start(&instance, &table(0), &ports, options(&role));
+    let (instance, ports) = (GatewayInstance::new(INSTANCE), names(&["p0", "p1"]));
+    let start = BpfOffload::start(&instance, &table(0), &ports, options(&role));
     let (mut offload, _) = start.unwrap();
     println!("\nit runs");
     for number in 0.. {
@@ -62,11 +62,11 @@ pub(crate) fn roles(world: &World, role: &str) -> Vec<String> {
 #[test]
 fn what_a_crash_leaves_is_found() {
     let world = world!(World::new(2));
-    let instance = Instance::new(INSTANCE);
+    let instance = GatewayInstance::new(INSTANCE);
     for role in roles(&world, "gateway") {
         let running = gateway(&role);
         assert!(!entrance("p0").is_empty());
-        let error = Offload::start(&instance, &table(0), &world.ports(), options(&role));
+        let error = BpfOffload::start(&instance, &table(0), &world.ports(), options(&role));
         let error = error.err().unwrap().to_string();
         let expected = format!("process {} runs the gateway `{INSTANCE}`", running.id());
         assert!(error.starts_with(&expected), "{error}");
@@ -100,7 +100,7 @@ fn what_a_crash_leaves_is_found() {
         // The same instance continues, with fewer routes.
         let one = routes(vec![route("a", 0x10, 0, 1)]);
         let (mut offload, outcome) =
-            Offload::start(&instance, &one, &world.ports(), options(&role)).unwrap();
+            BpfOffload::start(&instance, &one, &world.ports(), options(&role)).unwrap();
         assert_eq!(outcome.adopted, filter);
         assert_eq!(programs("p1"), [""; 0], "what is not needed is cleaned");
         pass(3);
@@ -113,9 +113,9 @@ fn what_a_crash_leaves_is_found() {
 
         // Another instance removes it.
         kill(gateway(&role));
-        let another = Instance::new("another");
+        let another = GatewayInstance::new("another");
         let (mut offload, outcome) =
-            Offload::start(&another, &table(0), &world.ports(), options(&role)).unwrap();
+            BpfOffload::start(&another, &table(0), &world.ports(), options(&role)).unwrap();
         assert!(!outcome.adopted);
         assert_eq!(offload.counts().unwrap().routes[0].sent, 0);
         pass(3);
@@ -131,13 +131,13 @@ fn what_a_crash_leaves_is_found() {
 #[test]
 fn a_crash_amid_a_reload_leaves_nothing_that_is_not_found() {
     let world = world!(World::new(2));
-    let instance = Instance::new(INSTANCE);
+    let instance = GatewayInstance::new(INSTANCE);
     for role in roles(&world, "restless") {
         for round in 0..4 {
             let running = gateway(&role);
             std::thread::sleep(std::time::Duration::from_millis(10 + 37 * round));
             kill(running);
-            let start = Offload::start(&instance, &table(0), &world.ports(), options(&role));
+            let start = BpfOffload::start(&instance, &table(0), &world.ports(), options(&role));
             let (offload, outcome) = start.unwrap();
             assert_eq!(outcome.entrances, 2);
             drop(offload);
@@ -170,11 +170,11 @@ fn a_kernel_without_clsact_or_its_filter_says_so() {
             eprintln!("SKIPPED because {module} cannot be taken out of this kernel");
             return;
         }
-        let instance = Instance::new("no module");
-        let start = Offload::start(&instance, &table(0), &world.ports(), options.clone());
+        let instance = GatewayInstance::new("no module");
+        let start = BpfOffload::start(&instance, &table(0), &world.ports(), options.clone());
         let error = start.err().unwrap();
         assert!(
-            matches!(error, Error::Kernel(Missing::Entrance(_))),
+            matches!(error, Error::Kernel(MissingFeature::Entrance(_))),
             "{module}: {error:?}"
         );
         println!("{error}");

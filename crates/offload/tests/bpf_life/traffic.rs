@@ -3,7 +3,7 @@
 use crate::bpf_common::{Raw, frame, number};
 use crate::common::{names, route, routes, set_id};
 use crate::world::{World, world};
-use cangate_offload::bpf::{Instance, Offload, Options, TestOptions};
+use cangate_offload::bpf::{GatewayInstance, BpfOffload, BpfOptions, TestOptions};
 use frame::{FrameBuf, Kind};
 use route::{RateLimit, Routes};
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ fn no_frame_meets_two_tables_where_entrances_change() {
 /// A gateway at `p0`, and sockets around it.
 struct Flood<'a> {
     world: &'a World,
-    offload: Offload,
+    offload: BpfOffload,
     sender: Raw,
     receivers: [Raw; 2],
 }
@@ -103,9 +103,9 @@ impl Met {
 }
 
 impl<'a> Flood<'a> {
-    fn new(world: &'a World, options: Options) -> Self {
-        let instance = Instance::new("flood");
-        let start = Offload::start(&instance, &table(0, false), &world.ports(), options);
+    fn new(world: &'a World, options: BpfOptions) -> Self {
+        let instance = GatewayInstance::new("flood");
+        let start = BpfOffload::start(&instance, &table(0, false), &world.ports(), options);
         Self {
             world,
             offload: start.unwrap().0,
@@ -201,10 +201,10 @@ fn local_programs_miss_no_frame() {
     let world = world!(World::can(2));
     for (tap, id) in [(false, 0x124), (true, 0x123)] {
         for options in world.ways() {
-            let options = Options { tap, ..options };
+            let options = BpfOptions { tap, ..options };
             let table = routes(vec![route("a", 0x123, 0, 1)]);
-            let instance = Instance::new("local");
-            let start = Offload::start(&instance, &table, &world.ports(), options);
+            let instance = GatewayInstance::new("local");
+            let start = BpfOffload::start(&instance, &table, &world.ports(), options);
             let (mut offload, _) = start.unwrap();
             let sender = Raw::open("q0", false).unwrap();
             let locals = [0, 1].map(|_| Raw::open("p0", false).unwrap());
@@ -245,11 +245,11 @@ fn local_programs_miss_no_frame() {
 fn counters_of_routes_go_on_also_when_they_come_back() {
     let world = world!(World::can(2));
     for options in world.ways() {
-        let instance = Instance::new("back");
+        let instance = GatewayInstance::new("back");
         let both = routes(vec![route("a", 1, 0, 1), route("b", 2, 0, 1)]);
         let one = routes(vec![route("b", 2, 0, 1)]);
         let (mut offload, _) =
-            Offload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
+            BpfOffload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
         let sender = Raw::open("q0", false).unwrap();
         let receiver = Raw::open("q1", false).unwrap();
         let pass = |ids: &[u32]| {
@@ -260,7 +260,7 @@ fn counters_of_routes_go_on_also_when_they_come_back() {
             while receiver.take().is_some() {}
             std::thread::sleep(Duration::from_millis(2));
         };
-        let sent = |offload: &mut Offload| -> Vec<u64> {
+        let sent = |offload: &mut BpfOffload| -> Vec<u64> {
             let counts = offload.counts().unwrap();
             counts.routes.iter().map(|counts| counts.sent).collect()
         };
@@ -281,14 +281,14 @@ fn counters_of_routes_go_on_also_when_they_come_back() {
         offload.persist().unwrap();
         pass(&[1]);
         let (mut offload, outcome) =
-            Offload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
+            BpfOffload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
         assert!(outcome.adopted);
         pass(&[1]);
         assert_eq!(sent(&mut offload), [7, 10]);
         assert_eq!(offload.counts().unwrap().ports[0].seen, 21);
         offload.persist().unwrap();
         let (mut offload, _) =
-            Offload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
+            BpfOffload::start(&instance, &both, &world.ports(), options.clone()).unwrap();
         assert_eq!(sent(&mut offload), [7, 10]);
     }
 }
@@ -296,12 +296,12 @@ fn counters_of_routes_go_on_also_when_they_come_back() {
 #[test]
 fn a_rate_limit_goes_on_over_a_reload() {
     let world = world!(World::can(2));
-    let options = Options {
+    let options = BpfOptions {
         test: TestOptions {
             clock: true,
             ..TestOptions::default()
         },
-        ..Options::default()
+        ..BpfOptions::default()
     };
     let limited = |per_id, other: u32| {
         let mut list = vec![route("other", other, 0, 1), route("limited", 0x20, 0, 1)];
@@ -321,8 +321,8 @@ fn a_rate_limit_goes_on_over_a_reload() {
     };
     let sender = Raw::open("q0", false).unwrap();
     for per_id in [None, Some(4)] {
-        let start = Offload::start(
-            &Instance::new("limit"),
+        let start = BpfOffload::start(
+            &GatewayInstance::new("limit"),
             &limited(per_id, 0x600),
             &world.ports(),
             options.clone(),
@@ -377,8 +377,8 @@ fn processors_count_and_limit_together() {
         per_id: None,
     });
     let ports = names(&["p0", "p1", "p2"]);
-    let (mut offload, _) = Offload::start(
-        &Instance::new("processors"),
+    let (mut offload, _) = BpfOffload::start(
+        &GatewayInstance::new("processors"),
         &routes(list),
         &ports,
         world.ways()[0].clone(),
@@ -425,11 +425,11 @@ fn processors_count_and_limit_together() {
 fn a_classic_interface_becomes_one_of_fd_and_back() {
     use crate::bpf_common::run;
     let world = world!(World::can(2));
-    let (mut offload, _) = Offload::start(
-        &Instance::new("mtu"),
+    let (mut offload, _) = BpfOffload::start(
+        &GatewayInstance::new("mtu"),
         &routes(vec![route("a", 0x10, 0, 1)]),
         &world.ports(),
-        Options::default(),
+        BpfOptions::default(),
     )
     .unwrap();
     let sender = Raw::open("q0", false).unwrap();
@@ -466,10 +466,10 @@ fn a_plain_vcan_is_refused_as_a_destination_and_taken_as_a_source() {
     run("ip link add dev cgt_vcan type vcan").unwrap();
     run("ip link set cgt_vcan mtu 72 up").unwrap();
     let ports = names(&["p0", "cgt_vcan"]);
-    let instance = Instance::new("vcan");
+    let instance = GatewayInstance::new("vcan");
     let start = |from, to| {
         let table = routes(vec![route("a", 0x10, from, to)]);
-        Offload::start(&instance, &table, &ports, world.ways()[0].clone())
+        BpfOffload::start(&instance, &table, &ports, world.ways()[0].clone())
     };
     let error = start(0, 1).err().unwrap();
     assert_eq!(

@@ -4,7 +4,7 @@
 
 use crate::bpf_common::run;
 use aya::programs::{SchedClassifier, TcAttachType};
-use cangate_offload::bpf::{Options, TestOptions};
+use cangate_offload::bpf::{BpfOptions, TestOptions};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -95,7 +95,7 @@ impl World {
     }
 
     /// The ways of attaching: tcx where the kernel has it, and clsact.
-    pub fn ways(&self) -> Vec<Options> {
+    pub fn ways(&self) -> Vec<BpfOptions> {
         if has_tcx() {
             vec![self.way(false), self.clsact()]
         } else {
@@ -104,18 +104,18 @@ impl World {
     }
 
     /// Filters of clsact, even where there is tcx.
-    pub fn clsact(&self) -> Options {
+    pub fn clsact(&self) -> BpfOptions {
         self.way(true)
     }
 
-    fn way(&self, clsact: bool) -> Options {
-        Options {
+    fn way(&self, clsact: bool) -> BpfOptions {
+        BpfOptions {
             test: TestOptions {
                 clsact,
                 any_interface: !self.can,
                 ..TestOptions::default()
             },
-            ..Options::default()
+            ..BpfOptions::default()
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Objects that appear, change and disappear: rules, interfaces, rules of other programs.
 
 use crate::{alone, interfaces, listed, names, pass, route, routes, set_id, sh};
-use cangate_offload::cangw::{Error, Instance, Kernel as CanGw, Offload};
+use cangate_offload::cangw::{Error, GatewayInstance, CanGwKernel as CanGw, CanGwOffload};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Waits for a change of interfaces and handles it.
-fn wait(offload: &mut Offload) -> cangate_offload::cangw::Outcome {
+fn wait(offload: &mut CanGwOffload) -> cangate_offload::cangw::CanGwOutcome {
     let fds = &mut [PollFd::from_borrowed_fd(offload.as_fd(), PollFlags::IN)];
     let time = Timespec {
         tv_sec: 5,
@@ -26,7 +26,7 @@ fn rules_that_stay_keep_their_counters() {
     b.actions.push(set_id(0x11));
     let first = routes(vec![route("a", 0x10), b, route("c", 0x12)]);
     let (mut offload, outcome) =
-        Offload::start(&Instance::new("counters"), &first, &names).unwrap();
+        CanGwOffload::start(&GatewayInstance::new("counters"), &first, &names).unwrap();
     assert_eq!((outcome.added, outcome.unchanged), (3, 0));
     assert_eq!(
         pass(&mut kernel, &[0x10, 0x11, 0x11, 0x12, 0x13], 4),
@@ -72,7 +72,7 @@ fn rules_that_stay_keep_their_counters() {
     assert_eq!(kernel.list().trim(), "");
 }
 
-fn offload_limits() -> cangate_offload::cangw::Limits {
+fn offload_limits() -> cangate_offload::cangw::KernelLimits {
     CanGw::open().unwrap().limits()
 }
 
@@ -95,7 +95,7 @@ fn the_order_of_copies_is_that_of_the_routes() {
         )
     };
     let (mut offload, _) =
-        Offload::start(&Instance::new("order"), &numbered(&[1, 2, 3]), &names).unwrap();
+        CanGwOffload::start(&GatewayInstance::new("order"), &numbered(&[1, 2, 3]), &names).unwrap();
     assert_eq!(pass(&mut kernel, &[0x700], 3), [1, 2, 3]);
     for order in [
         &[1, 2, 3, 4][..],
@@ -118,9 +118,9 @@ fn rules_come_back_with_their_interface() {
     let mut to_c = route("to c", 0x20);
     to_c.to = vec![route::PortId(2)];
     let wanted = routes(vec![route("to b", 0x20), to_c]);
-    let (mut offload, _) = Offload::start(&Instance::new("links"), &wanted, &names).unwrap();
+    let (mut offload, _) = CanGwOffload::start(&GatewayInstance::new("links"), &wanted, &names).unwrap();
     assert_eq!(pass(&mut kernel, &[0x20], 2), [0x20]);
-    let of_b = |list: &[cangate_offload::cangw::Listed]| {
+    let of_b = |list: &[cangate_offload::cangw::ListedJob]| {
         let index = CanGw::open().unwrap().links().unwrap().can(&b).unwrap();
         list.iter().find(|l| l.job.destination == index).cloned()
     };
@@ -184,10 +184,10 @@ fn what_others_took_away_comes_back_and_theirs_stays() {
     // The counters of the foreign rules must be kept, too.
     pass(&mut kernel, &[0x30], 1);
     let before = listed();
-    let instance = Instance::new("others");
+    let instance = GatewayInstance::new("others");
     // The same as one of the foreign rules, except for the mark.
     let wanted = routes(vec![route("same", 0x30), route("x", 0x33)]);
-    let (mut offload, outcome) = Offload::start(&instance, &wanted, &names).unwrap();
+    let (mut offload, outcome) = CanGwOffload::start(&instance, &wanted, &names).unwrap();
     assert_eq!((outcome.added, outcome.unchanged), (2, 0));
     let foreign = offload.foreign().unwrap();
     let mut rules: Vec<_> = foreign
@@ -230,9 +230,9 @@ fn a_refused_reload_changes_nothing() {
     let _alone = alone();
     let kernel = interfaces!();
     let names = names(&kernel);
-    let instance = Instance::new("refused");
+    let instance = GatewayInstance::new("refused");
     let good = routes(vec![route("good", 0x40)]);
-    let (mut offload, _) = Offload::start(&instance, &good, &names).unwrap();
+    let (mut offload, _) = CanGwOffload::start(&instance, &good, &names).unwrap();
     let before = listed();
     let mut bad = route("bad", 0x41);
     bad.drop = true;
@@ -268,8 +268,8 @@ fn interfaces_come_and_go_while_tables_are_exchanged() {
         };
         routes((0..20).map(both).collect())
     };
-    let instance = Instance::new("come and go");
-    let (mut offload, _) = Offload::start(&instance, &table(0), &names).unwrap();
+    let instance = GatewayInstance::new("come and go");
+    let (mut offload, _) = CanGwOffload::start(&instance, &table(0), &names).unwrap();
     let (done, reloads) = (AtomicBool::new(false), AtomicU32::new(0));
     let (mut met, mut number) = ((0, 0), 0);
     std::thread::scope(|scope| {
@@ -311,7 +311,7 @@ fn many_rules_are_listed_and_taken_away() {
     let names = names(&kernel);
     let many = |count: u32| routes((0..count).map(|i| route(&format!("r{i}"), i)).collect());
     let (mut offload, outcome) =
-        Offload::start(&Instance::new("many"), &many(1500), &names).unwrap();
+        CanGwOffload::start(&GatewayInstance::new("many"), &many(1500), &names).unwrap();
     assert_eq!((outcome.added, listed().len()), (1500, 1500));
     assert_eq!(pass(&mut kernel, &[0, 700, 1499, 1500], 3), [0, 700, 1499]);
     let outcome = offload.reload(&many(1400), &names).unwrap();

@@ -7,10 +7,10 @@ use crate::model::{Counters, Model};
 use crate::rng::Rng;
 use crate::rules::{self, Drawn, Shape};
 use crate::{alone, from_env, interfaces};
-use cangate_offload::cangw::{Instance, Kernel as CanGw, Limits, Offload, Rule, Version, survey};
-use config::Source;
-use route::cangw::{Imported, import};
-use route::{Routes, Stop, Table};
+use cangate_offload::cangw::{GatewayInstance, CanGwKernel as CanGw, KernelLimits, CanGwOffload, CanGwRule, KernelVersion, survey};
+use config::SourceText;
+use route::cangw::{ImportedRules, import};
+use route::{Routes, StopReason, RoutingTable};
 
 #[derive(Default)]
 struct Done {
@@ -24,18 +24,18 @@ struct Done {
 }
 
 /// Routes as a user would write them, without those that this kernel cannot have.
-fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &Limits, done: &mut Done) -> Imported {
+fn wanted(drawn: &[Drawn], kernel: &Kernel, limits: &KernelLimits, done: &mut Done) -> ImportedRules {
     let mut text = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
     // A rule without mistakes, so that there is at least one; it is tried last.
     let [a, b, _] = &kernel.interfaces;
     text.push_str(&format!("cangw -A -s {a} -d {b} -e -f 7A5:C00007FF\n"));
     for rule in drawn {
         let one = format!("{text}cangw -A {}\n", rule.text);
-        if import(&Source::new("rules.sh", one.clone())).is_ok() {
+        if import(&SourceText::new("rules.sh", one.clone())).is_ok() {
             text = one;
         }
     }
-    let mut imported = import(&Source::new("rules.sh", text)).unwrap();
+    let mut imported = import(&SourceText::new("rules.sh", text)).unwrap();
     let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
     let there: Vec<_> = CanGw::open()
         .unwrap()
@@ -95,7 +95,7 @@ fn read_by_netlink() -> Vec<(String, Counters)> {
 fn read_by_cangw(kernel: &Kernel) -> Vec<(String, Counters)> {
     let listing = kernel.list();
     let hops = format!("modprobe can-gw max_hops={}\n", kernel.max_hops);
-    let imported = import(&Source::new("listing", format!("{hops}{listing}"))).unwrap();
+    let imported = import(&SourceText::new("listing", format!("{hops}{listing}"))).unwrap();
     let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
     let rules = route::cangw::rules(&imported.routes, &names).unwrap();
     assert_eq!(rules.len(), listing.lines().count(), "{listing}");
@@ -107,15 +107,15 @@ fn read_by_cangw(kernel: &Kernel) -> Vec<(String, Counters)> {
 #[expect(clippy::too_many_arguments, reason = "a test's parts are many")]
 fn compare(
     kernel: &mut Kernel,
-    offload: &mut Offload,
+    offload: &mut CanGwOffload,
     rng: &mut Rng,
     shape: Shape,
-    imported: &Imported,
+    imported: &ImportedRules,
     drawn: &[Drawn],
     frames: u64,
     done: &mut Done,
 ) -> Result<(), String> {
-    let table = Table::compile(&imported.routes, imported.ports.len());
+    let table = RoutingTable::compile(&imported.routes, imported.ports.len());
     let table = table.map_err(|e| format!("{e:?}"))?;
     let interfaces = kernel.interfaces.clone();
     let mut model = Model::new(&table, imported, &interfaces);
@@ -124,7 +124,7 @@ fn compare(
         .map(|_| frames::frame(rng, shape, &ids))
         .collect();
     let version = CanGw::open().unwrap().limits().version;
-    if version < Some(Version(5, 11, 0)) {
+    if version < Some(KernelVersion(5, 11, 0)) {
         // Their drivers do not support a raw DLC above 8.
         sent.retain(|frame| frame.view().header().len8_dlc() == 0);
     }
@@ -135,8 +135,8 @@ fn compare(
     let copies = compare::pass(kernel, &mut model, &sent, ordered)?;
     let after = offload.counts().map_err(|e| e.to_string())?;
     let deleted = |c: &cangate_offload::RouteCounts| {
-        let of = |stop| Stop::ALL.iter().zip(c.stopped).find(|(s, _)| **s == stop);
-        of(Stop::HopLimit).unwrap().1 + of(Stop::TooLong).unwrap().1
+        let of = |stop| StopReason::ALL.iter().zip(c.stopped).find(|(s, _)| **s == stop);
+        of(StopReason::HopLimit).unwrap().1 + of(StopReason::TooLong).unwrap().1
     };
     let counted = before.iter().zip(&after).map(|(b, a)| {
         [
@@ -162,10 +162,10 @@ fn compare(
 }
 
 /// Checks that every wanted rule is listed, and no other.
-fn complete(routes: &Routes, imported: &Imported) -> Result<(), String> {
+fn complete(routes: &Routes, imported: &ImportedRules) -> Result<(), String> {
     let names: Vec<_> = imported.interfaces.iter().cloned().map(Some).collect();
     let rules = route::cangw::rules(routes, &names).map_err(|e| format!("{e:?}"))?;
-    let open = |rule: &mut Rule| {
+    let open = |rule: &mut CanGwRule| {
         // can-gw drops a filter that lets everything through.
         let all = route::IdSet::Masked { id: 0, mask: 0 };
         rule.filter = rule.filter.filter(|f| f.set != all || f.inverted);
@@ -202,8 +202,8 @@ fn the_kernel_does_what_the_table_says() {
     let mut cangw = CanGw::open().unwrap();
     cangw.ready().unwrap();
     let limits = cangw.limits();
-    let instance = Instance::new("differential");
-    let mut offload: Option<Offload> = None;
+    let instance = GatewayInstance::new("differential");
+    let mut offload: Option<CanGwOffload> = None;
     let mut done = Done::default();
     let mut differences = Vec::new();
     for set in 0..from_env("CANGATE_CANGW_SETS", 40) {
@@ -246,7 +246,7 @@ fn the_kernel_does_what_the_table_says() {
                 }
                 _ => {
                     drop(offload.take());
-                    Offload::start(&instance, &imported.routes, &names).map(|(new, outcome)| {
+                    CanGwOffload::start(&instance, &imported.routes, &names).map(|(new, outcome)| {
                         offload = Some(new);
                         outcome
                     })

@@ -2,7 +2,7 @@
 
 use crate::frames::Owned;
 use crate::{alone, from_env, interfaces, names, route, routes, set_id};
-use cangate_offload::cangw::{Instance, Kernel, Offload, Request};
+use cangate_offload::cangw::{GatewayInstance, CanGwKernel, CanGwOffload, JobRequest};
 use frame::{CanId, FrameRef, Header, Kind};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,7 +36,7 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
     let mut kernel = interfaces!();
     let names = names(&kernel);
     let reloads = from_env("CANGATE_CANGW_RELOADS", 100);
-    let (mut offload, _) = Offload::start(&Instance::new("flood"), &table(0), &names).unwrap();
+    let (mut offload, _) = CanGwOffload::start(&GatewayInstance::new("flood"), &table(0), &names).unwrap();
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut seen: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     let mut longest = Duration::ZERO;
@@ -99,7 +99,7 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
         counts.iter().map(|c| c.sent).collect::<Vec<_>>()
     );
     assert_eq!(lost[0], 0, "a rule that stays misses nothing");
-    let updates = Kernel::open().unwrap().limits().updates_in_place();
+    let updates = CanGwKernel::open().unwrap().limits().updates_in_place();
     assert!(!updates || lost[1] == 0, "an update misses nothing");
     assert!(all > reloads * 30, "frames passed all the time");
     assert_eq!(counts[0].sent, all.div_ceil(3));
@@ -118,11 +118,11 @@ fn no_frame_is_sent_twice_while_tables_are_exchanged() {
 fn how_long_a_replacement_takes() {
     let _alone = alone();
     let kernel = interfaces!();
-    let mut cangw = Kernel::open().unwrap();
+    let mut cangw = CanGwKernel::open().unwrap();
     let names = names(&kernel);
     for rules in [1, 100, 1000] {
         let all = (0..rules).map(|id| route(&format!("r{id}"), id)).collect();
-        let (offload, _) = Offload::start(&Instance::new("gap"), &routes(all), &names).unwrap();
+        let (offload, _) = CanGwOffload::start(&GatewayInstance::new("gap"), &routes(all), &names).unwrap();
         // The rule that is tried last is at the end of the kernel's list.
         let old = cangw.list().unwrap().pop().unwrap().job;
         let mut times = Vec::new();
@@ -134,7 +134,7 @@ fn how_long_a_replacement_takes() {
             } else {
                 (&new, old.clone())
             };
-            let requests = [Request::Delete(from.clone()), Request::Add(to)];
+            let requests = [JobRequest::Delete(from.clone()), JobRequest::Add(to)];
             let start = Instant::now();
             let answers = cangw.carry_out(&requests).unwrap();
             times.push(start.elapsed());
@@ -160,9 +160,9 @@ fn what_a_mark_costs() {
     const FRAMES: u64 = 500;
     let _alone = alone();
     let mut kernel = interfaces!();
-    let mut cangw = Kernel::open().unwrap();
-    let (offload, _) = Offload::start(
-        &Instance::new("cost"),
+    let mut cangw = CanGwKernel::open().unwrap();
+    let (offload, _) = CanGwOffload::start(
+        &GatewayInstance::new("cost"),
         &routes(vec![route("r", 0x70)]),
         &names(&kernel),
     )
@@ -180,7 +180,7 @@ fn what_a_mark_costs() {
             job.marked(0x9000_0001, false),
         ),
     ] {
-        cangw.one(&Request::Add(job)).unwrap();
+        cangw.one(&JobRequest::Add(job)).unwrap();
         let mut frame = || kernel.send(&numbered(0));
         (0..50).for_each(|_| frame());
         let start = Instant::now();
@@ -189,7 +189,7 @@ fn what_a_mark_costs() {
         let job = cangw.list().unwrap().pop().unwrap();
         println!("{what}: {each:?} a frame, {} handled", job.counters.handled);
         kernel.receive(2 * (FRAMES as usize + 50), Duration::ZERO);
-        cangw.one(&Request::Delete(job.job)).unwrap();
+        cangw.one(&JobRequest::Delete(job.job)).unwrap();
     }
 }
 

@@ -38,7 +38,7 @@ mod differential;
 mod flood;
 mod processes;
 
-use cangate_offload::cangw::{Kernel as CanGw, Listed};
+use cangate_offload::cangw::{CanGwKernel as CanGw, ListedJob};
 use common::{routes, set_id};
 use kernel::{Kernel, alone, from_env};
 use route::Route;
@@ -82,7 +82,7 @@ fn route(name: &str, id: u32) -> Route {
 }
 
 /// Returns all rules, of every origin.
-fn listed() -> Vec<Listed> {
+fn listed() -> Vec<ListedJob> {
     CanGw::open().unwrap().list().unwrap()
 }
 

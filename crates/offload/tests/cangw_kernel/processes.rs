@@ -3,7 +3,7 @@
 use crate::common::{HELPER, ROLE, child, gateway, kill, said_by};
 use crate::kernel::Kernel;
 use crate::{alone, interfaces, listed, names, pass, route, routes, sh};
-use cangate_offload::cangw::{Error, Instance, Kernel as CanGw, Offload};
+use cangate_offload::cangw::{Error, GatewayInstance, CanGwKernel as CanGw, CanGwOffload};
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -19,18 +19,18 @@ fn many(number: u32) -> route::Routes {
 /// Not a test: the actions of a child.
 #[test]
 fn the_part_of_the_child() {
-    let instance = Instance::new(INSTANCE);
+    let instance = GatewayInstance::new(INSTANCE);
     let interfaces = ["cgt_gw0", "cgt_gw1", "cgt_gw2"].map(|name| Some(name.to_owned()));
     let all = routes(vec![route("a", 0x10), route("b", 0x11), route("old", 0x12)]);
     match std::env::var(ROLE).as_deref() {
         Ok("gateway") => {
-            let _offload = Offload::start(&instance, &all, &interfaces).unwrap();
+            let _offload = CanGwOffload::start(&instance, &all, &interfaces).unwrap();
             println!("\nit runs");
             // Until it is killed.
             std::thread::sleep(std::time::Duration::from_secs(3600));
         }
         Ok("restless") => {
-            let (mut offload, _) = Offload::start(&instance, &all, &interfaces).unwrap();
+            let (mut offload, _) = CanGwOffload::start(&instance, &all, &interfaces).unwrap();
             println!("\nit runs");
             for number in 0.. {
                 offload.reload(&many(number), &interfaces).unwrap();
@@ -38,7 +38,7 @@ fn the_part_of_the_child() {
         }
         Ok("refused") => refused_amid(&interfaces),
         Ok("nobody") => {
-            let error = Offload::start(&instance, &all, &interfaces).err().unwrap();
+            let error = CanGwOffload::start(&instance, &all, &interfaces).err().unwrap();
             assert!(matches!(error, Error::NoPermission), "{error}");
             // Reading needs no permission.
             let list = CanGw::open().unwrap().list().unwrap();
@@ -61,7 +61,7 @@ fn what_a_crash_leaves_is_taken_over() {
     assert_eq!(pass(&mut kernel, &[0x10], 1), [0x10], "and forward");
 
     let now = routes(vec![route("a", 0x10), route("b", 0x11), route("new", 0x13)]);
-    let (mut offload, outcome) = Offload::start(&Instance::new(INSTANCE), &now, &names).unwrap();
+    let (mut offload, outcome) = CanGwOffload::start(&GatewayInstance::new(INSTANCE), &now, &names).unwrap();
     assert_eq!(
         (
             outcome.adopted,
@@ -81,13 +81,13 @@ fn what_a_crash_leaves_is_taken_over() {
     assert_eq!(listed().len(), 3, "left in place");
 
     // Another instance does not touch them.
-    let other = Instance::new("another");
-    let (offload, outcome) = Offload::start(&other, &now, &names).unwrap();
+    let other = GatewayInstance::new("another");
+    let (offload, outcome) = CanGwOffload::start(&other, &now, &names).unwrap();
     assert_eq!((outcome.added, outcome.adopted, listed().len()), (3, 0, 6));
     drop(offload);
     assert_eq!(listed().len(), 3);
     let mut cangw = CanGw::open().unwrap();
-    assert_eq!(cangw.delete_ours(&Instance::new(INSTANCE)).unwrap(), 3);
+    assert_eq!(cangw.delete_ours(&GatewayInstance::new(INSTANCE)).unwrap(), 3);
     assert_eq!(listed(), []);
 }
 
@@ -97,7 +97,7 @@ fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
     let _alone = alone();
     let kernel = interfaces!();
     let names = names(&kernel);
-    let instance = Instance::new(INSTANCE);
+    let instance = GatewayInstance::new(INSTANCE);
     let (mut adopted, mut removed) = (0, 0);
     for round in 0..8 {
         let running = gateway("restless");
@@ -105,7 +105,7 @@ fn a_crash_amid_changes_leaves_nothing_that_is_not_found() {
         kill(running);
         let left = listed();
         assert!(left.iter().all(|l| instance.owns(l.job.mark())));
-        let (offload, outcome) = Offload::start(&instance, &many(0), &names).unwrap();
+        let (offload, outcome) = CanGwOffload::start(&instance, &many(0), &names).unwrap();
         assert_eq!(outcome.unchanged + outcome.added, 40);
         assert_eq!(outcome.unchanged + outcome.removed, left.len());
         adopted += outcome.adopted;
@@ -149,8 +149,8 @@ fn refused_amid(interfaces: &[Option<String>]) {
         ("bad", 0x14, 2),
         ("e", 0x15, 1),
     ]);
-    let instance = Instance::new(INSTANCE);
-    let (mut offload, _) = Offload::start(&instance, &good, interfaces).unwrap();
+    let instance = GatewayInstance::new(INSTANCE);
+    let (mut offload, _) = CanGwOffload::start(&instance, &good, interfaces).unwrap();
     // No frame is affected by the order of these rules: each has an ID of its own.
     let filters = || -> BTreeSet<u32> { listed().iter().map(|l| l.job.filter.0).collect() };
     let (before, there) = (listed(), filters());
@@ -168,7 +168,7 @@ fn refused_amid(interfaces: &[Option<String>]) {
     assert_eq!(offload.reconcile().unwrap().unchanged, 3);
     drop(offload);
     // The same if nothing was there before.
-    let error = Offload::start(&instance, &bad, interfaces).err().unwrap();
+    let error = CanGwOffload::start(&instance, &bad, interfaces).err().unwrap();
     assert!(matches!(error, Error::Refused { .. }), "{error:?}");
     assert_eq!(listed(), []);
 }
@@ -203,9 +203,9 @@ fn one_instance_is_one_process() {
     let names = names(&kernel);
     let running = gateway("gateway");
     let before = listed();
-    let instance = Instance::new(INSTANCE);
+    let instance = GatewayInstance::new(INSTANCE);
     let wanted = routes(vec![route("mine", 0x50)]);
-    let error = Offload::start(&instance, &wanted, &names).err().unwrap();
+    let error = CanGwOffload::start(&instance, &wanted, &names).err().unwrap();
     let expected = format!(
         "process {} holds the can-gw rules of `{INSTANCE}` in this network namespace",
         running.id()
@@ -215,7 +215,7 @@ fn one_instance_is_one_process() {
     assert!(matches!(error, Error::Busy { .. }), "{error}");
     assert_eq!(listed(), before);
     kill(running);
-    let (offload, outcome) = Offload::start(&instance, &wanted, &names).unwrap();
+    let (offload, outcome) = CanGwOffload::start(&instance, &wanted, &names).unwrap();
     assert_eq!((outcome.removed, outcome.added), (3, 1));
     drop(offload);
 }
@@ -250,7 +250,7 @@ fn a_missing_module_is_loaded_or_named() {
     let helper = std::fs::read_to_string(HELPER).unwrap_or_default();
     let _module = Module(kernel.max_hops, helper);
     let wanted = routes(vec![route("r", 0x60)]);
-    let instance = Instance::new("module");
+    let instance = GatewayInstance::new("module");
     let mut unload = Command::new("modprobe");
     let unloaded = unload.args(["-r", "can-gw"]).status().unwrap();
     if !unloaded.success() || std::fs::write(HELPER, "/bin/false").is_err() {
@@ -263,7 +263,7 @@ fn a_missing_module_is_loaded_or_named() {
         [],
         "routes of other families are none of CAN"
     );
-    let error = Offload::start(&instance, &wanted, &names).err().unwrap();
+    let error = CanGwOffload::start(&instance, &wanted, &names).err().unwrap();
     assert!(matches!(error, Error::NoModule), "{error}");
 
     // Guests do not have it where the kernel searches for it.
@@ -271,7 +271,7 @@ fn a_missing_module_is_loaded_or_named() {
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join("modprobe"));
     let modprobe = programs.find(|program| program.exists()).unwrap();
     std::fs::write(HELPER, modprobe.to_str().unwrap()).unwrap();
-    let (offload, outcome) = Offload::start(&instance, &wanted, &names).unwrap();
+    let (offload, outcome) = CanGwOffload::start(&instance, &wanted, &names).unwrap();
     assert_eq!(outcome.added, 1, "the kernel loads it");
     drop(offload);
 
@@ -279,7 +279,7 @@ fn a_missing_module_is_loaded_or_named() {
     sh("modprobe", "-r can-gw");
     sh("modprobe", "can-gw max_hops=3");
     cangw.ready().unwrap();
-    let (mut offload, _) = Offload::start(&instance, &wanted, &names).unwrap();
+    let (mut offload, _) = CanGwOffload::start(&instance, &wanted, &names).unwrap();
     assert_eq!(listed()[0].job.hops, 1);
     let mut two = wanted.clone();
     two.max_hops = 2;

@@ -2,11 +2,11 @@
 
 use crate::RawFilter;
 use linux::Errno;
-use linux::chardev::{Area, Device};
+use linux::chardev::{MappedArea, CharDevice};
 use std::os::fd::RawFd;
 
 /// An open device.
-pub trait Line: Area + Send + Sync {
+pub trait DeviceLine: MappedArea + Send + Sync {
     /// Lets the driver take the new frames in the transmit queue; returns their number.
     fn ring(&self) -> Result<u64, Errno>;
     /// Sets the frames and the classes of error frames that are received.
@@ -17,7 +17,7 @@ pub trait Line: Area + Send + Sync {
     fn fd(&self) -> RawFd;
 }
 
-impl Line for Device {
+impl DeviceLine for CharDevice {
     #[inline]
     fn ring(&self) -> Result<u64, Errno> {
         Self::ring(self)

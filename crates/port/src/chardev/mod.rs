@@ -18,10 +18,10 @@ mod shared;
 mod tests;
 mod transmit;
 
-pub use line::Line;
+pub use line::DeviceLine;
 pub use settings::{CharDev, CharDevSettings};
 pub use shared::Open;
-pub use transmit::Rules;
+pub use transmit::TransmitRules;
 
 use crate::Halves;
 use std::sync::Arc;
@@ -34,11 +34,11 @@ use std::sync::Arc;
 pub fn halves(
     port: &str,
     device: &str,
-    line: Arc<dyn Line>,
+    line: Arc<dyn DeviceLine>,
     again: Open,
-    rules: Rules,
+    rules: TransmitRules,
 ) -> Result<Halves, linux::Errno> {
-    let shared = Arc::new(shared::Shared::new(port, device, line, again)?);
+    let shared = Arc::new(shared::SharedDevice::new(port, device, line, again)?);
     let receive = receive::CharDevReceive::new(Arc::clone(&shared));
     Ok((
         Box::new(receive),

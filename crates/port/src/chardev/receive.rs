@@ -1,43 +1,43 @@
 //! The receiving half.
 
-use super::line::Line;
-use super::shared::Shared;
+use super::line::DeviceLine;
+use super::shared::SharedDevice;
 use crate::{
-    Interest, LinkState, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp,
-    StampSource, Wait,
+    FrameInterest, LinkState, PollReceive, PortError, Receive, ReceivedFrame, RxCounters, RxReport, ReceiveStamp,
+    StampSource, PortWait,
 };
 use frame::Nanos;
 use linux::can::layout::{FD_SIZE, decode};
 use linux::chardev::area::{at, first, second};
-use linux::chardev::{Lost, ReceiveQueue, State};
+use linux::chardev::{LostFrames, ReceiveQueue, CharState};
 use std::sync::Arc;
 
 /// Returns the number of frames that found no room, in the queue and in the controller's own FIFO.
 /// For the latter, the driver only counts how often it happened.
-fn frames(lost: Lost) -> u64 {
+fn frames(lost: LostFrames) -> u64 {
     u64::from(lost.queue) + u64::from(lost.controller)
 }
 
 pub(super) struct CharDevReceive {
-    shared: Arc<Shared>,
-    line: Arc<dyn Line>,
+    shared: Arc<SharedDevice>,
+    line: Arc<dyn DeviceLine>,
     generation: u32,
     queue: ReceiveQueue,
     /// The last known value of the driver's count.
     changes: u32,
-    state: State,
+    state: CharState,
     error_frames: bool,
     counters: RxCounters,
 }
 
 impl CharDevReceive {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<SharedDevice>) -> Self {
         let (line, generation) = shared.line();
         Self {
             shared,
             queue: ReceiveQueue::from_now(&*line),
             changes: second(line.get(at::STATE)),
-            state: State::of(first(line.get(at::STATE))),
+            state: CharState::of(first(line.get(at::STATE))),
             line,
             generation,
             error_frames: false,
@@ -53,13 +53,13 @@ impl CharDevReceive {
         (self.line, self.generation) = self.shared.line();
         self.queue = ReceiveQueue::from_start(&*self.line);
         self.changes = second(self.line.get(at::STATE));
-        self.state = State::of(first(self.line.get(at::STATE)));
+        self.state = CharState::of(first(self.line.get(at::STATE)));
         self.counters.reopened += 1;
     }
 
     /// Hands over the content of a slot, if it is a wanted frame. Returns whether it did.
     #[inline]
-    fn hand_over(&mut self, take: &mut dyn FnMut(Received<'_>)) -> bool {
+    fn hand_over(&mut self, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> bool {
         let mut bytes = [0; FD_SIZE];
         let slot = self.queue.take(&*self.line, &mut bytes);
         let Some(frame) = decode(slot.bytes) else {
@@ -71,9 +71,9 @@ impl CharDevReceive {
             return false;
         }
         self.counters.local += u64::from(slot.sent);
-        take(Received {
+        take(ReceivedFrame {
             frame,
-            stamp: Stamp {
+            stamp: ReceiveStamp {
                 ns: slot.time,
                 source: StampSource::Kernel,
             },
@@ -88,11 +88,11 @@ impl CharDevReceive {
     fn look(&mut self, now: Nanos, found: bool) -> bool {
         let word = self.line.get(at::STATE);
         let news = second(word) != self.changes;
-        let before = std::mem::replace(&mut self.state, State::of(first(word)));
+        let before = std::mem::replace(&mut self.state, CharState::of(first(word)));
         self.changes = second(word);
         // A restart, or another program has started it again.
         self.counters.reopened += u64::from(!before.passes() && self.state.passes());
-        if self.state == State::Stopped && !found && !self.line.is_there() {
+        if self.state == CharState::Stopped && !found && !self.line.is_there() {
             self.shared.lose(now);
         }
         news
@@ -104,7 +104,7 @@ impl Receive for CharDevReceive {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         self.shared.try_again(now);
         if self.generation != self.shared.generation() {
@@ -145,13 +145,13 @@ impl Receive for CharDevReceive {
         }
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.error_frames = interest.error_frames;
         self.shared.set_interest(interest)
     }
 
     fn is_up(&self) -> bool {
-        !self.shared.is_gone() && State::of(first(self.line.get(at::STATE))).passes()
+        !self.shared.is_gone() && CharState::of(first(self.line.get(at::STATE))).passes()
     }
 
     fn link(&self) -> LinkState {
@@ -164,9 +164,9 @@ impl Receive for CharDevReceive {
 }
 
 impl PollReceive for CharDevReceive {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         let there = !self.shared.is_gone();
-        Wait {
+        PortWait {
             fd: there.then(|| self.line.fd()),
             readable: there,
             writable: false,

@@ -1,16 +1,16 @@
 //! `kind = "chardev"`: a controller as a character device.
 
-use super::line::Line;
+use super::line::DeviceLine;
 use super::shared::Open;
-use super::transmit::Rules;
+use super::transmit::TransmitRules;
 use crate::kind::{
-    Passage, PlacedPort, PortKind, Settings, controller_keys, rate_keys, thousandths,
+    FramePassage, PlacedPort, PortKind, PortSettings, controller_keys, rate_keys, thousandths,
 };
-use crate::{Halves, Opener, PortError};
-use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
+use crate::{Halves, PortOpener, PortError};
+use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
 use frame::{Kind, Nanos};
 use linux::Errno;
-use linux::chardev::{Control, Device, Info};
+use linux::chardev::{CharControl, CharDevice, CharInfo};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,19 +27,19 @@ const ORDERS: [(&str, bool); 2] = [("fifo", false), ("priority", true)];
 const RESTART: Nanos = 100_000_000;
 const MS: Nanos = 1_000_000;
 
-const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of("device", &["interface", "path", "file", "iface", "dev"]),
-    Misnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
-    Misnomer::of(
+const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of("device", &["interface", "path", "file", "iface", "dev"]),
+    KeyMisnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
+    KeyMisnomer::of(
         "data_bitrate",
         &["dbitrate", "fd_bitrate", "data_rate", "data_speed"],
     ),
-    Misnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
-    Misnomer::of("listen_only", &["listen-only", "silent", "passive"]),
-    Misnomer::of("one_shot", &["one-shot", "oneshot", "single_shot"]),
-    Misnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
-    Misnomer::of("bus_errors", &["berr_reporting", "berr-reporting"]),
-    Misnomer::of("order", &["queue_order", "priority", "sort"]),
+    KeyMisnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
+    KeyMisnomer::of("listen_only", &["listen-only", "silent", "passive"]),
+    KeyMisnomer::of("one_shot", &["one-shot", "oneshot", "single_shot"]),
+    KeyMisnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
+    KeyMisnomer::of("bus_errors", &["berr_reporting", "berr-reporting"]),
+    KeyMisnomer::of("order", &["queue_order", "priority", "sort"]),
 ];
 
 impl PortKind for CharDev {
@@ -47,7 +47,7 @@ impl PortKind for CharDev {
         KEYWORD
     }
 
-    fn keys(&self) -> Option<Vec<Key>> {
+    fn keys(&self) -> Option<Vec<KeySpec>> {
         let own = vec![
             Key::new(
                 "device",
@@ -66,9 +66,9 @@ impl PortKind for CharDev {
     fn parse(
         &self,
         port: &str,
-        table: &mut Table<'_>,
+        table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
-    ) -> Arc<dyn Settings> {
+    ) -> Arc<dyn PortSettings> {
         Arc::new(CharDevSettings::parse(port, table, found))
     }
 
@@ -96,7 +96,7 @@ pub struct CharDevSettings {
     /// Path of the device; by default `/dev/` and the port's name.
     pub device: String,
     /// Settings with which the port starts it; `None`: it runs already.
-    pub control: Option<Control>,
+    pub control: Option<CharControl>,
 }
 
 impl CharDevSettings {
@@ -109,7 +109,7 @@ impl CharDevSettings {
         }
     }
 
-    fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let device = table.string("device", found);
         if let Some(path) = &device
@@ -137,7 +137,7 @@ impl CharDevSettings {
             Some(value) if value.as_str() == Some("never") => None,
             Some(value) => value.duration(found).map(|time| time.value),
         };
-        let mut control = Control {
+        let mut control = CharControl {
             bitrate: bitrate.as_ref().map_or(0, |rate| rate.value),
             data_bitrate: data.as_ref().map(|rate| rate.value),
             sample_point: sample_point.unwrap_or(0),
@@ -151,9 +151,9 @@ impl CharDevSettings {
         control.by_priority = table
             .one_of("order", &ORDERS, found)
             .is_some_and(|order| order.value);
-        let unstarted = Control {
+        let unstarted = CharControl {
             restart_ms: control.restart_ms,
-            ..Control::default()
+            ..CharControl::default()
         };
         if bitrate.is_none() && control != unstarted {
             let hint = "add `bitrate`, such as \"500k\"; without it, the controller runs already and keeps \
@@ -171,15 +171,15 @@ impl CharDevSettings {
 ///
 /// # Errors
 /// A sentence that describes what is wrong.
-fn open(settings: &CharDevSettings) -> Result<(Device, Info), String> {
+fn open(settings: &CharDevSettings) -> Result<(CharDevice, CharInfo), String> {
     let name = &settings.device;
-    let device = Device::open(name).map_err(|error| match error {
+    let device = CharDevice::open(name).map_err(|error| match error {
         linux::chardev::OpenError::System { path, what, source } => {
             format!("{path} {what}: {source}")
         }
         other => other.to_string(),
     })?;
-    let info = |device: &Device| {
+    let info = |device: &CharDevice| {
         device
             .info()
             .map_err(|error| format!("{name} does not answer: {error}"))
@@ -229,13 +229,13 @@ fn open(settings: &CharDevSettings) -> Result<(Device, Info), String> {
     Ok((device, started))
 }
 
-impl Settings for CharDevSettings {
-    fn passes(&self, kind: Kind) -> Passage {
+impl PortSettings for CharDevSettings {
+    fn passes(&self, kind: Kind) -> FramePassage {
         match (&self.control, kind) {
             // Another program has set it up.
-            (None, Kind::Fd) => Passage::Open,
-            (None, _) => Passage::by_data_phase(kind, false),
-            (Some(control), _) => Passage::by_data_phase(kind, control.data_bitrate.is_some()),
+            (None, Kind::Fd) => FramePassage::Open,
+            (None, _) => FramePassage::by_data_phase(kind, false),
+            (Some(control), _) => FramePassage::by_data_phase(kind, control.data_bitrate.is_some()),
         }
     }
 
@@ -268,7 +268,7 @@ impl Settings for CharDevSettings {
         words
     }
 
-    fn open(&self, port: &str, _: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, port: &str, _: &mut PortOpener) -> Result<Halves, PortError> {
         let fail = |what: String| PortError {
             port: port.to_owned(),
             what,
@@ -278,10 +278,10 @@ impl Settings for CharDevSettings {
         let settings = self.clone();
         let again: Open = Box::new(move || {
             let (device, _) = open(&settings)?;
-            Ok(Arc::new(device) as Arc<dyn Line>)
+            Ok(Arc::new(device) as Arc<dyn DeviceLine>)
         });
         let control = info.control.unwrap_or_default();
-        let rules = Rules {
+        let rules = TransmitRules {
             fd: control.data_bitrate.is_some(),
             listen_only: control.listen_only,
         };

@@ -1,10 +1,10 @@
 //! The device that both halves share: the one that is open at present, and whether it is there.
 
-use super::line::Line;
-use crate::{Ids, Interest, LinkState, PortError, RawFilter};
+use super::line::DeviceLine;
+use crate::{InterestIds, FrameInterest, LinkState, PortError, RawFilter};
 use frame::Nanos;
 use linux::chardev::area::{at, first};
-use linux::chardev::{MOST_FILTERS, State};
+use linux::chardev::{MOST_FILTERS, CharState};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,13 +19,13 @@ const STATES: u32 = 0x004 | 0x040 | 0x100;
 const ALL: u32 = 0x1FFF_FFFF;
 
 /// The function that opens the device anew, and starts it.
-pub type Open = Box<dyn Fn() -> Result<Arc<dyn Line>, String> + Send + Sync>;
+pub type Open = Box<dyn Fn() -> Result<Arc<dyn DeviceLine>, String> + Send + Sync>;
 
-pub(super) struct Shared {
+pub(super) struct SharedDevice {
     pub(super) port: String,
     pub(super) device: String,
     open: Open,
-    slow: Mutex<Slow>,
+    slow: Mutex<SlowState>,
     /// Number of times that the device was opened again.
     generation: AtomicU32,
     gone: AtomicBool,
@@ -34,19 +34,19 @@ pub(super) struct Shared {
 }
 
 /// The data that are needed when something changes, never for a frame.
-struct Slow {
-    line: Arc<dyn Line>,
+struct SlowState {
+    line: Arc<dyn DeviceLine>,
     filters: Vec<RawFilter>,
     errors: u32,
     pause: Nanos,
     remarks: Vec<String>,
 }
 
-impl Shared {
+impl SharedDevice {
     pub(super) fn new(
         port: &str,
         device: &str,
-        line: Arc<dyn Line>,
+        line: Arc<dyn DeviceLine>,
         open: Open,
     ) -> Result<Self, linux::Errno> {
         let everything = vec![RawFilter { id: 0, mask: 0 }];
@@ -55,7 +55,7 @@ impl Shared {
             port: port.to_owned(),
             device: device.to_owned(),
             open,
-            slow: Mutex::new(Slow {
+            slow: Mutex::new(SlowState {
                 line,
                 filters: everything,
                 errors: STATES,
@@ -69,7 +69,7 @@ impl Shared {
         })
     }
 
-    fn slow(&self) -> MutexGuard<'_, Slow> {
+    fn slow(&self) -> MutexGuard<'_, SlowState> {
         // A panic cannot leave the data half changed.
         self.slow.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,7 +79,7 @@ impl Shared {
         self.generation.load(Relaxed)
     }
 
-    pub(super) fn line(&self) -> (Arc<dyn Line>, u32) {
+    pub(super) fn line(&self) -> (Arc<dyn DeviceLine>, u32) {
         let slow = self.slow();
         (Arc::clone(&slow.line), self.generation())
     }
@@ -142,7 +142,7 @@ impl Shared {
         self.news.load(Relaxed) && self.news.swap(false, Relaxed)
     }
 
-    pub(super) fn set_interest(&self, interest: &Interest) -> Result<(), PortError> {
+    pub(super) fn set_interest(&self, interest: &FrameInterest) -> Result<(), PortError> {
         let mut slow = self.slow();
         slow.filters = filters(interest);
         slow.errors = if interest.error_frames { ALL } else { STATES };
@@ -160,12 +160,12 @@ impl Shared {
         if self.is_gone() {
             return LinkState::Gone;
         }
-        match State::of(first(self.slow().line.get(at::STATE))) {
-            State::Stopped => LinkState::Down,
-            State::Active => LinkState::Up,
-            State::Warning => LinkState::ErrorWarning,
-            State::Passive => LinkState::ErrorPassive,
-            State::BusOff => LinkState::BusOff,
+        match CharState::of(first(self.slow().line.get(at::STATE))) {
+            CharState::Stopped => LinkState::Down,
+            CharState::Active => LinkState::Up,
+            CharState::Warning => LinkState::ErrorWarning,
+            CharState::Passive => LinkState::ErrorPassive,
+            CharState::BusOff => LinkState::BusOff,
         }
     }
 
@@ -183,10 +183,10 @@ impl Shared {
 }
 
 /// Returns the filters for the driver: no frame that is of use is left out.
-fn filters(interest: &Interest) -> Vec<RawFilter> {
+fn filters(interest: &FrameInterest) -> Vec<RawFilter> {
     match &interest.ids {
-        Ids::Nothing => Vec::new(),
-        Ids::Filters(list) if list.len() <= MOST_FILTERS => list.clone(),
-        Ids::Everything | Ids::Filters(_) => vec![RawFilter { id: 0, mask: 0 }],
+        InterestIds::Nothing => Vec::new(),
+        InterestIds::Filters(list) if list.len() <= MOST_FILTERS => list.clone(),
+        InterestIds::Everything | InterestIds::Filters(_) => vec![RawFilter { id: 0, mask: 0 }],
     }
 }

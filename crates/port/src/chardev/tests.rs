@@ -2,18 +2,18 @@
 //! order of events.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use super::line::Line;
+use super::line::DeviceLine;
 use super::receive::CharDevReceive;
-use super::shared::{Open, Shared};
-use super::transmit::{CharDevTransmit, Rules};
+use super::shared::{Open, SharedDevice};
+use super::transmit::{CharDevTransmit, TransmitRules};
 use crate::{
-    Interest, LinkState, Outgoing, PollReceive, PollTransmit, RawFilter, Receive, Refused, Transmit,
+    FrameInterest, LinkState, OutgoingFrame, PollReceive, PollTransmit, RawFilter, Receive, TransmitRefusal, Transmit,
 };
 use frame::{CanId, Frame, flags};
 use linux::Errno;
 use linux::can::layout::{decode, encode};
 use linux::chardev::area::{TX_PENDING, at, both, first, second};
-use linux::chardev::{AREA, Area, SLOTS};
+use linux::chardev::{AREA, MappedArea, SLOTS};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -26,13 +26,13 @@ const FAILED: u32 = 3;
 const ABORTED: u32 = 4;
 
 /// One open file of the driver's.
-struct Driver {
+struct FakeDriver {
     area: Vec<AtomicU64>,
-    inner: Mutex<Inner>,
+    inner: Mutex<DriverState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct DriverState {
     there: bool,
     taken: u32,
     /// Slots of frames that the driver has.
@@ -43,13 +43,13 @@ struct Inner {
     filters: Vec<RawFilter>,
 }
 
-impl Driver {
+impl FakeDriver {
     fn new() -> Self {
         let driver = Self {
             area: (0..AREA / 8).map(|_| AtomicU64::new(0)).collect(),
-            inner: Mutex::new(Inner {
+            inner: Mutex::new(DriverState {
                 there: true,
-                ..Inner::default()
+                ..DriverState::default()
             }),
         };
         driver.put(at::STATE, both(1, 1));
@@ -128,9 +128,9 @@ impl Driver {
     }
 }
 
-struct Handle(Arc<Driver>);
+struct FakeHandle(Arc<FakeDriver>);
 
-impl Area for Handle {
+impl MappedArea for FakeHandle {
     fn get(&self, at: usize) -> u64 {
         self.0.word(at)
     }
@@ -140,7 +140,7 @@ impl Area for Handle {
     }
 }
 
-impl Line for Handle {
+impl DeviceLine for FakeHandle {
     fn ring(&self) -> Result<u64, Errno> {
         let mut inner = self.0.inner.lock().unwrap();
         inner.rings += 1;
@@ -183,28 +183,28 @@ impl Line for Handle {
 }
 
 /// A port, and the driver under it; the port finds the next driver when it opens the device again.
-struct Bench {
-    driver: Arc<Driver>,
-    next: Arc<Mutex<Option<Arc<Driver>>>>,
+struct DeviceBench {
+    driver: Arc<FakeDriver>,
+    next: Arc<Mutex<Option<Arc<FakeDriver>>>>,
     rx: CharDevReceive,
     tx: CharDevTransmit,
 }
 
-fn bench() -> Bench {
-    let driver = Arc::new(Driver::new());
-    let next: Arc<Mutex<Option<Arc<Driver>>>> = Arc::default();
+fn bench() -> DeviceBench {
+    let driver = Arc::new(FakeDriver::new());
+    let next: Arc<Mutex<Option<Arc<FakeDriver>>>> = Arc::default();
     let found = Arc::clone(&next);
     let again: Open = Box::new(move || {
         let driver = found.lock().unwrap().take().ok_or("nothing is there")?;
-        Ok(Arc::new(Handle(driver)) as Arc<dyn Line>)
+        Ok(Arc::new(FakeHandle(driver)) as Arc<dyn DeviceLine>)
     });
-    let line = Arc::new(Handle(Arc::clone(&driver)));
-    let shared = Arc::new(Shared::new("p", "/dev/can0", line, again).unwrap());
-    let rules = Rules {
+    let line = Arc::new(FakeHandle(Arc::clone(&driver)));
+    let shared = Arc::new(SharedDevice::new("p", "/dev/can0", line, again).unwrap());
+    let rules = TransmitRules {
         fd: true,
         listen_only: false,
     };
-    Bench {
+    DeviceBench {
         driver,
         next,
         rx: CharDevReceive::new(Arc::clone(&shared)),
@@ -212,21 +212,21 @@ fn bench() -> Bench {
     }
 }
 
-impl Bench {
+impl DeviceBench {
     fn receive(&mut self, now: u64) -> Vec<Frame> {
         let mut got = Vec::new();
-        let take = &mut |r: crate::Received<'_>| got.push(Frame::from_view(r.frame).unwrap());
+        let take = &mut |r: crate::ReceivedFrame<'_>| got.push(Frame::from_view(r.frame).unwrap());
         self.rx.receive(now, 64, take).unwrap();
         got
     }
 
-    fn send(&mut self, frame: &Frame) -> Result<(), Refused> {
-        let outgoing = Outgoing::new(frame.view(), 0);
+    fn send(&mut self, frame: &Frame) -> Result<(), TransmitRefusal> {
+        let outgoing = OutgoingFrame::new(frame.view(), 0);
         self.tx.transmit(0, outgoing).map(drop)
     }
 
     fn plug(&mut self) {
-        self.driver = Arc::new(Driver::new());
+        self.driver = Arc::new(FakeDriver::new());
         *self.next.lock().unwrap() = Some(Arc::clone(&self.driver));
     }
 
@@ -324,9 +324,9 @@ fn states_are_told_and_error_frames_given_to_those_who_want_them() {
     assert!(b.receive(0).is_empty());
     assert_eq!(b.rx.counters().error_frames, 1);
     assert_eq!(b.driver.inner.lock().unwrap().errors, 0x144);
-    let interest = Interest {
+    let interest = FrameInterest {
         error_frames: true,
-        ..Interest::default()
+        ..FrameInterest::default()
     };
     b.rx.set_interest(&interest).unwrap();
     assert_eq!(b.driver.inner.lock().unwrap().errors, 0x1FFF_FFFF);
@@ -420,7 +420,7 @@ fn unplugged_and_plugged_in_again() {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum TestStep {
     Send(u32),
     Flush,
     Finish(bool),
@@ -431,16 +431,16 @@ enum Step {
     Plug,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = TestStep> {
     prop_oneof![
-        6 => (0..0x800u32).prop_map(Step::Send),
-        4 => Just(Step::Flush),
-        4 => any::<bool>().prop_map(Step::Finish),
-        6 => (0..0x800u32).prop_map(Step::Deliver),
-        4 => Just(Step::Receive),
-        1 => (0..6u32).prop_map(Step::State),
-        1 => Just(Step::Unplug),
-        1 => Just(Step::Plug),
+        6 => (0..0x800u32).prop_map(TestStep::Send),
+        4 => Just(TestStep::Flush),
+        4 => any::<bool>().prop_map(TestStep::Finish),
+        6 => (0..0x800u32).prop_map(TestStep::Deliver),
+        4 => Just(TestStep::Receive),
+        1 => (0..6u32).prop_map(TestStep::State),
+        1 => Just(TestStep::Unplug),
+        1 => Just(TestStep::Plug),
     ]
 }
 
@@ -455,29 +455,29 @@ proptest! {
         for step in steps {
             now += 1_000_000_000;
             match step {
-                Step::Send(id) => match b.send(&classic(id)) {
+                TestStep::Send(id) => match b.send(&classic(id)) {
                     Ok(()) => taken += 1,
                     Err(_) => refused += 1,
                 },
-                Step::Flush => drop(b.tx.flush(now).unwrap()),
-                Step::Finish(good) => b.driver.finish(if good { SENT } else { FAILED }),
-                Step::Deliver(id) => {
+                TestStep::Flush => drop(b.tx.flush(now).unwrap()),
+                TestStep::Finish(good) => b.driver.finish(if good { SENT } else { FAILED }),
+                TestStep::Deliver(id) => {
                     let there = b.driver.inner.lock().unwrap().there;
                     if there && b.next.lock().unwrap().is_none() && b.driver.deliver(&classic(id)) {
                         expected.push(classic(id));
                     }
                 }
-                Step::Receive => got.extend(b.receive(now)),
-                Step::State(state) => if b.driver.inner.lock().unwrap().there {
+                TestStep::Receive => got.extend(b.receive(now)),
+                TestStep::State(state) => if b.driver.inner.lock().unwrap().there {
                     b.driver.state(state);
                 },
-                Step::Unplug => {
+                TestStep::Unplug => {
                     // The waiting frames are read before the device is opened anew.
                     got.extend(b.receive(now));
                     b.driver.unplug();
                     got.extend(b.receive(now));
                 }
-                Step::Plug => if !b.driver.inner.lock().unwrap().there {
+                TestStep::Plug => if !b.driver.inner.lock().unwrap().there {
                     b.plug();
                 },
             }

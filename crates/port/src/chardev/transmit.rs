@@ -1,15 +1,15 @@
 //! The transmitting half.
 
-use super::line::Line;
-use super::shared::Shared;
+use super::line::DeviceLine;
+use super::shared::SharedDevice;
 use crate::{
-    Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, TransmitRefusal, Transmit, TxCounters, PortWait,
 };
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
 use linux::can::layout::{FD_SIZE, encode};
 use linux::chardev::area::{FRAME_FD, TX_PENDING, at, both, first, second};
-use linux::chardev::{SLOTS, State};
+use linux::chardev::{SLOTS, CharState};
 use std::sync::Arc;
 
 /// Maximum time until the end of a frame's transmission is noticed when nothing else happens, ns.
@@ -17,7 +17,7 @@ const PATIENCE: Nanos = 1_000_000;
 
 /// The frames that the port may carry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rules {
+pub struct TransmitRules {
     /// Whether it may send FD frames.
     pub fd: bool,
     /// Whether it may send nothing at all.
@@ -25,9 +25,9 @@ pub struct Rules {
 }
 
 pub(super) struct CharDevTransmit {
-    shared: Arc<Shared>,
-    rules: Rules,
-    line: Arc<dyn Line>,
+    shared: Arc<SharedDevice>,
+    rules: TransmitRules,
+    line: Arc<dyn DeviceLine>,
     generation: u32,
     /// Number of frames put into the queue, and of those that the driver was notified of.
     head: u32,
@@ -44,7 +44,7 @@ pub(super) struct CharDevTransmit {
 }
 
 impl CharDevTransmit {
-    pub(super) fn new(shared: Arc<Shared>, rules: Rules) -> Self {
+    pub(super) fn new(shared: Arc<SharedDevice>, rules: TransmitRules) -> Self {
         let (line, generation) = shared.line();
         Self {
             shared,
@@ -141,23 +141,23 @@ impl CharDevTransmit {
 }
 
 impl Transmit for CharDevTransmit {
-    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if !self.carries(&outgoing.frame) {
-            return Err(Refused::Unsupported);
+            return Err(TransmitRefusal::Unsupported);
         }
         if self.generation != self.shared.generation() {
             self.take_up();
         }
-        let up = State::of(first(self.line.get(at::STATE))).passes();
+        let up = CharState::of(first(self.line.get(at::STATE))).passes();
         if !up || self.shared.is_gone() {
-            return Err(Refused::Down);
+            return Err(TransmitRefusal::Down);
         }
         if !self.has_room() {
             self.stalled += 1;
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         let mut bytes = [0; FD_SIZE];
-        let size = encode(outgoing.frame, &mut bytes).ok_or(Refused::Unsupported)?;
+        let size = encode(outgoing.frame, &mut bytes).ok_or(TransmitRefusal::Unsupported)?;
         let slot = at::tx(self.head);
         for (i, word) in bytes.as_chunks().0.iter().take(size / 8).enumerate() {
             let word = u64::from_ne_bytes(*word);
@@ -206,7 +206,7 @@ impl Transmit for CharDevTransmit {
     }
 
     fn room(&self) -> usize {
-        if !State::of(first(self.line.get(at::STATE))).passes() || self.shared.is_gone() {
+        if !CharState::of(first(self.line.get(at::STATE))).passes() || self.shared.is_gone() {
             // The half refuses frames for another reason.
             return usize::MAX;
         }
@@ -221,9 +221,9 @@ impl Transmit for CharDevTransmit {
 }
 
 impl PollTransmit for CharDevTransmit {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         let full = !self.shared.is_gone() && !self.has_room();
-        Wait {
+        PortWait {
             fd: full.then(|| self.line.fd()),
             readable: false,
             writable: full,

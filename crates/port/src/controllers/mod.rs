@@ -15,6 +15,6 @@ mod rights;
 mod settings;
 
 pub use rights::{RightsText, rules};
-pub use settings::{ControllerSettings, Controllers};
+pub use settings::{ControllerSettings, SharedControllers};
 
-pub(crate) use registry::{Function, registry};
+pub(crate) use registry::{MachineFunction, registry};

@@ -15,7 +15,7 @@ use rustix::time::{
     timerfd_settime,
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use vcontroller::{Candidate, Controller, State};
+use vcontroller::{NextFrame, VirtualController, ConfinementState};
 
 /// Interval at which the interface is checked when no event reports a change, ns.
 const LOOK: Nanos = 100_000_000;
@@ -37,9 +37,9 @@ const ACTIVE: u8 = 0x40;
 
 pub(crate) struct OnInterface {
     socket: FrameSocket,
-    pub(crate) controller: Controller,
+    pub(crate) controller: VirtualController,
     /// The frame that the driver has.
-    flying: Option<Candidate>,
+    flying: Option<NextFrame>,
     look_at: Nanos,
     /// Periodic timer that reports that time, so that no worker has to wait with a timeout; `None`:
     /// there is no timer.
@@ -56,7 +56,7 @@ impl OnInterface {
     pub(crate) fn open(
         interface: &str,
         fd: bool,
-        controller: impl FnOnce(bool) -> Controller,
+        controller: impl FnOnce(bool) -> VirtualController,
     ) -> Result<Self, OpenError> {
         let options = FrameOptions {
             fd,
@@ -97,7 +97,7 @@ impl OnInterface {
         &mut self,
         now: Nanos,
         came: u32,
-        work: impl FnOnce(&mut Controller, Nanos) -> R,
+        work: impl FnOnce(&mut VirtualController, Nanos) -> R,
     ) -> R {
         // Frames that are left after another machine's turn in this step are still there in the
         // next step.
@@ -161,9 +161,9 @@ impl OnInterface {
         let before = self.controller.state();
         let state = match self.socket.look() {
             Ok(found) if found.is_usable() && before.passes() => before,
-            Ok(found) if found.is_usable() => State::Active,
-            Ok(found) if found.up => State::BusOff,
-            Ok(_) | Err(_) => State::Stopped,
+            Ok(found) if found.is_usable() => ConfinementState::Active,
+            Ok(found) if found.up => ConfinementState::BusOff,
+            Ok(_) | Err(_) => ConfinementState::Stopped,
         };
         set_state(&mut self.controller, &mut self.flying, state, now);
         self.lost = self.socket.lost().unwrap_or(0);
@@ -227,9 +227,9 @@ fn is(sent: &Frame, came: &FrameRef<'_>) -> bool {
 }
 
 fn set_state(
-    controller: &mut Controller,
-    flying: &mut Option<Candidate>,
-    state: State,
+    controller: &mut VirtualController,
+    flying: &mut Option<NextFrame>,
+    state: ConfinementState,
     now: Nanos,
 ) {
     controller.set_state(state, now);
@@ -239,22 +239,22 @@ fn set_state(
 }
 
 /// Returns the state of the controller that an error frame reports, if it reports one.
-fn state_of(frame: &FrameRef<'_>) -> Option<State> {
+fn state_of(frame: &FrameRef<'_>) -> Option<ConfinementState> {
     let class = frame.id().raw();
     let bits = frame.data().get(1).copied().unwrap_or(0);
     if class & BUS_OFF != 0 {
-        return Some(State::BusOff);
+        return Some(ConfinementState::BusOff);
     }
     if class & RESTARTED != 0 {
-        return Some(State::Active);
+        return Some(ConfinementState::Active);
     }
     if class & CONTROLLER == 0 {
         return None;
     }
     [
-        (PASSIVE, State::Passive),
-        (WARNING, State::Warning),
-        (ACTIVE, State::Active),
+        (PASSIVE, ConfinementState::Passive),
+        (WARNING, ConfinementState::Warning),
+        (ACTIVE, ConfinementState::Active),
     ]
     .into_iter()
     .find_map(|(bit, state)| (bits & bit != 0).then_some(state))

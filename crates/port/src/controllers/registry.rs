@@ -1,13 +1,13 @@
 //! The controllers of a gateway, the bus or interface of each, and the machines of its functions.
 
 use super::on_interface::OnInterface;
-use crate::embedded::{BusIndex, SharedController, World};
-use crate::{Opener, PortError};
+use crate::embedded::{BusIndex, SharedController, BusWorld};
+use crate::{PortOpener, PortError};
 use frame::Nanos;
-use linux::events::{Member, Trigger};
+use linux::events::{SetMember, EventTrigger};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use vcontroller::{Controller, Counters, Vf};
+use vcontroller::{VirtualController, FunctionCounters, VfNumber};
 use virtio::FIRST_OTHER;
 
 /// Maximum number of machines that share a controller.
@@ -22,10 +22,10 @@ pub(crate) const TICK: u8 = FRAMES + 1;
 const NEWS: u8 = TICK + 1;
 
 /// The bus or interface of a controller.
-pub(crate) enum Place {
+pub(crate) enum ControllerPlace {
     /// On an embedded bus.
     Bus {
-        world: World,
+        world: BusWorld,
         bus: BusIndex,
         shared: SharedController,
     },
@@ -37,11 +37,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Place {
+impl ControllerPlace {
     /// Processes the due events of the bus, calls `work` with the controller, and then offers the
     /// highest-priority frame to the bus. `work` gets the time of the bus, ns. `came`: the events
     /// of the interface, [`FRAMES`] and [`TICK`] as bits.
-    pub(crate) fn turn(&self, clock: Nanos, came: u32, work: impl FnOnce(&mut Controller, Nanos)) {
+    pub(crate) fn turn(&self, clock: Nanos, came: u32, work: impl FnOnce(&mut VirtualController, Nanos)) {
         match self {
             Self::Bus { world, bus, shared } => {
                 // The bus exists as long as its world.
@@ -60,19 +60,19 @@ impl Place {
     }
 
     /// Lets the interface wake a machine's device.
-    pub(crate) fn watch(&self, device: &virtio::Device) {
+    pub(crate) fn watch(&self, device: &virtio::VirtioDevice) {
         if let Self::Interface(interface) = self {
             let interface = lock(interface);
-            device.watch(interface.fd(), FRAMES, Trigger::Level);
+            device.watch(interface.fd(), FRAMES, EventTrigger::Level);
             if let Some(timer) = interface.timer() {
-                device.watch(timer, TICK, Trigger::Edge);
+                device.watch(timer, TICK, EventTrigger::Edge);
             }
         }
     }
 
     /// Returns the counters of a function's frames, and the number of frames that this process lost
     /// because the bus was too fast for it.
-    pub(crate) fn counters(&self, vf: Vf) -> Option<(Counters, u32)> {
+    pub(crate) fn counters(&self, vf: VfNumber) -> Option<(FunctionCounters, u32)> {
         match self {
             Self::Bus { shared, .. } => Some((lock(shared).controller.counters(vf).ok()?, 0)),
             Self::Interface(interface) => {
@@ -84,22 +84,22 @@ impl Place {
 }
 
 /// The events of the machines of a controller, by the number of their function.
-type All = Arc<Mutex<Vec<Arc<Member>>>>;
+type All = Arc<Mutex<Vec<Arc<SetMember>>>>;
 
 /// A machine's part of a controller, which may be opened later than the machine's port.
-pub(crate) struct Function {
+pub(crate) struct MachineFunction {
     /// The name of the controller.
     pub(crate) name: String,
-    pub(crate) place: Arc<OnceLock<Place>>,
-    pub(crate) vf: Vf,
+    pub(crate) place: Arc<OnceLock<ControllerPlace>>,
+    pub(crate) vf: VfNumber,
     all: All,
 }
 
-impl Function {
+impl MachineFunction {
     /// Wakes the other machines for which the controller has news.
-    pub(crate) fn wake_others(&self, controller: &Controller) {
+    pub(crate) fn wake_others(&self, controller: &VirtualController) {
         for (number, events) in (0..).zip(lock(&self.all).iter()) {
-            let vf = Vf(number);
+            let vf = VfNumber(number);
             if vf != self.vf && controller.has_news(vf) {
                 events.stir(NEWS);
             }
@@ -108,8 +108,8 @@ impl Function {
 }
 
 #[derive(Default)]
-struct Entry {
-    place: Arc<OnceLock<Place>>,
+struct RegistryEntry {
+    place: Arc<OnceLock<ControllerPlace>>,
     /// Names of the machines' ports, by the number of their function.
     machines: Vec<String>,
     events: All,
@@ -117,16 +117,16 @@ struct Entry {
 
 /// All controllers of a gateway. It lives as long as the gateway does.
 #[derive(Default)]
-pub(crate) struct Registry(HashMap<String, Entry>);
+pub(crate) struct ControllerRegistry(HashMap<String, RegistryEntry>);
 
 /// Returns the gateway's registry.
-pub(crate) fn registry(opener: &mut Opener) -> &mut Registry {
-    opener.shared(Registry::default)
+pub(crate) fn registry(opener: &mut PortOpener) -> &mut ControllerRegistry {
+    opener.shared(ControllerRegistry::default)
 }
 
-impl Registry {
+impl ControllerRegistry {
     /// Returns the place of the controller of this name, which its port fills when it is opened.
-    pub(crate) fn place(&mut self, name: &str) -> Arc<OnceLock<Place>> {
+    pub(crate) fn place(&mut self, name: &str) -> Arc<OnceLock<ControllerPlace>> {
         Arc::clone(&self.0.entry(name.to_owned()).or_default().place)
     }
 
@@ -136,8 +136,8 @@ impl Registry {
         &mut self,
         name: &str,
         port: &str,
-        events: &Arc<Member>,
-    ) -> Result<Function, PortError> {
+        events: &Arc<SetMember>,
+    ) -> Result<MachineFunction, PortError> {
         let fail = |what: String| PortError {
             port: port.to_owned(),
             what,
@@ -161,10 +161,10 @@ impl Registry {
             None => all.push(Arc::clone(events)),
         }
         drop(all);
-        Ok(Function {
+        Ok(MachineFunction {
             name: name.to_owned(),
             place: Arc::clone(&entry.place),
-            vf: Vf(vf),
+            vf: VfNumber(vf),
             all: Arc::clone(&entry.events),
         })
     }

@@ -1,6 +1,6 @@
 //! The identifiers that a machine receives and may send, as `gateway.toml` specifies them.
 
-use config::{Diagnostics, Table, Value};
+use config::{Diagnostics, TomlTable, TomlValue};
 use frame::CanId;
 use vcontroller::IdRule;
 
@@ -15,7 +15,7 @@ pub struct RightsText {
 
 impl RightsText {
     /// Reads the keys `receive` and `send`.
-    pub(crate) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    pub(crate) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         Self {
             receive: list("receive", table, found),
             send: list("send", table, found),
@@ -23,7 +23,7 @@ impl RightsText {
     }
 }
 
-fn list(key: &'static str, table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Vec<IdRule>> {
+fn list(key: &'static str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<Vec<IdRule>> {
     let value = table.get(key)?;
     let mut all = Vec::new();
     for one in value.one_or_list() {
@@ -32,7 +32,7 @@ fn list(key: &'static str, table: &mut Table<'_>, found: &mut Diagnostics) -> Op
     Some(all)
 }
 
-fn read(value: &Value<'_>, found: &mut Diagnostics) -> Option<Vec<IdRule>> {
+fn read(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Vec<IdRule>> {
     let text = value.string(found)?;
     let rules = rules(text.value);
     if rules.is_none() {

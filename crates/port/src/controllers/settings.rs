@@ -2,20 +2,20 @@
 //! node there.
 
 use super::on_interface::OnInterface;
-use super::registry::{MOST_FUNCTIONS, Place, registry};
+use super::registry::{MOST_FUNCTIONS, ControllerPlace, registry};
 use crate::embedded::{self, BusSettings, join, world};
-use crate::kind::{Passage, PortKind, Settings};
+use crate::kind::{FramePassage, PortKind, PortSettings};
 use crate::socketcan::{self, SocketCanSettings};
-use crate::{Halves, Opener, PortError, Queueing};
+use crate::{Halves, PortOpener, PortError, QueueSettings};
 use bus::NodeConfig;
-use config::{Diagnostics, Key, Table};
+use config::{Diagnostics, KeySpec, TomlTable};
 use frame::Kind;
 use std::sync::{Arc, Mutex};
-use vcontroller::{Config, Controller};
+use vcontroller::{ControllerConfig, VirtualController};
 
 /// The kind of controllers that machines share.
 #[derive(Clone, Copy, Debug)]
-pub struct Controllers;
+pub struct SharedControllers;
 
 const KEYWORD: &str = "controller";
 
@@ -25,19 +25,19 @@ const QUEUE: usize = 64;
 /// Number of frames that can wait until one machine takes them.
 const FIFO: usize = 256;
 
-impl PortKind for Controllers {
+impl PortKind for SharedControllers {
     fn keyword(&self) -> &'static str {
         KEYWORD
     }
 
-    fn keys(&self) -> Option<Vec<Key>> {
+    fn keys(&self) -> Option<Vec<KeySpec>> {
         // With `interface`, the keys of an interface; else those of a bus. The keys of the transmit
         // queue are left out, because a controller has a queue of its own.
         let mut keys = socketcan::keys();
         let known: Vec<_> = keys.iter().map(|key| key.name).collect();
         let bus = embedded::keys();
         keys.extend(bus.into_iter().filter(|key| !known.contains(&key.name)));
-        let queueing = Queueing::all_keys();
+        let queueing = QueueSettings::all_keys();
         keys.retain(|key| queueing.iter().all(|other| other.name != key.name));
         Some(keys)
     }
@@ -45,9 +45,9 @@ impl PortKind for Controllers {
     fn parse(
         &self,
         port: &str,
-        table: &mut Table<'_>,
+        table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
-    ) -> Arc<dyn Settings> {
+    ) -> Arc<dyn PortSettings> {
         let interface = table.get("interface").is_some();
         Arc::new(if interface {
             ControllerSettings::Interface(SocketCanSettings::parse(port, table, found))
@@ -66,8 +66,8 @@ pub enum ControllerSettings {
     Interface(SocketCanSettings),
 }
 
-fn controller(fd: bool) -> Controller {
-    Controller::new(Config {
+fn controller(fd: bool) -> VirtualController {
+    VirtualController::new(ControllerConfig {
         functions: MOST_FUNCTIONS,
         queue: QUEUE,
         fifo: FIFO,
@@ -78,8 +78,8 @@ fn controller(fd: bool) -> Controller {
 fn on_bus(
     settings: &BusSettings,
     port: &str,
-    opener: &mut Opener,
-) -> Result<(Halves, Place), String> {
+    opener: &mut PortOpener,
+) -> Result<(Halves, ControllerPlace), String> {
     let world = world(opener);
     let node = settings.node(port);
     let (fd, restart) = (node.fd, node.restart);
@@ -94,10 +94,10 @@ fn on_bus(
     let shared = world
         .share(bus, controller(fd), node)
         .map_err(|error| error.to_string())?;
-    Ok((halves, Place::Bus { world, bus, shared }))
+    Ok((halves, ControllerPlace::Bus { world, bus, shared }))
 }
 
-impl Settings for ControllerSettings {
+impl PortSettings for ControllerSettings {
     fn kind(&self) -> &'static str {
         KEYWORD
     }
@@ -109,7 +109,7 @@ impl Settings for ControllerSettings {
         }
     }
 
-    fn passes(&self, kind: Kind) -> Passage {
+    fn passes(&self, kind: Kind) -> FramePassage {
         match self {
             Self::Bus(settings) => settings.passes(kind),
             Self::Interface(settings) => settings.passes(kind),
@@ -124,7 +124,7 @@ impl Settings for ControllerSettings {
         format!("controller that machines share, on {on}")
     }
 
-    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let fail = |what: String| PortError {
             port: port.to_owned(),
             what,
@@ -144,7 +144,7 @@ impl Settings for ControllerSettings {
                 let name = &settings.interface;
                 let made = OnInterface::open(name, settings.fd, controller)
                     .map_err(|error| fail(error.to_string()))?;
-                (halves, Place::Interface(Box::new(Mutex::new(made))))
+                (halves, ControllerPlace::Interface(Box::new(Mutex::new(made))))
             }
         };
         // No other code fills it: a controller's name is the name of one port.

@@ -1,13 +1,13 @@
 //! The part of a controller's port that depends on the operating system, for each kind of device.
 
 use super::{bitcan, pci};
-use crate::Opener;
-use controller::driven::Backend;
+use crate::PortOpener;
+use controller::driven::ControllerBackend;
 use std::os::fd::RawFd;
 
 /// A controller that this process has taken.
-pub(super) struct Taken {
-    pub(super) backend: Box<dyn Backend>,
+pub(super) struct TakenController {
+    pub(super) backend: Box<dyn ControllerBackend>,
     /// Descriptor to poll for reading, to wait for the controller's interrupt; `None` if it was
     /// opened without interrupts.
     pub(super) interrupt: Option<RawFd>,
@@ -15,7 +15,7 @@ pub(super) struct Taken {
 
 /// The requirements of a port on its backend.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wanted<'a> {
+pub struct BackendOptions<'a> {
     /// `device` of the gateway file.
     pub device: &'a str,
     /// `channel` of the gateway file.
@@ -26,14 +26,14 @@ pub struct Wanted<'a> {
 
 /// The reason why there is no backend: a sentence for the user, and the cause.
 #[derive(Debug)]
-pub struct Trouble {
+pub struct BackendError {
     /// The problem and its remedy.
     pub what: String,
     /// The underlying error, if there is one.
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-impl<E: std::error::Error> From<E> for Trouble {
+impl<E: std::error::Error> From<E> for BackendError {
     fn from(error: E) -> Self {
         Self {
             what: error.to_string(),
@@ -43,22 +43,22 @@ impl<E: std::error::Error> From<E> for Trouble {
 }
 
 /// A controller that was found and is not taken yet: nothing has changed so far.
-pub(super) trait Found: Send {
+pub(super) trait FoundBackend: Send {
     /// Returns the properties of the controller, which are known before it is taken: its clock and
     /// limits are those of its [`controller::Properties`].
     fn properties(&self) -> controller::Properties;
 
     /// Takes the controller.
-    fn take(self: Box<Self>) -> Result<Taken, Trouble>;
+    fn take(self: Box<Self>) -> Result<TakenController, BackendError>;
 }
 
 /// Finds the backend of a device: each kind of device has its branch here.
-pub(super) fn find(wanted: &Wanted<'_>, opener: &mut Opener) -> Result<Box<dyn Found>, Trouble> {
+pub(super) fn find(wanted: &BackendOptions<'_>, opener: &mut PortOpener) -> Result<Box<dyn FoundBackend>, BackendError> {
     if wanted.device.starts_with(bitcan::PREFIX) {
         return bitcan::find(wanted);
     }
     if wanted.device.starts_with("/dev/") {
-        return Err(Trouble {
+        return Err(BackendError {
             what: format!(
                 "{}: no character device has a controller that cangate can drive; `device` is an \
                  interface such as \"can0\", a PCI address such as \"0000:03:00.0\" or a mapped \

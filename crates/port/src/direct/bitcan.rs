@@ -1,8 +1,8 @@
 //! Mapped controllers of the bit-timed bus, `kmod/bitcan`.
 
-use super::backend::{Found, Taken, Trouble, Wanted};
-use controller::driven::{Backend, Lost, Watch};
-use controller::mapped::{Device, Join, Mapped, Trap};
+use super::backend::{FoundBackend, TakenController, BackendError, BackendOptions};
+use controller::driven::{ControllerBackend, Lost, ControllerWatch};
+use controller::mapped::{MappedDevice, BusJoin, MappedController, DeviceTrap};
 use controller::{Controller, Properties};
 use linux::Errno;
 use linux::bitcan;
@@ -11,16 +11,16 @@ use std::sync::Arc;
 /// Prefix of a device's path.
 pub(super) const PREFIX: &str = "/dev/bitcan-";
 
-pub(super) fn find(wanted: &Wanted<'_>) -> Result<Box<dyn Found>, Trouble> {
+pub(super) fn find(wanted: &BackendOptions<'_>) -> Result<Box<dyn FoundBackend>, BackendError> {
     if wanted.channel.is_some() {
-        return Err(Trouble {
+        return Err(BackendError {
             what: format!("{} is one controller: leave `channel` out", wanted.device),
             source: None,
         });
     }
-    let device = Page(Arc::new(bitcan::Controller::open(wanted.device)?));
+    let device = BitcanPage(Arc::new(bitcan::MappedController::open(wanted.device)?));
     Ok(Box::new(FoundController {
-        controller: Mapped::new(device),
+        controller: MappedController::new(device),
         interrupts: wanted.interrupts,
     }))
 }
@@ -28,18 +28,18 @@ pub(super) fn find(wanted: &Wanted<'_>) -> Result<Box<dyn Found>, Trouble> {
 /// A controller that is open, and off the bus. So far, the only effect is that no other process can
 /// open it.
 struct FoundController {
-    controller: Mapped<Page>,
+    controller: MappedController<BitcanPage>,
     interrupts: bool,
 }
 
-impl Found for FoundController {
+impl FoundBackend for FoundController {
     fn properties(&self) -> Properties {
         self.controller.properties().clone()
     }
 
-    fn take(mut self: Box<Self>) -> Result<Taken, Trouble> {
+    fn take(mut self: Box<Self>) -> Result<TakenController, BackendError> {
         let device = Arc::clone(&self.controller.device().0);
-        Ok(Taken {
+        Ok(TakenController {
             interrupt: self.interrupts.then(|| device.fd()),
             backend: Box::new(MappedBackend {
                 controller: self.controller,
@@ -51,12 +51,12 @@ impl Found for FoundController {
 }
 
 struct MappedBackend {
-    controller: Mapped<Page>,
+    controller: MappedController<BitcanPage>,
     interrupts: bool,
-    device: Arc<bitcan::Controller>,
+    device: Arc<bitcan::MappedController>,
 }
 
-impl Backend for MappedBackend {
+impl ControllerBackend for MappedBackend {
     fn controller(&mut self) -> &mut dyn Controller {
         &mut self.controller
     }
@@ -75,15 +75,15 @@ impl Backend for MappedBackend {
         Ok(())
     }
 
-    fn watch(&self) -> Option<Box<dyn Watch>> {
-        Some(Box::new(Registers(Arc::clone(&self.device))))
+    fn watch(&self) -> Option<Box<dyn ControllerWatch>> {
+        Some(Box::new(PageRegisters(Arc::clone(&self.device))))
     }
 }
 
 /// Watch on the registers, in which the driver reports everything that it has seen.
-struct Registers(Arc<bitcan::Controller>);
+struct PageRegisters(Arc<bitcan::MappedController>);
 
-impl Watch for Registers {
+impl ControllerWatch for PageRegisters {
     #[inline]
     fn is_quiet(&self) -> bool {
         !self.0.has_news()
@@ -96,22 +96,22 @@ impl Drop for MappedBackend {
     }
 }
 
-struct Page(Arc<bitcan::Controller>);
+struct BitcanPage(Arc<bitcan::MappedController>);
 
-fn trap(errno: Errno) -> Trap {
+fn trap(errno: Errno) -> DeviceTrap {
     match errno {
-        Errno::NETDOWN => Trap::Down,
-        Errno::INVAL => Trap::Invalid,
+        Errno::NETDOWN => DeviceTrap::Down,
+        Errno::INVAL => DeviceTrap::Invalid,
         Errno::PROTO | Errno::NOTTY => {
-            Trap::Other("cangate and the module are of different versions")
+            DeviceTrap::Other("cangate and the module are of different versions")
         }
-        Errno::NOSPC => Trap::Other("its bus has no place for another node"),
-        Errno::BUSY => Trap::Other("it is busy"),
-        _ => Trap::Other("the module refuses; the kernel's log may say why"),
+        Errno::NOSPC => DeviceTrap::Other("its bus has no place for another node"),
+        Errno::BUSY => DeviceTrap::Other("it is busy"),
+        _ => DeviceTrap::Other("the module refuses; the kernel's log may say why"),
     }
 }
 
-impl Device for Page {
+impl MappedDevice for BitcanPage {
     #[inline]
     fn get(&self, at: usize) -> u64 {
         self.0.get(at)
@@ -127,12 +127,12 @@ impl Device for Page {
     }
 
     #[inline]
-    fn ring(&mut self, buffers: u32) -> Result<(), Trap> {
+    fn ring(&mut self, buffers: u32) -> Result<(), DeviceTrap> {
         self.0.ring(buffers).map_err(trap)
     }
 
-    fn join(&mut self, join: &Join<'_>) -> Result<(), Trap> {
-        let wanted = bitcan::Wanted {
+    fn join(&mut self, join: &BusJoin<'_>) -> Result<(), DeviceTrap> {
+        let wanted = bitcan::MappedOptions {
             version: join.version,
             bitrate: join.bitrate,
             data_bitrate: join.data_bitrate,
@@ -151,7 +151,7 @@ impl Device for Page {
         self.0.abort(buffers);
     }
 
-    fn recover(&mut self) -> Result<(), Trap> {
+    fn recover(&mut self) -> Result<(), DeviceTrap> {
         self.0.recover().map_err(trap)
     }
 }

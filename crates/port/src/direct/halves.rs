@@ -1,10 +1,10 @@
 //! The two halves of the port: those of the controller, and the descriptor that a worker waits for.
 
 use crate::{
-    Accepted, FlushReport, Interest, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
-    Receive, Received, Refused, RxCounters, RxReport, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, FrameInterest, LinkState, OutgoingFrame, PollReceive, PollTransmit, PortError,
+    Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, Transmit, TxCounters, PortWait,
 };
-use controller::driven::{Receiver, Shared, Transmitter};
+use controller::driven::{DrivenReceiver, DrivenPort, DrivenTransmitter};
 use frame::Nanos;
 use std::os::fd::RawFd;
 use std::sync::{Arc, OnceLock};
@@ -13,24 +13,24 @@ use std::sync::{Arc, OnceLock};
 pub(super) type Interrupt = Arc<OnceLock<RawFd>>;
 
 pub(super) struct DirectReceive {
-    half: Receiver,
+    half: DrivenReceiver,
     interrupt: Interrupt,
     interrupts: bool,
 }
 
 impl DirectReceive {
-    pub(super) fn new(shared: Arc<Shared>, interrupt: Interrupt, interrupts: bool) -> Self {
+    pub(super) fn new(shared: Arc<DrivenPort>, interrupt: Interrupt, interrupts: bool) -> Self {
         Self {
-            half: Receiver::new(shared),
+            half: DrivenReceiver::new(shared),
             interrupt,
             interrupts,
         }
     }
 }
 
-fn wait(interrupt: &Interrupt) -> Wait {
+fn wait(interrupt: &Interrupt) -> PortWait {
     let fd = interrupt.get().copied();
-    Wait {
+    PortWait {
         fd,
         readable: fd.is_some(),
         writable: false,
@@ -43,7 +43,7 @@ impl Receive for DirectReceive {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         self.half.receive(now, budget, take)
     }
@@ -56,7 +56,7 @@ impl Receive for DirectReceive {
         self.half.counters()
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.half.set_interest(interest)
     }
 
@@ -70,7 +70,7 @@ impl Receive for DirectReceive {
 }
 
 impl PollReceive for DirectReceive {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         wait(&self.interrupt)
     }
 
@@ -86,14 +86,14 @@ impl PollReceive for DirectReceive {
 }
 
 pub(super) struct DirectTransmit {
-    half: Transmitter,
+    half: DrivenTransmitter,
     interrupt: Interrupt,
 }
 
 impl DirectTransmit {
-    pub(super) fn new(shared: Arc<Shared>, interrupt: Interrupt) -> Self {
+    pub(super) fn new(shared: Arc<DrivenPort>, interrupt: Interrupt) -> Self {
         Self {
-            half: Transmitter::new(shared),
+            half: DrivenTransmitter::new(shared),
             interrupt,
         }
     }
@@ -101,7 +101,7 @@ impl DirectTransmit {
 
 impl Transmit for DirectTransmit {
     #[inline]
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         self.half.transmit(now, outgoing)
     }
 
@@ -126,7 +126,7 @@ impl Transmit for DirectTransmit {
 }
 
 impl PollTransmit for DirectTransmit {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         wait(&self.interrupt)
     }
 }
@@ -134,19 +134,19 @@ impl PollTransmit for DirectTransmit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use controller::driven::Rules;
+    use controller::driven::DrivenRules;
 
     #[test]
     fn only_a_port_without_interrupts_is_busy() {
         for interrupts in [false, true] {
-            let rules = Rules {
+            let rules = DrivenRules {
                 queue: 1,
                 listen_only: false,
                 fd: false,
                 restart: None,
                 interrupts,
             };
-            let shared = Arc::new(Shared::new("p", rules));
+            let shared = Arc::new(DrivenPort::new("p", rules));
             let half = DirectReceive::new(shared, Interrupt::default(), interrupts);
             assert_eq!(half.is_busy(), !interrupts);
             assert_eq!(PollReceive::wait(&half).fd, None, "before the start");

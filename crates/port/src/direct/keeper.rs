@@ -8,10 +8,10 @@
 //! The keeper is this same program with a command of its own ([`COMMAND`]), in a process group of
 //! its own, so that an interrupt from a terminal does not reach it, and it ignores SIGTERM.
 
-use super::backend::Trouble;
+use super::backend::BackendError;
 use super::pci::silence;
-use linux::link::Saved;
-use linux::pci::{Card, Heir, UIO_PCI_GENERIC, give_back};
+use linux::link::SavedSettings;
+use linux::pci::{PciDevice, DeviceHeir, UIO_PCI_GENERIC, give_back};
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -27,21 +27,21 @@ pub const COMMAND: &str = "keep-card";
 const READY: &str = "ready";
 
 /// A card that this process has taken, and the keeper that will hand it back.
-pub(super) struct Keeper {
+pub(super) struct CardKeeper {
     child: Child,
     /// The keeper's standard input, closed by [`Drop`].
     input: Option<ChildStdin>,
     _lock: linux::pci::ConfigSpace,
 }
 
-impl Keeper {
+impl CardKeeper {
     /// Takes a card. `usual_driver` is the kernel's driver for such cards, for a card that another
     /// process took and did not hand back.
-    pub(super) fn take(card: &Card, interrupts: bool, usual_driver: &str) -> Result<Self, Trouble> {
+    pub(super) fn take(card: &PciDevice, interrupts: bool, usual_driver: &str) -> Result<Self, BackendError> {
         let address = card.address();
         let lock = linux::pci::ConfigSpace::open(card)?;
         if !lock.lock()? {
-            return Err(Trouble {
+            return Err(BackendError {
                 what: format!("another process drives the card {address}: stop it first"),
                 source: None,
             });
@@ -52,20 +52,20 @@ impl Keeper {
             driver => driver,
         };
         // Interfaces in this network namespace; others come back as the driver makes them.
-        let interfaces: Vec<Interface> =
+        let interfaces: Vec<CardInterface> =
             card.interfaces().iter().filter_map(|n| saved(n)).collect();
         let mut keeper = Self::start(address, driver.as_deref(), &interfaces, lock)?;
         keeper.wait_until_ready()?;
-        card.take(if interrupts { Heir::LINE } else { Heir::Nobody })?;
+        card.take(if interrupts { DeviceHeir::LINE } else { DeviceHeir::Nobody })?;
         Ok(keeper)
     }
 
     fn start(
         address: &str,
         driver: Option<&str>,
-        interfaces: &[Interface],
+        interfaces: &[CardInterface],
         lock: linux::pci::ConfigSpace,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, BackendError> {
         // This link leads to the program even if its file was replaced meanwhile.
         let mut command = Command::new("/proc/self/exe");
         command.args([COMMAND, address]);
@@ -73,7 +73,7 @@ impl Keeper {
         command.args(interfaces.iter().map(|i| format!("--interface={i}")));
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.process_group(0);
-        let mut child = command.spawn().map_err(|error| Trouble {
+        let mut child = command.spawn().map_err(|error| BackendError {
             what: "cannot start the process that hands the card back".to_owned(),
             source: Some(error.into()),
         })?;
@@ -84,7 +84,7 @@ impl Keeper {
         })
     }
 
-    fn wait_until_ready(&mut self) -> Result<(), Trouble> {
+    fn wait_until_ready(&mut self) -> Result<(), BackendError> {
         let mut line = String::new();
         if let Some(output) = self.child.stdout.take() {
             // A program that does not know the command prints something else, or ends.
@@ -93,7 +93,7 @@ impl Keeper {
         if line.trim_end() == READY {
             return Ok(());
         }
-        Err(Trouble {
+        Err(BackendError {
             what: format!(
                 "the process that hands the card back did not start: this program has no command `{COMMAND}`"
             ),
@@ -102,7 +102,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for CardKeeper {
     fn drop(&mut self) {
         drop(self.input.take());
         // The keeper ends on its own within seconds.
@@ -112,36 +112,36 @@ impl Drop for Keeper {
 
 /// An interface of a card: its channel on the card, and its saved settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Interface {
+pub struct CardInterface {
     channel: u8,
-    saved: Saved,
+    saved: SavedSettings,
 }
 
-impl fmt::Display for Interface {
+impl fmt::Display for CardInterface {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.channel, self.saved.to_word())
     }
 }
 
-impl FromStr for Interface {
+impl FromStr for CardInterface {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts = text.split_once(':').and_then(|(channel, word)| {
             Some(Self {
                 channel: channel.parse().ok()?,
-                saved: Saved::from_word(word)?,
+                saved: SavedSettings::from_word(word)?,
             })
         });
         parts.ok_or_else(|| "this is not how a gateway describes an interface".to_owned())
     }
 }
 
-fn saved(name: &str) -> Option<Interface> {
-    let (_, channel) = Card::find(name).ok()?;
-    Some(Interface {
+fn saved(name: &str) -> Option<CardInterface> {
+    let (_, channel) = PciDevice::find(name).ok()?;
+    Some(CardInterface {
         channel: channel.unwrap_or(0),
-        saved: Saved::of(name).ok()?,
+        saved: SavedSettings::of(name).ok()?,
     })
 }
 
@@ -151,7 +151,7 @@ fn saved(name: &str) -> Option<Interface> {
 ///
 /// # Errors
 /// A sentence that describes what is wrong.
-pub fn run(address: &str, driver: Option<&str>, interfaces: &[Interface]) -> Result<(), String> {
+pub fn run(address: &str, driver: Option<&str>, interfaces: &[CardInterface]) -> Result<(), String> {
     linux::signals::ignore_termination();
     let mut stdout = std::io::stdout();
     let said = writeln!(stdout, "{READY}").and_then(|()| stdout.flush());
@@ -159,7 +159,7 @@ pub fn run(address: &str, driver: Option<&str>, interfaces: &[Interface]) -> Res
         let mut rest = Vec::new();
         let _ = std::io::stdin().read_to_end(&mut rest);
     }
-    let card = Card::find(address).map_err(|error| error.to_string())?.0;
+    let card = PciDevice::find(address).map_err(|error| error.to_string())?.0;
     // The owner may have died before it took the card.
     if !card.is_overridden() && card.driver().as_deref() != Some(UIO_PCI_GENERIC) {
         return Ok(());
@@ -169,7 +169,7 @@ pub fn run(address: &str, driver: Option<&str>, interfaces: &[Interface]) -> Res
     give_back(address, driver).map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
     for name in card.interfaces() {
-        let channel = Card::find(&name).ok().and_then(|(_, channel)| channel);
+        let channel = PciDevice::find(&name).ok().and_then(|(_, channel)| channel);
         let was = interfaces.iter().find(|was| Some(was.channel) == channel);
         wrong.extend(was.and_then(|was| was.saved.restore(&name).err()));
     }
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn an_interface_is_read_as_it_is_written() {
         let text = "1:can7/1/10/1=00ff/6=64000000";
-        let interface: Interface = text.parse().unwrap();
+        let interface: CardInterface = text.parse().unwrap();
         assert_eq!(interface.to_string(), text);
         for bad in [
             "",

@@ -18,5 +18,5 @@ pub mod keeper;
 mod pci;
 mod settings;
 
-pub use backend::{Trouble, Wanted};
-pub use settings::{Direct, DirectSettings, Drive};
+pub use backend::{BackendError, BackendOptions};
+pub use settings::{DirectPorts, DirectSettings, DriveMode};

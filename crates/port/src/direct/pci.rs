@@ -1,20 +1,20 @@
 //! Controllers on PCI cards.
 
-use super::backend::{Found, Taken, Trouble, Wanted};
-use super::card::{OwnedCard, Owners};
-use crate::Opener;
-use controller::driven::cards::{self, MODELS, Model, model};
-use controller::driven::{Backend, Lost};
+use super::backend::{FoundBackend, TakenController, BackendError, BackendOptions};
+use super::card::{OwnedCard, CardOwners};
+use crate::PortOpener;
+use controller::driven::cards::{self, MODELS, CardModel, model};
+use controller::driven::{ControllerBackend, Lost};
 use controller::{Controller, Properties, Registers};
-use linux::pci::{Card, Class, Interrupt, Region, UIO_PCI_GENERIC};
+use linux::pci::{PciDevice, DeviceClass, DeviceInterrupt, DeviceRegion, UIO_PCI_GENERIC};
 use std::sync::Arc;
 
-pub(super) fn find(wanted: &Wanted<'_>, opener: &mut Opener) -> Result<Box<dyn Found>, Trouble> {
-    let (card, of_interface) = Card::find(wanted.device)?;
-    let Class { vendor, device } = card.class();
+pub(super) fn find(wanted: &BackendOptions<'_>, opener: &mut PortOpener) -> Result<Box<dyn FoundBackend>, BackendError> {
+    let (card, of_interface) = PciDevice::find(wanted.device)?;
+    let DeviceClass { vendor, device } = card.class();
     let Some(model) = model((vendor, device)) else {
         let known: Vec<_> = MODELS.iter().map(|model| model.name).collect();
-        return Err(Trouble {
+        return Err(BackendError {
             what: format!(
                 "{} is a PCI card {vendor:04x}:{device:04x}, which cangate cannot drive: it can drive {}",
                 wanted.device,
@@ -25,7 +25,7 @@ pub(super) fn find(wanted: &Wanted<'_>, opener: &mut Opener) -> Result<Box<dyn F
     };
     let channel = wanted.channel.or(of_interface).unwrap_or(0);
     if channel >= model.channels {
-        return Err(Trouble {
+        return Err(BackendError {
             what: format!(
                 "{} has no channel {channel}: a {} has channels 0 to {} at most",
                 wanted.device,
@@ -40,35 +40,35 @@ pub(super) fn find(wanted: &Wanted<'_>, opener: &mut Opener) -> Result<Box<dyn F
         model,
         channel,
         interrupts: wanted.interrupts,
-        owners: opener.shared(Owners::default).clone(),
+        owners: opener.shared(CardOwners::default).clone(),
     }))
 }
 
 struct FoundCard {
-    card: Card,
-    model: &'static Model,
+    card: PciDevice,
+    model: &'static CardModel,
     channel: u8,
     interrupts: bool,
-    owners: Owners,
+    owners: CardOwners,
 }
 
-impl Found for FoundCard {
+impl FoundBackend for FoundCard {
     fn properties(&self) -> Properties {
         self.model.properties()
     }
 
-    fn take(self: Box<Self>) -> Result<Taken, Trouble> {
+    fn take(self: Box<Self>) -> Result<TakenController, BackendError> {
         let owned =
             self.owners
                 .take(&self.card, self.channel, self.interrupts, self.model.driver)?;
-        let controller = self.model.open(&Reached(&self.card), self.channel)?;
+        let controller = self.model.open(&PciAccess(&self.card), self.channel)?;
         let interrupt = if self.interrupts {
-            Some(Interrupt::open(&self.card, UIO_PCI_GENERIC)?)
+            Some(DeviceInterrupt::open(&self.card, UIO_PCI_GENERIC)?)
         } else {
             None
         };
-        Ok(Taken {
-            interrupt: interrupt.as_ref().map(Interrupt::fd),
+        Ok(TakenController {
+            interrupt: interrupt.as_ref().map(DeviceInterrupt::fd),
             backend: Box::new(PciBackend {
                 controller,
                 interrupt,
@@ -80,13 +80,13 @@ impl Found for FoundCard {
 
 struct PciBackend {
     controller: Box<dyn Controller + Send>,
-    interrupt: Option<Interrupt>,
+    interrupt: Option<DeviceInterrupt>,
     /// Last field, which is dropped last: the card is handed back when its registers are no longer
     /// used.
     _owned: Arc<OwnedCard>,
 }
 
-impl Backend for PciBackend {
+impl ControllerBackend for PciBackend {
     fn controller(&mut self) -> &mut dyn Controller {
         &mut *self.controller
     }
@@ -117,40 +117,40 @@ impl Drop for PciBackend {
 }
 
 /// Stops all controllers of a card that has no driver, after the process that drove it has ended.
-pub(super) fn silence(address: &str) -> Result<(), Trouble> {
-    let (card, _) = Card::find(address)?;
-    let Class { vendor, device } = card.class();
+pub(super) fn silence(address: &str) -> Result<(), BackendError> {
+    let (card, _) = PciDevice::find(address)?;
+    let DeviceClass { vendor, device } = card.class();
     let model = model((vendor, device));
     for (model, channel) in model
         .into_iter()
         .flat_map(|m| (0..m.channels).map(move |c| (m, c)))
     {
         // A channel that the card does not have does not answer.
-        model.open(&Reached(&card), channel)?.stop();
+        model.open(&PciAccess(&card), channel)?.stop();
     }
     Ok(())
 }
 
 /// A card as Linux makes it accessible.
-struct Reached<'a>(&'a Card);
+struct PciAccess<'a>(&'a PciDevice);
 
-impl cards::Card for Reached<'_> {
-    type Region = Window;
+impl cards::CardAccess for PciAccess<'_> {
+    type Region = RegionWindow;
     type Error = linux::pci::PciError;
 
-    fn region(&self, number: u8, first: usize, length: usize) -> Result<Window, Self::Error> {
-        let region = Region::open(self.0, number, first + length)?;
-        Ok(Window { region, first })
+    fn region(&self, number: u8, first: usize, length: usize) -> Result<RegionWindow, Self::Error> {
+        let region = DeviceRegion::open(self.0, number, first + length)?;
+        Ok(RegionWindow { region, first })
     }
 }
 
 /// Registers at an offset of a region.
-struct Window {
-    region: Region,
+struct RegionWindow {
+    region: DeviceRegion,
     first: usize,
 }
 
-impl Registers for Window {
+impl Registers for RegionWindow {
     fn read8(&mut self, offset: u32) -> u8 {
         self.region.read8(self.first + offset as usize)
     }

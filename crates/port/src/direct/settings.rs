@@ -1,32 +1,32 @@
 //! `kind = "direct"`: a controller driven from user space.
 
-use super::backend::{Found, Trouble, Wanted, find};
+use super::backend::{FoundBackend, BackendError, BackendOptions, find};
 use super::halves::{DirectReceive, DirectTransmit, Interrupt};
 use crate::kind::{
-    Passage, PlacedPort, PortKind, Settings, controller_keys, queue, queue_key, rate_keys,
+    FramePassage, PlacedPort, PortKind, PortSettings, controller_keys, queue, queue_key, rate_keys,
     thousandths,
 };
-use crate::{AtStart, Halves, Opener, PortError};
-use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
-use controller::driven::{Rules, Shared};
+use crate::{AtStart, Halves, PortOpener, PortError};
+use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
+use controller::driven::{DrivenRules, DrivenPort};
 use controller::timing::usual_sample_point;
-use controller::{Limits, Mode, Timing};
+use controller::{TimingLimits, StartMode, BitTiming};
 use frame::{Kind, Nanos};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The kind of controllers that are driven from user space.
 #[derive(Clone, Copy, Debug)]
-pub struct Direct;
+pub struct DirectPorts;
 
 const KEYWORD: &str = "direct";
 
-impl PortKind for Direct {
+impl PortKind for DirectPorts {
     fn keyword(&self) -> &'static str {
         KEYWORD
     }
 
-    fn keys(&self) -> Option<Vec<Key>> {
+    fn keys(&self) -> Option<Vec<KeySpec>> {
         let own = vec![
             Key::new(
                 "device",
@@ -51,9 +51,9 @@ impl PortKind for Direct {
     fn parse(
         &self,
         port: &str,
-        table: &mut Table<'_>,
+        table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
-    ) -> Arc<dyn Settings> {
+    ) -> Arc<dyn PortSettings> {
         Arc::new(DirectSettings::parse(port, table, found))
     }
 
@@ -76,7 +76,7 @@ impl PortKind for Direct {
 
 /// The way in which the controller is watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Drive {
+pub enum DriveMode {
     /// The worker polls it continuously, without a pause.
     #[default]
     Poll,
@@ -84,7 +84,7 @@ pub enum Drive {
     Interrupt,
 }
 
-const DRIVES: [(&str, Drive); 2] = [("poll", Drive::Poll), ("interrupt", Drive::Interrupt)];
+const DRIVES: [(&str, DriveMode); 2] = [("poll", DriveMode::Poll), ("interrupt", DriveMode::Interrupt)];
 
 /// Default time from bus-off to the restart, ns.
 const RESTART: Nanos = 100_000_000;
@@ -92,22 +92,22 @@ const RESTART: Nanos = 100_000_000;
 /// Highest channel number of a card.
 const CHANNELS: i64 = 7;
 
-const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of(
+const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of(
         "device",
         &["interface", "card", "address", "iface", "dev", "pci"],
     ),
-    Misnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
-    Misnomer::of(
+    KeyMisnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
+    KeyMisnomer::of(
         "data_bitrate",
         &["dbitrate", "fd_bitrate", "data_rate", "data_speed"],
     ),
-    Misnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
-    Misnomer::of("listen_only", &["listen-only", "silent", "passive"]),
-    Misnomer::of("one_shot", &["one-shot", "oneshot", "single_shot"]),
-    Misnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
-    Misnomer::of("bus_errors", &["berr_reporting", "berr-reporting"]),
-    Misnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
+    KeyMisnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
+    KeyMisnomer::of("listen_only", &["listen-only", "silent", "passive"]),
+    KeyMisnomer::of("one_shot", &["one-shot", "oneshot", "single_shot"]),
+    KeyMisnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
+    KeyMisnomer::of("bus_errors", &["berr_reporting", "berr-reporting"]),
+    KeyMisnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
 ];
 
 /// The settings of a controller driven from user space.
@@ -126,7 +126,7 @@ pub struct DirectSettings {
     /// Sample point of the data phase, in thousandths of a bit.
     pub data_sample_point: Option<u32>,
     /// The way in which it is watched; default poll.
-    pub mode: Drive,
+    pub mode: DriveMode,
     /// Whether it sends nothing, not even acknowledgements; default false.
     pub listen_only: bool,
     /// Whether it tries each frame once only; default false.
@@ -141,7 +141,7 @@ pub struct DirectSettings {
 }
 
 impl DirectSettings {
-    fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let device = table.string("device", found).map(|name| name.value);
         let channel = table.integer("channel", 0..=CHANNELS, found);
@@ -164,7 +164,7 @@ impl DirectSettings {
             data_sample_point: data_sample_point.and_then(|value| thousandths(&value, found)),
             mode: table
                 .one_of("mode", &DRIVES, found)
-                .map_or(Drive::Poll, |mode| mode.value),
+                .map_or(DriveMode::Poll, |mode| mode.value),
             listen_only: table.flag("listen_only", false, found),
             one_shot: table.flag("one_shot", false, found),
             bus_errors: table.flag("bus_errors", false, found),
@@ -180,21 +180,21 @@ impl DirectSettings {
     fn timing(
         &self,
         clock: u32,
-        limits: &Limits,
+        limits: &TimingLimits,
         rate: u32,
         point: Option<u32>,
-    ) -> Result<Timing, Trouble> {
+    ) -> Result<BitTiming, BackendError> {
         let point = point.unwrap_or(usual_sample_point(rate));
-        Ok(Timing::compute(clock, limits, rate, point)?)
+        Ok(BitTiming::compute(clock, limits, rate, point)?)
     }
 
     /// Returns the plan for the controller, if the controller supports these settings.
-    fn plan(&self, found: &dyn Found) -> Result<Plan, Trouble> {
+    fn plan(&self, found: &dyn FoundBackend) -> Result<StartPlan, BackendError> {
         let properties = found.properties();
         let name = properties.name;
         let clock = properties.clock;
         let no = |what: &str| {
-            Err(Trouble {
+            Err(BackendError {
                 what: format!("the {name} of {} cannot do {what}", self.device),
                 source: None,
             })
@@ -212,31 +212,31 @@ impl DirectSettings {
         if self.one_shot && !properties.one_shot {
             return no("`one_shot`");
         }
-        Ok(Plan {
+        Ok(StartPlan {
             nominal: self.timing(clock, &properties.nominal, self.bitrate, self.sample_point)?,
             data,
             listen_only: self.listen_only,
             one_shot: self.one_shot,
             diagnose: self.bus_errors,
-            interrupts: self.mode == Drive::Interrupt,
+            interrupts: self.mode == DriveMode::Interrupt,
         })
     }
 }
 
 /// The mode in which the controller will be started.
 #[derive(Clone, Copy)]
-struct Plan {
-    nominal: Timing,
-    data: Option<Timing>,
+struct StartPlan {
+    nominal: BitTiming,
+    data: Option<BitTiming>,
     listen_only: bool,
     one_shot: bool,
     diagnose: bool,
     interrupts: bool,
 }
 
-impl Settings for DirectSettings {
-    fn passes(&self, kind: Kind) -> Passage {
-        Passage::by_data_phase(kind, self.data_bitrate.is_some())
+impl PortSettings for DirectSettings {
+    fn passes(&self, kind: Kind) -> FramePassage {
+        FramePassage::by_data_phase(kind, self.data_bitrate.is_some())
     }
 
     fn kind(&self) -> &'static str {
@@ -253,8 +253,8 @@ impl Settings for DirectSettings {
             words.push_str(&format!(", FD at {data} bit/s"));
         }
         words.push_str(match self.mode {
-            Drive::Poll => ", polled",
-            Drive::Interrupt => ", by interrupt",
+            DriveMode::Poll => ", polled",
+            DriveMode::Interrupt => ", by interrupt",
         });
         if self.listen_only {
             words.push_str(", listens only");
@@ -265,29 +265,29 @@ impl Settings for DirectSettings {
         format!("{words}; up to {} frames wait", self.queue)
     }
 
-    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
-        let fail = |trouble: Trouble| PortError {
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
+        let fail = |trouble: BackendError| PortError {
             port: port.to_owned(),
             what: trouble.what,
             source: trouble.source,
         };
-        let wanted = Wanted {
+        let wanted = BackendOptions {
             device: &self.device,
             channel: self.channel,
-            interrupts: self.mode == Drive::Interrupt,
+            interrupts: self.mode == DriveMode::Interrupt,
         };
         let found = find(&wanted, opener).map_err(fail)?;
         let plan = self.plan(&*found).map_err(fail)?;
-        let rules = Rules {
+        let rules = DrivenRules {
             queue: self.queue as usize,
             listen_only: self.listen_only,
             fd: plan.data.is_some(),
             restart: self.restart,
             interrupts: plan.interrupts,
         };
-        let shared = Arc::new(Shared::new(port, rules));
+        let shared = Arc::new(DrivenPort::new(port, rules));
         let interrupt = Interrupt::default();
-        opener.at_start(Taking {
+        opener.at_start(CardTaking {
             found: Some(found),
             plan,
             shared: Arc::clone(&shared),
@@ -305,21 +305,21 @@ impl Settings for DirectSettings {
 }
 
 /// The deferred action that takes the card when nothing else can fail.
-struct Taking {
-    found: Option<Box<dyn Found>>,
-    plan: Plan,
-    shared: Arc<Shared>,
+struct CardTaking {
+    found: Option<Box<dyn FoundBackend>>,
+    plan: StartPlan,
+    shared: Arc<DrivenPort>,
     interrupt: Interrupt,
 }
 
-impl Taking {
-    fn take(&mut self) -> Result<(), Trouble> {
+impl CardTaking {
+    fn take(&mut self) -> Result<(), BackendError> {
         let Some(found) = self.found.take() else {
             return Ok(());
         };
         let taken = found.take()?;
         let mut backend = taken.backend;
-        backend.controller().start(&Mode {
+        backend.controller().start(&StartMode {
             nominal: self.plan.nominal,
             data: self.plan.data,
             listen_only: self.plan.listen_only,
@@ -329,7 +329,7 @@ impl Taking {
         })?;
         if self.plan.interrupts {
             backend.controller().interrupts(true);
-            backend.arm().map_err(|source| Trouble {
+            backend.arm().map_err(|source| BackendError {
                 what: "cannot let the controller's interrupt through".to_owned(),
                 source: Some(source),
             })?;
@@ -343,7 +343,7 @@ impl Taking {
     }
 }
 
-impl AtStart for Taking {
+impl AtStart for CardTaking {
     fn start(&mut self) -> Result<(), PortError> {
         self.take().map_err(|trouble| PortError {
             port: self.shared.name().to_owned(),

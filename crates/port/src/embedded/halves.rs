@@ -1,14 +1,14 @@
 //! A gateway's node on an embedded bus.
 
-use super::world::{Arrived, BusIndex, GateAddress, World, WorldError};
+use super::world::{ArrivedFrame, BusIndex, GateAddress, BusWorld, WorldError};
 use crate::{
-    Accepted, FlushReport, Outgoing, PollReceive, PollTransmit, PortError, Receive, Received,
-    Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, OutgoingFrame, PollReceive, PollTransmit, PortError, Receive, ReceivedFrame,
+    TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Transmit, TxCounters, PortWait,
 };
 use bus::{ErrorState, NodeConfig, NodeId, SendError};
 use frame::{Frame, FrameRef, Kind, Nanos};
 
-impl World {
+impl BusWorld {
     /// Adds a gateway's node: it receives every frame of its bus except those it sent itself.
     ///
     /// # Errors
@@ -21,11 +21,11 @@ impl World {
         self.attach_with_fifo(bus, node, Self::RECEIVE_FIFO)
     }
 
-    /// Adds a node as [`World::attach`] does, with a receive FIFO of `depth` frames; a frame that
+    /// Adds a node as [`BusWorld::attach`] does, with a receive FIFO of `depth` frames; a frame that
     /// comes when the FIFO is full is lost and counted.
     ///
     /// # Errors
-    /// As [`World::attach`].
+    /// As [`BusWorld::attach`].
     pub fn attach_with_fifo(
         &self,
         bus: BusIndex,
@@ -46,7 +46,7 @@ impl World {
 /// senders' tags.
 pub struct BusReceive {
     address: GateAddress,
-    batch: Vec<Arrived>,
+    batch: Vec<ArrivedFrame>,
 }
 
 impl BusReceive {
@@ -69,7 +69,7 @@ impl Receive for BusReceive {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let mut more = false;
         {
@@ -87,9 +87,9 @@ impl Receive for BusReceive {
         }
         let frames = self.batch.len();
         for arrived in self.batch.drain(..) {
-            take(Received {
+            take(ReceivedFrame {
                 frame: arrived.frame.view(),
-                stamp: Stamp {
+                stamp: ReceiveStamp {
                     ns: arrived.end,
                     source: StampSource::Bus,
                 },
@@ -126,15 +126,15 @@ impl Receive for BusReceive {
 
 /// A bus inside the process delivers frames by time alone.
 impl PollReceive for BusReceive {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }
 
 /// A bus inside the process makes room by time alone.
 impl PollTransmit for BusTransmit {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }
 
@@ -147,7 +147,7 @@ pub struct BusTransmit {
     address: GateAddress,
     fd: bool,
     can_send: bool,
-    batch: Vec<Ready>,
+    batch: Vec<ReadyMember>,
     free: usize,
     taken: u64,
     lost: u64,
@@ -156,7 +156,7 @@ pub struct BusTransmit {
     flying: bool,
 }
 
-struct Ready {
+struct ReadyMember {
     at: Nanos,
     frame: Frame,
     tag: u64,
@@ -194,13 +194,13 @@ impl BusTransmit {
     }
 
     /// Reads from the bus how many frames the node has room for.
-    fn ask(&mut self) -> Result<(), Refused> {
+    fn ask(&mut self) -> Result<(), TransmitRefusal> {
         let (node, room) = (self.address.node, self.batch.capacity());
         let mut inner = self.address.world.lock();
-        let bus = inner.bus_of(&self.address).ok_or(Refused::Down)?;
+        let bus = inner.bus_of(&self.address).ok_or(TransmitRefusal::Down)?;
         let off = |state: bus::NodeState| state.state == ErrorState::BusOff;
         if bus.node_state(node).is_none_or(off) {
-            return Err(Refused::Down);
+            return Err(TransmitRefusal::Down);
         }
         self.free = bus.free(node).min(room);
         Ok(())
@@ -208,19 +208,19 @@ impl BusTransmit {
 }
 
 impl Transmit for BusTransmit {
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         let carried = self.carries(&outgoing.frame);
         let frame = Frame::from_view(outgoing.frame).filter(|_| carried);
         let Some(frame) = frame else {
-            return Err(Refused::Unsupported);
+            return Err(TransmitRefusal::Unsupported);
         };
         if self.batch.is_empty() || self.batch.len() >= self.free {
             self.ask()?;
         }
         if self.batch.len() >= self.free {
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
-        self.batch.push(Ready {
+        self.batch.push(ReadyMember {
             at: now,
             frame,
             tag: outgoing.token,
@@ -298,9 +298,9 @@ impl Transmit for BusTransmit {
         self.address.world.lock().deadline()
     }
 
-    fn refuses(&mut self, _now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+    fn refuses(&mut self, _now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
         if !self.carries(&outgoing.frame) {
-            return Some(Refused::Unsupported);
+            return Some(TransmitRefusal::Unsupported);
         }
         self.ask().err()
     }

@@ -1,12 +1,12 @@
 //! Attachment of a gateway's port to a bus, which ports share by its name.
 
-use super::world::{BusIndex, World, WorldError};
+use super::world::{BusIndex, BusWorld, WorldError};
 use crate::{Halves, PortError};
 use bus::{Bus, BusConfig, NodeConfig};
 
 /// Attaches a port's node to the bus of this name, and makes the bus if there is none yet.
 pub(crate) fn join(
-    world: &World,
+    world: &BusWorld,
     port: &str,
     name: &str,
     config: BusConfig,
@@ -41,7 +41,7 @@ pub(crate) fn join(
 
 /// Makes a new bus, with a node that acknowledges: otherwise, a port that is alone on its bus would
 /// repeat its first frame for ever.
-fn new_bus(world: &World, name: &str, config: BusConfig) -> Result<BusIndex, WorldError> {
+fn new_bus(world: &BusWorld, name: &str, config: BusConfig) -> Result<BusIndex, WorldError> {
     let bus = world.bus(name, config)?;
     world.tester(bus, NodeConfig::new("acknowledger"))?;
     Ok(bus)

@@ -1,15 +1,15 @@
 //! Buses inside the process: gateway nodes and testers on any number of [`bus::Bus`]es.
 //!
-//! A [`World`] holds the buses and moves them together in time. A gateway's node is a pair of
-//! halves ([`World::attach`]); all other nodes are testers that send by [`World::send`].
+//! A [`BusWorld`] holds the buses and moves them together in time. A gateway's node is a pair of
+//! halves ([`BusWorld::attach`]); all other nodes are testers that send by [`BusWorld::send`].
 //!
 //! Time is bus time and passes only when the caller moves it on:
 //!
-//! * **Simulation**: [`World::next`] returns the time of the next event, [`World::run_until`] moves
+//! * **Simulation**: [`BusWorld::next`] returns the time of the next event, [`BusWorld::run_until`] moves
 //!   the world there, the gateway reacts at that very time, and the frames that it sends take part
 //!   in the arbitration that begins then. An hour of traffic takes seconds, and every run is the
 //!   same.
-//! * **Real time**: after [`World::pace`] each [`crate::Receive::receive`] moves the world on to
+//! * **Real time**: after [`BusWorld::pace`] each [`crate::Receive::receive`] moves the world on to
 //!   the time of the clock, and [`crate::Receive::deadline`] returns the clock time of the next
 //!   event.
 
@@ -26,4 +26,4 @@ pub(crate) use settings::keys;
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]
 pub(crate) use settings::world;
 pub use settings::{BusSettings, EmbeddedBus};
-pub use world::{BusIndex, SharedController, Tester, World, WorldError};
+pub use world::{BusIndex, SharedController, TesterNode, BusWorld, WorldError};

@@ -1,11 +1,11 @@
 //! `kind = "bus"`: a node on a bus of the embedded bus model.
 
 use super::join::join;
-use super::world::World;
-use crate::kind::{LONGEST_NAME, Passage, PlacedPort, PortKind, Settings, queue, queue_key};
-use crate::{Halves, Opener, Pace, PortError, QueueSize, Queueing};
+use super::world::BusWorld;
+use crate::kind::{LONGEST_NAME, FramePassage, PlacedPort, PortKind, PortSettings, queue, queue_key};
+use crate::{Halves, PortOpener, SourcePace, PortError, QueueSize, QueueSettings};
 use bus::{BusConfig, NodeConfig};
-use config::{At, Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
+use config::{SpannedValue, Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
 use frame::{Kind, Nanos, dlc};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -20,16 +20,16 @@ impl PortKind for EmbeddedBus {
         KEYWORD
     }
 
-    fn keys(&self) -> Option<Vec<Key>> {
+    fn keys(&self) -> Option<Vec<KeySpec>> {
         Some(keys())
     }
 
     fn parse(
         &self,
         port: &str,
-        table: &mut Table<'_>,
+        table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
-    ) -> Arc<dyn Settings> {
+    ) -> Arc<dyn PortSettings> {
         Arc::new(BusSettings::parse(port, table, found))
     }
 
@@ -89,22 +89,22 @@ pub struct BusSettings {
 const MAILBOXES: RangeInclusive<i64> = 1..=32;
 
 /// Names of these settings in other tools.
-const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of(
+const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of(
         "bus",
         &["channel", "name", "interface", "device", "network"],
     ),
-    Misnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
-    Misnomer::of(
+    KeyMisnomer::of("bitrate", &["rate", "speed", "baud", "baudrate"]),
+    KeyMisnomer::of(
         "data_bitrate",
         &["dbitrate", "fd_bitrate", "data_rate", "data_speed"],
     ),
-    Misnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
-    Misnomer::of("mailboxes", &["buffers", "tx_buffers", "transmit_buffers"]),
+    KeyMisnomer::of("queue", &["txqueuelen", "queue_length", "queue_size"]),
+    KeyMisnomer::of("mailboxes", &["buffers", "tx_buffers", "transmit_buffers"]),
 ];
 
 /// Returns the keys that [`BusSettings::parse`] reads, and those of the transmit queue.
-pub(crate) fn keys() -> Vec<Key> {
+pub(crate) fn keys() -> Vec<KeySpec> {
     let own = vec![
         Key::new(
             "bus",
@@ -128,11 +128,11 @@ pub(crate) fn keys() -> Vec<Key> {
             "Transmit mailboxes. Default 3.",
         ),
     ];
-    [own, Queueing::all_keys()].concat()
+    [own, QueueSettings::all_keys()].concat()
 }
 
 impl BusSettings {
-    pub(crate) fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    pub(crate) fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let bus = table.string("bus", found);
         if let Some(name) = &bus
@@ -169,13 +169,13 @@ impl BusSettings {
     }
 }
 
-impl Settings for BusSettings {
+impl PortSettings for BusSettings {
     fn bus(&self) -> Option<String> {
         Some(format!("bus `{}`", self.bus))
     }
 
-    fn passes(&self, kind: Kind) -> Passage {
-        Passage::by_data_phase(kind, self.data_bitrate.is_some())
+    fn passes(&self, kind: Kind) -> FramePassage {
+        FramePassage::by_data_phase(kind, self.data_bitrate.is_some())
     }
 
     fn transmit_queue(&self) -> Option<QueueSize> {
@@ -203,18 +203,18 @@ impl Settings for BusSettings {
         )
     }
 
-    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let world = world(opener);
         join(&world, port, &self.bus, self.config(), self.node(port))
     }
 }
 
 /// Returns the world of a gateway's buses, which keeps pace with its clock.
-pub(crate) fn world(opener: &mut Opener) -> World {
+pub(crate) fn world(opener: &mut PortOpener) -> BusWorld {
     let started = opener.started();
     let world = opener.shared(|| {
-        let world = World::new();
-        world.pace(Pace::real_time(started, 0));
+        let world = BusWorld::new();
+        world.pace(SourcePace::real_time(started, 0));
         world
     });
     world.clone()
@@ -241,7 +241,7 @@ impl BusSettings {
     }
 }
 
-fn within(rate: &At<u32>, key: &str, low: u32, high: u32, found: &mut Diagnostics) -> bool {
+fn within(rate: &SpannedValue<u32>, key: &str, low: u32, high: u32, found: &mut Diagnostics) -> bool {
     if (low..=high).contains(&rate.value) {
         return true;
     }

@@ -1,22 +1,22 @@
 //! Any number of buses that share one time.
 
-use crate::Pace;
-use bus::{Bus, BusConfig, ConfigError, Event, Fault, NodeConfig, NodeId, SendError, When};
+use crate::SourcePace;
+use bus::{Bus, BusConfig, ConfigError, NodeEvent, FrameFault, NodeConfig, NodeId, SendError, FaultTime};
 use frame::{Frame, Nanos};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use vcontroller::{Attached, Controller, Happened};
+use vcontroller::{AttachedController, VirtualController, ControllerEvent};
 
-/// A bus of a [`World`].
+/// A bus of a [`BusWorld`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct BusIndex(pub usize);
 
 /// A node that belongs to the tester, not to a gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Tester {
+pub struct TesterNode {
     /// The bus of the node.
     pub bus: BusIndex,
-    /// The node's number there, as in [`bus::Event`].
+    /// The node's number there, as in [`bus::NodeEvent`].
     pub node: NodeId,
 }
 
@@ -44,49 +44,49 @@ pub enum WorldError {
 ///
 /// Every call locks the world for its own duration; the halves lock it once per batch.
 #[derive(Clone, Default)]
-pub struct World {
-    inner: Arc<Mutex<Inner>>,
+pub struct BusWorld {
+    inner: Arc<Mutex<WorldState>>,
 }
 
 #[derive(Default)]
-pub(super) struct Inner {
-    pub(super) slots: Vec<Slot>,
-    pub(super) pace: Option<Pace>,
+pub(super) struct WorldState {
+    pub(super) slots: Vec<BusSlot>,
+    pub(super) pace: Option<SourcePace>,
     now: Nanos,
 }
 
-pub(super) struct Slot {
+pub(super) struct BusSlot {
     name: String,
     pub(super) bus: Bus,
     fd: bool,
-    pub(super) gates: Vec<Gate>,
+    pub(super) gates: Vec<NodeGate>,
     /// Shared controllers; each decides before an arbitration which frame its node offers.
     shared: Vec<SharedController>,
     /// Events of a step, with the index of the shared controller that must react to each.
-    happened: Vec<(usize, Happened)>,
+    happened: Vec<(usize, ControllerEvent)>,
 }
 
 /// A controller that several users share, as a node of a bus. It moves with its world: lock the
 /// world first.
-pub type SharedController = Arc<Mutex<Attached>>;
+pub type SharedController = Arc<Mutex<AttachedController>>;
 
-fn lock(shared: &SharedController) -> MutexGuard<'_, Attached> {
+fn lock(shared: &SharedController) -> MutexGuard<'_, AttachedController> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The address of a gateway's node: its world, its bus, and its numbers there.
 #[derive(Clone)]
 pub(super) struct GateAddress {
-    pub(super) world: World,
+    pub(super) world: BusWorld,
     pub(super) bus: BusIndex,
     pub(super) gate: usize,
     pub(super) node: NodeId,
 }
 
 /// The receive FIFO and the counters of a gateway's node.
-pub(super) struct Gate {
+pub(super) struct NodeGate {
     pub(super) node: NodeId,
-    pub(super) fifo: VecDeque<Arrived>,
+    pub(super) fifo: VecDeque<ArrivedFrame>,
     depth: usize,
     pub(super) overrun: u64,
     pub(super) error_frames: u64,
@@ -95,14 +95,14 @@ pub(super) struct Gate {
 }
 
 /// A frame in a gateway node's receive FIFO.
-pub(super) struct Arrived {
+pub(super) struct ArrivedFrame {
     pub(super) frame: Frame,
     pub(super) end: Nanos,
     pub(super) tag: u64,
 }
 
-impl World {
-    /// Number of frames that a gateway's node keeps until they are taken; `World::attach_with_fifo`
+impl BusWorld {
+    /// Number of frames that a gateway's node keeps until they are taken; `BusWorld::attach_with_fifo`
     /// sets another number. About the capacity of a raw socket's default receive buffer (212 992
     /// bytes, some 768 for each frame's buffer in the kernel).
     pub const RECEIVE_FIFO: usize = 277;
@@ -127,7 +127,7 @@ impl World {
             bus: name.to_owned(),
             source,
         })?;
-        inner.slots.push(Slot {
+        inner.slots.push(BusSlot {
             name: name.to_owned(),
             bus,
             fd,
@@ -156,7 +156,7 @@ impl World {
         let mut inner = self.lock();
         let slot = inner.slot(bus)?;
         let id = slot.attach(node)?;
-        slot.gates.push(Gate {
+        slot.gates.push(NodeGate {
             node: id,
             fifo: VecDeque::with_capacity(depth),
             depth,
@@ -177,23 +177,23 @@ impl World {
         Ok((address, fd, room))
     }
 
-    /// Adds a node that sends only the frames that [`World::send`] gives it.
+    /// Adds a node that sends only the frames that [`BusWorld::send`] gives it.
     ///
     /// # Errors
-    /// As [`World::attach`].
-    pub fn tester(&self, bus: BusIndex, node: NodeConfig) -> Result<Tester, WorldError> {
+    /// As [`BusWorld::attach`].
+    pub fn tester(&self, bus: BusIndex, node: NodeConfig) -> Result<TesterNode, WorldError> {
         let node = self.lock().slot(bus)?.attach(node)?;
-        Ok(Tester { bus, node })
+        Ok(TesterNode { bus, node })
     }
 
     /// Adds a shared controller, as a node of a bus.
     ///
     /// # Errors
-    /// As [`World::attach`].
+    /// As [`BusWorld::attach`].
     pub fn share(
         &self,
         bus: BusIndex,
-        controller: Controller,
+        controller: VirtualController,
         node: NodeConfig,
     ) -> Result<SharedController, WorldError> {
         let mut inner = self.lock();
@@ -202,7 +202,7 @@ impl World {
             bus: slot.name.clone(),
             source,
         };
-        let attached = Attached::new(&mut slot.bus, controller, node).map_err(wrong)?;
+        let attached = AttachedController::new(&mut slot.bus, controller, node).map_err(wrong)?;
         let shared = Arc::new(Mutex::new(attached));
         slot.shared.push(Arc::clone(&shared));
         Ok(shared)
@@ -219,7 +219,7 @@ impl World {
         bus: BusIndex,
         shared: &SharedController,
         clock: Nanos,
-        work: impl FnOnce(&mut Controller, Nanos) -> R,
+        work: impl FnOnce(&mut VirtualController, Nanos) -> R,
     ) -> Result<R, WorldError> {
         let mut inner = self.lock();
         if let Some(pace) = inner.pace {
@@ -244,7 +244,7 @@ impl World {
     ///
     /// # Errors
     /// Those of [`Bus::send`].
-    pub fn send(&self, from: Tester, at: Nanos, frame: &Frame, tag: u64) -> Result<(), SendError> {
+    pub fn send(&self, from: TesterNode, at: Nanos, frame: &Frame, tag: u64) -> Result<(), SendError> {
         let mut inner = self.lock();
         let slot = inner
             .slots
@@ -273,16 +273,16 @@ impl World {
     ///
     /// An arbitration that would begin exactly at `t` is left open, so that a node that reacts now
     /// takes part in it. To let a gateway react to each frame at its end, run from one
-    /// [`World::next`] to the next.
+    /// [`BusWorld::next`] to the next.
     ///
     /// The observer sees every event. It must not call the world: it is locked.
-    pub fn run_until(&self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &Event<'_>)) {
+    pub fn run_until(&self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>)) {
         self.lock().run_until(t, observer);
     }
 
     /// Makes the gateway's halves treat the times that they are given as the clock's, and move the
     /// world themselves, from now on.
-    pub fn pace(&self, pace: Pace) {
+    pub fn pace(&self, pace: SourcePace) {
         self.lock().pace = Some(pace);
     }
 
@@ -303,7 +303,7 @@ impl World {
     ///
     /// # Errors
     /// [`WorldError::NoSuchBus`].
-    pub fn inject(&self, bus: BusIndex, when: When, fault: Fault) -> Result<(), WorldError> {
+    pub fn inject(&self, bus: BusIndex, when: FaultTime, fault: FrameFault) -> Result<(), WorldError> {
         self.lock().slot(bus)?.bus.inject(when, fault);
         Ok(())
     }
@@ -317,20 +317,20 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, WorldState> {
         // A panic of an observer leaves the buses consistent: they call it between steps.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
-    fn slot(&mut self, bus: BusIndex) -> Result<&mut Slot, WorldError> {
+impl WorldState {
+    fn slot(&mut self, bus: BusIndex) -> Result<&mut BusSlot, WorldError> {
         self.slots
             .get_mut(bus.0)
             .ok_or(WorldError::NoSuchBus(bus.0))
     }
 
-    pub(super) fn gate(&mut self, address: &GateAddress) -> Option<&mut Gate> {
+    pub(super) fn gate(&mut self, address: &GateAddress) -> Option<&mut NodeGate> {
         self.slots
             .get_mut(address.bus.0)?
             .gates
@@ -342,10 +342,10 @@ impl Inner {
     }
 
     pub(super) fn next(&self) -> Option<Nanos> {
-        self.slots.iter().filter_map(Slot::next).min()
+        self.slots.iter().filter_map(BusSlot::next).min()
     }
 
-    pub(super) fn run_until(&mut self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &Event<'_>)) {
+    pub(super) fn run_until(&mut self, t: Nanos, observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>)) {
         while let Some((due, i)) = self.soonest(t) {
             self.slots[i].run_until(due, BusIndex(i), observer);
         }
@@ -357,7 +357,7 @@ impl Inner {
 
     /// Returns the time and the index of the bus with the first event, if that is before `t`.
     fn soonest(&self, t: Nanos) -> Option<(Nanos, usize)> {
-        let due = |(i, slot): (usize, &Slot)| Some((slot.next()?, i));
+        let due = |(i, slot): (usize, &BusSlot)| Some((slot.next()?, i));
         let soonest = self.slots.iter().enumerate().filter_map(due).min();
         soonest.filter(|(due, _)| *due < t)
     }
@@ -369,7 +369,7 @@ impl Inner {
     }
 }
 
-impl Slot {
+impl BusSlot {
     fn attach(&mut self, node: NodeConfig) -> Result<NodeId, WorldError> {
         self.bus.attach(node).map_err(|source| WorldError::Config {
             bus: self.name.clone(),
@@ -381,7 +381,7 @@ impl Slot {
         &mut self,
         t: Nanos,
         index: BusIndex,
-        observer: &mut dyn FnMut(BusIndex, &Event<'_>),
+        observer: &mut dyn FnMut(BusIndex, &NodeEvent<'_>),
     ) {
         let (gates, happened) = (&mut self.gates, &mut self.happened);
         self.bus.run_until(t, |event| {
@@ -390,7 +390,7 @@ impl Slot {
             }
             observer(index, event);
             for (n, shared) in self.shared.iter().enumerate() {
-                let what = Happened::of(event, lock(shared).node);
+                let what = ControllerEvent::of(event, lock(shared).node);
                 happened.extend(what.map(|what| (n, what)));
             }
         });
@@ -412,19 +412,19 @@ impl Slot {
     }
 }
 
-impl Gate {
-    fn see(&mut self, event: &Event<'_>) {
+impl NodeGate {
+    fn see(&mut self, event: &NodeEvent<'_>) {
         match event {
-            Event::Frame { node, .. } if *node == self.node => self.sent += 1,
-            Event::Frame {
+            NodeEvent::Frame { node, .. } if *node == self.node => self.sent += 1,
+            NodeEvent::Frame {
                 end,
                 tag,
                 frame,
                 receivers,
                 ..
             } if receivers.receives(self.node) => self.keep(**frame, *end, *tag),
-            Event::Error { primary: true, .. } => self.error_frames += 1,
-            Event::Dropped { node, .. } if *node == self.node => self.lost += 1,
+            NodeEvent::Error { primary: true, .. } => self.error_frames += 1,
+            NodeEvent::Dropped { node, .. } if *node == self.node => self.lost += 1,
             _ => {}
         }
     }
@@ -433,7 +433,7 @@ impl Gate {
         if self.fifo.len() >= self.depth {
             self.overrun += 1;
         } else {
-            self.fifo.push_back(Arrived { frame, end, tag });
+            self.fifo.push_back(ArrivedFrame { frame, end, tag });
         }
     }
 }

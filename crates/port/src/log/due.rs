@@ -1,7 +1,7 @@
 //! The time at which a line of a log is due, even if its time stamps go back.
 
-use super::origin::Origin;
-use crate::Pace;
+use super::origin::TimeOrigin;
+use crate::SourcePace;
 use frame::Nanos;
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ const REORDERED: Nanos = 1_000_000_000;
 
 /// The speed at which a log is replayed.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub enum Replay {
+pub enum ReplaySpeed {
     /// With the log's own timing.
     #[default]
     Original,
-    /// Faster by this factor, within [`Pace::SPEEDS`].
+    /// Faster by this factor, within [`SourcePace::SPEEDS`].
     Scaled(f64),
     /// As fast as the frames are taken.
     Fast,
@@ -23,12 +23,12 @@ pub enum Replay {
 
 /// The time at which the next frame is due.
 #[derive(Default)]
-pub(super) struct Due {
+pub(super) struct NextDue {
     /// That time on the clock; 0 means at once.
     pub(super) at: Nanos,
-    pace: Option<Pace>,
+    pace: Option<SourcePace>,
     /// Start of time; `None`: the first frame.
-    origin: Option<Arc<Origin>>,
+    origin: Option<Arc<TimeOrigin>>,
     /// The log's time without its steps back.
     played: Nanos,
     /// The latest stamp of the present recording.
@@ -40,9 +40,9 @@ pub(super) struct Due {
     pub(super) steps_back: u64,
 }
 
-impl Due {
+impl NextDue {
     /// Makes one whose time begins at this origin.
-    pub(super) fn of(origin: Option<Arc<Origin>>) -> Self {
+    pub(super) fn of(origin: Option<Arc<TimeOrigin>>) -> Self {
         Self {
             origin,
             ..Self::default()
@@ -65,17 +65,17 @@ impl Due {
     }
 
     /// Computes the due time of the next frame, which has this stamp.
-    pub(super) fn next(&mut self, now: Nanos, stamp: Nanos, replay: Replay) {
+    pub(super) fn next(&mut self, now: Nanos, stamp: Nanos, replay: ReplaySpeed) {
         let pace = *self.pace.get_or_insert_with(|| {
             self.played = stamp;
             self.latest = stamp;
             let speed = match replay {
-                Replay::Scaled(speed) => speed,
-                Replay::Original | Replay::Fast => 1.0,
+                ReplaySpeed::Scaled(speed) => speed,
+                ReplaySpeed::Original | ReplaySpeed::Fast => 1.0,
             };
             let begun = self.origin.as_ref();
             let (now, first) = begun.map_or((now, stamp), |origin| origin.begin(now, stamp));
-            Pace::scaled(now, first, speed).unwrap_or(Pace::real_time(now, first))
+            SourcePace::scaled(now, first, speed).unwrap_or(SourcePace::real_time(now, first))
         });
         match stamp.checked_sub(self.latest) {
             Some(gap) => {
@@ -101,8 +101,8 @@ impl Due {
             }
         }
         self.at = match replay {
-            Replay::Fast => 0,
-            Replay::Original | Replay::Scaled(_) => pace.to_clock(self.played),
+            ReplaySpeed::Fast => 0,
+            ReplaySpeed::Original | ReplaySpeed::Scaled(_) => pace.to_clock(self.played),
         };
     }
 }
@@ -111,8 +111,8 @@ impl Due {
 mod tests {
     use super::*;
 
-    fn dues(stamps: &[Nanos], replay: Replay) -> Vec<Nanos> {
-        let mut due = Due::default();
+    fn dues(stamps: &[Nanos], replay: ReplaySpeed) -> Vec<Nanos> {
+        let mut due = NextDue::default();
         let next = |stamp: &Nanos| {
             due.next(1_000, *stamp, replay);
             due.at
@@ -160,7 +160,7 @@ mod tests {
             at(10_007),
         ];
         for (stamps, tenths) in [(&one[..], 2), (&two, 7)] {
-            for (replay, factor) in [(Replay::Original, 1), (Replay::Scaled(0.5), 2)] {
+            for (replay, factor) in [(ReplaySpeed::Original, 1), (ReplaySpeed::Scaled(0.5), 2)] {
                 let dues = dues(stamps, replay);
                 assert!(dues.is_sorted(), "{dues:?}");
                 assert_eq!(*dues.last().unwrap(), 1_000 + factor * at(tenths));

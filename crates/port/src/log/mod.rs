@@ -31,13 +31,13 @@ mod source_config;
 mod target;
 mod write;
 
-pub use due::Replay;
+pub use due::ReplaySpeed;
 pub use logs::{
-    BadLine, BadLines, Format, InterfaceName, LogEntry, LogError, LogReader, Logged, Place,
+    BadLine, BadLines, FileFormat, InterfaceName, LogEntry, LogError, LogReader, LoggedFrame, LogPlace,
 };
 pub use old_files::OldFiles;
-pub use rotation::Rotate;
-pub use settings::{Log, LogSettings};
+pub use rotation::RotationRule;
+pub use settings::{LogPorts, LogSettings};
 pub use sink::{LogSink, SinkConfig};
 pub use source::LogSource;
 pub use source_config::{OnFull, SourceConfig};

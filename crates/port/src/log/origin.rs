@@ -20,7 +20,7 @@ const TOGETHER: Nanos = 3600 * 1_000_000_000;
 
 /// The start of the time of one or several logs.
 #[derive(Debug)]
-pub(super) struct Origin {
+pub(super) struct TimeOrigin {
     /// The earliest first stamp.
     first: AtomicU64,
     /// Time at which the first of the ports began, on the gateway's clock, and the stamp of that
@@ -30,7 +30,7 @@ pub(super) struct Origin {
     shared: OnceLock<()>,
 }
 
-impl Origin {
+impl TimeOrigin {
     fn new(first: Nanos) -> Self {
         Self {
             first: AtomicU64::new(first),
@@ -63,17 +63,17 @@ impl Origin {
 /// The origins of the ports that are opened together: at the start, or in one reload. A port that a
 /// later reload adds begins at once, because the others are in the middle of their logs.
 #[derive(Clone, Default)]
-pub(super) struct Origins(Arc<Mutex<Vec<Group>>>);
+pub(super) struct OriginSet(Arc<Mutex<Vec<OriginGroup>>>);
 
-struct Group {
+struct OriginGroup {
     /// Device and inode of each file.
     files: Vec<(u64, u64)>,
-    origin: Weak<Origin>,
+    origin: Weak<TimeOrigin>,
 }
 
-impl Origins {
+impl OriginSet {
     /// Returns the origin of a regular file whose first frame has this stamp.
-    pub(super) fn join(&self, file: &Metadata, first: Nanos) -> Arc<Origin> {
+    pub(super) fn join(&self, file: &Metadata, first: Nanos) -> Arc<TimeOrigin> {
         let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Drop the groups of a start that failed.
         groups.retain(|group| group.origin.strong_count() > 0);
@@ -92,8 +92,8 @@ impl Origins {
                 return origin;
             }
         }
-        let origin = Arc::new(Origin::new(first));
-        groups.push(Group {
+        let origin = Arc::new(TimeOrigin::new(first));
+        groups.push(OriginGroup {
             files: vec![id],
             origin: Arc::downgrade(&origin),
         });
@@ -102,9 +102,9 @@ impl Origins {
 }
 
 /// Closes the origins when the start has succeeded: no further port joins them.
-pub(super) struct Close(pub(super) Origins);
+pub(super) struct OriginClose(pub(super) OriginSet);
 
-impl AtStart for Close {
+impl AtStart for OriginClose {
     fn start(&mut self) -> Result<(), PortError> {
         let mut groups = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         groups.clear();
@@ -120,7 +120,7 @@ mod tests {
     fn files_of_one_recording_share_an_origin() {
         let files: Vec<_> = (0..5).map(|_| tempfile::tempfile().unwrap()).collect();
         let meta = |at: usize| files[at].metadata().unwrap();
-        let origins = Origins::default();
+        let origins = OriginSet::default();
         // Times since a start: only the same file has the same clock.
         let first = origins.join(&meta(0), 10);
         assert!(!first.is_shared());
@@ -152,9 +152,9 @@ mod tests {
     fn what_a_reload_adds_begins_anew() {
         let file = tempfile::tempfile().unwrap();
         let meta = file.metadata().unwrap();
-        let origins = Origins::default();
+        let origins = OriginSet::default();
         let first = origins.join(&meta, 10);
-        Close(origins.clone()).start().unwrap();
+        OriginClose(origins.clone()).start().unwrap();
         let second = origins.join(&meta, 10);
         assert!(!Arc::ptr_eq(&first, &second));
         // A start that failed leaves nothing to join.

@@ -1,6 +1,6 @@
 //! Destinations of the bytes of a log: a file, a stream, a named pipe.
 
-use super::rotation::Rotation;
+use super::rotation::LogRotation;
 use frame::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -18,9 +18,9 @@ const PIECE: usize = 4096;
 /// comes.
 const RETRY: Nanos = 50_000_000;
 
-/// The result of a call of [`Output::write`].
+/// The result of a call of [`LogOutput::write`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Written {
+pub(super) enum WriteOutcome {
     /// Number of bytes that were written.
     Bytes(usize),
     /// The destination has no room at the moment.
@@ -32,15 +32,15 @@ pub(super) enum Written {
 
 /// The destination of the bytes of a log.
 #[derive(Debug)]
-pub(super) enum Output {
+pub(super) enum LogOutput {
     /// A regular file: writing never waits for another process.
     File {
         file: File,
         /// True if the file's content ends in the middle of a line.
         torn: bool,
-        rotation: Option<Rotation>,
+        rotation: Option<LogRotation>,
         /// The path at which it should be; `None` for standard output.
-        place: Option<Place>,
+        place: Option<OutputPlace>,
     },
     /// Standard output or a device: polled before each write.
     Stream(File),
@@ -67,7 +67,7 @@ const LOOK_AGAIN: Nanos = 10_000_000_000;
 /// The path of a log, and the result of the checks whether it is still there: other programs may
 /// remove it or move it away (logrotate).
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct OutputPlace {
     path: PathBuf,
     /// Time of the next check.
     look_at: Nanos,
@@ -77,7 +77,7 @@ pub(super) struct Place {
     why: Option<io::Error>,
 }
 
-impl Place {
+impl OutputPlace {
     pub(super) const fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -142,7 +142,7 @@ impl Place {
     }
 }
 
-impl Output {
+impl LogOutput {
     /// Opens a named pipe, which may have no reader yet.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ impl Output {
     ///
     /// # Errors
     /// Those of write(2).
-    pub(super) fn write(&mut self, now: Nanos, bytes: &[u8], at_line: bool) -> io::Result<Written> {
+    pub(super) fn write(&mut self, now: Nanos, bytes: &[u8], at_line: bool) -> io::Result<WriteOutcome> {
         match self {
             Self::File {
                 file,
@@ -195,7 +195,7 @@ impl Output {
                 }
                 if *torn {
                     match write_once(file, b"\n")? {
-                        Written::Bytes(_) => *torn = false,
+                        WriteOutcome::Bytes(_) => *torn = false,
                         stalled => return Ok(stalled),
                     }
                     if let Some(rotation) = rotation {
@@ -203,7 +203,7 @@ impl Output {
                     }
                 }
                 let written = write_once(file, piece)?;
-                if let (Written::Bytes(n), Some(rotation)) = (written, rotation) {
+                if let (WriteOutcome::Bytes(n), Some(rotation)) = (written, rotation) {
                     rotation.wrote(n);
                 }
                 Ok(written)
@@ -222,7 +222,7 @@ impl Output {
                     *retry_at = now.saturating_add(RETRY);
                 }
                 let Some(open) = file else {
-                    return Ok(Written::Stalled);
+                    return Ok(WriteOutcome::Stalled);
                 };
                 match write_if_ready(open, bytes) {
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -231,7 +231,7 @@ impl Output {
                         *file = None;
                         *lonely = true;
                         *retry_at = now.saturating_add(RETRY);
-                        Ok(Written::ReaderGone)
+                        Ok(WriteOutcome::ReaderGone)
                     }
                     done => done,
                 }
@@ -280,8 +280,8 @@ impl Output {
             Self::File {
                 rotation, place, ..
             } => {
-                let rotation = rotation.as_ref().and_then(Rotation::remark);
-                rotation.or_else(|| place.as_ref().and_then(Place::remark))
+                let rotation = rotation.as_ref().and_then(LogRotation::remark);
+                rotation.or_else(|| place.as_ref().and_then(OutputPlace::remark))
             }
             Self::NamedPipe {
                 path,
@@ -357,22 +357,22 @@ fn has_reader(file: &File) -> bool {
         .any(|entry| entry.revents().contains(PollFlags::ERR))
 }
 
-fn write_if_ready(file: &mut File, bytes: &[u8]) -> io::Result<Written> {
+fn write_if_ready(file: &mut File, bytes: &[u8]) -> io::Result<WriteOutcome> {
     if !is_ready(file)? {
-        return Ok(Written::Stalled);
+        return Ok(WriteOutcome::Stalled);
     }
     let lines = whole_lines(bytes, PIECE);
     // A longer line goes in pieces: all of it at once could block.
     write_once(file, lines.get(..PIECE).unwrap_or(lines))
 }
 
-fn write_once(file: &mut File, bytes: &[u8]) -> io::Result<Written> {
+fn write_once(file: &mut File, bytes: &[u8]) -> io::Result<WriteOutcome> {
     loop {
         return match file.write(bytes) {
             Ok(0) => Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => Ok(Written::Bytes(n)),
+            Ok(n) => Ok(WriteOutcome::Bytes(n)),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Written::Stalled),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(WriteOutcome::Stalled),
             Err(e) => Err(e),
         };
     }

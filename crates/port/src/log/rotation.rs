@@ -13,7 +13,7 @@ const RETRY: Nanos = 10_000_000_000;
 
 /// The rules for when a log continues in a new file, and how many old ones are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Rotate {
+pub struct RotationRule {
     /// Maximum size of a file in bytes; a single line that is longer has a file of its own.
     pub size: Option<u64>,
     /// Maximum time between the first and the last line of a file, ns.
@@ -25,8 +25,8 @@ pub struct Rotate {
 /// The files of a log. The present one has the log's name; the old ones have an ascending number
 /// after it: `out.log.000001` is the oldest.
 #[derive(Debug)]
-pub(super) struct Rotation {
-    rotate: Rotate,
+pub(super) struct LogRotation {
+    rotate: RotationRule,
     /// Number of bytes in the present file.
     bytes: u64,
     /// Time at which this run wrote the first line into it.
@@ -40,11 +40,11 @@ pub(super) struct Rotation {
     why: Option<io::Error>,
 }
 
-impl Rotation {
+impl LogRotation {
     /// Makes the rotation of `path`, which is a regular file of `bytes` bytes, and not a symbolic
     /// link. `earlier`: the bytes are of an earlier run, and the log begins with a new file.
     pub(super) fn new(
-        rotate: Rotate,
+        rotate: RotationRule,
         path: PathBuf,
         bytes: u64,
         earlier: bool,

@@ -1,32 +1,32 @@
 //! `kind = "log"`: a log as source, sink or both.
 
-use super::due::Replay;
-use super::origin::{Close, Origin, Origins};
-use super::rotation::Rotate;
+use super::due::ReplaySpeed;
+use super::origin::{OriginClose, TimeOrigin, OriginSet};
+use super::rotation::RotationRule;
 use super::sink::{LogSink, SinkConfig};
 use super::source::LogSource;
 use super::source_config::{OnFull, SourceConfig};
-use super::target::{self, Begin, Begun, How};
+use super::target::{self, FileBegin, BegunFiles, OpenMode};
 use super::write;
-use crate::kind::{PortKind, Settings, Stream};
-use crate::{Halves, Nothing, Nowhere, Opener, Pace, PollReceive, PollTransmit, PortError};
-use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
+use crate::kind::{PortKind, PortSettings, FileOrStream};
+use crate::{Halves, NullReceiver, NullTransmitter, PortOpener, SourcePace, PollReceive, PollTransmit, PortError};
+use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
 use frame::{FrameBuf, Nanos};
-use logs::{Format, InterfaceName, LogError, LogReader};
+use logs::{FileFormat, InterfaceName, LogError, LogReader};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The kind of ports that read or write logs.
 #[derive(Clone, Copy, Debug)]
-pub struct Log;
+pub struct LogPorts;
 
-impl PortKind for Log {
+impl PortKind for LogPorts {
     fn keyword(&self) -> &'static str {
         KEYWORD
     }
 
-    fn keys(&self) -> Option<Vec<Key>> {
+    fn keys(&self) -> Option<Vec<KeySpec>> {
         let file = "A file, or \"-\" for standard input or output.";
         Some(vec![
             Key::new("read", Shape::Text, file),
@@ -65,7 +65,7 @@ impl PortKind for Log {
         ])
     }
 
-    fn parse(&self, _: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Arc<dyn Settings> {
+    fn parse(&self, _: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Arc<dyn PortSettings> {
         Arc::new(LogSettings::parse(table, found))
     }
 }
@@ -76,16 +76,16 @@ const KEYWORD: &str = "log";
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct LogSettings {
     /// Stream that frames are read from; at least one of `read` and `write` is present.
-    pub read: Option<Stream>,
+    pub read: Option<FileOrStream>,
     /// Format of the stream that is read; `None`: it is recognised from its beginning.
-    pub format: Option<Format>,
+    pub format: Option<FileFormat>,
     /// Stream that frames are written to.
-    pub write: Option<Stream>,
+    pub write: Option<FileOrStream>,
     /// Interface whose lines are read; it is also the interface in lines that are written. By
     /// default all lines are read, and the port's name is written.
     pub interface: Option<String>,
     /// Speed at which frames are read.
-    pub pace: Replay,
+    pub pace: ReplaySpeed,
     /// Treatment of frames that are read while a destination has no room.
     pub on_full: OnFull,
     /// Whether time begins with the port's own first frame, even if other logs are of the same
@@ -94,7 +94,7 @@ pub struct LogSettings {
     /// Whether the content of the file that is written stays, and the log is appended to it.
     pub append: bool,
     /// Rules for when the log continues in another file; never where absent.
-    pub rotate: Option<Rotate>,
+    pub rotate: Option<RotationRule>,
 }
 
 const ON_FULL: [(&str, OnFull); 2] = [("wait", OnFull::Wait), ("refuse", OnFull::Refuse)];
@@ -104,25 +104,25 @@ const ORIGINS: [(&str, bool); 2] = [("shared", false), ("own", true)];
 /// Maximum number of lines or blocks that are read to find the first frame of a log.
 const MOST_BEFORE: usize = 10_000;
 
-const PACES: [(&str, Replay); 2] = [("original", Replay::Original), ("fast", Replay::Fast)];
+const PACES: [(&str, ReplaySpeed); 2] = [("original", ReplaySpeed::Original), ("fast", ReplaySpeed::Fast)];
 
 /// Names of these settings in other tools.
-const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of(
+const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of(
         "read",
         &[
             "file", "path", "input", "in", "source", "replay", "filename",
         ],
     )
     .hint("To write a log: `write = \"FILE\"`"),
-    Misnomer::of("write", &["output", "out", "destination", "record"]),
-    Misnomer::of("interface", &["channel", "device", "dev", "iface"]),
-    Misnomer::of("pace", &["speed", "timing", "realtime", "real_time"])
+    KeyMisnomer::of("write", &["output", "out", "destination", "record"]),
+    KeyMisnomer::of("interface", &["channel", "device", "dev", "iface"]),
+    KeyMisnomer::of("pace", &["speed", "timing", "realtime", "real_time"])
         .hint("It is \"original\" or \"fast\""),
 ];
 
 impl LogSettings {
-    fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let read = stream(table, "read", found);
         let write = stream(table, "write", found);
@@ -133,7 +133,7 @@ impl LogSettings {
                 "add `read = \"FILE\"`, `write = \"FILE\"` or both; \"-\" is stdin or stdout";
             table.missing("read` or `write", hint, found);
         }
-        if let (Some(Stream::File(a)), Some(Stream::File(b)), Some(value)) =
+        if let (Some(FileOrStream::File(a)), Some(FileOrStream::File(b)), Some(value)) =
             (&read, &write, &has_write)
             && a == b
         {
@@ -155,7 +155,7 @@ impl LogSettings {
             let hint = "leave it out: what is written is as candump -L writes it";
             found.push(Diagnostic::warning(value.span(), message).hint(hint));
         }
-        let format = table.one_of("format", &Format::NAMES, found);
+        let format = table.one_of("format", &FileFormat::NAMES, found);
         if let Some(value) = table.get("on_full")
             && has_read.is_none()
         {
@@ -171,7 +171,7 @@ impl LogSettings {
         }
         let own_origin = table.one_of("origin", &ORIGINS, found);
         // An error in `write` has been reported already.
-        let written = has_write.map(|_| write.clone().unwrap_or(Stream::File(PathBuf::new())));
+        let written = has_write.map(|_| write.clone().unwrap_or(FileOrStream::File(PathBuf::new())));
         Self {
             read,
             interface: interface.map(|i| i.value.to_owned()),
@@ -201,8 +201,8 @@ impl LogSettings {
     fn source(
         &self,
         port: &str,
-        stream: &Stream,
-        opener: &mut Opener,
+        stream: &FileOrStream,
+        opener: &mut PortOpener,
     ) -> Result<LogSource, PortError> {
         let only = self.interface.as_deref();
         let config = SourceConfig {
@@ -220,11 +220,11 @@ impl LogSettings {
     }
 
     /// Returns the origin of a file's time, and the stamp of its first frame.
-    fn origin(&self, stream: &Stream, opener: &mut Opener) -> Option<(Arc<Origin>, Nanos)> {
-        let Stream::File(path) = stream else {
+    fn origin(&self, stream: &FileOrStream, opener: &mut PortOpener) -> Option<(Arc<TimeOrigin>, Nanos)> {
+        let FileOrStream::File(path) = stream else {
             return None;
         };
-        if self.own_origin || self.pace == Replay::Fast {
+        if self.own_origin || self.pace == ReplaySpeed::Fast {
             return None;
         }
         // Only a regular file, which opens without waiting: a named pipe has no first frame yet.
@@ -233,26 +233,26 @@ impl LogSettings {
             .filter(std::fs::Metadata::is_file)?;
         let file = File::open(path).ok()?;
         let first = first_stamp(LogReader::new(file, "").of(self.format))?;
-        let origins = opener.shared(Origins::default).clone();
-        opener.at_start(Close(origins.clone()));
+        let origins = opener.shared(OriginSet::default).clone();
+        opener.at_start(OriginClose(origins.clone()));
         Some((origins.join(&meta, first), first))
     }
 
-    fn sink(&self, port: &str, stream: &Stream, opener: &mut Opener) -> Result<LogSink, PortError> {
+    fn sink(&self, port: &str, stream: &FileOrStream, opener: &mut PortOpener) -> Result<LogSink, PortError> {
         let config = SinkConfig {
             interface: Self::interface_name(port, self.interface.as_deref().unwrap_or(port))?,
             epoch: opener.epoch(),
         };
         let path = path(stream);
-        let begun = opener.shared(Begun::default).clone();
-        let how = How {
+        let begun = opener.shared(BegunFiles::default).clone();
+        let how = OpenMode {
             append: self.append,
             continued: begun.contains(path),
             rotate: self.rotate,
         };
         let (output, fresh) = target::open(path, how)
             .map_err(|source| target::failed(port, "write to", path, source))?;
-        opener.at_start(Begin {
+        opener.at_start(FileBegin {
             port: port.to_owned(),
             path: path.to_owned(),
             fresh,
@@ -262,7 +262,7 @@ impl LogSettings {
     }
 }
 
-impl Settings for LogSettings {
+impl PortSettings for LogSettings {
     fn kind(&self) -> &'static str {
         KEYWORD
     }
@@ -271,9 +271,9 @@ impl Settings for LogSettings {
         let mut parts = Vec::new();
         if let Some(stream) = &self.read {
             let pace = match self.pace {
-                Replay::Original => "with its own timing".to_owned(),
-                Replay::Fast => "as fast as it is taken".to_owned(),
-                Replay::Scaled(factor) => format!("{factor} times as fast as it was"),
+                ReplaySpeed::Original => "with its own timing".to_owned(),
+                ReplaySpeed::Fast => "as fast as it is taken".to_owned(),
+                ReplaySpeed::Scaled(factor) => format!("{factor} times as fast as it was"),
             };
             let full = match self.on_full {
                 OnFull::Wait => "",
@@ -296,23 +296,23 @@ impl Settings for LogSettings {
         format!("log, {}", parts.join(", "))
     }
 
-    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let rx: Box<dyn PollReceive> = match &self.read {
-            None => Box::new(Nothing),
+            None => Box::new(NullReceiver),
             Some(stream) => Box::new(self.source(port, stream, opener)?),
         };
         let tx: Box<dyn PollTransmit> = match &self.write {
-            None => Box::new(Nowhere),
+            None => Box::new(NullTransmitter),
             Some(stream) => Box::new(self.sink(port, stream, opener)?),
         };
         Ok((rx, tx))
     }
 
-    fn reads(&self) -> Option<&Stream> {
+    fn reads(&self) -> Option<&FileOrStream> {
         self.read.as_ref()
     }
 
-    fn writes(&self) -> Option<&Stream> {
+    fn writes(&self) -> Option<&FileOrStream> {
         self.write.as_ref()
     }
 
@@ -334,21 +334,21 @@ fn first_stamp(mut reader: LogReader<File>) -> Option<Nanos> {
     None
 }
 
-fn path(stream: &Stream) -> &Path {
+fn path(stream: &FileOrStream) -> &Path {
     match stream {
-        Stream::Standard => Path::new("-"),
-        Stream::File(path) => path,
+        FileOrStream::Standard => Path::new("-"),
+        FileOrStream::File(path) => path,
     }
 }
 
-fn words(stream: &Stream, standard: &str) -> String {
+fn words(stream: &FileOrStream, standard: &str) -> String {
     match stream {
-        Stream::Standard => standard.to_owned(),
-        Stream::File(path) => path.display().to_string(),
+        FileOrStream::Standard => standard.to_owned(),
+        FileOrStream::File(path) => path.display().to_string(),
     }
 }
 
-fn stream(table: &mut Table<'_>, key: &'static str, found: &mut Diagnostics) -> Option<Stream> {
+fn stream(table: &mut TomlTable<'_>, key: &'static str, found: &mut Diagnostics) -> Option<FileOrStream> {
     let text = table.string(key, found)?;
     if text.value.is_empty() || text.value.contains('\0') {
         let hint = "name a file, or \"-\" for stdin or stdout";
@@ -356,14 +356,14 @@ fn stream(table: &mut Table<'_>, key: &'static str, found: &mut Diagnostics) -> 
         return None;
     }
     Some(match text.value {
-        "-" => Stream::Standard,
-        path => Stream::File(PathBuf::from(path)),
+        "-" => FileOrStream::Standard,
+        path => FileOrStream::File(PathBuf::from(path)),
     })
 }
 
-fn pace(table: &mut Table<'_>, reads: bool, found: &mut Diagnostics) -> Replay {
+fn pace(table: &mut TomlTable<'_>, reads: bool, found: &mut Diagnostics) -> ReplaySpeed {
     let Some(value) = table.get("pace") else {
-        return Replay::default();
+        return ReplaySpeed::default();
     };
     if !reads {
         let message = "`pace` says how fast a log is read, and nothing is read here";
@@ -372,15 +372,15 @@ fn pace(table: &mut Table<'_>, reads: bool, found: &mut Diagnostics) -> Replay {
     if value.as_str().is_some() {
         return value
             .one_of(&PACES, found)
-            .map_or(Replay::Original, |p| p.value);
+            .map_or(ReplaySpeed::Original, |p| p.value);
     }
     match value.number(found) {
-        Some(n) if Pace::SPEEDS.contains(&n.value) => Replay::Scaled(n.value),
+        Some(n) if SourcePace::SPEEDS.contains(&n.value) => ReplaySpeed::Scaled(n.value),
         Some(_) => {
             let hint = "2.0 is twice as fast, 0.5 half as fast, \"fast\" does not wait at all";
             value.wrong("a pace is from 0.000001 to 1000000", hint, found);
-            Replay::Original
+            ReplaySpeed::Original
         }
-        None => Replay::Original,
+        None => ReplaySpeed::Original,
     }
 }

@@ -1,12 +1,12 @@
 //! A candump log as the transmitting half of a port.
 
-use super::output::{Output, Written};
+use super::output::{LogOutput, WriteOutcome};
 use super::target;
 use crate::{
-    Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, TransmitRefusal, Transmit, TxCounters, PortWait,
 };
 use frame::Nanos;
-use frame::text::Line;
+use frame::text::LogLine;
 use logs::InterfaceName;
 use std::fmt::{self, Write as _};
 use std::fs::File;
@@ -44,7 +44,7 @@ pub struct SinkConfig {
 pub struct LogSink {
     port: String,
     name: String,
-    output: Output,
+    output: LogOutput,
     config: SinkConfig,
     buffer: Vec<u8>,
     /// Number of bytes of the buffer that are written.
@@ -63,7 +63,7 @@ impl LogSink {
     /// # Errors
     /// [`PortError`] if it cannot be created.
     pub fn create(port: &str, path: &Path, config: SinkConfig) -> Result<Self, PortError> {
-        let (output, emptied) = target::open(path, target::How::default())
+        let (output, emptied) = target::open(path, target::OpenMode::default())
             .map_err(|source| target::failed(port, "create", path, source))?;
         if let Some(mut emptied) = emptied {
             let result = emptied.empty();
@@ -78,7 +78,7 @@ impl LogSink {
         Self::new(port, name.to_owned(), target::of_file(file), config)
     }
 
-    pub(super) fn new(port: &str, name: String, output: Output, config: SinkConfig) -> Self {
+    pub(super) fn new(port: &str, name: String, output: LogOutput, config: SinkConfig) -> Self {
         Self {
             port: port.to_owned(),
             name,
@@ -100,18 +100,18 @@ impl LogSink {
             let rest = &self.buffer[self.written..];
             let at_line = self.line_start() == self.written;
             match self.output.write(now, rest, at_line)? {
-                Written::Bytes(n) => {
+                WriteOutcome::Bytes(n) => {
                     // A line counts when its last byte is written.
                     let lines = rest.iter().take(n).filter(|b| **b == b'\n').count();
                     frames += lines;
                     self.counters.sent += lines as u64;
                     self.written += n;
                 }
-                Written::Stalled => {
+                WriteOutcome::Stalled => {
                     self.counters.stalled += 1;
                     break;
                 }
-                Written::ReaderGone => {
+                WriteOutcome::ReaderGone => {
                     self.written = self.line_start();
                     self.counters.stalled += 1;
                     break;
@@ -169,9 +169,9 @@ impl LogSink {
 }
 
 /// Adapter that formats text into a byte buffer, as far as there is room.
-struct Room<'a>(&'a mut Vec<u8>);
+struct TextBuffer<'a>(&'a mut Vec<u8>);
 
-impl fmt::Write for Room<'_> {
+impl fmt::Write for TextBuffer<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if self.0.capacity() - self.0.len() < text.len() {
             return Err(fmt::Error);
@@ -182,17 +182,17 @@ impl fmt::Write for Room<'_> {
 }
 
 impl Transmit for LogSink {
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if self.broken {
             if self.retry_at.is_none_or(|at| now < at) {
-                return Err(Refused::Down);
+                return Err(TransmitRefusal::Down);
             }
             self.broken = false;
         }
         if self.buffer.capacity() - self.buffer.len() < LONGEST_LINE {
             self.make_room(now);
         }
-        let line = Line {
+        let line = LogLine {
             stamp: match outgoing.stamp {
                 Some(stamp) => stamp.ns,
                 None => now.saturating_add(self.config.epoch),
@@ -202,9 +202,9 @@ impl Transmit for LogSink {
             direction: None,
         };
         let before = self.buffer.len();
-        if writeln!(Room(&mut self.buffer), "{line}").is_err() {
+        if writeln!(TextBuffer(&mut self.buffer), "{line}").is_err() {
             self.buffer.truncate(before);
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         self.counters.taken += 1;
         Ok(Accepted)
@@ -282,9 +282,9 @@ impl Transmit for LogSink {
 }
 
 impl PollTransmit for LogSink {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         let held = self.written < self.buffer.len();
-        Wait {
+        PortWait {
             fd: self.output.fd().filter(|_| held),
             readable: false,
             writable: held,
@@ -302,7 +302,7 @@ mod tests {
         let mut xl = FrameBuf::new();
         let header = Header::new(Kind::Xl, CanId::from_raw(0x7FF), 2048).unwrap();
         xl.reset(header.with_xl(XlFields::default()));
-        let line = Line {
+        let line = LogLine {
             stamp: Nanos::MAX,
             interface: "exactly15bytes!",
             frame: xl.view(),

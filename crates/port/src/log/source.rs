@@ -1,15 +1,15 @@
 //! A log as the receiving half of a port.
 
-use super::due::{Due, Replay};
-use super::origin::Origin;
+use super::due::{NextDue, ReplaySpeed};
+use super::origin::TimeOrigin;
 use super::source_config::{OnFull, SourceConfig};
 
 use crate::{
-    Interest, Pace, PollReceive, PortError, Receive, Received, RxCounters, RxReport, Stamp,
-    StampSource, Wait,
+    FrameInterest, SourcePace, PollReceive, PortError, Receive, ReceivedFrame, RxCounters, RxReport, ReceiveStamp,
+    StampSource, PortWait,
 };
 use frame::{FrameBuf, Nanos};
-use logs::{LogError, Logged, Scanner, Step, Unpacked, is_torn};
+use logs::{LogError, LoggedFrame, LogScanner, ScanStep, UnpackedInput, is_torn};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
@@ -40,15 +40,15 @@ pub struct LogSource {
     input: Box<dyn Read + Send>,
     /// True if a read may wait for another process: poll before.
     pollable: bool,
-    scanner: Scanner,
-    replay: Replay,
+    scanner: LogScanner,
+    replay: ReplaySpeed,
     strict: bool,
     on_full: OnFull,
     error_frames: bool,
     frame: FrameBuf,
-    due: Due,
+    due: NextDue,
     /// Place and stamp of the frame in the buffer, if it is not handed over yet.
-    pending: Option<Logged>,
+    pending: Option<LoggedFrame>,
     last: bool,
     finished: bool,
     unread: bool,
@@ -116,10 +116,10 @@ impl LogSource {
             what,
             source: source.map(Into::into),
         };
-        if let Replay::Scaled(speed) = config.replay
-            && !Pace::SPEEDS.contains(&speed)
+        if let ReplaySpeed::Scaled(speed) = config.replay
+            && !SourcePace::SPEEDS.contains(&speed)
         {
-            let (low, high) = (Pace::SPEEDS.start(), Pace::SPEEDS.end());
+            let (low, high) = (SourcePace::SPEEDS.start(), SourcePace::SPEEDS.end());
             let what =
                 format!("a log cannot be replayed {speed} times as fast: choose {low} to {high}");
             return Err(wrong(what, None));
@@ -138,7 +138,7 @@ impl LogSource {
             .try_clone()
             .map_err(|e| wrong(format!("cannot look at {name}"), Some(e)))?;
         let input: Box<dyn Read + Send> = if kind.is_file() {
-            Box::new(Unpacked::new(own))
+            Box::new(UnpackedInput::new(own))
         } else {
             Box::new(own)
         };
@@ -148,13 +148,13 @@ impl LogSource {
             file,
             input,
             pollable: !kind.is_file(),
-            scanner: Scanner::new(config.format).only(config.interface),
+            scanner: LogScanner::new(config.format).only(config.interface),
             replay: config.replay,
             strict: config.strict,
             on_full: config.on_full,
             error_frames: false,
             frame: FrameBuf::new(),
-            due: Due::default(),
+            due: NextDue::default(),
             pending: None,
             last: false,
             finished: false,
@@ -178,7 +178,7 @@ impl LogSource {
         match self.scanner.format() {
             Some(_) => Ok(()),
             None => match self.scanner.step(&mut self.frame, self.last) {
-                Step::Unknown(looks) => Err(self.no_log(looks)),
+                ScanStep::Unknown(looks) => Err(self.no_log(looks)),
                 _ => Ok(()),
             },
         }
@@ -204,7 +204,7 @@ impl LogSource {
         Ok(())
     }
 
-    fn no_log(&self, looks: logs::Looks) -> PortError {
+    fn no_log(&self, looks: logs::OtherKind) -> PortError {
         let name = self.name.clone();
         self.fail(LogError::Unknown { name, looks }.to_string(), None)
     }
@@ -213,47 +213,47 @@ impl LogSource {
     fn advance(&mut self, now: Nanos, patience: &mut usize) -> Result<(), PortError> {
         while self.pending.is_none() && !self.finished && *patience > 0 {
             match self.scanner.step(&mut self.frame, self.last) {
-                Step::Frame(logged) if self.frame.header().id().is_err() && !self.error_frames => {
+                ScanStep::Frame(logged) if self.frame.header().id().is_err() && !self.error_frames => {
                     self.pass(now, logged.ns);
                     self.counters.error_frames += 1;
                     *patience -= 1;
                 }
-                Step::Elsewhere(ns) => {
+                ScanStep::Elsewhere(ns) => {
                     self.pass(now, ns);
                     *patience -= 1;
                 }
-                Step::Frame(logged) => {
+                ScanStep::Frame(logged) => {
                     self.due.next(now, logged.ns, self.replay);
                     self.pending = Some(logged);
                 }
-                Step::Bad(line) if self.strict => {
+                ScanStep::Bad(line) if self.strict => {
                     self.counters.malformed += 1;
                     self.finished = true;
                     return Err(self.fail(format!("{}: {line}", self.name), None));
                 }
-                Step::Bad(_) => {
+                ScanStep::Bad(_) => {
                     self.counters.malformed += 1;
                     *patience -= 1;
                 }
-                Step::Other => *patience -= 1,
-                Step::Unknown(looks) => {
+                ScanStep::Other => *patience -= 1,
+                ScanStep::Unknown(looks) => {
                     self.finished = true;
                     return Err(self.no_log(looks));
                 }
-                Step::Lost(line) => {
+                ScanStep::Lost(line) => {
                     self.counters.malformed += 1;
                     self.finished = true;
                     let name = self.name.clone();
                     return Err(self.fail(LogError::Lost { name, line }.to_string(), None));
                 }
-                Step::Starved if self.last => self.finished = true,
-                Step::Starved if self.ready()? => {
+                ScanStep::Starved if self.last => self.finished = true,
+                ScanStep::Starved if self.ready()? => {
                     self.fill()?;
                     if !self.unread {
                         return Ok(());
                     }
                 }
-                Step::Starved => {
+                ScanStep::Starved => {
                     self.unread = false;
                     return Ok(());
                 }
@@ -270,8 +270,8 @@ impl LogSource {
     }
 
     /// Lets time begin at the origin that it shares with other ports.
-    pub(super) fn with_origin(mut self, origin: Option<Arc<Origin>>, first: Nanos) -> Self {
-        self.due = Due::of(origin);
+    pub(super) fn with_origin(mut self, origin: Option<Arc<TimeOrigin>>, first: Nanos) -> Self {
+        self.due = NextDue::of(origin);
         self.first = first;
         self
     }
@@ -306,7 +306,7 @@ impl Receive for LogSource {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let mut patience = budget.saturating_mul(LINES_PER_FRAME);
         let mut frames = 0;
@@ -321,9 +321,9 @@ impl Receive for LogSource {
             if !self.pollable && self.due.at > 0 {
                 self.latest = self.latest.max(now.saturating_sub(self.due.at));
             }
-            take(Received {
+            take(ReceivedFrame {
                 frame: self.frame.view(),
-                stamp: Stamp {
+                stamp: ReceiveStamp {
                     ns: logged.ns,
                     source: StampSource::Log,
                 },
@@ -353,7 +353,7 @@ impl Receive for LogSource {
         self.counters
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.error_frames = interest.error_frames;
         Ok(())
     }
@@ -416,11 +416,11 @@ impl Receive for LogSource {
 }
 
 impl PollReceive for LogSource {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         if self.finished || self.pending.is_some() {
-            return Wait::default();
+            return PortWait::default();
         }
-        Wait {
+        PortWait {
             fd: Some(self.file.as_raw_fd()),
             readable: true,
             writable: false,

@@ -1,7 +1,7 @@
 //! Configuration of a log's replay.
 
-use super::due::Replay;
-use logs::{Format, InterfaceName};
+use super::due::ReplaySpeed;
+use logs::{FileFormat, InterfaceName};
 
 /// The treatment of frames that are due while a destination has no room for them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,11 +17,11 @@ pub enum OnFull {
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct SourceConfig {
     /// The format; `None`: it is recognised from the beginning of the log.
-    pub format: Option<Format>,
+    pub format: Option<FileFormat>,
     /// Interface whose lines are replayed; `None`: all.
     pub interface: Option<InterfaceName>,
     /// Speed of the replay.
-    pub replay: Replay,
+    pub replay: ReplaySpeed,
     /// Whether to stop at the first bad line instead of leaving it out.
     pub strict: bool,
     /// Treatment of due frames while a destination has no room.

@@ -6,8 +6,8 @@
 //! right to create files in the folder, keeps the file's owner, permissions and links, follows
 //! symbolic links, and a process that is killed leaves no temporary file behind.
 
-use super::output::{Output, Place};
-use super::rotation::{Rotate, Rotation};
+use super::output::{LogOutput, OutputPlace};
+use super::rotation::{RotationRule, LogRotation};
 use crate::{AtStart, PortError};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::collections::HashSet;
@@ -20,20 +20,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The way to open a file that may exist.
 #[derive(Clone, Copy, Default)]
-pub(super) struct How {
+pub(super) struct OpenMode {
     /// Keep its content, and append the log to it.
     pub(super) append: bool,
     /// True if this run has written to it before.
     pub(super) continued: bool,
     /// When to continue in another file.
-    pub(super) rotate: Option<Rotate>,
+    pub(super) rotate: Option<RotationRule>,
 }
 
 /// Files that this run writes: if they are opened again after a reload, they are continued.
 #[derive(Clone, Default)]
-pub(super) struct Begun(Arc<Mutex<HashSet<PathBuf>>>);
+pub(super) struct BegunFiles(Arc<Mutex<HashSet<PathBuf>>>);
 
-impl Begun {
+impl BegunFiles {
     pub(super) fn contains(&self, path: &Path) -> bool {
         let paths = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         paths.contains(path)
@@ -47,7 +47,7 @@ impl Begun {
 
 /// A file that will be emptied, or that was created. If it is dropped without being emptied, it is
 /// as it was before: a file that was created is removed.
-pub(super) struct Fresh {
+pub(super) struct FreshFile {
     file: File,
     path: PathBuf,
     created: bool,
@@ -56,7 +56,7 @@ pub(super) struct Fresh {
     done: bool,
 }
 
-impl Fresh {
+impl FreshFile {
     pub(super) fn empty(&mut self) -> io::Result<()> {
         if self.emptied {
             self.file.set_len(0)?;
@@ -66,7 +66,7 @@ impl Fresh {
     }
 }
 
-impl Drop for Fresh {
+impl Drop for FreshFile {
     fn drop(&mut self) {
         let untouched = |meta: &Metadata| {
             let same = same_file(meta, &self.path);
@@ -82,14 +82,14 @@ impl Drop for Fresh {
 }
 
 /// The actions on a port's file that are deferred until the start has succeeded.
-pub(super) struct Begin {
+pub(super) struct FileBegin {
     pub(super) port: String,
     pub(super) path: PathBuf,
-    pub(super) fresh: Option<Fresh>,
-    pub(super) begun: Begun,
+    pub(super) fresh: Option<FreshFile>,
+    pub(super) begun: BegunFiles,
 }
 
-impl AtStart for Begin {
+impl AtStart for FileBegin {
     fn start(&mut self) -> Result<(), PortError> {
         if let Some(fresh) = &mut self.fresh {
             let emptied = fresh.empty();
@@ -102,7 +102,7 @@ impl AtStart for Begin {
 
 /// Opens the destination of a log; `-` is standard output. Never waits for another process, and
 /// does not change an existing file.
-pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)> {
+pub(super) fn open(path: &Path, how: OpenMode) -> io::Result<(LogOutput, Option<FreshFile>)> {
     if path == Path::new("-") {
         return Ok((standard_output()?, None));
     }
@@ -112,7 +112,7 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         Ok(meta) if is_standard_output(&meta) => return Ok((standard_output()?, None)),
-        Ok(meta) if meta.file_type().is_fifo() => return Ok((Output::named_pipe(path)?, None)),
+        Ok(meta) if meta.file_type().is_fifo() => return Ok((LogOutput::named_pipe(path)?, None)),
         Ok(_) => (open_existing(path)?, false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // Another program may create it in this moment, and then this process must not empty
@@ -127,11 +127,11 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
     };
     let meta = file.metadata()?;
     if !meta.is_file() {
-        return Ok((Output::Stream(file), None));
+        return Ok((LogOutput::Stream(file), None));
     }
     // Before everything else, so that every error from here on removes a new file again.
     let keep = how.append || how.continued;
-    let mut fresh = Fresh {
+    let mut fresh = FreshFile {
         file: file.try_clone()?,
         path: path.to_owned(),
         created,
@@ -143,7 +143,7 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
     fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::APPEND)?;
     let rotation = match how.rotate {
         None => None,
-        Some(rotate) => Some(Rotation::new(
+        Some(rotate) => Some(LogRotation::new(
             rotate,
             fs::canonicalize(path)?,
             meta.len(),
@@ -152,26 +152,26 @@ pub(super) fn open(path: &Path, how: How) -> io::Result<(Output, Option<Fresh>)>
     };
     let torn = how.append && !how.continued && meta.len() > 0 && !ends_with_a_line(path);
     fresh.done = !fresh.created && !fresh.emptied;
-    let output = Output::File {
+    let output = LogOutput::File {
         file,
         torn,
         rotation,
-        place: Some(Place::new(path.to_owned())),
+        place: Some(OutputPlace::new(path.to_owned())),
     };
     Ok((output, Some(fresh)))
 }
 
 /// Returns the output to an open file, which is written from its present position.
-pub(super) fn of_file(file: File) -> Output {
+pub(super) fn of_file(file: File) -> LogOutput {
     if file.metadata().is_ok_and(|meta| meta.is_file()) {
-        Output::File {
+        LogOutput::File {
             file,
             torn: false,
             rotation: None,
             place: None,
         }
     } else {
-        Output::Stream(file)
+        LogOutput::Stream(file)
     }
 }
 
@@ -205,7 +205,7 @@ fn open_existing(path: &Path) -> io::Result<File> {
 
 /// Returns standard output. A pipe is opened anew, because making it non-blocking would make it so
 /// for every process that shares it.
-fn standard_output() -> io::Result<Output> {
+fn standard_output() -> io::Result<LogOutput> {
     let shared = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let is_pipe = shared
         .metadata()

@@ -1,8 +1,8 @@
 //! The keys of `gateway.toml` for writing a log: `append` and `rotate`.
 
-use super::rotation::Rotate;
-use crate::kind::Stream;
-use config::{Diagnostics, Key, Shape, Table, Value};
+use super::rotation::RotationRule;
+use crate::kind::FileOrStream;
+use config::{Diagnostics, KeySpec, ValueShape, TomlTable, TomlValue};
 use frame::Nanos;
 use std::ops::RangeInclusive;
 
@@ -18,7 +18,7 @@ const TIMES: RangeInclusive<Nanos> = SECOND..=366 * 24 * 3600 * SECOND;
 const MOST_KEPT: i64 = 999_999;
 
 /// Returns the key that [`rotate`] reads.
-pub(super) fn key() -> Key {
+pub(super) fn key() -> KeySpec {
     let keys = vec![
         Key::new(
             "size",
@@ -37,13 +37,13 @@ pub(super) fn key() -> Key {
         ),
     ];
     let about = "When the log goes on in a new file.";
-    Key::new("rotate", Shape::Table(keys), about)
+    KeySpec::new("rotate", ValueShape::Table(keys), about)
 }
 
 /// Reads `append`, for a log that goes to `write`.
 pub(super) fn append(
-    table: &mut Table<'_>,
-    write: Option<&Stream>,
+    table: &mut TomlTable<'_>,
+    write: Option<&FileOrStream>,
     found: &mut Diagnostics,
 ) -> bool {
     let Some(value) = table.get("append") else {
@@ -55,10 +55,10 @@ pub(super) fn append(
 
 /// Reads `rotate`, for a log that goes to `write`.
 pub(super) fn rotate(
-    table: &mut Table<'_>,
-    write: Option<&Stream>,
+    table: &mut TomlTable<'_>,
+    write: Option<&FileOrStream>,
     found: &mut Diagnostics,
-) -> Option<Rotate> {
+) -> Option<RotationRule> {
     let value = table.get("rotate")?;
     let mut keys = value.table(format!("`rotate` of {}", table.place()), found)?;
     let size = keys.get("size").and_then(|size| {
@@ -85,7 +85,7 @@ pub(super) fn rotate(
         keys.missing("size` or `every", hint, found);
     }
     keys.finish(found);
-    needs_a_file(&value, write, found).then_some(Rotate {
+    needs_a_file(&value, write, found).then_some(RotationRule {
         size,
         every,
         keep: keep.map(|keep| keep.value as u32),
@@ -93,12 +93,12 @@ pub(super) fn rotate(
 }
 
 /// Returns a description of these settings, as words that follow the name of the log.
-pub(super) fn describe(append: bool, rotate: Option<Rotate>) -> String {
+pub(super) fn describe(append: bool, rotate: Option<RotationRule>) -> String {
     let mut text = String::new();
     if append {
         text.push_str(" behind what is there");
     }
-    let Some(Rotate { size, every, keep }) = rotate else {
+    let Some(RotationRule { size, every, keep }) = rotate else {
         return text;
     };
     let size = size.map(|size| format!("{size} bytes"));
@@ -113,10 +113,10 @@ pub(super) fn describe(append: bool, rotate: Option<Rotate>) -> String {
     text
 }
 
-fn needs_a_file(value: &Value<'_>, write: Option<&Stream>, found: &mut Diagnostics) -> bool {
+fn needs_a_file(value: &TomlValue<'_>, write: Option<&FileOrStream>, found: &mut Diagnostics) -> bool {
     let message = match write {
-        Some(Stream::File(_)) => return true,
-        Some(Stream::Standard) => "this is for a file, and standard output is none",
+        Some(FileOrStream::File(_)) => return true,
+        Some(FileOrStream::Standard) => "this is for a file, and standard output is none",
         None => "this is for a log that is written, and none is written here",
     };
     value.wrong(message, "leave it out, or name a file with `write`", found);

@@ -1,25 +1,25 @@
 //! Both halves of a port in shared memory.
 
-use super::attached::{Attached, Got};
+use super::attached::{MemoryAttachment, AttachedMemory};
 use crate::{
-    Accepted, FlushReport, Halves, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
-    Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
-    Wait,
+    Accepted, FlushReport, Halves, LinkState, OutgoingFrame, PollReceive, PollTransmit, PortError,
+    Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Transmit, TxCounters,
+    PortWait,
 };
-use ::shm::{Counters, Link, NotSent, Rings};
+use ::shm::{RingCounters, PeerLink, NotSent, ShmRings};
 use frame::{Frame, Nanos};
-use linux::shared::Shared as Memory;
+use linux::shared::SharedMapping as Memory;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Interval at which the port checks whether the other side has read the held frames, ns.
 const LOOK: Nanos = 20_000_000;
 
-struct Inner {
-    attached: Box<dyn Attached>,
-    rings: Option<Rings<Memory>>,
+struct ShmState {
+    attached: Box<dyn MemoryAttachment>,
+    rings: Option<ShmRings<Memory>>,
     link: LinkState,
     /// Counters of memory that is no longer in use.
-    before: Counters,
+    before: RingCounters,
     stalled: u64,
     /// Number of frames that had left at the last report.
     reported: u64,
@@ -28,11 +28,11 @@ struct Inner {
     remarks: Vec<String>,
 }
 
-impl Inner {
-    fn counters(&self) -> Counters {
-        let now = self.rings.as_ref().map(Rings::counters).unwrap_or_default();
+impl ShmState {
+    fn counters(&self) -> RingCounters {
+        let now = self.rings.as_ref().map(ShmRings::counters).unwrap_or_default();
         let before = &self.before;
-        Counters {
+        RingCounters {
             taken: before.taken + now.taken,
             sent: before.sent + now.sent,
             lost: before.lost + now.lost,
@@ -44,14 +44,14 @@ impl Inner {
     }
 
     fn held(&self) -> u32 {
-        self.rings.as_ref().map_or(0, Rings::held)
+        self.rings.as_ref().map_or(0, ShmRings::held)
     }
 
     fn link_of(&self) -> LinkState {
-        match self.rings.as_ref().map(Rings::link) {
-            Some(Link::Up) => LinkState::Up,
-            Some(Link::Foreign) => LinkState::Down,
-            Some(Link::Absent | Link::Silent) | None => LinkState::Gone,
+        match self.rings.as_ref().map(ShmRings::link) {
+            Some(PeerLink::Up) => LinkState::Up,
+            Some(PeerLink::Foreign) => LinkState::Down,
+            Some(PeerLink::Absent | PeerLink::Silent) | None => LinkState::Gone,
         }
     }
 
@@ -65,12 +65,12 @@ impl Inner {
         let Some(rings) = &mut self.rings else {
             return;
         };
-        let foreign = rings.link() == Link::Foreign;
+        let foreign = rings.link() == PeerLink::Foreign;
         // A side that has just come may not have noticed this one yet.
         if rings.look(now) {
             self.attached.ring();
         }
-        if !foreign && rings.link() == Link::Foreign {
+        if !foreign && rings.link() == PeerLink::Foreign {
             self.remarks.push(
                 "the other side of the memory is no cangate, or one of another version: use the same version on \
                  both sides"
@@ -79,7 +79,7 @@ impl Inner {
         }
     }
 
-    fn begin(&mut self, got: Got, now: Nanos) {
+    fn begin(&mut self, got: AttachedMemory, now: Nanos) {
         if let Some(old) = &mut self.rings {
             // The frames in the old memory will not be read.
             old.leave();
@@ -91,7 +91,7 @@ impl Inner {
         self.lives = self.lives.wrapping_add(1);
         // Another number at each start, from the time, the number of this process, and `lives`.
         let life = (now as u32).rotate_left(13) ^ std::process::id() ^ self.lives.rotate_left(24);
-        match Rings::new(got.memory, got.side, life, now) {
+        match ShmRings::new(got.memory, got.side, life, now) {
             Ok(rings) => {
                 self.rings = Some(rings);
                 self.attached.ring();
@@ -114,29 +114,29 @@ impl Inner {
 }
 
 /// Notifies the other side at once that this one leaves.
-impl Drop for Inner {
+impl Drop for ShmState {
     fn drop(&mut self) {
-        if self.rings.as_mut().is_some_and(Rings::leave) {
+        if self.rings.as_mut().is_some_and(ShmRings::leave) {
             self.attached.ring();
         }
     }
 }
 
-struct Shared(Mutex<Inner>);
+struct SharedState(Mutex<ShmState>);
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+impl SharedState {
+    fn lock(&self) -> MutexGuard<'_, ShmState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub(super) fn halves(attached: Box<dyn Attached>) -> Halves {
+pub(super) fn halves(attached: Box<dyn MemoryAttachment>) -> Halves {
     let fd = attached.fd();
-    let shared = Arc::new(Shared(Mutex::new(Inner {
+    let shared = Arc::new(SharedState(Mutex::new(ShmState {
         attached,
         rings: None,
         link: LinkState::Gone,
-        before: Counters::default(),
+        before: RingCounters::default(),
         stalled: 0,
         reported: 0,
         lives: 0,
@@ -144,7 +144,7 @@ pub(super) fn halves(attached: Box<dyn Attached>) -> Halves {
     })));
     let receive = ShmReceive {
         shared: Arc::clone(&shared),
-        wait: Wait {
+        wait: PortWait {
             fd,
             readable: true,
             writable: false,
@@ -158,8 +158,8 @@ pub(super) fn halves(attached: Box<dyn Attached>) -> Halves {
 }
 
 struct ShmReceive {
-    shared: Arc<Shared>,
-    wait: Wait,
+    shared: Arc<SharedState>,
+    wait: PortWait,
     batch: Vec<Frame>,
 }
 
@@ -168,7 +168,7 @@ impl Receive for ShmReceive {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let (more, news, ended) = {
             // Frames are copied out under the lock, because `take` may transmit to this very port.
@@ -187,9 +187,9 @@ impl Receive for ShmReceive {
             (more, news, ended)
         };
         for frame in &self.batch {
-            take(Received {
+            take(ReceivedFrame {
                 frame: frame.view(),
-                stamp: Stamp {
+                stamp: ReceiveStamp {
                     ns: now,
                     source: StampSource::Gateway,
                 },
@@ -200,7 +200,7 @@ impl Receive for ShmReceive {
         let frames = self.batch.len();
         self.batch.clear();
         let mut inner = self.shared.lock();
-        let Inner {
+        let ShmState {
             rings, attached, ..
         } = &mut *inner;
         let mut armed = more;
@@ -227,7 +227,7 @@ impl Receive for ShmReceive {
 
     fn deadline(&self) -> Option<Nanos> {
         let inner = self.shared.lock();
-        let beat = inner.rings.as_ref().map(Rings::deadline);
+        let beat = inner.rings.as_ref().map(ShmRings::deadline);
         beat.into_iter().chain(inner.attached.deadline()).min()
     }
 
@@ -254,19 +254,19 @@ impl Receive for ShmReceive {
 }
 
 impl PollReceive for ShmReceive {
-    fn wait(&self) -> Wait {
+    fn wait(&self) -> PortWait {
         self.wait
     }
 }
 
 struct ShmTransmit {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// Time of the next check whether held frames were read.
     look: Option<Nanos>,
 }
 
 impl Transmit for ShmTransmit {
-    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         let mut inner = self.shared.lock();
         let sent = inner
             .rings
@@ -274,13 +274,13 @@ impl Transmit for ShmTransmit {
             .map_or(Err(NotSent::Down), |rings| rings.send(&outgoing.frame));
         match sent {
             Ok(()) => Ok(Accepted),
-            Err(NotSent::Down) => Err(Refused::Down),
-            Err(NotSent::Unsupported) => Err(Refused::Unsupported),
+            Err(NotSent::Down) => Err(TransmitRefusal::Down),
+            Err(NotSent::Unsupported) => Err(TransmitRefusal::Unsupported),
             Err(NotSent::Full) => {
                 inner.stalled += 1;
                 // The other side must see the frames that are there.
                 inner.publish();
-                Err(Refused::Full)
+                Err(TransmitRefusal::Full)
             }
         }
     }
@@ -316,7 +316,7 @@ impl Transmit for ShmTransmit {
     fn room(&self) -> usize {
         let mut inner = self.shared.lock();
         match &mut inner.rings {
-            Some(rings) if rings.link() == Link::Up => {
+            Some(rings) if rings.link() == PeerLink::Up => {
                 rings.progress();
                 rings.room() as usize
             }
@@ -328,7 +328,7 @@ impl Transmit for ShmTransmit {
 
 /// The receiving half waits, and reports when held frames have left.
 impl PollTransmit for ShmTransmit {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }

@@ -18,4 +18,4 @@ mod pci;
 mod settings;
 mod socket;
 
-pub use settings::{Attach, Shm, ShmSettings};
+pub use settings::{AttachMode, ShmPorts, ShmSettings};

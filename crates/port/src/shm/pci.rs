@@ -1,17 +1,17 @@
 //! Memory that a virtual machine has as a PCI device: QEMU's `ivshmem-doorbell` (QEMU,
 //! `docs/specs/ivshmem-spec.rst`).
 
-use super::attached::{Attached, Got};
+use super::attached::{MemoryAttachment, AttachedMemory};
 use crate::PortError;
-use ::shm::Side;
+use ::shm::ShmSide;
 use frame::Nanos;
-use linux::pci::{Card, Class, ConfigSpace, Heir, Interrupt, PciError, Region};
+use linux::pci::{PciDevice, DeviceClass, ConfigSpace, DeviceHeir, DeviceInterrupt, PciError, DeviceRegion};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::path::PathBuf;
 
 /// Red Hat's ivshmem.
-const CLASS: Class = Class {
+const CLASS: DeviceClass = DeviceClass {
     vendor: 0x1AF4,
     device: 0x1110,
 };
@@ -34,16 +34,16 @@ const PAUSE: Nanos = 100_000_000;
 const WITHOUT: Nanos = 1_000_000;
 
 /// The way in which the process gets the doorbell's events.
-enum Doorbell {
+enum PciDoorbell {
     /// The driver reports it. The epoll instance stays when the driver is gone.
-    Rung(OwnedFd, Option<Interrupt>),
+    Rung(OwnedFd, Option<DeviceInterrupt>),
     /// The process does not get them: it looks for frames at this interval, ns.
     Polled(Nanos),
 }
 
-impl Doorbell {
-    fn open(card: &Card) -> Result<Self, PciError> {
-        let interrupt = Interrupt::open(card, UIO)?;
+impl PciDoorbell {
+    fn open(card: &PciDevice) -> Result<Self, PciError> {
+        let interrupt = DeviceInterrupt::open(card, UIO)?;
         let epoll = epoll::create(CreateFlags::CLOEXEC).and_then(|epoll| {
             epoll::add(&epoll, &interrupt, EventData::new_u64(0), EventFlags::IN)?;
             Ok(epoll)
@@ -80,10 +80,10 @@ impl Doorbell {
 }
 
 pub(super) struct ByPci {
-    card: Card,
-    registers: Region,
-    doorbell: Doorbell,
-    side: Option<Side>,
+    card: PciDevice,
+    registers: DeviceRegion,
+    doorbell: PciDoorbell,
+    side: Option<ShmSide>,
     /// True if an error was reported already.
     said: bool,
     /// Time of the next look; `None`: when the doorbell rings.
@@ -104,9 +104,9 @@ impl ByPci {
     /// Opens the device. With `poll`, the kernel needs no driver for it.
     pub(super) fn open(port: &str, address: &str, poll: Option<Nanos>) -> Result<Self, PortError> {
         let fails = |error: PciError| refused(port, error.to_string());
-        let (card, _) = Card::find(address).map_err(fails)?;
+        let (card, _) = PciDevice::find(address).map_err(fails)?;
         if card.class() != CLASS {
-            let Class { vendor, device } = card.class();
+            let DeviceClass { vendor, device } = card.class();
             let what = format!(
                 "{address} is a PCI device {vendor:04x}:{device:04x}, not shared memory (1af4:1110, `lspci -nn` shows \
                  them): start the machine's monitor with `-device ivshmem-doorbell`"
@@ -120,13 +120,13 @@ impl ByPci {
                 format!("another process has {address}: stop it first"),
             ));
         }
-        card.take(poll.map_or(Heir::Uio(UIO), |_| Heir::Nobody))
+        card.take(poll.map_or(DeviceHeir::Uio(UIO), |_| DeviceHeir::Nobody))
             .map_err(fails)?;
         let doorbell = match poll {
-            Some(every) => Doorbell::Polled(every),
-            None => Doorbell::open(&card).map_err(fails)?,
+            Some(every) => PciDoorbell::Polled(every),
+            None => PciDoorbell::open(&card).map_err(fails)?,
         };
-        let registers = Region::open(&card, REGISTERS, LENGTH).map_err(fails)?;
+        let registers = DeviceRegion::open(&card, REGISTERS, LENGTH).map_err(fails)?;
         Ok(Self {
             card,
             registers,
@@ -141,7 +141,7 @@ impl ByPci {
 }
 
 impl ByPci {
-    fn say(&mut self, what: String) -> Option<Got> {
+    fn say(&mut self, what: String) -> Option<AttachedMemory> {
         if !std::mem::replace(&mut self.said, true) {
             self.remarks.push(what);
         }
@@ -149,15 +149,15 @@ impl ByPci {
     }
 }
 
-impl Attached for ByPci {
+impl MemoryAttachment for ByPci {
     fn fd(&self) -> Option<RawFd> {
         match &self.doorbell {
-            Doorbell::Rung(epoll, _) => Some(epoll.as_raw_fd()),
-            Doorbell::Polled(_) => None,
+            PciDoorbell::Rung(epoll, _) => Some(epoll.as_raw_fd()),
+            PciDoorbell::Polled(_) => None,
         }
     }
 
-    fn take(&mut self, now: Nanos, _in_use: bool) -> Option<Got> {
+    fn take(&mut self, now: Nanos, _in_use: bool) -> Option<AttachedMemory> {
         if !self.doorbell.take() {
             self.remarks.push(format!(
                 "{UIO} does not have {} any more: nobody tells that the doorbell was rung, and frames are looked for \
@@ -176,12 +176,12 @@ impl Attached for ByPci {
         if position == u32::MAX {
             return None;
         }
-        let side = Side::of(position.into());
-        let memory = Region::shared(&self.card, MEMORY);
+        let side = ShmSide::of(position.into());
+        let memory = DeviceRegion::shared(&self.card, MEMORY);
         match (side, memory) {
             (Some(side), Ok(memory)) => {
                 self.side = Some(side);
-                Some(Got { side, memory })
+                Some(AttachedMemory { side, memory })
             }
             (None, _) => self.say(format!(
                 "{} is peer {position}: memory is shared by the peers 0 and 1 (`cangate shm` is such a server)",

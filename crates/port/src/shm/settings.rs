@@ -3,9 +3,9 @@
 use super::halves::halves;
 use super::pci::ByPci;
 use super::socket::BySocket;
-use crate::kind::{Passage, PlacedPort, PortKind, Settings};
-use crate::{Halves, Opener, PortError};
-use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
+use crate::kind::{FramePassage, PlacedPort, PortKind, PortSettings};
+use crate::{Halves, PortOpener, PortError};
+use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
 use frame::{Kind, Nanos};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,22 +13,22 @@ use std::sync::Arc;
 
 /// The kind of ports in shared memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Shm;
+pub struct ShmPorts;
 
 const KEYWORD: &str = "shm";
 
 /// Minimum of `poll`, the time between two looks, ns.
 const LEAST_POLL: Nanos = 1_000;
 
-const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of("socket", &["path", "server", "chardev"]),
-    Misnomer::of("device", &["pci", "address", "card"]),
-    Misnomer::of("poll", &["interval", "every", "period"]),
+const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of("socket", &["path", "server", "chardev"]),
+    KeyMisnomer::of("device", &["pci", "address", "card"]),
+    KeyMisnomer::of("poll", &["interval", "every", "period"]),
 ];
 
 /// The way in which a side gets its memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Attach {
+pub enum AttachMode {
     /// Between processes: `cangate shm` serves the memory at this socket.
     Socket(PathBuf),
     /// In a virtual machine: the PCI device `ivshmem-doorbell` with this address.
@@ -45,29 +45,29 @@ pub enum Attach {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShmSettings {
     /// The way in which it gets its memory.
-    pub attach: Attach,
+    pub attach: AttachMode,
 }
 
-impl PortKind for Shm {
+impl PortKind for ShmPorts {
     fn keyword(&self) -> &'static str {
         KEYWORD
     }
 
-    fn keys(&self) -> Option<Vec<Key>> {
+    fn keys(&self) -> Option<Vec<KeySpec>> {
         Some(vec![
-            Key::new(
+            KeySpec::new(
                 "socket",
-                Shape::Text,
+                ValueShape::Text,
                 "Where `cangate shm` serves the memory.",
             ),
-            Key::new(
+            KeySpec::new(
                 "device",
-                Shape::Text,
+                ValueShape::Text,
                 "In a virtual machine: the PCI address of the device ivshmem-doorbell.",
             ),
-            Key::new(
+            KeySpec::new(
                 "poll",
-                Shape::Duration,
+                ValueShape::Duration,
                 "With `device`: how often the port looks for frames, from \"1us\".",
             ),
         ])
@@ -76,9 +76,9 @@ impl PortKind for Shm {
     fn parse(
         &self,
         _port: &str,
-        table: &mut Table<'_>,
+        table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
-    ) -> Arc<dyn Settings> {
+    ) -> Arc<dyn PortSettings> {
         Arc::new(ShmSettings::parse(table, found))
     }
 
@@ -89,7 +89,7 @@ impl PortKind for Shm {
                 continue;
             };
             // Both sides of a memory from a server can be in one gateway.
-            let Attach::Device { address, .. } = &settings.attach else {
+            let AttachMode::Device { address, .. } = &settings.attach else {
                 continue;
             };
             if let Some(other) = taken.insert(address, port.name) {
@@ -102,7 +102,7 @@ impl PortKind for Shm {
 }
 
 impl ShmSettings {
-    fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let socket = table.string("socket", found);
         let device = table.string("device", found);
@@ -118,16 +118,16 @@ impl ShmSettings {
             (Some(_), Some(device)) => {
                 let message = "`socket` is for processes and `device` for virtual machines: a port has one of them";
                 found.push(Diagnostic::error(device.span, message));
-                Attach::Socket(PathBuf::new())
+                AttachMode::Socket(PathBuf::new())
             }
             (Some(socket), None) => {
                 if let Some(poll) = &poll {
                     let hint = "leave it out: a process is rung";
                     poll.wrong("`poll` is for a `device`", hint, found);
                 }
-                Attach::Socket(PathBuf::from(socket.value))
+                AttachMode::Socket(PathBuf::from(socket.value))
             }
-            (None, Some(device)) => Attach::Device {
+            (None, Some(device)) => AttachMode::Device {
                 address: device.value.to_owned(),
                 // The error was reported already.
                 poll: poll.map(|_| every.map_or(LEAST_POLL, |every| every.value)),
@@ -138,18 +138,18 @@ impl ShmSettings {
                                 virtual machine `device = \"0000:00:05.0\"`";
                     table.missing("socket", hint, found);
                 }
-                Attach::Socket(PathBuf::new())
+                AttachMode::Socket(PathBuf::new())
             }
         };
         Self { attach }
     }
 }
 
-impl Settings for ShmSettings {
-    fn passes(&self, kind: Kind) -> Passage {
+impl PortSettings for ShmSettings {
+    fn passes(&self, kind: Kind) -> FramePassage {
         match kind {
-            Kind::Classic | Kind::Fd => Passage::Open,
-            Kind::Xl => Passage::No,
+            Kind::Classic | Kind::Fd => FramePassage::Open,
+            Kind::Xl => FramePassage::No,
         }
     }
 
@@ -159,12 +159,12 @@ impl Settings for ShmSettings {
 
     fn describe(&self) -> String {
         match &self.attach {
-            Attach::Socket(path) => format!("shared memory served at {}", path.display()),
-            Attach::Device {
+            AttachMode::Socket(path) => format!("shared memory served at {}", path.display()),
+            AttachMode::Device {
                 address,
                 poll: None,
             } => format!("shared memory of PCI device {address}"),
-            Attach::Device {
+            AttachMode::Device {
                 address,
                 poll: Some(poll),
             } => format!(
@@ -174,9 +174,9 @@ impl Settings for ShmSettings {
         }
     }
 
-    fn open(&self, port: &str, _opener: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, port: &str, _opener: &mut PortOpener) -> Result<Halves, PortError> {
         match &self.attach {
-            Attach::Socket(path) => {
+            AttachMode::Socket(path) => {
                 let attached = BySocket::new(path).map_err(|errno| PortError {
                     port: port.to_owned(),
                     what: format!("{} cannot be waited for", path.display()),
@@ -184,7 +184,7 @@ impl Settings for ShmSettings {
                 })?;
                 Ok(halves(Box::new(attached)))
             }
-            Attach::Device { address, poll } => {
+            AttachMode::Device { address, poll } => {
                 Ok(halves(Box::new(ByPci::open(port, address, *poll)?)))
             }
         }

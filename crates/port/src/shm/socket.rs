@@ -1,9 +1,9 @@
 //! Memory from a server (`cangate shm`).
 
-use super::attached::{Attached, Got};
-use ::shm::link::{Client, LinkError};
+use super::attached::{MemoryAttachment, AttachedMemory};
+use ::shm::link::{ShmClient, LinkError};
 use frame::Nanos;
-use linux::shared::Shared;
+use linux::shared::SharedMapping;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(super) struct BySocket {
     /// Epoll instance with the present connection: its descriptor stays the same when another
     /// connection replaces it.
     epoll: OwnedFd,
-    client: Option<Client>,
+    client: Option<ShmClient>,
     /// True if the client's memory is in use.
     given: bool,
     /// True if there is no server at the other end of the connection any more.
@@ -43,7 +43,7 @@ impl BySocket {
 
     fn connect(&mut self, now: Nanos) {
         self.at = now.saturating_add(PAUSE);
-        let Ok(client) = Client::connect(&self.path) else {
+        let Ok(client) = ShmClient::connect(&self.path) else {
             return;
         };
         // Dropping the old connection removes it from the epoll instance.
@@ -71,12 +71,12 @@ impl BySocket {
     }
 }
 
-impl Attached for BySocket {
+impl MemoryAttachment for BySocket {
     fn fd(&self) -> Option<RawFd> {
         Some(self.epoll.as_raw_fd())
     }
 
-    fn take(&mut self, now: Nanos, in_use: bool) -> Option<Got> {
+    fn take(&mut self, now: Nanos, in_use: bool) -> Option<AttachedMemory> {
         if self.ended && !in_use && now >= self.at {
             self.connect(now);
         }
@@ -88,11 +88,11 @@ impl Attached for BySocket {
             return None;
         }
         let (side, memory) = self.client.as_ref()?.ready()?;
-        match Shared::map(memory) {
+        match SharedMapping::map(memory) {
             Ok(memory) => {
                 self.given = true;
                 self.said = None;
-                Some(Got { side, memory })
+                Some(AttachedMemory { side, memory })
             }
             Err(errno) => {
                 self.fails(LinkError::System(errno));

@@ -8,12 +8,12 @@ use super::config::{ReceiveBy, TransmitBy};
 use super::line::drops_packets;
 use super::open::RAW_MARKS_SINCE;
 use linux::Errno;
-use linux::link::Links;
+use linux::link::NetLinks;
 use linux::{kernel, packet};
 
 /// The goal for which a port is optimised.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Optimise {
+pub enum OptimiseFor {
     /// Least delay: a frame leaves as soon as possible after it came.
     Latency,
     /// As many frames per second as possible without a loss.
@@ -22,7 +22,7 @@ pub enum Optimise {
     Cpu,
 }
 
-impl Optimise {
+impl OptimiseFor {
     /// All goals, each with its word in `gateway.toml`.
     pub const ALL: [(&'static str, Self); 3] = [
         ("latency", Self::Latency),
@@ -43,14 +43,14 @@ impl Optimise {
 
 /// The facts about the machine that decide the choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Facts {
+pub(super) struct ChoiceFacts {
     /// The reason why there can be no receiving ring on this interface, if there is one.
     no_ring: Option<String>,
     /// Number of processors on which this process may run.
     processors: usize,
 }
 
-impl Facts {
+impl ChoiceFacts {
     /// Gets the facts from the kernel.
     pub(super) fn of(interface: &str, transmit: Option<TransmitBy>) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Facts {
 }
 
 fn no_ring(interface: &str, transmit: Option<TransmitBy>) -> Option<String> {
-    match packet::Socket::open() {
+    match packet::PacketSocket::open() {
         Ok(_) => {}
         Err(Errno::PERM | Errno::ACCESS) => {
             return Some("no ring without CAP_NET_RAW".to_owned());
@@ -69,7 +69,7 @@ fn no_ring(interface: &str, transmit: Option<TransmitBy>) -> Option<String> {
         Err(why) => return Some(format!("no ring without packet sockets ({why})")),
     }
     let marks = transmit == Some(TransmitBy::Ring) || kernel::is_at_least(RAW_MARKS_SINCE);
-    let links = Links::now().unwrap_or_default();
+    let links = NetLinks::now().unwrap_or_default();
     match links.get(interface) {
         Some(link) if !marks && drops_packets(&link.kind, link.echo) => {
             Some(format!("no ring on {interface}, a vcan, before Linux 6.3"))
@@ -80,7 +80,7 @@ fn no_ring(interface: &str, transmit: Option<TransmitBy>) -> Option<String> {
 
 /// The chosen ways, and the reasons.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Choice {
+pub(super) struct WayChoice {
     pub(super) receive: ReceiveBy,
     pub(super) transmit: TransmitBy,
     pub(super) why: String,
@@ -88,18 +88,18 @@ pub(super) struct Choice {
 
 /// Chooses the ways that the user has not chosen.
 pub(super) fn choose(
-    what: Optimise,
+    what: OptimiseFor,
     receive: Option<ReceiveBy>,
     transmit: Option<TransmitBy>,
-    facts: &Facts,
-) -> Choice {
+    facts: &ChoiceFacts,
+) -> WayChoice {
     let alone = facts.processors < 2;
     let (best, mut reasons) = match (what, &facts.no_ring) {
-        (Optimise::Latency, None) if alone => (
+        (OptimiseFor::Latency, None) if alone => (
             ReceiveBy::Ring,
             vec!["one processor, so that the worker waits".to_owned()],
         ),
-        (Optimise::Latency, None) => (
+        (OptimiseFor::Latency, None) => (
             ReceiveBy::RingBusy,
             vec![format!(
                 "{} processors, so that the worker never waits",
@@ -107,14 +107,14 @@ pub(super) fn choose(
             )],
         ),
         // One call returns the frame, without a time stamp: earlier than with recvmmsg.
-        (Optimise::Latency, Some(why)) if alone => (
+        (OptimiseFor::Latency, Some(why)) if alone => (
             ReceiveBy::Read,
             vec![
                 why.clone(),
                 "one processor, so that the worker waits".to_owned(),
             ],
         ),
-        (Optimise::Latency, Some(why)) => (
+        (OptimiseFor::Latency, Some(why)) => (
             ReceiveBy::ReadNonblock,
             vec![
                 why.clone(),
@@ -124,26 +124,26 @@ pub(super) fn choose(
                 ),
             ],
         ),
-        (Optimise::Throughput | Optimise::Cpu, None) => (
+        (OptimiseFor::Throughput | OptimiseFor::Cpu, None) => (
             ReceiveBy::Ring,
             vec!["a ring brings frames without a system call".to_owned()],
         ),
-        (Optimise::Throughput, Some(why)) => (ReceiveBy::Recvmmsg, vec![why.clone()]),
+        (OptimiseFor::Throughput, Some(why)) => (ReceiveBy::Recvmmsg, vec![why.clone()]),
         // Frames come one by one as long as the worker keeps up, and then one call for one frame is
         // the cheapest.
-        (Optimise::Cpu, Some(why)) => (ReceiveBy::Read, vec![why.clone()]),
+        (OptimiseFor::Cpu, Some(why)) => (ReceiveBy::Read, vec![why.clone()]),
     };
     if receive.is_some() {
         reasons = vec!["`receive` is given".to_owned()];
     }
     let sends = match what {
-        Optimise::Latency | Optimise::Cpu => TransmitBy::Write,
-        Optimise::Throughput => TransmitBy::Sendmmsg,
+        OptimiseFor::Latency | OptimiseFor::Cpu => TransmitBy::Write,
+        OptimiseFor::Throughput => TransmitBy::Sendmmsg,
     };
     if transmit.is_some() {
         reasons.push("`transmit` is given".to_owned());
     }
-    Choice {
+    WayChoice {
         receive: receive.unwrap_or(best),
         transmit: transmit.unwrap_or(sends),
         why: format!("chosen for {}: {}", what.word(), reasons.join(", ")),
@@ -154,8 +154,8 @@ pub(super) fn choose(
 mod tests {
     use super::*;
 
-    fn facts(no_ring: Option<&str>, processors: usize) -> Facts {
-        Facts {
+    fn facts(no_ring: Option<&str>, processors: usize) -> ChoiceFacts {
+        ChoiceFacts {
             no_ring: no_ring.map(str::to_owned),
             processors,
         }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_the_machine_has_decides() {
-        use Optimise::{Cpu, Latency, Throughput};
+        use OptimiseFor::{Cpu, Latency, Throughput};
         let cases = [
             (Latency, None, 4, ReceiveBy::RingBusy, TransmitBy::Write),
             (Latency, None, 1, ReceiveBy::Ring, TransmitBy::Write),
@@ -201,13 +201,13 @@ mod tests {
     #[test]
     fn what_the_user_has_chosen_stays() {
         let facts = facts(None, 4);
-        let choice = choose(Optimise::Latency, Some(ReceiveBy::Read), None, &facts);
+        let choice = choose(OptimiseFor::Latency, Some(ReceiveBy::Read), None, &facts);
         assert_eq!(
             (choice.receive, choice.transmit),
             (ReceiveBy::Read, TransmitBy::Write)
         );
         assert!(choice.why.contains("`receive` is given"), "{}", choice.why);
-        let choice = choose(Optimise::Cpu, None, Some(TransmitBy::Ring), &facts);
+        let choice = choose(OptimiseFor::Cpu, None, Some(TransmitBy::Ring), &facts);
         assert_eq!(
             (choice.receive, choice.transmit),
             (ReceiveBy::Ring, TransmitBy::Ring)

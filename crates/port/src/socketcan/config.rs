@@ -1,6 +1,6 @@
 //! The settings of a CAN interface that a user can choose.
 
-use linux::link::Setup;
+use linux::link::LinkSetup;
 
 /// The way in which frames are received.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -87,7 +87,7 @@ pub struct SocketCanConfig {
     /// Name of the interface.
     pub interface: String,
     /// Settings with which the interface is set up; `None`: it is used as it is.
-    pub setup: Option<Setup>,
+    pub setup: Option<LinkSetup>,
     /// Whether the interface can be absent; the port then waits for it.
     pub may_be_absent: bool,
     /// Whether to receive and send FD frames, if the interface carries them.

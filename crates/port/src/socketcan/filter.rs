@@ -1,6 +1,6 @@
 //! Conversion of a port's interest to the kernel's filters.
 
-use crate::{Ids, Interest, RawFilter};
+use crate::{InterestIds, FrameInterest, RawFilter};
 use frame::CanId;
 use linux::can::MOST_FILTERS as MOST;
 use std::collections::HashSet;
@@ -15,11 +15,11 @@ const EVERYTHING: RawFilter = RawFilter { id: 0, mask: 0 };
 
 /// Returns the filters for a raw socket: no frame that is of use is left out, others may come
 /// through.
-pub(super) fn filters(interest: &Interest) -> Vec<RawFilter> {
+pub(super) fn filters(interest: &FrameInterest) -> Vec<RawFilter> {
     match &interest.ids {
-        Ids::Nothing => Vec::new(),
-        Ids::Everything => vec![EVERYTHING],
-        Ids::Filters(list) => {
+        InterestIds::Nothing => Vec::new(),
+        InterestIds::Everything => vec![EVERYTHING],
+        InterestIds::Filters(list) => {
             let exact = widened(list, 0);
             if exact.len() <= MOST {
                 return exact;
@@ -78,10 +78,10 @@ mod tests {
         })
     }
 
-    fn interest(list: Vec<RawFilter>) -> Interest {
-        Interest {
-            ids: Ids::Filters(list),
-            ..Interest::default()
+    fn interest(list: Vec<RawFilter>) -> FrameInterest {
+        FrameInterest {
+            ids: InterestIds::Filters(list),
+            ..FrameInterest::default()
         }
     }
 
@@ -97,9 +97,9 @@ mod tests {
         let list = vec![exact(1), exact(2), exact(1)];
         assert_eq!(filters(&interest(list)), [exact(1), exact(2)]);
         assert_eq!(filters(&Interest::default()), [EVERYTHING]);
-        let nothing = Interest {
-            ids: Ids::Nothing,
-            ..Interest::default()
+        let nothing = FrameInterest {
+            ids: InterestIds::Nothing,
+            ..FrameInterest::default()
         };
         assert_eq!(filters(&nothing), []);
     }

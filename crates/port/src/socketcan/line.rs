@@ -3,16 +3,16 @@
 use super::own::OwnSetup;
 use super::packet_filter::{not_own, program};
 use crate::RawFilter;
-use linux::can::{Filter, InterfaceState, Socket};
-use linux::link::{Before, ControllerState, Link, Links, Setup};
-use linux::packet::{self, Protocol};
+use linux::can::{CanFilter, InterfaceState, CanSocket};
+use linux::link::{PreviousState, ControllerState, NetLink, NetLinks, LinkSetup};
+use linux::packet::{self, FrameProtocol};
 use linux::socket::take_error;
 use linux::{Errno, classic_bpf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The sockets of a port, attached to one interface.
-pub(super) trait Line: Send + Sync {
+pub(super) trait SocketLine: Send + Sync {
     /// Returns the state of the interface; `NODEV` if there is none of this name.
     fn look(&self) -> Result<InterfaceState, Errno>;
     /// Returns whether the controller of this interface is bus-off; `None` if its driver does not
@@ -52,14 +52,14 @@ pub(super) trait Line: Send + Sync {
 /// The sockets that a port receives from and sends to. A raw CAN socket that is used for both
 /// directions does not receive the frames that are sent on it; with packet sockets, a mark
 /// identifies them.
-pub(super) struct Sockets {
+pub(super) struct PortSockets {
     /// The raw socket, which checks the interface in any case.
-    pub(super) raw: Arc<Socket>,
+    pub(super) raw: Arc<CanSocket>,
     /// Whether the raw socket receives. It is attached if it receives or sends.
     pub(super) raw_receives: bool,
     pub(super) raw_sends: bool,
-    pub(super) inlet: Option<Inlet>,
-    pub(super) outlet: Option<Arc<Outlet>>,
+    pub(super) inlet: Option<PacketInlet>,
+    pub(super) outlet: Option<Arc<PacketOutlet>>,
     /// The mark of the frames that the port sends.
     pub(super) mark: Option<u32>,
     /// Settings with which an interface that appears is set up.
@@ -70,26 +70,26 @@ pub(super) struct Sockets {
 
 /// Settings with which an interface that appears is set up.
 pub(super) struct SetUp {
-    pub(super) setup: Setup,
+    pub(super) setup: LinkSetup,
     pub(super) interface: String,
     pub(super) own: OwnSetup,
 }
 
 /// A packet socket that receives.
-pub(super) struct Inlet {
-    pub(super) socket: Arc<packet::Socket>,
-    pub(super) protocol: Protocol,
+pub(super) struct PacketInlet {
+    pub(super) socket: Arc<packet::PacketSocket>,
+    pub(super) protocol: FrameProtocol,
     pub(super) xl: bool,
 }
 
 /// A packet socket that sends.
-pub(super) struct Outlet {
-    pub(super) socket: packet::Socket,
+pub(super) struct PacketOutlet {
+    pub(super) socket: packet::PacketSocket,
     index: AtomicU32,
 }
 
-impl Outlet {
-    pub(super) const fn new(socket: packet::Socket) -> Self {
+impl PacketOutlet {
+    pub(super) const fn new(socket: packet::PacketSocket) -> Self {
         Self {
             socket,
             index: AtomicU32::new(0),
@@ -102,7 +102,7 @@ impl Outlet {
     }
 }
 
-impl Sockets {
+impl PortSockets {
     /// Checks an interface, once for each. Packet sockets do not check whether an interface is a
     /// CAN interface, nor whether the frames that they send reach a receiver: a vcan that does not
     /// echo drops them silently.
@@ -110,7 +110,7 @@ impl Sockets {
         if self.inlet.is_none() && self.outlet.is_none() || self.fit.load(Relaxed) == index {
             return Ok(());
         }
-        let links = Links::now().map_err(|_| Errno::NODEV)?;
+        let links = NetLinks::now().map_err(|_| Errno::NODEV)?;
         let link = links.into_iter().find(|link| link.index == index);
         let link = link.filter(|link| link.can).ok_or(Errno::NODEV)?;
         if self.outlet.is_some() && drops_packets(&link.kind, link.echo) {
@@ -128,13 +128,13 @@ pub(super) fn drops_packets(kind: &str, echo: bool) -> bool {
     kind == "vcan" && !echo
 }
 
-impl Line for Sockets {
+impl SocketLine for PortSockets {
     fn look(&self) -> Result<InterfaceState, Errno> {
         self.raw.look()
     }
 
     fn is_bus_off(&self, interface: &str) -> Option<bool> {
-        let link = Link::find(interface).ok()?;
+        let link = NetLink::find(interface).ok()?;
         if link.is_virtual() {
             return Some(false);
         }
@@ -166,7 +166,7 @@ impl Line for Sockets {
         } = self.setup.as_ref()?;
         match setup.apply(interface, false) {
             Ok(applied) => {
-                if applied.before == Before::Down
+                if applied.before == PreviousState::Down
                     && let Ok(there) = self.raw.look()
                 {
                     own.note(there.index);
@@ -178,12 +178,12 @@ impl Line for Sockets {
     }
 
     fn is_local(&self, interface: &str) -> bool {
-        Link::find(interface).is_ok_and(|link| link.kind == "vcan")
+        NetLink::find(interface).is_ok_and(|link| link.kind == "vcan")
     }
 
     fn differs(&self) -> Option<String> {
         let set_up = self.setup.as_ref()?;
-        let there = Link::find(&set_up.interface).ok()?;
+        let there = NetLink::find(&set_up.interface).ok()?;
         let difference = set_up.setup.differs(&there)?;
         let cure = if set_up.own.is(there.index) {
             format!(
@@ -212,11 +212,11 @@ impl Line for Sockets {
         {
             classic_bpf::attach(&self.raw, &not_own(mark))?;
         }
-        let filter = |f: &RawFilter| Filter {
+        let filter = |f: &RawFilter| CanFilter {
             id: f.id,
             mask: f.mask,
         };
-        let filters: Vec<Filter> = filters.iter().map(filter).collect();
+        let filters: Vec<CanFilter> = filters.iter().map(filter).collect();
         self.raw.set_filters(&filters)
     }
 

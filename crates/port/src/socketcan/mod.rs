@@ -31,7 +31,7 @@ mod transmit;
 mod way;
 mod words;
 
-pub use choose::Optimise;
+pub use choose::OptimiseFor;
 pub use config::{ReceiveBy, SocketCanConfig, TransmitBy};
 pub use open::open;
 #[cfg(all(feature = "virtio", target_pointer_width = "64"))]

@@ -2,25 +2,25 @@
 
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::filter::filters;
-use super::line::{Inlet, Outlet, SetUp, Sockets, drops_packets};
+use super::line::{PacketInlet, PacketOutlet, SetUp, PortSockets, drops_packets};
 use super::own::OwnSetup;
 use super::receive::RawReceive;
 use super::receive::mmsg::ByRecvmmsg;
 use super::receive::read::ByRead;
 use super::receive::ring::ByRing;
 use super::receive::uring::ByUring as ReceiveByUring;
-use super::shared::Shared;
+use super::shared::SharedSockets;
 use super::transmit::ring::{FromRing, IN_THE_KERNEL};
 use super::transmit::slots::FromSlots;
 use super::transmit::uring::ByUring as TransmitByUring;
-use super::transmit::{Echo, RawTransmit};
+use super::transmit::{EchoMode, RawTransmit};
 use super::way::{ReceiveWay, TransmitWay};
-use super::words::Problem;
-use crate::{Halves, Interest, PollReceive, PollTransmit, PortError};
+use super::words::PortProblem;
+use crate::{Halves, FrameInterest, PollReceive, PollTransmit, PortError};
 use linux::can::layout::{CLASSIC_SIZE, FD_SIZE, XL_SIZE};
-use linux::can::{OpenError, Options, Socket, Stamps};
-use linux::link::{Before, Link, Links};
-use linux::packet::{self, Protocol, RxRing, TxRing};
+use linux::can::{OpenError, CanOptions, CanSocket, StampOptions};
+use linux::link::{PreviousState, NetLink, NetLinks};
+use linux::packet::{self, FrameProtocol, RxRing, TxRing};
 use linux::{Errno, kernel, socket};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -53,27 +53,27 @@ pub(super) fn open_own(
     config: &SocketCanConfig,
     own: OwnSetup,
 ) -> Result<Halves, PortError> {
-    let opening = Opening::begin(config, own).map_err(|p| p.of(port))?;
+    let opening = OpeningPort::begin(config, own).map_err(|p| p.of(port))?;
     opening.finish(port).map_err(|p| p.of(port))
 }
 
 /// The sockets of a port that is being opened.
-struct Opening<'a> {
+struct OpeningPort<'a> {
     config: &'a SocketCanConfig,
     own: OwnSetup,
-    raw: Arc<Socket>,
-    inlet: Option<(Arc<packet::Socket>, RxRing)>,
-    outlet: Option<(Arc<Outlet>, TxRing)>,
+    raw: Arc<CanSocket>,
+    inlet: Option<(Arc<packet::PacketSocket>, RxRing)>,
+    outlet: Option<(Arc<PacketOutlet>, TxRing)>,
     mark: Option<u32>,
-    echo: Echo,
+    echo: EchoMode,
     remarks: Vec<String>,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> OpeningPort<'a> {
     /// Opens the sockets and makes the rings.
-    fn begin(config: &'a SocketCanConfig, own: OwnSetup) -> Result<Self, Problem> {
+    fn begin(config: &'a SocketCanConfig, own: OwnSetup) -> Result<Self, PortProblem> {
         let name = &config.interface;
-        let raw = Socket::open(name).map_err(Problem::Raw)?;
+        let raw = CanSocket::open(name).map_err(PortProblem::Raw)?;
         let mut opening = Self {
             config,
             own,
@@ -81,7 +81,7 @@ impl<'a> Opening<'a> {
             inlet: None,
             outlet: None,
             mark: None,
-            echo: Echo::AsAsked,
+            echo: EchoMode::AsAsked,
             remarks: Vec::new(),
         };
         match opening.raw.look() {
@@ -92,7 +92,7 @@ impl<'a> Opening<'a> {
         }
         opening.say_without_bit_rate();
         opening.set_up_raw()?;
-        let ring = |errno| Problem::Ring(errno, name.clone());
+        let ring = |errno| PortProblem::Ring(errno, name.clone());
         if matches!(config.receive, ReceiveBy::Ring | ReceiveBy::RingBusy) {
             opening.inlet = Some(opening.inlet().map_err(ring)?);
         }
@@ -104,13 +104,13 @@ impl<'a> Opening<'a> {
     }
 
     /// Sets up the interface of this number as the settings specify.
-    fn set_up_interface(&mut self, index: u32) -> Result<(), Problem> {
+    fn set_up_interface(&mut self, index: u32) -> Result<(), PortProblem> {
         let Some(setup) = &self.config.setup else {
             return Ok(());
         };
         let applied = setup.apply(&self.config.interface, self.own.is(index));
-        let applied = applied.map_err(Problem::Setup)?;
-        if applied.before != Before::Up {
+        let applied = applied.map_err(PortProblem::Setup)?;
+        if applied.before != PreviousState::Up {
             self.own.note(index);
         }
         self.remarks.extend(applied.note);
@@ -129,7 +129,7 @@ impl<'a> Opening<'a> {
     /// Adds a remark if the controller has no bit rate yet: it can be opened, and stays down.
     fn say_without_bit_rate(&mut self) {
         let name = &self.config.interface;
-        let Ok(link) = Link::find(name) else {
+        let Ok(link) = NetLink::find(name) else {
             return;
         };
         if link.kind == "can" && !link.up && link.bit_rate.is_none_or(|rate| rate.nominal() == 0) {
@@ -161,23 +161,23 @@ impl<'a> Opening<'a> {
         self.config.queue.max(1)
     }
 
-    fn set_up_raw(&mut self) -> Result<(), Problem> {
+    fn set_up_raw(&mut self) -> Result<(), PortProblem> {
         let config = self.config;
         let stamps = match config.receive {
-            ReceiveBy::Recvmmsg | ReceiveBy::IoUring if config.hardware_stamps => Stamps::Hardware,
-            ReceiveBy::Recvmmsg | ReceiveBy::IoUring => Stamps::Kernel,
-            _ => Stamps::None,
+            ReceiveBy::Recvmmsg | ReceiveBy::IoUring if config.hardware_stamps => StampOptions::Hardware,
+            ReceiveBy::Recvmmsg | ReceiveBy::IoUring => StampOptions::Kernel,
+            _ => StampOptions::None,
         };
-        let options = Options {
+        let options = CanOptions {
             fd: config.fd,
             xl: config.xl,
             stamps,
             receive_buffer: config.receive_buffer,
         };
-        self.raw.configure(&options).map_err(Problem::Raw)?;
+        self.raw.configure(&options).map_err(PortProblem::Raw)?;
         if config.own {
             let own = self.raw.set_own(true);
-            own.map_err(|errno| Problem::Raw(OpenError::set_up(&config.interface, errno)))?;
+            own.map_err(|errno| PortProblem::Raw(OpenError::set_up(&config.interface, errno)))?;
         }
         if config.receive == ReceiveBy::ReadBusypoll {
             self.set_up_busy_polling()?;
@@ -185,10 +185,10 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    fn set_up_busy_polling(&mut self) -> Result<(), Problem> {
+    fn set_up_busy_polling(&mut self) -> Result<(), PortProblem> {
         let name = &self.config.interface;
         socket::set_busy_poll(&self.raw, BUSY_POLL)
-            .map_err(|errno| Problem::BusyPoll(errno, name.clone()))?;
+            .map_err(|errno| PortProblem::BusyPoll(errno, name.clone()))?;
         // Best effort: before Linux 5.11 there is no such option.
         let _ = socket::prefer_busy_poll(&self.raw);
         if linux::bitcan::tell_napi(&self.raw, name).is_err() {
@@ -200,8 +200,8 @@ impl<'a> Opening<'a> {
         Ok(())
     }
 
-    fn inlet(&self) -> Result<(Arc<packet::Socket>, RxRing), Errno> {
-        let socket = packet::Socket::open()?;
+    fn inlet(&self) -> Result<(Arc<packet::PacketSocket>, RxRing), Errno> {
+        let socket = packet::PacketSocket::open()?;
         let bytes = self.config.receive_buffer.unwrap_or(RING) as usize;
         let slot = (self.size() + SLOT_HEADER).next_power_of_two();
         let ring = RxRing::new(&socket, bytes.div_ceil(slot).max(8), self.size())?;
@@ -212,17 +212,17 @@ impl<'a> Opening<'a> {
         Ok((Arc::new(socket), ring))
     }
 
-    fn outlet(&self) -> Result<(Arc<Outlet>, TxRing), Errno> {
-        let socket = packet::Socket::open()?;
+    fn outlet(&self) -> Result<(Arc<PacketOutlet>, TxRing), Errno> {
+        let socket = packet::PacketSocket::open()?;
         let ring = TxRing::new(&socket, self.queue() + IN_THE_KERNEL, self.size())?;
         if self.config.qdisc_bypass {
             socket.bypass_queue()?;
         }
-        Ok((Arc::new(Outlet::new(socket)), ring))
+        Ok((Arc::new(PacketOutlet::new(socket)), ring))
     }
 
     /// Makes sure that the port does not receive the frames that it sends.
-    fn tell_own_frames(&mut self) -> Result<(), Problem> {
+    fn tell_own_frames(&mut self) -> Result<(), PortProblem> {
         if self.inlet.is_none() && self.outlet.is_none() {
             return Ok(());
         }
@@ -235,53 +235,53 @@ impl<'a> Opening<'a> {
             None if kernel::is_at_least(RAW_MARKS_SINCE) => socket::set_mark(&self.raw, mark),
             // Without a mark there must be no echo.
             None => {
-                self.echo = Echo::Never;
+                self.echo = EchoMode::Never;
                 return Ok(());
             }
         };
-        marked.map_err(|errno| Problem::Mark(errno, name.clone()))?;
+        marked.map_err(|errno| PortProblem::Mark(errno, name.clone()))?;
         self.mark = Some(mark);
         if self.outlet.is_some() {
-            self.echo = Echo::ByDriver;
+            self.echo = EchoMode::ByDriver;
         }
         Ok(())
     }
 
     /// Checks that packet sockets, or sockets without a mark, can work on this interface.
-    fn check_interface(&self) -> Result<(), Problem> {
-        if self.outlet.is_none() && self.echo != Echo::Never {
+    fn check_interface(&self) -> Result<(), PortProblem> {
+        if self.outlet.is_none() && self.echo != EchoMode::Never {
             return Ok(());
         }
         let name = &self.config.interface;
-        let links = Links::now().unwrap_or_default();
+        let links = NetLinks::now().unwrap_or_default();
         match links.get(name) {
             Some(link) if !drops_packets(&link.kind, link.echo) => Ok(()),
-            Some(_) if self.outlet.is_some() => Err(Problem::SentToNobody(name.clone())),
-            Some(_) => Err(Problem::OwnFrames(name.clone())),
+            Some(_) if self.outlet.is_some() => Err(PortProblem::SentToNobody(name.clone())),
+            Some(_) => Err(PortProblem::OwnFrames(name.clone())),
             None => Ok(()),
         }
     }
 
     /// Attaches the sockets and makes the halves.
-    fn finish(mut self, port: &str) -> Result<Halves, Problem> {
+    fn finish(mut self, port: &str) -> Result<Halves, PortProblem> {
         self.check_interface()?;
         let config = self.config;
         let name = &config.interface;
         if !self.raw_receives() {
             let ignore = self.raw.ignore_error_frames();
-            ignore.map_err(|errno| Problem::Raw(OpenError::set_up(name, errno)))?;
+            ignore.map_err(|errno| PortProblem::Raw(OpenError::set_up(name, errno)))?;
         }
         let all_kinds = config.fd || config.xl;
-        let sockets = Sockets {
+        let sockets = PortSockets {
             raw: Arc::clone(&self.raw),
             raw_receives: self.raw_receives(),
             raw_sends: self.raw_sends(),
-            inlet: self.inlet.as_ref().map(|(socket, _)| Inlet {
+            inlet: self.inlet.as_ref().map(|(socket, _)| PacketInlet {
                 socket: Arc::clone(socket),
                 protocol: if all_kinds {
-                    Protocol::All
+                    FrameProtocol::All
                 } else {
-                    Protocol::Can
+                    FrameProtocol::Can
                 },
                 xl: config.xl,
             }),
@@ -294,9 +294,9 @@ impl<'a> Opening<'a> {
             }),
             fit: AtomicU32::new(0),
         };
-        let filters = filters(&Interest::default());
-        let shared = Shared::attach(sockets, port, name, filters, config.may_be_absent)
-            .map_err(|errno| Problem::Raw(OpenError::attach(name, errno)))?;
+        let filters = filters(&FrameInterest::default());
+        let shared = SharedSockets::attach(sockets, port, name, filters, config.may_be_absent)
+            .map_err(|errno| PortProblem::Raw(OpenError::attach(name, errno)))?;
         for remark in self.remarks.drain(..) {
             shared.remark(remark);
         }
@@ -304,7 +304,7 @@ impl<'a> Opening<'a> {
         Ok((self.receive(&shared)?, self.transmit(&shared)?))
     }
 
-    fn receive(&mut self, shared: &Arc<Shared>) -> Result<Box<dyn PollReceive>, Problem> {
+    fn receive(&mut self, shared: &Arc<SharedSockets>) -> Result<Box<dyn PollReceive>, PortProblem> {
         let by = self.config.receive;
         if let Some((socket, ring)) = self.inlet.take() {
             let way = ByRing::new(socket, ring, by == ReceiveBy::RingBusy);
@@ -315,7 +315,7 @@ impl<'a> Opening<'a> {
             ReceiveBy::Recvmmsg => self.receiving(shared, ByRecvmmsg::new(raw, self.size())),
             ReceiveBy::IoUring => {
                 let way = ReceiveByUring::new(raw, self.size());
-                self.receiving(shared, way.map_err(Problem::no_uring_to_receive)?)
+                self.receiving(shared, way.map_err(PortProblem::no_uring_to_receive)?)
             }
             _ => {
                 let busy = by != ReceiveBy::Read;
@@ -326,14 +326,14 @@ impl<'a> Opening<'a> {
 
     fn receiving(
         &self,
-        shared: &Arc<Shared>,
+        shared: &Arc<SharedSockets>,
         way: impl ReceiveWay + 'static,
     ) -> Box<dyn PollReceive> {
         let stamps = self.config.hardware_stamps;
         Box::new(RawReceive::new(Arc::clone(shared), way, stamps))
     }
 
-    fn transmit(&mut self, shared: &Arc<Shared>) -> Result<Box<dyn PollTransmit>, Problem> {
+    fn transmit(&mut self, shared: &Arc<SharedSockets>) -> Result<Box<dyn PollTransmit>, PortProblem> {
         let by = self.config.transmit;
         if let Some((outlet, ring)) = self.outlet.take() {
             return Ok(self.sending(shared, FromRing::new(outlet, ring)));
@@ -342,7 +342,7 @@ impl<'a> Opening<'a> {
         let (queue, size) = (self.queue(), self.size());
         if by == TransmitBy::IoUring {
             let way = TransmitByUring::new(raw, queue, size);
-            return Ok(self.sending(shared, way.map_err(Problem::no_uring_to_transmit)?));
+            return Ok(self.sending(shared, way.map_err(PortProblem::no_uring_to_transmit)?));
         }
         let one_by_one = by == TransmitBy::Write;
         Ok(self.sending(shared, FromSlots::new(raw, queue, size, one_by_one)))
@@ -350,7 +350,7 @@ impl<'a> Opening<'a> {
 
     fn sending(
         &self,
-        shared: &Arc<Shared>,
+        shared: &Arc<SharedSockets>,
         way: impl TransmitWay + 'static,
     ) -> Box<dyn PollTransmit> {
         let config = self.config;

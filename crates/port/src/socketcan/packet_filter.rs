@@ -3,24 +3,24 @@
 
 use crate::RawFilter;
 use frame::{CanId, flags};
-use linux::classic_bpf::{Instruction, MARK};
+use linux::classic_bpf::{ClassicInstruction, MARK};
 
 /// Instruction that keeps all of a frame.
-const KEEP: Instruction = Instruction::keep(u32::MAX);
-const DROP: Instruction = Instruction::keep(0);
+const KEEP: ClassicInstruction = ClassicInstruction::keep(u32::MAX);
+const DROP: ClassicInstruction = ClassicInstruction::keep(0);
 /// Memory word in which the program keeps the frame's first word.
 const ID: u32 = 0;
 /// Offset of the byte that distinguishes XL frames from others (`canxl_frame.flags`).
 const FLAGS: u32 = 4;
 
 /// Returns a program that drops frames with this mark, and keeps all others.
-pub(super) fn not_own(mark: u32) -> Vec<Instruction> {
+pub(super) fn not_own(mark: u32) -> Vec<ClassicInstruction> {
     let mut program = without(mark);
     program.push(KEEP);
     program
 }
 
-fn without(mark: u32) -> Vec<Instruction> {
+fn without(mark: u32) -> Vec<ClassicInstruction> {
     vec![
         Instruction::load(MARK),
         Instruction::jump_equal(mark, 0, 1),
@@ -34,18 +34,18 @@ fn without(mark: u32) -> Vec<Instruction> {
 ///
 /// An instruction loads four bytes most significant first, while the ID is in the machine's order:
 /// the byte order of the constants is changed instead.
-pub(super) fn program(filters: &[RawFilter], own: Option<u32>, xl: bool) -> Vec<Instruction> {
+pub(super) fn program(filters: &[RawFilter], own: Option<u32>, xl: bool) -> Vec<ClassicInstruction> {
     let mut program = own.map(without).unwrap_or_default();
     if !xl {
         program.extend([
-            Instruction::load_byte(FLAGS),
-            Instruction::jump_any(u32::from(flags::XL_XLF), 0, 1),
+            ClassicInstruction::load_byte(FLAGS),
+            ClassicInstruction::jump_any(u32::from(flags::XL_XLF), 0, 1),
             DROP,
         ]);
     }
     program.extend([
-        Instruction::load(0),
-        Instruction::jump_any(turned(CanId::ERR_FLAG), 0, 1),
+        ClassicInstruction::load(0),
+        ClassicInstruction::jump_any(turned(CanId::ERR_FLAG), 0, 1),
         KEEP,
     ]);
     let filters: Vec<(u32, RawFilter)> = filters.iter().filter_map(reduced).collect();
@@ -56,19 +56,19 @@ pub(super) fn program(filters: &[RawFilter], own: Option<u32>, xl: bool) -> Vec<
         program.push(KEEP);
         return program;
     }
-    program.push(Instruction::store(ID));
+    program.push(ClassicInstruction::store(ID));
     let mut mask = None;
     for (inverted, filter) in filters {
         if mask != Some(filter.mask) {
             program.extend([
-                Instruction::recall(ID),
-                Instruction::and(turned(filter.mask)),
+                ClassicInstruction::recall(ID),
+                ClassicInstruction::and(turned(filter.mask)),
             ]);
             mask = Some(filter.mask);
         }
         let (same, other) = if inverted == 0 { (0, 1) } else { (1, 0) };
         program.extend([
-            Instruction::jump_equal(turned(filter.id), same, other),
+            ClassicInstruction::jump_equal(turned(filter.id), same, other),
             KEEP,
         ]);
     }
@@ -104,7 +104,7 @@ mod tests {
 
     /// Runs a program as the kernel does (Documentation/networking/filter.rst): only the
     /// instructions that programs here are made of.
-    fn run(program: &[Instruction], frame: &[u8], mark: u32) -> u32 {
+    fn run(program: &[ClassicInstruction], frame: &[u8], mark: u32) -> u32 {
         let (mut a, mut memory, mut at) = (0u32, [0u32; 16], 0);
         loop {
             let i = program[at];

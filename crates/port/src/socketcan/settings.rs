@@ -1,15 +1,15 @@
 //! `kind = "socketcan"`: a Linux CAN interface.
 
-use super::choose::{Choice, Facts, Optimise, choose};
+use super::choose::{WayChoice, ChoiceFacts, OptimiseFor, choose};
 use super::config::{ReceiveBy, SocketCanConfig, TransmitBy};
 use super::open::open_own;
 use super::own::OwnSetups;
-use crate::kind::{Passage, PortKind, Settings, queue, queue_key, rate_keys, thousandths};
-use crate::{Halves, Opener, PortError, QueueSize, Queueing};
-use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
+use crate::kind::{FramePassage, PortKind, PortSettings, queue, queue_key, rate_keys, thousandths};
+use crate::{Halves, PortOpener, PortError, QueueSize, QueueSettings};
+use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
 use frame::wire::BitRate;
 use frame::{Kind, dlc};
-use linux::link::{Link, Restart, Setup};
+use linux::link::{NetLink, RestartDelay, LinkSetup};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ impl PortKind for SocketCan {
         KEYWORD
     }
 
-    fn keys(&self) -> Option<Vec<Key>> {
+    fn keys(&self) -> Option<Vec<KeySpec>> {
         Some(keys())
     }
 
     fn parse(
         &self,
         port: &str,
-        table: &mut Table<'_>,
+        table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
-    ) -> Arc<dyn Settings> {
+    ) -> Arc<dyn PortSettings> {
         Arc::new(SocketCanSettings::parse(port, table, found))
     }
 }
@@ -50,48 +50,48 @@ const RECEIVE_BUFFERS: RangeInclusive<i64> = 4096..=1 << 30;
 const LONGEST_INTERFACE: usize = 15;
 
 /// Names of these settings in SocketCAN's tools and python-can.
-const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of(
+const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of(
         "interface",
         &[
             "channel", "device", "dev", "iface", "ifname", "netdev", "link", "can",
         ],
     ),
-    Misnomer::of(
+    KeyMisnomer::of(
         "bitrate",
         &["rate", "speed", "baud", "baudrate", "bit_rate"],
     ),
-    Misnomer::of("data_bitrate", &["dbitrate", "data_rate", "data_bit_rate"]),
-    Misnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
-    Misnomer::of(
+    KeyMisnomer::of("data_bitrate", &["dbitrate", "data_rate", "data_bit_rate"]),
+    KeyMisnomer::of("sample_point", &["sample-point", "samplepoint", "sp"]),
+    KeyMisnomer::of(
         "data_sample_point",
         &["dsample-point", "dsample_point", "dsp"],
     ),
-    Misnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
-    Misnomer::elsewhere(
+    KeyMisnomer::of("restart", &["restart_ms", "restart-ms", "recovery"]),
+    KeyMisnomer::elsewhere(
         &["can_filters", "filter", "filters"],
         "a route says which frames it takes: `id` or `filter` under [[routes]]",
     ),
-    Misnomer::of(
+    KeyMisnomer::of(
         "queue",
         &["txqueuelen", "tx_queue_len", "queue_length", "queue_size"],
     ),
-    Misnomer::of(
+    KeyMisnomer::of(
         "receive_buffer",
         &["rcvbuf", "so_rcvbuf", "rx_buffer", "buffer"],
     ),
-    Misnomer::elsewhere(
+    KeyMisnomer::elsewhere(
         &["io"],
         "the ways to receive and to transmit are two keys: for \"read-write\" write \
          `receive = \"read\"` and `transmit = \"write\"`; for \"mmsg\", the default, \
          `receive = \"recvmmsg\"` and `transmit = \"sendmmsg\"`",
     ),
-    Misnomer::of("optimise", &["optimize", "optimise_for", "prefer", "mode"]),
-    Misnomer::of("receive", &["rx", "receive_by", "input"]),
-    Misnomer::of("transmit", &["tx", "send", "transmit_by", "output"]),
-    Misnomer::of("qdisc_bypass", &["packet_qdisc_bypass", "bypass"]),
-    Misnomer::of("fd", &["canfd", "can_fd", "fd_frames", "flexible_datarate"]),
-    Misnomer::of("xl", &["canxl", "can_xl", "xl_frames"]),
+    KeyMisnomer::of("optimise", &["optimize", "optimise_for", "prefer", "mode"]),
+    KeyMisnomer::of("receive", &["rx", "receive_by", "input"]),
+    KeyMisnomer::of("transmit", &["tx", "send", "transmit_by", "output"]),
+    KeyMisnomer::of("qdisc_bypass", &["packet_qdisc_bypass", "bypass"]),
+    KeyMisnomer::of("fd", &["canfd", "can_fd", "fd_frames", "flexible_datarate"]),
+    KeyMisnomer::of("xl", &["canxl", "can_xl", "xl_frames"]),
 ];
 
 /// The settings of a Linux CAN interface.
@@ -100,7 +100,7 @@ pub struct SocketCanSettings {
     /// Name of the interface; by default the port's.
     pub interface: String,
     /// Settings with which the port sets its interface up; default: it is used as it is.
-    pub setup: Option<Setup>,
+    pub setup: Option<LinkSetup>,
     /// Whether to receive and send FD frames, if the interface carries them; default true.
     pub fd: bool,
     /// Whether to receive and send XL frames, if the kernel and the interface carry them; default
@@ -113,7 +113,7 @@ pub struct SocketCanSettings {
     /// absent.
     pub receive_buffer: Option<u32>,
     /// Goal for which the ways below are chosen, if they are not given.
-    pub optimise: Option<Optimise>,
+    pub optimise: Option<OptimiseFor>,
     /// The way in which frames are received; by default as `optimise` chooses, else `"recvmmsg"`.
     pub receive: Option<ReceiveBy>,
     /// The way in which frames are transmitted; by default as `optimise` chooses, else
@@ -124,7 +124,7 @@ pub struct SocketCanSettings {
 }
 
 /// Returns the keys that [`SocketCanSettings::parse`] reads, and those of the transmit queue.
-pub(crate) fn keys() -> Vec<Key> {
+pub(crate) fn keys() -> Vec<KeySpec> {
     let own = vec![
         Key::new(
             "interface",
@@ -168,7 +168,7 @@ pub(crate) fn keys() -> Vec<Key> {
             "With transmit = \"ring\": frames go past the interface's queue.",
         ),
     ];
-    [own, rate_keys(), Queueing::all_keys()].concat()
+    [own, rate_keys(), QueueSettings::all_keys()].concat()
 }
 
 impl SocketCanSettings {
@@ -189,7 +189,7 @@ impl SocketCanSettings {
         }
     }
 
-    pub(crate) fn parse(port: &str, table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    pub(crate) fn parse(port: &str, table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let interface = match table.get("interface") {
             Some(value) => value.string(found),
@@ -222,7 +222,7 @@ impl SocketCanSettings {
         if let Some(why) = linux::uring::left_out() {
             refuse_uring(&why, (receive, transmit), table, found);
         }
-        let optimise = table.one_of("optimise", &Optimise::ALL, found);
+        let optimise = table.one_of("optimise", &OptimiseFor::ALL, found);
         let optimise = optimise.map(|what| what.value);
         let qdisc_bypass = qdisc_bypass(transmit, table, found);
         Self {
@@ -241,13 +241,13 @@ impl SocketCanSettings {
 
     /// Returns the ways, and the reasons if a way was chosen. The facts that decide are read from
     /// the kernel each time.
-    fn ways(&self) -> Choice {
+    fn ways(&self) -> WayChoice {
         match self.optimise {
             Some(what) => {
-                let facts = Facts::of(&self.interface, self.transmit);
+                let facts = ChoiceFacts::of(&self.interface, self.transmit);
                 choose(what, self.receive, self.transmit, &facts)
             }
-            None => Choice {
+            None => WayChoice {
                 receive: self.receive.unwrap_or_default(),
                 transmit: self.transmit.unwrap_or_default(),
                 why: String::new(),
@@ -256,7 +256,7 @@ impl SocketCanSettings {
     }
 }
 
-impl Settings for SocketCanSettings {
+impl PortSettings for SocketCanSettings {
     fn kind(&self) -> &'static str {
         KEYWORD
     }
@@ -293,7 +293,7 @@ impl Settings for SocketCanSettings {
         )
     }
 
-    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let ways = self.ways();
         let config = SocketCanConfig {
             interface: self.interface.clone(),
@@ -315,7 +315,7 @@ impl Settings for SocketCanSettings {
 
     fn is_in_force(&self) -> bool {
         self.setup.as_ref().is_none_or(|setup| {
-            let there = Link::find(&self.interface);
+            let there = NetLink::find(&self.interface);
             there.map_or(true, |link| setup.is_in_force(&link))
         })
     }
@@ -331,13 +331,13 @@ impl Settings for SocketCanSettings {
         Some(&self.interface)
     }
 
-    fn passes(&self, kind: Kind) -> Passage {
+    fn passes(&self, kind: Kind) -> FramePassage {
         match (kind, self.setup) {
-            (Kind::Classic, _) => Passage::Yes,
-            (Kind::Fd, _) if !self.fd => Passage::No,
-            (Kind::Fd, Some(setup)) => Passage::by_data_phase(kind, setup.rate.data().is_some()),
-            (Kind::Xl, _) if !self.xl => Passage::No,
-            (Kind::Fd | Kind::Xl, _) => Passage::Open,
+            (Kind::Classic, _) => FramePassage::Yes,
+            (Kind::Fd, _) if !self.fd => FramePassage::No,
+            (Kind::Fd, Some(setup)) => FramePassage::by_data_phase(kind, setup.rate.data().is_some()),
+            (Kind::Xl, _) if !self.xl => FramePassage::No,
+            (Kind::Fd | Kind::Xl, _) => FramePassage::Open,
         }
     }
 }
@@ -350,10 +350,10 @@ fn rates(rate: BitRate) -> String {
 }
 
 /// Reads the keys that set the interface up, all of which need `bitrate`.
-fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
+fn setup(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<LinkSetup> {
     let bitrate = table.bitrate("bitrate", found);
     let data = table.bitrate("data_bitrate", found);
-    let point = |table: &mut Table<'_>, key, found: &mut Diagnostics| {
+    let point = |table: &mut TomlTable<'_>, key, found: &mut Diagnostics| {
         table.get(key).and_then(|value| thousandths(&value, found))
     };
     let sample_point = point(table, "sample_point", found);
@@ -379,12 +379,12 @@ fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
         found.push(Diagnostic::error(span, message));
         return None;
     };
-    Some(Setup {
+    Some(LinkSetup {
         rate,
         sample_point: sample_point.unwrap_or(0),
         data_sample_point: data_sample_point.unwrap_or(0),
-        restart: restart.map_or(Restart::Default(RESTART_MS), |ns| {
-            Restart::Asked(u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX))
+        restart: restart.map_or(RestartDelay::Default(RESTART_MS), |ns| {
+            RestartDelay::Asked(u32::try_from(ns.div_ceil(1_000_000)).unwrap_or(u32::MAX))
         }),
     })
 }
@@ -393,7 +393,7 @@ fn setup(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Setup> {
 fn refuse_uring(
     why: &str,
     (receive, transmit): (Option<ReceiveBy>, Option<TransmitBy>),
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     found: &mut Diagnostics,
 ) {
     let asked = [
@@ -420,7 +420,7 @@ fn refuse_uring(
 /// Reads `qdisc_bypass`, which only a ring supports.
 fn qdisc_bypass(
     transmit: Option<TransmitBy>,
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     found: &mut Diagnostics,
 ) -> bool {
     let bypass = table.flag("qdisc_bypass", false, found);
@@ -457,14 +457,14 @@ fn check_interface(name: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use config::{Document, Source};
+    use config::{TomlDocument, SourceText};
 
     #[test]
     fn io_uring_is_refused_where_it_is_not_built_in() {
         let text = "receive = \"io_uring\"\ntransmit = \"io_uring\"\n";
-        let source = Source::new("t", text);
+        let source = SourceText::new("t", text);
         let mut found = Diagnostics::new();
-        let document = Document::parse(&source, &mut found);
+        let document = TomlDocument::parse(&source, &mut found);
         let (receive, transmit) = (Some(ReceiveBy::IoUring), Some(TransmitBy::IoUring));
         let mut table = document.root();
         refuse_uring("because", (receive, transmit), &mut table, &mut found);
@@ -484,7 +484,7 @@ mod tests {
 
         // The result in this build.
         let mut found = Diagnostics::new();
-        let document = Document::parse(&source, &mut found);
+        let document = TomlDocument::parse(&source, &mut found);
         let _ = SocketCanSettings::parse("can0", &mut document.root(), &mut found);
         let refused = found.list().len();
         assert_eq!(refused, 2 * usize::from(linux::uring::left_out().is_some()));

@@ -1,6 +1,6 @@
 //! The state of the interface, which both halves share.
 
-use super::line::Line;
+use super::line::SocketLine;
 use super::words::words;
 use crate::{LinkState, PortError, RawFilter};
 use frame::Nanos;
@@ -19,7 +19,7 @@ const REMARKS: usize = 8;
 
 /// The state of the interface: whether frames can pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(super) enum SocketState {
     Up,
     /// Switched off or without carrier; the socket stays bound and works again when that ends.
     Down,
@@ -29,7 +29,7 @@ pub(super) enum State {
     Gone,
 }
 
-impl State {
+impl SocketState {
     fn from_u8(n: u8) -> Self {
         [Self::Up, Self::Down, Self::BusOff, Self::Gone]
             .into_iter()
@@ -40,34 +40,34 @@ impl State {
 
 /// The error state of a controller that is not bus-off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Errors {
+pub(super) enum ErrorLevel {
     Active,
     Warning,
     Passive,
 }
 
 /// The sockets of both halves, and the state of their interface.
-pub(super) struct Shared {
-    line: Box<dyn Line>,
+pub(super) struct SharedSockets {
+    line: Box<dyn SocketLine>,
     pub(super) port: String,
     pub(super) interface: String,
     // Hints between two threads; the kernel checks again everything that depends on them.
     state: AtomicU8,
     mtu: AtomicUsize,
     echo: AtomicBool,
-    /// See [`Line::is_local`].
+    /// See [`SocketLine::is_local`].
     local: AtomicBool,
     next_look: AtomicU64,
     reopened: AtomicU64,
-    /// [`Errors`], as the last error frame reported it.
+    /// [`ErrorLevel`], as the last error frame reported it.
     errors: AtomicU8,
-    /// True if [`Shared::link`] has changed since [`Shared::take_news`].
+    /// True if [`SharedSockets::link`] has changed since [`SharedSockets::take_news`].
     news: AtomicBool,
-    slow: Mutex<Slow>,
+    slow: Mutex<SlowState>,
 }
 
 /// The data that are needed when something changes, never for a frame.
-struct Slow {
+struct SlowState {
     index: u32,
     filters: Vec<RawFilter>,
     pause: Nanos,
@@ -79,27 +79,27 @@ struct Slow {
     unfit: u32,
 }
 
-impl Shared {
+impl SharedSockets {
     /// Attaches the line to its interface, which may be down, and also absent if `may_be_absent`.
     pub(super) fn attach(
-        line: impl Line + 'static,
+        line: impl SocketLine + 'static,
         port: &str,
         interface: &str,
         filters: Vec<RawFilter>,
         may_be_absent: bool,
     ) -> Result<Self, Errno> {
         let (link, state) = match line.look() {
-            Err(Errno::NODEV) if may_be_absent => (InterfaceState::default(), State::Gone),
+            Err(Errno::NODEV) if may_be_absent => (InterfaceState::default(), SocketState::Gone),
             link => {
                 let link = link?;
                 (link, state_of(&link))
             }
         };
         line.set_filters(&filters)?;
-        if state != State::Gone {
+        if state != SocketState::Gone {
             line.attach(link.index)?;
         }
-        let local = state != State::Gone && link.echo && line.is_local(interface);
+        let local = state != SocketState::Gone && link.echo && line.is_local(interface);
         Ok(Self {
             line: Box::new(line),
             port: port.to_owned(),
@@ -110,9 +110,9 @@ impl Shared {
             local: AtomicBool::new(local),
             next_look: AtomicU64::new(0),
             reopened: AtomicU64::new(0),
-            errors: AtomicU8::new(Errors::Active as u8),
+            errors: AtomicU8::new(ErrorLevel::Active as u8),
             news: AtomicBool::new(true),
-            slow: Mutex::new(Slow {
+            slow: Mutex::new(SlowState {
                 index: link.index,
                 filters,
                 pause: SHORTEST,
@@ -124,43 +124,43 @@ impl Shared {
         })
     }
 
-    pub(super) fn state(&self) -> State {
-        State::from_u8(self.state.load(Relaxed))
+    pub(super) fn state(&self) -> SocketState {
+        SocketState::from_u8(self.state.load(Relaxed))
     }
 
     /// Stores a state, which the receiving half will report. An interface that goes out of use or
     /// comes back no longer has its old error counters.
-    fn set_state(&self, state: State) {
+    fn set_state(&self, state: SocketState) {
         if self.state.swap(state as u8, Relaxed) != state as u8 {
-            self.errors.store(Errors::Active as u8, Relaxed);
+            self.errors.store(ErrorLevel::Active as u8, Relaxed);
             self.news.store(true, Relaxed);
         }
     }
 
     /// Stores the error state that an error frame has reported.
-    pub(super) fn set_errors(&self, errors: Errors) {
+    pub(super) fn set_errors(&self, errors: ErrorLevel) {
         if self.errors.swap(errors as u8, Relaxed) != errors as u8 {
             self.news.store(true, Relaxed);
         }
     }
 
-    /// Returns whether [`Shared::link`] has changed since the last call.
+    /// Returns whether [`SharedSockets::link`] has changed since the last call.
     pub(super) fn take_news(&self) -> bool {
         self.news.load(Relaxed) && self.news.swap(false, Relaxed)
     }
 
     pub(super) fn link(&self) -> LinkState {
         match self.state() {
-            State::Up if self.errors.load(Relaxed) == Errors::Passive as u8 => {
+            SocketState::Up if self.errors.load(Relaxed) == ErrorLevel::Passive as u8 => {
                 LinkState::ErrorPassive
             }
-            State::Up if self.errors.load(Relaxed) == Errors::Warning as u8 => {
+            SocketState::Up if self.errors.load(Relaxed) == ErrorLevel::Warning as u8 => {
                 LinkState::ErrorWarning
             }
-            State::Up => LinkState::Up,
-            State::Down => LinkState::Down,
-            State::BusOff => LinkState::BusOff,
-            State::Gone => LinkState::Gone,
+            SocketState::Up => LinkState::Up,
+            SocketState::Down => LinkState::Down,
+            SocketState::BusOff => LinkState::BusOff,
+            SocketState::Gone => LinkState::Gone,
         }
     }
 
@@ -181,20 +181,20 @@ impl Shared {
         self.reopened.load(Relaxed)
     }
 
-    /// Returns the time at which [`Shared::try_again`] has something to do.
+    /// Returns the time at which [`SharedSockets::try_again`] has something to do.
     pub(super) fn next_look(&self) -> Option<Nanos> {
-        (self.state() != State::Up).then(|| self.next_look.load(Relaxed))
+        (self.state() != SocketState::Up).then(|| self.next_look.load(Relaxed))
     }
 
     /// Returns whether the controller may be bus-off, after an error frame that reports it. Not
     /// every way to receive can distinguish frames of a controller from those that a local process
     /// has sent, so this asks the driver, once for each bus-off.
     pub(super) fn may_be_bus_off(&self) -> bool {
-        self.state() != State::Up || self.line.is_bus_off(&self.interface) != Some(false)
+        self.state() != SocketState::Up || self.line.is_bus_off(&self.interface) != Some(false)
     }
 
     /// Notes that the interface went out of use.
-    pub(super) fn lose(&self, state: State, now: Nanos) {
+    pub(super) fn lose(&self, state: SocketState, now: Nanos) {
         let mut slow = self.slow();
         if self.state() == state {
             return;
@@ -203,17 +203,17 @@ impl Shared {
         slow.pause = SHORTEST;
         self.next_look.store(now.saturating_add(SHORTEST), Relaxed);
         let what = match state {
-            State::Up => return,
-            State::Down => "is down: frames for it are refused until it is up again",
-            State::BusOff => "is bus-off: frames for it are refused until it is restarted",
-            State::Gone => "is gone: frames for it are refused until it is back",
+            SocketState::Up => return,
+            SocketState::Down => "is down: frames for it are refused until it is up again",
+            SocketState::BusOff => "is bus-off: frames for it are refused until it is restarted",
+            SocketState::Gone => "is gone: frames for it are refused until it is back",
         };
         slow.remark(format!("{} {what}", self.interface));
     }
 
     /// Notes that the interface is in use again, because a frame came from it.
     pub(super) fn is_back(&self) {
-        self.set_state(State::Up);
+        self.set_state(SocketState::Up);
         self.line.is_back();
         self.reopened.fetch_add(1, Relaxed);
         self.look_for_differences(&mut self.slow());
@@ -221,13 +221,13 @@ impl Shared {
 
     /// Raises an alarm if the interface is set up differently now. Another program can have done
     /// that only while the interface was down.
-    fn look_for_differences(&self, slow: &mut Slow) {
+    fn look_for_differences(&self, slow: &mut SlowState) {
         if let Some(difference) = self.line.differs() {
             self.alarm(slow, difference);
         }
     }
 
-    fn alarm(&self, slow: &mut Slow, text: String) {
+    fn alarm(&self, slow: &mut SlowState, text: String) {
         if slow.alarms.len() < REMARKS {
             slow.alarms.push_back(text.clone());
         }
@@ -240,7 +240,7 @@ impl Shared {
         self.slow().alarms.pop_front()
     }
 
-    /// Lets the next [`Shared::try_again`] check the interface at once.
+    /// Lets the next [`SharedSockets::try_again`] check the interface at once.
     pub(super) fn look_now(&self) {
         self.next_look.store(0, Relaxed);
     }
@@ -248,7 +248,7 @@ impl Shared {
     /// Returns whether frames can pass. If not, checks the interface again after a sensible pause,
     /// and uses it again when it is back.
     pub(super) fn try_again(&self, now: Nanos) -> bool {
-        if self.state() == State::Up {
+        if self.state() == SocketState::Up {
             return true;
         }
         if now < self.next_look.load(Relaxed) {
@@ -260,25 +260,25 @@ impl Shared {
             .store(now.saturating_add(slow.pause), Relaxed);
         let state = match self.line.look() {
             Ok(link) => self.take_up(&link, &mut slow),
-            Err(_) => State::Gone,
+            Err(_) => SocketState::Gone,
         };
         self.set_state(state);
-        if state == State::Up {
+        if state == SocketState::Up {
             self.reopened.fetch_add(1, Relaxed);
             slow.remark(format!("{} is up again", self.interface));
             self.look_for_differences(&mut slow);
         }
-        state == State::Up
+        state == SocketState::Up
     }
 
-    fn take_up(&self, link: &InterfaceState, slow: &mut Slow) -> State {
-        if self.state() == State::Gone || link.index != slow.index || self.line.may_forget() {
+    fn take_up(&self, link: &InterfaceState, slow: &mut SlowState) -> SocketState {
+        if self.state() == SocketState::Gone || link.index != slow.index || self.line.may_forget() {
             // The kernel forgets a socket's filters together with the interface (raw_notify in
             // net/can/raw.c), and they must be set before the first frame.
             let set = self.line.set_filters(&slow.filters);
             if let Err(why) = set.and_then(|()| self.line.attach(link.index)) {
                 self.say_unfit(link, slow, why);
-                return State::Gone;
+                return SocketState::Gone;
             }
             if link.index != slow.index
                 && let Some(said) = self.line.set_up()
@@ -292,14 +292,14 @@ impl Shared {
         self.mtu.store(link.mtu, Relaxed);
         self.echo.store(link.echo, Relaxed);
         match state_of(link) {
-            State::Down if self.state() == State::BusOff => State::BusOff,
+            SocketState::Down if self.state() == SocketState::BusOff => SocketState::BusOff,
             state => state,
         }
     }
 
     /// Reports once for each interface that it has appeared and cannot be used, unless it has just
     /// gone again.
-    fn say_unfit(&self, link: &InterfaceState, slow: &mut Slow, why: Errno) {
+    fn say_unfit(&self, link: &InterfaceState, slow: &mut SlowState, why: Errno) {
         if slow.unfit != link.index && self.line.look().is_ok_and(|now| now.index == link.index) {
             slow.unfit = link.index;
             let why = words(&OpenError::attach(&self.interface, why));
@@ -314,7 +314,7 @@ impl Shared {
     pub(super) fn set_filters(&self, filters: Vec<RawFilter>) -> Result<(), PortError> {
         let mut slow = self.slow();
         slow.filters = filters;
-        if self.state() == State::Gone {
+        if self.state() == SocketState::Gone {
             return Ok(());
         }
         match self.line.set_filters(&slow.filters) {
@@ -345,13 +345,13 @@ impl Shared {
         }
     }
 
-    fn slow(&self) -> MutexGuard<'_, Slow> {
+    fn slow(&self) -> MutexGuard<'_, SlowState> {
         // A panic cannot leave the data half changed.
         self.slow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Slow {
+impl SlowState {
     fn remark(&mut self, text: String) {
         if self.remarks.len() < REMARKS {
             self.remarks.push(text);
@@ -361,10 +361,10 @@ impl Slow {
     }
 }
 
-fn state_of(link: &InterfaceState) -> State {
+fn state_of(link: &InterfaceState) -> SocketState {
     if link.is_usable() {
-        State::Up
+        SocketState::Up
     } else {
-        State::Down
+        SocketState::Down
     }
 }

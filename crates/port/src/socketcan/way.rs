@@ -8,7 +8,7 @@ use std::os::fd::RawFd;
 
 /// A received datagram, in the buffer of the way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Arrival<'a> {
+pub(super) struct DatagramArrival<'a> {
     /// One of the kernel's frame structures.
     pub(super) bytes: &'a [u8],
     /// The kernel's stamp, Unix time, ns.
@@ -23,7 +23,7 @@ pub(super) struct Arrival<'a> {
 
 /// The result of one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Brought {
+pub(super) struct CallResult {
     /// Number of datagrams that were handed over.
     pub(super) count: usize,
     /// True if there may be more at once.
@@ -40,11 +40,11 @@ pub(super) trait ReceiveWay: Send {
     /// # Errors
     /// The kernel's error: EAGAIN if nothing is there, ENETDOWN once when the interface went down,
     /// ENODEV if it is gone.
-    fn receive(&mut self, want: usize, take: &mut dyn FnMut(Arrival<'_>))
-    -> Result<Brought, Errno>;
+    fn receive(&mut self, want: usize, take: &mut dyn FnMut(DatagramArrival<'_>))
+    -> Result<CallResult, Errno>;
 
     /// Returns the number of frames that were lost since the socket was opened, modulo 2^32; `None`
-    /// if the kernel does not report it. The number that comes with a frame ([`Arrival::lost`]) is
+    /// if the kernel does not report it. The number that comes with a frame ([`DatagramArrival::lost`]) is
     /// of the time when that frame came.
     fn lost(&self) -> Option<u32> {
         None

@@ -2,12 +2,12 @@
 
 use crate::PortError;
 use linux::Errno;
-use linux::can::{Obstacle, OpenError};
+use linux::can::{SocketObstacle, OpenError};
 use linux::link::SetupError;
-use linux::uring::Unavailable;
+use linux::uring::UringUnavailable;
 
 /// The problem that prevents a port from being opened.
-pub(super) enum Problem {
+pub(super) enum PortProblem {
     /// An error of its raw CAN socket.
     Raw(OpenError),
     /// An error in setting up its interface.
@@ -23,15 +23,15 @@ pub(super) enum Problem {
     /// A receiving ring that would receive the frames that the port sends.
     OwnFrames(String),
     /// No io_uring: the key that requests it, and the alternative value for the key.
-    NoUring(Unavailable, &'static str, &'static str),
+    NoUring(UringUnavailable, &'static str, &'static str),
 }
 
-impl Problem {
-    pub(super) const fn no_uring_to_receive(error: Unavailable) -> Self {
+impl PortProblem {
+    pub(super) const fn no_uring_to_receive(error: UringUnavailable) -> Self {
         Self::NoUring(error, "receive", "recvmmsg")
     }
 
-    pub(super) const fn no_uring_to_transmit(error: Unavailable) -> Self {
+    pub(super) const fn no_uring_to_transmit(error: UringUnavailable) -> Self {
         Self::NoUring(error, "transmit", "sendmmsg")
     }
 
@@ -106,7 +106,7 @@ impl Problem {
 /// Returns a description of the problem; if the kernel has no CAN, with alternatives for the port.
 pub(super) fn words(error: &OpenError) -> String {
     match error.obstacle {
-        Obstacle::NoCan => "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where \
+        SocketObstacle::NoCan => "this kernel has no CAN (AF_CAN): load it with `modprobe can`; where \
              the kernel was built without it, use a port of kind = \"bus\" instead, which needs \
              no kernel, or run in a lab guest"
             .to_owned(),

@@ -1,11 +1,11 @@
 //! A machine as a virtual function of a controller: its frames go to the bus by the controller's
 //! arbitration, and are acknowledged after they were on the bus.
 
-use crate::controllers::Function;
-use ::virtio::{Device, Link, Ticket};
+use crate::controllers::MachineFunction;
+use ::virtio::{VirtioDevice, DeviceLink, FrameTicket};
 use frame::{Frame, Nanos};
 use std::sync::Arc;
-use vcontroller::{Controller, Outcome, Received, Rights, State};
+use vcontroller::{VirtualController, RequestOutcome, FunctionFrame, FunctionRights, ConfinementState};
 
 /// Maximum number of frames that one turn takes from a machine: a machine that sends without end,
 /// even if all its frames are refused, must not hold up the other ports.
@@ -13,7 +13,7 @@ const AT_ONCE: usize = 64;
 
 /// The results of a turn.
 #[derive(Default)]
-pub(super) struct Turn {
+pub(super) struct TurnResult {
     /// True if the machine has more frames than one turn takes.
     pub(super) more: bool,
     /// Frames of the machine that were sent on the bus, each with its end of frame in bus time, ns.
@@ -21,9 +21,9 @@ pub(super) struct Turn {
 }
 
 /// The machine's part of a controller.
-pub(super) struct Shared {
-    function: Function,
-    rights: Rights,
+pub(super) struct FunctionState {
+    function: MachineFunction,
+    rights: FunctionRights,
     /// True if the rights have been set.
     begun: bool,
     /// True if the device's events include those of the interface.
@@ -32,16 +32,16 @@ pub(super) struct Shared {
     turned: Nanos,
     started: bool,
     /// Frames under way, by the number that the controller returns with their completion.
-    under_way: Vec<Option<(Ticket, Frame)>>,
+    under_way: Vec<Option<(FrameTicket, Frame)>>,
     /// A received frame for which the machine had no buffer yet.
-    held: Option<Received>,
+    held: Option<FunctionFrame>,
     /// Number of frames that the machine could not get, such as FD frames if it did not negotiate
     /// FD.
     pub(super) not_carried: u64,
 }
 
-impl Shared {
-    pub(super) const fn new(function: Function, rights: Rights) -> Self {
+impl FunctionState {
+    pub(super) const fn new(function: MachineFunction, rights: FunctionRights) -> Self {
         Self {
             function,
             rights,
@@ -57,7 +57,7 @@ impl Shared {
 
     /// Moves the bus to the time of the clock, and moves frames and completions between the machine
     /// and its function.
-    pub(super) fn turn(&mut self, device: &mut Device, clock: Nanos, turn: &mut Turn) {
+    pub(super) fn turn(&mut self, device: &mut VirtioDevice, clock: Nanos, turn: &mut TurnResult) {
         let place = Arc::clone(&self.function.place);
         let Some(place) = place.get() else { return };
         // Before the interface is watched, there are no events of it: assume all of them.
@@ -78,17 +78,17 @@ impl Shared {
 
     fn work(
         &mut self,
-        device: &mut Device,
-        controller: &mut Controller,
+        device: &mut VirtioDevice,
+        controller: &mut VirtualController,
         now: Nanos,
-        turn: &mut Turn,
+        turn: &mut TurnResult,
     ) {
         let vf = self.function.vf;
         if !std::mem::replace(&mut self.begun, true) {
             let _ = controller.set_rights(vf, self.rights.clone(), now);
         }
         if let Ok(Some(state)) = controller.news(vf) {
-            device.set_bus_off(state == State::BusOff);
+            device.set_bus_off(state == ConfinementState::BusOff);
         }
         let takes_part = matches!(device.link(), Link::Up | Link::BusOff);
         if takes_part != self.started {
@@ -105,7 +105,7 @@ impl Shared {
     }
 
     /// Resets the function, because the machine has stopped or disconnected.
-    fn stop(&mut self, device: &mut Device, controller: &mut Controller) {
+    fn stop(&mut self, device: &mut VirtioDevice, controller: &mut VirtualController) {
         let _ = controller.reset(self.function.vf);
         for (ticket, _) in self.under_way.drain(..).flatten() {
             device.finish(ticket, false);
@@ -113,14 +113,14 @@ impl Shared {
         self.held = None;
     }
 
-    fn complete(&mut self, device: &mut Device, controller: &mut Controller, turn: &mut Turn) {
+    fn complete(&mut self, device: &mut VirtioDevice, controller: &mut VirtualController, turn: &mut TurnResult) {
         while let Ok(Some(completion)) = controller.completion(self.function.vf) {
             let place = usize::try_from(completion.ticket).ok();
             let place = place.and_then(|place| self.under_way.get_mut(place));
             let Some((ticket, frame)) = place.and_then(Option::take) else {
                 continue;
             };
-            let sent = completion.outcome == Outcome::Sent;
+            let sent = completion.outcome == RequestOutcome::Sent;
             device.finish(ticket, sent);
             if sent {
                 turn.sent.push((frame, completion.at));
@@ -129,7 +129,7 @@ impl Shared {
     }
 
     /// Asks the controller to send the machine's frames; returns true if there may be more of them.
-    fn request(&mut self, device: &mut Device, controller: &mut Controller) -> bool {
+    fn request(&mut self, device: &mut VirtioDevice, controller: &mut VirtualController) -> bool {
         let vf = self.function.vf;
         for _ in 0..AT_ONCE {
             // Frames that the controller has no room for wait in the machine, until others of the
@@ -156,13 +156,13 @@ impl Shared {
         true
     }
 
-    fn deliver(&mut self, device: &mut Device, controller: &mut Controller) {
+    fn deliver(&mut self, device: &mut VirtioDevice, controller: &mut VirtualController) {
         loop {
             let next = self.held.take();
             let next = next.or_else(|| controller.receive(self.function.vf).ok().flatten());
             let Some(received) = next else { return };
             let view = received.frame.view();
-            if device.link() != Link::Up || !device.carries(&view) {
+            if device.link() != DeviceLink::Up || !device.carries(&view) {
                 self.not_carried += 1;
             } else if !device.give(&view) {
                 self.held = Some(received);

@@ -1,14 +1,14 @@
 //! Both halves of a machine's port.
 
-use super::function::{Shared as SharedFunction, Turn};
+use super::function::{FunctionState as SharedFunction, TurnResult};
 use crate::{
-    Accepted, FlushReport, Halves, LinkState, Outgoing, PollReceive, PollTransmit, PortError,
-    Receive, Received, Refused, RxCounters, RxReport, Stamp, StampSource, Transmit, TxCounters,
-    Wait,
+    Accepted, FlushReport, Halves, LinkState, OutgoingFrame, PollReceive, PollTransmit, PortError,
+    Receive, ReceivedFrame, TransmitRefusal, RxCounters, RxReport, ReceiveStamp, StampSource, Transmit, TxCounters,
+    PortWait,
 };
-use ::virtio::{Device, Link, Taken};
+use ::virtio::{VirtioDevice, DeviceLink, TakenFrame};
 use frame::{Frame, Nanos};
-use linux::events::Member;
+use linux::events::SetMember;
 use std::collections::VecDeque;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,11 +20,11 @@ const TRIES: usize = 4;
 const REMARKS: usize = 16;
 
 /// The state that both halves share.
-struct Inner {
-    device: Device,
+struct VirtioState {
+    device: VirtioDevice,
     /// Frames that wait because the machine has no buffer for them yet.
     held: VecDeque<Frame>,
-    link: Link,
+    link: DeviceLink,
     /// The machine's part of a controller.
     function: Option<SharedFunction>,
     remarks: Vec<String>,
@@ -36,12 +36,12 @@ struct Inner {
     stalled: u64,
 }
 
-impl Inner {
+impl VirtioState {
     /// Gives the waiting frames to the machine. Returns the number of frames given, and the number
     /// of frames that have left the queue, given or lost.
     fn give(&mut self) -> (usize, usize) {
         let before = self.held.len();
-        if self.device.link() != Link::Up {
+        if self.device.link() != DeviceLink::Up {
             self.lost += before as u64;
             self.held.clear();
             return (0, before);
@@ -65,18 +65,18 @@ impl Inner {
     }
 }
 
-struct Shared(Mutex<Inner>);
+struct SharedState(Mutex<VirtioState>);
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+impl SharedState {
+    fn lock(&self) -> MutexGuard<'_, VirtioState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the halves of a port; up to `queue` frames wait for the machine.
-pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFunction>) -> Halves {
+pub(super) fn halves(device: VirtioDevice, queue: usize, function: Option<SharedFunction>) -> Halves {
     let events = Arc::clone(device.events());
-    let shared = Arc::new(Shared(Mutex::new(Inner {
+    let shared = Arc::new(SharedState(Mutex::new(VirtioState {
         link: device.link(),
         device,
         held: VecDeque::with_capacity(queue),
@@ -92,7 +92,7 @@ pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFuncti
         shared: Arc::clone(&shared),
         events,
         batch: Vec::new(),
-        turn: Turn::default(),
+        turn: TurnResult::default(),
     };
     (
         Box::new(receive),
@@ -101,10 +101,10 @@ pub(super) fn halves(device: Device, queue: usize, function: Option<SharedFuncti
 }
 
 struct VirtioReceive {
-    shared: Arc<Shared>,
-    events: Arc<Member>,
-    batch: Vec<Taken>,
-    turn: Turn,
+    shared: Arc<SharedState>,
+    events: Arc<SetMember>,
+    batch: Vec<TakenFrame>,
+    turn: TurnResult,
 }
 
 impl Receive for VirtioReceive {
@@ -112,7 +112,7 @@ impl Receive for VirtioReceive {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         let (more, news, gone) = {
             // Frames are copied out under the lock, because `take` may transmit to this very port.
@@ -124,7 +124,7 @@ impl Receive for VirtioReceive {
             let room = REMARKS.saturating_sub(inner.alarms.len());
             let alarms = inner.device.alarms();
             inner.alarms.extend(alarms.into_iter().take(room));
-            let Inner {
+            let VirtioState {
                 device, function, ..
             } = &mut *inner;
             let more = match function {
@@ -144,9 +144,9 @@ impl Receive for VirtioReceive {
             (more, news, gone > 0)
         };
         for taken in &self.batch {
-            take(Received {
+            take(ReceivedFrame {
                 frame: taken.frame.view(),
-                stamp: Stamp {
+                stamp: ReceiveStamp {
                     ns: now,
                     source: StampSource::Gateway,
                 },
@@ -156,9 +156,9 @@ impl Receive for VirtioReceive {
         }
         let ended = self.turn.sent.len().min(budget);
         for (frame, ns) in self.turn.sent.drain(..ended) {
-            take(Received {
+            take(ReceivedFrame {
                 frame: frame.view(),
-                stamp: Stamp {
+                stamp: ReceiveStamp {
                     ns,
                     source: StampSource::Bus,
                 },
@@ -203,15 +203,15 @@ impl Receive for VirtioReceive {
     }
 
     fn is_up(&self) -> bool {
-        self.shared.lock().device.link() == Link::Up
+        self.shared.lock().device.link() == DeviceLink::Up
     }
 
     fn link(&self) -> LinkState {
         match self.shared.lock().device.link() {
-            Link::Up => LinkState::Up,
-            Link::BusOff => LinkState::BusOff,
-            Link::Stopped | Link::Broken => LinkState::Down,
-            Link::Absent => LinkState::Gone,
+            DeviceLink::Up => LinkState::Up,
+            DeviceLink::BusOff => LinkState::BusOff,
+            DeviceLink::Stopped | DeviceLink::Broken => LinkState::Down,
+            DeviceLink::Absent => LinkState::Gone,
         }
     }
 
@@ -227,35 +227,35 @@ impl Receive for VirtioReceive {
 }
 
 impl PollReceive for VirtioReceive {
-    fn wait(&self) -> Wait {
-        Wait {
+    fn wait(&self) -> PortWait {
+        PortWait {
             fd: Some(self.events.set().as_fd().as_raw_fd()),
             readable: true,
             writable: false,
         }
     }
 
-    fn events(&self) -> Option<&Member> {
+    fn events(&self) -> Option<&SetMember> {
         Some(&self.events)
     }
 }
 
 struct VirtioTransmit {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     queue: usize,
 }
 
 impl Transmit for VirtioTransmit {
-    fn transmit(&mut self, _now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, _now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         let mut inner = self.shared.lock();
-        if inner.device.link() != Link::Up {
-            return Err(Refused::Down);
+        if inner.device.link() != DeviceLink::Up {
+            return Err(TransmitRefusal::Down);
         }
         let frame = Frame::from_view(outgoing.frame);
         let carried = |_: &Frame| inner.device.carries(&outgoing.frame);
-        let frame = frame.filter(carried).ok_or(Refused::Unsupported)?;
+        let frame = frame.filter(carried).ok_or(TransmitRefusal::Unsupported)?;
         if inner.held.len() >= self.queue {
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         inner.taken += 1;
         if inner.held.is_empty() && inner.device.give(&outgoing.frame) {
@@ -300,7 +300,7 @@ impl Transmit for VirtioTransmit {
 
     fn room(&self) -> usize {
         let inner = self.shared.lock();
-        if inner.device.link() != Link::Up {
+        if inner.device.link() != DeviceLink::Up {
             // The half refuses frames for another reason.
             return usize::MAX;
         }
@@ -310,7 +310,7 @@ impl Transmit for VirtioTransmit {
 
 /// The receiving half waits for the machine, and reports when held frames have left.
 impl PollTransmit for VirtioTransmit {
-    fn wait(&self) -> Wait {
-        Wait::default()
+    fn wait(&self) -> PortWait {
+        PortWait::default()
     }
 }

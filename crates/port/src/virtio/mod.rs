@@ -17,4 +17,4 @@ mod function;
 mod halves;
 mod settings;
 
-pub use settings::{Shares, Virtio, VirtioSettings};
+pub use settings::{ControllerShare, VirtioPorts, VirtioSettings};

@@ -1,47 +1,47 @@
 //! `kind = "virtio"`: a virtual machine.
 
-use super::function::Shared;
+use super::function::FunctionState;
 use super::halves::halves;
 use crate::controllers::{RightsText, registry};
-use crate::kind::{Passage, PlacedPort, PortKind, Settings, queue, queue_key};
-use crate::{Halves, Opener, PortError};
-use ::virtio::{Device, Options};
-use config::{Diagnostic, Diagnostics, Key, Misnomer, Shape, Table};
+use crate::kind::{FramePassage, PlacedPort, PortKind, PortSettings, queue, queue_key};
+use crate::{Halves, PortOpener, PortError};
+use ::virtio::{VirtioDevice, DeviceOptions};
+use config::{Diagnostic, Diagnostics, KeySpec, KeyMisnomer, ValueShape, TomlTable};
 use frame::{Kind, Nanos};
 use linux::EventSet;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use vcontroller::{Budget, IdRule, Rights, Unit};
+use vcontroller::{SendBudget, IdRule, FunctionRights, BudgetUnit};
 
 /// The kind of virtual machines, by the virtio CAN device.
 #[derive(Clone, Copy, Debug)]
-pub struct Virtio;
+pub struct VirtioPorts;
 
 const KEYWORD: &str = "virtio";
 
 /// Default number of frames that can wait for a machine's buffers.
 const QUEUE: u32 = 256;
 
-const MISNOMERS: &[Misnomer] = &[
-    Misnomer::of("socket", &["path", "chardev", "socket_path", "interface"]),
-    Misnomer::of("connect", &["client", "mode"]),
-    Misnomer::of("controller", &["shares", "bus"]),
-    Misnomer::of("receive", &["rx", "receives", "hear"]),
-    Misnomer::of("send", &["tx", "sends", "transmit"]),
-    Misnomer::of("fd", &["can_fd", "canfd"]),
-    Misnomer::of("brs", &["bitrate_switch", "bit_rate_switch"]),
-    Misnomer::of("coalesce", &["moderation", "tx_usecs_irq", "tx-usecs-irq"]),
+const MISNOMERS: &[KeyMisnomer] = &[
+    KeyMisnomer::of("socket", &["path", "chardev", "socket_path", "interface"]),
+    KeyMisnomer::of("connect", &["client", "mode"]),
+    KeyMisnomer::of("controller", &["shares", "bus"]),
+    KeyMisnomer::of("receive", &["rx", "receives", "hear"]),
+    KeyMisnomer::of("send", &["tx", "sends", "transmit"]),
+    KeyMisnomer::of("fd", &["can_fd", "canfd"]),
+    KeyMisnomer::of("brs", &["bitrate_switch", "bit_rate_switch"]),
+    KeyMisnomer::of("coalesce", &["moderation", "tx_usecs_irq", "tx-usecs-irq"]),
 ];
 
-impl PortKind for Virtio {
+impl PortKind for VirtioPorts {
     fn keyword(&self) -> &'static str {
         KEYWORD
     }
 
-    fn keys(&self) -> Option<Vec<Key>> {
-        let ids = || Shape::OneOrList(Box::new(Shape::Text));
+    fn keys(&self) -> Option<Vec<KeySpec>> {
+        let ids = || ValueShape::OneOrList(Box::new(ValueShape::Text));
         Some(vec![
             Key::new(
                 "socket",
@@ -107,9 +107,9 @@ impl PortKind for Virtio {
     fn parse(
         &self,
         _port: &str,
-        table: &mut Table<'_>,
+        table: &mut TomlTable<'_>,
         found: &mut Diagnostics,
-    ) -> Arc<dyn Settings> {
+    ) -> Arc<dyn PortSettings> {
         Arc::new(VirtioSettings::parse(table, found))
     }
 
@@ -137,23 +137,23 @@ pub struct VirtioSettings {
     /// Whether the monitor listens there instead, and the port connects.
     pub connect: bool,
     /// The controller that it shares with other machines, and its rights there.
-    pub shares: Option<Shares>,
+    pub shares: Option<ControllerShare>,
     /// The options of the device that the machine is offered.
-    pub options: Options,
+    pub options: DeviceOptions,
     /// Number of frames that can wait for the machine's buffers.
     pub queue: u32,
 }
 
 /// The settings of a machine that shares a controller.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shares {
+pub struct ControllerShare {
     /// The controller: `[controllers.NAME]`.
     pub controller: String,
     /// Identifiers that the machine receives and may send.
     pub rights: RightsText,
     /// Share of the bus that the machine may use.
-    pub budget: Option<Budget>,
-    /// Maximum delay of the notification that a frame was sent, ns ([`Options::coalesce`]).
+    pub budget: Option<SendBudget>,
+    /// Maximum delay of the notification that a frame was sent, ns ([`DeviceOptions::coalesce`]).
     pub coalesce: Nanos,
 }
 
@@ -165,8 +165,8 @@ const ONE_FRAME: u32 = 1;
 /// Default burst, bits: about the longest FD frame.
 const LONGEST_FRAME: u32 = 700;
 
-impl Shares {
-    fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<Self> {
+impl ControllerShare {
+    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<Self> {
         let controller = table.string("controller", found);
         let rights = RightsText::parse(table, found);
         let frames = table.get("budget").and_then(|value| value.rate(found));
@@ -191,16 +191,16 @@ impl Shares {
             return None;
         };
         let unit = if bits.is_some() {
-            Unit::Bits
+            BudgetUnit::Bits
         } else {
-            Unit::Frames
+            BudgetUnit::Frames
         };
         let usual = if bits.is_some() {
             LONGEST_FRAME
         } else {
             ONE_FRAME
         };
-        let budget = frames.or(bits).map(|rate| Budget {
+        let budget = frames.or(bits).map(|rate| SendBudget {
             unit,
             amount: rate.value.0,
             per: rate.value.1,
@@ -216,9 +216,9 @@ impl Shares {
         })
     }
 
-    fn rights(&self) -> Rights {
+    fn rights(&self) -> FunctionRights {
         let all = || vec![IdRule::ALL];
-        Rights {
+        FunctionRights {
             receive: self.rights.receive.clone().unwrap_or_else(all),
             send: self.rights.send.clone().unwrap_or_else(all),
             budget: self.budget,
@@ -238,7 +238,7 @@ impl Shares {
             }
         }
         if let Some(budget) = self.budget {
-            let what = if budget.unit == Unit::Bits {
+            let what = if budget.unit == BudgetUnit::Bits {
                 "bits"
             } else {
                 "frames"
@@ -256,9 +256,9 @@ impl Shares {
 
 /// The event set that all machines of a gateway have in common.
 #[derive(Default)]
-struct Common(Option<Arc<EventSet>>);
+struct CommonEvents(Option<Arc<EventSet>>);
 
-impl Common {
+impl CommonEvents {
     fn set(&mut self) -> io::Result<Arc<EventSet>> {
         let set = match self.0.take() {
             Some(set) => set,
@@ -269,7 +269,7 @@ impl Common {
 }
 
 impl VirtioSettings {
-    fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> Self {
+    fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Self {
         table.misnomers(MISNOMERS);
         let socket = table.string("socket", found);
         if socket.is_none() && !table.report_misnomers(found) {
@@ -277,14 +277,14 @@ impl VirtioSettings {
                 "add `socket = \"/run/cangate/vm1.sock\"`, to which the machine's monitor connects";
             table.missing("socket", hint, found);
         }
-        let shares = Shares::parse(table, found);
+        let shares = ControllerShare::parse(table, found);
         let fd = table.flag("fd", true, found);
         Self {
             socket: socket
                 .map(|path| PathBuf::from(path.value))
                 .unwrap_or_default(),
             connect: table.flag("connect", false, found),
-            options: Options {
+            options: DeviceOptions {
                 fd,
                 brs: table.flag("brs", true, found),
                 late_ack: shares.is_some(),
@@ -297,7 +297,7 @@ impl VirtioSettings {
     }
 }
 
-impl Settings for VirtioSettings {
+impl PortSettings for VirtioSettings {
     fn kind(&self) -> &'static str {
         KEYWORD
     }
@@ -328,12 +328,12 @@ impl Settings for VirtioSettings {
         )
     }
 
-    fn passes(&self, kind: Kind) -> Passage {
+    fn passes(&self, kind: Kind) -> FramePassage {
         match kind {
-            Kind::Classic => Passage::Yes,
+            Kind::Classic => FramePassage::Yes,
             // The machine may accept the offer or not.
-            Kind::Fd if self.options.fd => Passage::Open,
-            Kind::Fd | Kind::Xl => Passage::No,
+            Kind::Fd if self.options.fd => FramePassage::Open,
+            Kind::Fd | Kind::Xl => FramePassage::No,
         }
     }
 
@@ -342,13 +342,13 @@ impl Settings for VirtioSettings {
         Some(("controller", &shares.controller))
     }
 
-    fn open(&self, port: &str, opener: &mut Opener) -> Result<Halves, PortError> {
+    fn open(&self, port: &str, opener: &mut PortOpener) -> Result<Halves, PortError> {
         let fail = |what: String, source: Option<&dyn std::error::Error>| PortError {
             port: port.to_owned(),
             what,
             source: source.map(|source| source.to_string().into()),
         };
-        let set = opener.shared(Common::default).set();
+        let set = opener.shared(CommonEvents::default).set();
         let set = set.map_err(|error| {
             fail(
                 "the system has no more descriptors".to_owned(),
@@ -356,9 +356,9 @@ impl Settings for VirtioSettings {
             )
         })?;
         let device = if self.connect {
-            Device::connect(&self.socket, self.options, &set)
+            VirtioDevice::connect(&self.socket, self.options, &set)
         } else {
-            Device::bind(&self.socket, self.options, &set)
+            VirtioDevice::bind(&self.socket, self.options, &set)
                 .map_err(|error| fail(error.to_string(), std::error::Error::source(&error)))?
         };
         let function = match &self.shares {
@@ -366,7 +366,7 @@ impl Settings for VirtioSettings {
             Some(shares) => {
                 let function =
                     registry(opener).function(&shares.controller, port, device.events())?;
-                Some(Shared::new(function, shares.rights()))
+                Some(FunctionState::new(function, shares.rights()))
             }
         };
         Ok(halves(device, self.queue as usize, function))

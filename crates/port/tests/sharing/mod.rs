@@ -13,12 +13,12 @@ use ::virtio::message::{HEADER, MESSAGE_START, MESSAGE_TX, RX, TX, feature};
 use frame::{Frame, Nanos};
 use machine::{BUFFERS, Machine, command_in, connect_while};
 use port::controllers::{ControllerSettings, RightsText};
-use port::embedded::World;
-use port::virtio::{Shares, VirtioSettings};
-use port::{Halves, Opener, PollReceive, Settings};
+use port::embedded::BusWorld;
+use port::virtio::{ControllerShare, VirtioSettings};
+use port::{Halves, PortOpener, PollReceive, PortSettings};
 use std::cell::RefCell;
 use std::path::Path;
-use vcontroller::Budget;
+use vcontroller::SendBudget;
 use vhost::vhost_user::Frontend;
 
 /// A machine and its port.
@@ -31,7 +31,7 @@ pub struct Side {
 
 pub struct Lab {
     _folder: tempfile::TempDir,
-    pub world: World,
+    pub world: BusWorld,
     pub now: Nanos,
     pub host: Halves,
     pub sides: Vec<Side>,
@@ -51,9 +51,9 @@ fn connect(rx: &mut dyn PollReceive, machine: &RefCell<Machine>, path: &Path) ->
 
 impl Lab {
     /// Makes a machine for each of these.
-    pub fn new(controller: &ControllerSettings, all: Vec<(RightsText, Option<Budget>)>) -> Self {
+    pub fn new(controller: &ControllerSettings, all: Vec<(RightsText, Option<SendBudget>)>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut opener = Opener::new(0, 0);
+        let mut opener = PortOpener::new(0, 0);
         let mut sides = Vec::new();
         // Machines may come before their controller in a file.
         for (number, (rights, budget)) in all.into_iter().enumerate() {
@@ -61,13 +61,13 @@ impl Lab {
             let settings = VirtioSettings {
                 socket: path.clone(),
                 connect: false,
-                shares: Some(Shares {
+                shares: Some(ControllerShare {
                     controller: "body".to_owned(),
                     rights,
                     budget,
                     coalesce: 5_000_000,
                 }),
-                options: ::virtio::Options {
+                options: ::virtio::DeviceOptions {
                     fd: false,
                     brs: false,
                     late_ack: true,
@@ -100,7 +100,7 @@ impl Lab {
         let sides = sides.collect();
         Self {
             _folder: folder,
-            world: opener.shared(World::new).clone(),
+            world: opener.shared(BusWorld::new).clone(),
             now: 0,
             host,
             sides,
@@ -125,7 +125,7 @@ impl Lab {
     pub fn work(&mut self) -> Vec<(String, Nanos)> {
         let mut came = Vec::new();
         for side in &mut self.sides {
-            let mut take = |received: port::Received<'_>| {
+            let mut take = |received: port::ReceivedFrame<'_>| {
                 came.push((received.frame.to_string(), received.stamp.ns));
             };
             side.halves.0.receive(self.now, 100, &mut take).unwrap();
@@ -176,6 +176,6 @@ impl Lab {
 }
 
 /// Returns rights without limits.
-pub fn everything() -> (RightsText, Option<Budget>) {
+pub fn everything() -> (RightsText, Option<SendBudget>) {
     (RightsText::default(), None)
 }

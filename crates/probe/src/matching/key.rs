@@ -5,7 +5,7 @@ use frame::FrameRef;
 
 /// The property by which frames are recognised again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum KeyRule {
     /// A 16-bit big-endian number in the payload, this many bytes from its start. It may wrap: two
     /// frames with the same number are distinguished as long as the first has come out, or is given
     /// up, before the second goes in.
@@ -23,27 +23,27 @@ pub enum Rule {
 
 /// The key of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key(Content);
+pub struct FrameKey(KeyContent);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Content {
+enum KeyContent {
     Number(u16),
     IdAndPayload(u32, Box<[u8]>),
     Payload(Box<[u8]>),
     Id(u32),
 }
 
-impl Rule {
+impl KeyRule {
     /// Returns the key of a frame: of one that came out, or of one that is expected to come out.
     /// `None` where the payload is too short for a number.
     #[must_use]
-    pub fn key(self, frame: FrameRef<'_>) -> Option<Key> {
+    pub fn key(self, frame: FrameRef<'_>) -> Option<FrameKey> {
         let id = frame.id().raw();
-        Some(Key(match self {
-            Self::Number { offset } => Content::Number(number_in(frame.data(), offset)?),
-            Self::IdAndPayload => Content::IdAndPayload(id, frame.data().into()),
-            Self::Payload => Content::Payload(frame.data().into()),
-            Self::Id => Content::Id(id),
+        Some(FrameKey(match self {
+            Self::Number { offset } => KeyContent::Number(number_in(frame.data(), offset)?),
+            Self::IdAndPayload => KeyContent::IdAndPayload(id, frame.data().into()),
+            Self::Payload => KeyContent::Payload(frame.data().into()),
+            Self::Id => KeyContent::Id(id),
         }))
     }
 }
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn rules_look_at_what_they_say() {
         let frame = |id, data: &[u8]| Frame::classic(CanId::from_raw(id), data).unwrap();
-        let same = |rule: Rule, a: &Frame, b: &Frame| rule.key(a.view()) == rule.key(b.view());
+        let same = |rule: KeyRule, a: &Frame, b: &Frame| rule.key(a.view()) == rule.key(b.view());
         let (a, b, c) = (
             frame(1, &[1, 2, 3]),
             frame(2, &[1, 2, 3]),
@@ -65,7 +65,7 @@ mod tests {
         assert!(same(Rule::Payload, &a, &b) && !same(Rule::Payload, &a, &c));
         assert!(same(Rule::Id, &a, &c) && !same(Rule::Id, &a, &b));
         assert!(!same(Rule::IdAndPayload, &a, &b) && !same(Rule::IdAndPayload, &a, &c));
-        let number = Rule::Number { offset: 1 };
+        let number = KeyRule::Number { offset: 1 };
         assert!(same(number, &a, &b) && !same(number, &a, &c));
         assert_eq!(Rule::Number { offset: 2 }.key(a.view()), None);
     }

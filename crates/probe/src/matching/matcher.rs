@@ -1,25 +1,25 @@
 //! Matching of frames that go in with frames that come out, as they arrive, in bounded memory.
 
-use super::order::Order;
+use super::order::ReorderCount;
 use frame::Nanos;
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// The time and the number of frames for which a [`Matcher`] remembers frames.
+/// The time and the number of frames for which a [`FrameMatcher`] remembers frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct MatcherSettings {
     /// A frame that has not come out this long after it went in is lost, ns. The default is the
     /// papers' 1 s. A frame that comes out exactly then still counts.
     pub timeout: Nanos,
     /// The maximum number of frames remembered at once; with more, the oldest is given up early and
-    /// counted in [`Counts::evicted`]. 131072 by default: more than one second of any CAN bus.
+    /// counted in [`OutcomeCounts::evicted`]. 131072 by default: more than one second of any CAN bus.
     pub capacity: usize,
     /// Whether frames that came out are remembered until their timeout, so that one that comes out
     /// again is recognised as a duplicate. True by default. Otherwise it is unexpected.
     pub duplicates: bool,
 }
 
-impl Default for Settings {
+impl Default for MatcherSettings {
     fn default() -> Self {
         Self {
             timeout: 1_000_000_000,
@@ -31,7 +31,7 @@ impl Default for Settings {
 
 /// A frame that went in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentFrame {
     /// The caller's number for the frame.
     pub tag: u64,
     /// The time, ns: end of frame.
@@ -43,9 +43,9 @@ pub struct Sent {
 
 /// A frame that came out, and the frame that went in to which it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Match {
+pub struct MatchedFrame {
     /// The frame that went in.
-    pub sent: Sent,
+    pub sent: SentFrame,
     /// The caller's number for the frame that came out.
     pub tag: u64,
     /// The time at which it came out, ns: end of frame.
@@ -59,15 +59,15 @@ pub struct Match {
 /// The outcome of a frame. Every frame that went in is matched or lost, once; every frame that came
 /// out is matched, duplicated or unexpected, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum MatchOutcome {
     /// It went in and came out.
-    Matched(Match),
+    Matched(MatchedFrame),
     /// It did not come out in time.
-    Lost(Sent),
+    Lost(SentFrame),
     /// It came out once more. `of` is a frame that had come out before with the same key.
     Duplicated {
         /// The frame that went in once.
-        of: Sent,
+        of: SentFrame,
         /// The caller's number for the frame that came out again.
         tag: u64,
         /// The time, ns.
@@ -87,7 +87,7 @@ pub enum Outcome {
 /// `sent = matched + lost + waiting` and `received = matched + duplicated + unexpected` always
 /// hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct OutcomeCounts {
     /// Frames that went in.
     pub sent: u64,
     /// Frames that came out.
@@ -104,7 +104,7 @@ pub struct Counts {
     pub reordered: u64,
     /// Pairs that may be wrong: several frames with that key were under way.
     pub ambiguous: u64,
-    /// Frames given up before their timeout because [`Settings::capacity`] was reached.
+    /// Frames given up before their timeout because [`MatcherSettings::capacity`] was reached.
     pub evicted: u64,
     /// Frames still under way.
     pub waiting: u64,
@@ -114,7 +114,7 @@ pub struct Counts {
 const NONE: u64 = u64::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum EntryState {
     /// The frame is under way.
     Waiting,
     /// The frame came out.
@@ -123,16 +123,16 @@ enum State {
     Gone,
 }
 
-struct Entry<K> {
+struct MatcherEntry<K> {
     key: K,
-    sent: Sent,
-    state: State,
+    sent: SentFrame,
+    state: EntryState,
     /// The next frame under way with the same key.
     next: u64,
 }
 
 /// The remembered frames with one key, by serial number.
-struct Slot {
+struct KeySlot {
     /// The oldest one under way.
     first: u64,
     /// The newest one under way; meaningless where there is none.
@@ -143,7 +143,7 @@ struct Slot {
     out: u64,
 }
 
-impl Slot {
+impl KeySlot {
     const EMPTY: Self = Self {
         first: NONE,
         last: NONE,
@@ -159,43 +159,43 @@ impl Slot {
 /// Matches frames as they arrive. Frames and times are passed in order of time; each outcome is
 /// passed to the sink as soon as it is known. Frames with the same key are expected to come out in
 /// the order in which they went in.
-pub struct Matcher<K> {
-    settings: Settings,
+pub struct FrameMatcher<K> {
+    settings: MatcherSettings,
     /// The frames in the order in which they went in; the front has serial number `oldest`.
-    entries: VecDeque<Entry<K>>,
+    entries: VecDeque<MatcherEntry<K>>,
     oldest: u64,
-    slots: HashMap<K, Slot>,
-    order: Order<u32>,
-    counts: Counts,
+    slots: HashMap<K, KeySlot>,
+    order: ReorderCount<u32>,
+    counts: OutcomeCounts,
 }
 
-impl<K: Clone + Eq + Hash> Matcher<K> {
+impl<K: Clone + Eq + Hash> FrameMatcher<K> {
     /// Creates a matcher with no frames under way.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: MatcherSettings) -> Self {
         Self {
-            settings: Settings {
+            settings: MatcherSettings {
                 capacity: settings.capacity.max(1),
                 ..settings
             },
             entries: VecDeque::new(),
             oldest: 0,
             slots: HashMap::new(),
-            order: Order::default(),
-            counts: Counts::default(),
+            order: ReorderCount::default(),
+            counts: OutcomeCounts::default(),
         }
     }
 
     /// Adds a frame that went in; `key` is the key that it is expected to have when it comes out.
-    pub fn sent(&mut self, key: K, sent: Sent, sink: &mut impl FnMut(Outcome)) {
+    pub fn sent(&mut self, key: K, sent: SentFrame, sink: &mut impl FnMut(MatchOutcome)) {
         self.advance(sent.at, sink);
         while self.entries.len() >= self.settings.capacity {
-            let waiting = self.entries.front().map(|e| e.state == State::Waiting);
+            let waiting = self.entries.front().map(|e| e.state == EntryState::Waiting);
             self.counts.evicted += u64::from(waiting == Some(true));
             self.forget_oldest(sink);
         }
         let serial = self.oldest + self.entries.len() as u64;
-        let slot = self.slots.entry(key.clone()).or_insert(Slot::EMPTY);
+        let slot = self.slots.entry(key.clone()).or_insert(KeySlot::EMPTY);
         let before = (slot.waiting > 0).then_some(slot.last);
         if before.is_none() {
             slot.first = serial;
@@ -205,10 +205,10 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         if let Some(entry) = before.and_then(|before| self.entry(before)) {
             entry.next = serial;
         }
-        self.entries.push_back(Entry {
+        self.entries.push_back(MatcherEntry {
             key,
             sent,
-            state: State::Waiting,
+            state: EntryState::Waiting,
             next: NONE,
         });
         self.counts.sent += 1;
@@ -217,21 +217,21 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
 
     /// Removes the oldest frame under way with this key, which is known not to come out: it is
     /// neither matched nor lost, as if it had not gone in.
-    pub fn withdraw(&mut self, key: &K) -> Option<Sent> {
-        let (_, _, sent) = self.take(key, State::Gone)?;
+    pub fn withdraw(&mut self, key: &K) -> Option<SentFrame> {
+        let (_, _, sent) = self.take(key, EntryState::Gone)?;
         self.counts.sent -= 1;
         self.counts.waiting -= 1;
         Some(sent)
     }
 
     /// Adds a frame that came out. `tag` is the caller's number for it.
-    pub fn received(&mut self, key: &K, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
+    pub fn received(&mut self, key: &K, tag: u64, at: Nanos, sink: &mut impl FnMut(MatchOutcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
         let state = if self.settings.duplicates {
-            State::Out
+            EntryState::Out
         } else {
-            State::Gone
+            EntryState::Gone
         };
         if let Some((serial, waiting, sent)) = self.take(key, state) {
             let reordered = self.order.overtaken(sent.stream, serial);
@@ -240,7 +240,7 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
             self.counts.waiting -= 1;
             self.counts.reordered += u64::from(reordered);
             self.counts.ambiguous += u64::from(ambiguous);
-            return sink(Outcome::Matched(Match {
+            return sink(MatchOutcome::Matched(MatchedFrame {
                 sent,
                 tag,
                 at,
@@ -252,26 +252,26 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         match out.and_then(|serial| self.entry(serial)).map(|e| e.sent) {
             Some(of) => {
                 self.counts.duplicated += 1;
-                sink(Outcome::Duplicated { of, tag, at });
+                sink(MatchOutcome::Duplicated { of, tag, at });
             }
             None => self.unexpected(tag, at, sink),
         }
     }
 
     /// Adds a frame that came out and has no key (too short for a number).
-    pub fn received_without_key(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
+    pub fn received_without_key(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(MatchOutcome)) {
         self.advance(at, sink);
         self.counts.received += 1;
         self.unexpected(tag, at, sink);
     }
 
-    fn unexpected(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(Outcome)) {
+    fn unexpected(&mut self, tag: u64, at: Nanos, sink: &mut impl FnMut(MatchOutcome)) {
         self.counts.unexpected += 1;
-        sink(Outcome::Unexpected { tag, at });
+        sink(MatchOutcome::Unexpected { tag, at });
     }
 
     /// Sets the time to `now`: gives up overdue frames and forgets old ones.
-    pub fn advance(&mut self, now: Nanos, sink: &mut impl FnMut(Outcome)) {
+    pub fn advance(&mut self, now: Nanos, sink: &mut impl FnMut(MatchOutcome)) {
         while let Some(front) = self.entries.front() {
             if front.sent.at.saturating_add(self.settings.timeout) >= now {
                 break;
@@ -281,7 +281,7 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
     }
 
     /// Ends the run, after which no frame comes out: gives up all frames that are under way.
-    pub fn finish(&mut self, sink: &mut impl FnMut(Outcome)) {
+    pub fn finish(&mut self, sink: &mut impl FnMut(MatchOutcome)) {
         while !self.entries.is_empty() {
             self.forget_oldest(sink);
         }
@@ -289,24 +289,24 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
 
     /// Returns the counts so far.
     #[must_use]
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> OutcomeCounts {
         self.counts
     }
 
-    /// Returns the number of frames remembered now; never more than [`Settings::capacity`].
+    /// Returns the number of frames remembered now; never more than [`MatcherSettings::capacity`].
     #[must_use]
     pub fn remembered(&self) -> usize {
         self.entries.len()
     }
 
-    fn entry(&mut self, serial: u64) -> Option<&mut Entry<K>> {
+    fn entry(&mut self, serial: u64) -> Option<&mut MatcherEntry<K>> {
         let index = serial.checked_sub(self.oldest)?;
         self.entries.get_mut(usize::try_from(index).ok()?)
     }
 
     /// Removes the oldest frame under way from its queue: returns its serial number, the number of
     /// frames that were under way, and the frame, whose state is now `state`.
-    fn take(&mut self, key: &K, state: State) -> Option<(u64, usize, Sent)> {
+    fn take(&mut self, key: &K, state: EntryState) -> Option<(u64, usize, SentFrame)> {
         let slot = self.slots.get_mut(key)?;
         let (serial, waiting) = (slot.first, slot.waiting);
         // `NONE` is beyond all entries.
@@ -316,7 +316,7 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
         let sent = entry.sent;
         slot.first = entry.next;
         slot.waiting -= 1;
-        if state == State::Out {
+        if state == EntryState::Out {
             slot.out = serial;
         } else {
             if slot.is_empty() {
@@ -328,22 +328,22 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
     }
 
     fn forget_gone(&mut self) {
-        while self.entries.front().is_some_and(|e| e.state == State::Gone) {
+        while self.entries.front().is_some_and(|e| e.state == EntryState::Gone) {
             self.entries.pop_front();
             self.oldest += 1;
         }
     }
 
-    fn forget_oldest(&mut self, sink: &mut impl FnMut(Outcome)) {
+    fn forget_oldest(&mut self, sink: &mut impl FnMut(MatchOutcome)) {
         let Some(entry) = self.entries.pop_front() else {
             return;
         };
         let serial = self.oldest;
         self.oldest += 1;
-        if entry.state != State::Gone
+        if entry.state != EntryState::Gone
             && let Some(slot) = self.slots.get_mut(&entry.key)
         {
-            if entry.state == State::Waiting {
+            if entry.state == EntryState::Waiting {
                 // It is the oldest of all, so it is the oldest with its key.
                 slot.first = entry.next;
                 slot.waiting -= 1;
@@ -354,10 +354,10 @@ impl<K: Clone + Eq + Hash> Matcher<K> {
                 self.slots.remove(&entry.key);
             }
         }
-        if entry.state == State::Waiting {
+        if entry.state == EntryState::Waiting {
             self.counts.lost += 1;
             self.counts.waiting -= 1;
-            sink(Outcome::Lost(entry.sent));
+            sink(MatchOutcome::Lost(entry.sent));
         }
         self.forget_gone();
     }

@@ -1,13 +1,13 @@
 //! The assignment of frames that came out to frames that went in.
 //!
-//! A [`Matcher`] recognises a frame by a key: a number in the payload as in gateway-2011 §2.1,
+//! A [`FrameMatcher`] recognises a frame by a key: a number in the payload as in gateway-2011 §2.1,
 //! identifier and payload, where the caller specifies what a frame is expected to look like when it
-//! comes out ([`Rule`], [`Key`]), or anything else that can be hashed, such as a port and a token.
+//! comes out ([`KeyRule`], [`FrameKey`]), or anything else that can be hashed, such as a port and a token.
 //! A frame that did not come out in time is lost.
 //!
 //! A limitation: with a key that several frames share (identifier only, or a payload that repeats),
 //! frames are matched first in, first out, so that the loss of one shifts its latency to those with
-//! the same key. Such matches are marked [`Match::ambiguous`] and counted.
+//! the same key. Such matches are marked [`MatchedFrame::ambiguous`] and counted.
 //!
 //! The tester of `cangate bench` and of the lab has its own table instead of a matcher:
 //! docs/decisions/0009-one-matcher.md gives the reasons.
@@ -16,6 +16,6 @@ mod key;
 mod matcher;
 mod order;
 
-pub use key::{Key, Rule};
-pub use matcher::{Counts, Match, Matcher, Outcome, Sent, Settings};
-pub use order::Order;
+pub use key::{FrameKey, KeyRule};
+pub use matcher::{OutcomeCounts, MatchedFrame, FrameMatcher, MatchOutcome, SentFrame, MatcherSettings};
+pub use order::ReorderCount;

@@ -6,12 +6,12 @@ use std::hash::Hash;
 /// Counts according to RFC 4737 §3.3: a frame is reordered when a frame of its stream that went in
 /// later came out before it.
 #[derive(Debug)]
-pub struct Order<S> {
+pub struct ReorderCount<S> {
     /// For each stream, the highest place that came out.
     highest: HashMap<S, u64>,
 }
 
-impl<S> Default for Order<S> {
+impl<S> Default for ReorderCount<S> {
     fn default() -> Self {
         Self {
             highest: HashMap::new(),
@@ -19,7 +19,7 @@ impl<S> Default for Order<S> {
     }
 }
 
-impl<S: Eq + Hash> Order<S> {
+impl<S: Eq + Hash> ReorderCount<S> {
     /// Adds the next frame of a stream that came out; `place` gives the order in which it went in
     /// (a number or a stamp that only grows). Returns whether it was overtaken.
     pub fn overtaken(&mut self, stream: S, place: u64) -> bool {

@@ -90,9 +90,9 @@ fn schema(layout: &str) -> Option<String> {
 
 /// FNV-1a, 64 bits: it detects damage, and does not protect against forgery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Checksum(u64);
+struct FileChecksum(u64);
 
-impl Checksum {
+impl FileChecksum {
     const fn new() -> Self {
         Self(0xCBF2_9CE4_8422_2325)
     }
@@ -106,18 +106,18 @@ impl Checksum {
 
 /// The 24 bytes between data and footer: a mark, the data's checksum, the footer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seal {
-    data: Checksum,
-    footer: Checksum,
+struct FileSeal {
+    data: FileChecksum,
+    footer: FileChecksum,
 }
 
-impl Seal {
+impl FileSeal {
     const MARK: &[u8; 8] = b"cangate\x01";
     const LEN: usize = 24;
 
     /// Creates a seal. `footer` is everything after the seal: metadata, its length, Parquet's mark.
-    fn new(data: Checksum, footer: &[u8]) -> Self {
-        let mut sum = Checksum::new();
+    fn new(data: FileChecksum, footer: &[u8]) -> Self {
+        let mut sum = FileChecksum::new();
         sum.add(footer);
         Self { data, footer: sum }
     }
@@ -151,7 +151,7 @@ impl Seal {
                  is missing",
             );
         }
-        let mut sum = Checksum::new();
+        let mut sum = FileChecksum::new();
         sum.add(data);
         if Self::new(sum, footer).bytes() == seal {
             Ok(())

@@ -1,7 +1,7 @@
 //! Reading the results file.
 
-use super::{KINDS, LAYOUT, Seal, keys, schema};
-use crate::{Description, Incoming, Outgoing, Payloads, Record, Results, Status};
+use super::{KINDS, LAYOUT, FileSeal, keys, schema};
+use crate::{RunDescription, IncomingFrame, SentCopy, PayloadStore, FrameRecord, RunResults, Status};
 use bytes::Bytes;
 use frame::{CanId, Kind};
 use parquet::column::reader::get_typed_column_reader;
@@ -45,26 +45,26 @@ pub enum ReadError {
 }
 
 /// A mistake, before the file's name is added to it.
-enum Wrong {
+enum ReadProblem {
     Parquet(ParquetError),
     Content(String),
 }
 
-impl From<ParquetError> for Wrong {
+impl From<ParquetError> for ReadProblem {
     fn from(error: ParquetError) -> Self {
         Self::Parquet(error)
     }
 }
 
-fn content<T>(what: impl Into<String>) -> Result<T, Wrong> {
-    Err(Wrong::Content(what.into()))
+fn content<T>(what: impl Into<String>) -> Result<T, ReadProblem> {
+    Err(ReadProblem::Content(what.into()))
 }
 
 /// Reads a results file.
 ///
 /// # Errors
 /// [`ReadError`], with the file's name.
-pub fn read(path: &Path) -> Result<Results, ReadError> {
+pub fn read(path: &Path) -> Result<RunResults, ReadError> {
     let data = std::fs::read(path).map_err(|source| ReadError::File {
         path: path.to_owned(),
         source,
@@ -76,22 +76,22 @@ pub fn read(path: &Path) -> Result<Results, ReadError> {
 ///
 /// # Errors
 /// [`ReadError`], with the file's name.
-pub fn read_bytes(path: &Path, data: Vec<u8>) -> Result<Results, ReadError> {
+pub fn read_bytes(path: &Path, data: Vec<u8>) -> Result<RunResults, ReadError> {
     decode(&Bytes::from(data)).map_err(|wrong| match wrong {
-        Wrong::Parquet(source) => ReadError::Parquet {
+        ReadProblem::Parquet(source) => ReadError::Parquet {
             path: path.to_owned(),
             source,
         },
-        Wrong::Content(what) => ReadError::Content {
+        ReadProblem::Content(what) => ReadError::Content {
             path: path.to_owned(),
             what,
         },
     })
 }
 
-fn decode(data: &Bytes) -> Result<Results, Wrong> {
+fn decode(data: &Bytes) -> Result<RunResults, ReadProblem> {
     // Checked before anything is decoded: damaged data must not reach the decoder.
-    Seal::check(data).or_else(content)?;
+    FileSeal::check(data).or_else(content)?;
     let reader = SerializedFileReader::new(data.clone())?;
     let file = reader.metadata().file_metadata();
     let mut meta = HashMap::new();
@@ -110,12 +110,12 @@ fn decode(data: &Bytes) -> Result<Results, Wrong> {
     if *file.schema() != parse_message_type(&schema)? {
         return content("the columns are not those of cangate's results");
     }
-    let mut results = Results {
+    let mut results = RunResults {
         description: description(&meta)?,
         routes: names(&meta, keys::ROUTE),
         ports: names(&meta, keys::PORT),
         records: Vec::new(),
-        payloads: Payloads::default(),
+        payloads: PayloadStore::default(),
     };
     for group in 0..reader.num_row_groups() {
         read_group(reader.get_row_group(group)?.as_ref(), &mut results)?;
@@ -123,7 +123,7 @@ fn decode(data: &Bytes) -> Result<Results, Wrong> {
     Ok(results)
 }
 
-fn number<T: FromStr>(meta: &HashMap<&str, &str>, key: &str) -> Result<T, Wrong> {
+fn number<T: FromStr>(meta: &HashMap<&str, &str>, key: &str) -> Result<T, ReadProblem> {
     match meta.get(key).map(|text| text.parse()) {
         Some(Ok(n)) => Ok(n),
         _ => content(format!("the metadata's {key} is missing or no number")),
@@ -137,7 +137,7 @@ fn names(meta: &HashMap<&str, &str>, prefix: &str) -> Vec<String> {
         .collect()
 }
 
-fn description(meta: &HashMap<&str, &str>) -> Result<Description, Wrong> {
+fn description(meta: &HashMap<&str, &str>) -> Result<RunDescription, ReadProblem> {
     let text = |key: &str| meta.get(key).copied().unwrap_or("").to_owned();
     let mut more: Vec<(String, String)> = meta
         .iter()
@@ -145,7 +145,7 @@ fn description(meta: &HashMap<&str, &str>) -> Result<Description, Wrong> {
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .collect();
     more.sort();
-    Ok(Description {
+    Ok(RunDescription {
         title: text(keys::TITLE),
         version: text(keys::VERSION),
         command: text(keys::COMMAND),
@@ -161,7 +161,7 @@ fn description(meta: &HashMap<&str, &str>) -> Result<Description, Wrong> {
 }
 
 /// Reads a column's values, `None` where there is none.
-fn column<T: DataType>(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<T::T>>, Wrong>
+fn column<T: DataType>(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<T::T>>, ReadProblem>
 where
     T::T: Clone,
 {
@@ -202,7 +202,7 @@ where
 }
 
 /// Reads numbers of 16 bits, stored in 32.
-fn shorts(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<u16>>, Wrong> {
+fn shorts(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<u16>>, ReadProblem> {
     let column = column::<Int32Type>(group, index)?;
     let short =
         |n: i32| u16::try_from(n).or_else(|_| content(format!("column {index}: {n} does not fit")));
@@ -212,7 +212,7 @@ fn shorts(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<u16>>, 
         .collect()
 }
 
-fn longs(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<u64>>, Wrong> {
+fn longs(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<u64>>, ReadProblem> {
     let column = column::<Int64Type>(group, index)?;
     Ok(column
         .into_iter()
@@ -220,7 +220,7 @@ fn longs(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<u64>>, W
         .collect())
 }
 
-fn ids(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<CanId>>, Wrong> {
+fn ids(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<CanId>>, ReadProblem> {
     let column = column::<Int32Type>(group, index)?;
     let id = |n: i32| CanId::from_raw(n.cast_unsigned());
     Ok(column.into_iter().map(|v| v.map(id)).collect())
@@ -231,7 +231,7 @@ fn kinds(
     group: &dyn RowGroupReader,
     index: usize,
     rows: usize,
-) -> Result<Vec<Option<Kind>>, Wrong> {
+) -> Result<Vec<Option<Kind>>, ReadProblem> {
     if group.num_columns() <= index {
         return Ok(vec![None; rows]);
     }
@@ -254,14 +254,14 @@ fn data(
     group: &dyn RowGroupReader,
     index: usize,
     rows: usize,
-) -> Result<Vec<Option<ByteArray>>, Wrong> {
+) -> Result<Vec<Option<ByteArray>>, ReadProblem> {
     if group.num_columns() <= index {
         return Ok(vec![None; rows]);
     }
     column::<ByteArrayType>(group, index)
 }
 
-fn statuses(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<Status>>, Wrong> {
+fn statuses(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<Status>>, ReadProblem> {
     let parse = |text: ByteArray| {
         let word = text.as_utf8().unwrap_or("?");
         word.parse()
@@ -274,7 +274,7 @@ fn statuses(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<Statu
         .collect()
 }
 
-fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), Wrong> {
+fn read_group(group: &dyn RowGroupReader, results: &mut RunResults) -> Result<(), ReadProblem> {
     // Indices as in the schema; the omitted columns repeat others.
     let tag = longs(group, 0)?;
     let route = shorts(group, 1)?;
@@ -296,7 +296,7 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
     let (data_in, data_out) = (data(group, 20, tag.len())?, data(group, 21, tag.len())?);
     for row in 0..tag.len() {
         let incoming = || {
-            Some(Incoming {
+            Some(IncomingFrame {
                 port: source[row]?,
                 id: id_in[row]?,
                 kind: kind_in[row],
@@ -305,7 +305,7 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
             })
         };
         let outgoing = || {
-            Some(Outgoing {
+            Some(SentCopy {
                 port: destination[row]?,
                 id: id_out[row]?,
                 kind: kind_out[row],
@@ -324,7 +324,7 @@ fn read_group(group: &dyn RowGroupReader, results: &mut Results) -> Result<(), W
         if let Some(payload) = &data_out[row] {
             results.payloads.set_outgoing(place, payload.data());
         }
-        results.records.push(Record {
+        results.records.push(FrameRecord {
             tag,
             route: route[row],
             incoming: incoming(),

@@ -1,7 +1,7 @@
 //! Writing the results file.
 
-use super::{Checksum, KINDS, LAYOUT, Seal, keys, schema};
-use crate::{Record, Results};
+use super::{FileChecksum, KINDS, LAYOUT, FileSeal, keys, schema};
+use crate::{FrameRecord, RunResults};
 use frame::Kind;
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -39,7 +39,7 @@ pub enum WriteError {
 ///
 /// # Errors
 /// [`WriteError`], with the file's name.
-pub fn write(path: &Path, results: &Results) -> Result<(), WriteError> {
+pub fn write(path: &Path, results: &RunResults) -> Result<(), WriteError> {
     let at = |source| WriteError::File {
         path: path.to_owned(),
         source,
@@ -55,13 +55,13 @@ pub fn write(path: &Path, results: &Results) -> Result<(), WriteError> {
 
 /// Computes the checksum of the data that is written through it, and holds the footer back until
 /// the seal, which precedes the footer, is known.
-struct Sealing<W> {
+struct SealingWriter<W> {
     inner: W,
-    data: Checksum,
+    data: FileChecksum,
     footer: Option<Vec<u8>>,
 }
 
-impl<W: Write> Write for Sealing<W> {
+impl<W: Write> Write for SealingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(footer) = &mut self.footer {
             footer.extend_from_slice(bytes);
@@ -77,11 +77,11 @@ impl<W: Write> Write for Sealing<W> {
     }
 }
 
-impl<W: Write> Sealing<W> {
+impl<W: Write> SealingWriter<W> {
     fn finish(mut self) -> io::Result<W> {
         let footer = self.footer.unwrap_or_default();
         self.inner
-            .write_all(&Seal::new(self.data, &footer).bytes())?;
+            .write_all(&FileSeal::new(self.data, &footer).bytes())?;
         self.inner.write_all(&footer)?;
         self.inner.flush()?;
         Ok(self.inner)
@@ -92,7 +92,7 @@ impl<W: Write> Sealing<W> {
 ///
 /// # Errors
 /// [`WriteError::Parquet`].
-pub fn write_to<W: Write + Send>(writer: W, results: &Results) -> Result<W, WriteError> {
+pub fn write_to<W: Write + Send>(writer: W, results: &RunResults) -> Result<W, WriteError> {
     let schema = schema(LAYOUT).unwrap_or_default();
     let schema = Arc::new(parse_message_type(&schema)?);
     // Without page indexes, only the footer follows the data, and nothing in the footer refers to a
@@ -102,9 +102,9 @@ pub fn write_to<W: Write + Send>(writer: W, results: &Results) -> Result<W, Writ
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .build();
-    let sealing = Sealing {
+    let sealing = SealingWriter {
         inner: writer,
-        data: Checksum::new(),
+        data: FileChecksum::new(),
         footer: None,
     };
     let mut file = SerializedFileWriter::new(sealing, schema, Arc::new(properties))?;
@@ -146,16 +146,16 @@ pub fn write_to<W: Write + Send>(writer: W, results: &Results) -> Result<W, Writ
 }
 
 /// Writes columns one after another, in the schema's order.
-struct Columns<'a, 'b, W: Write + Send> {
+struct ColumnWriter<'a, 'b, W: Write + Send> {
     group: SerializedRowGroupWriter<'a, W>,
-    records: &'b [Record],
+    records: &'b [FrameRecord],
 }
 
-impl<W: Write + Send> Columns<'_, '_, W> {
+impl<W: Write + Send> ColumnWriter<'_, '_, W> {
     fn put<T: DataType>(
         &mut self,
         optional: bool,
-        of: impl Fn(&Record) -> Option<T::T>,
+        of: impl Fn(&FrameRecord) -> Option<T::T>,
     ) -> Result<(), ParquetError> {
         self.put_numbered::<T>(optional, |_, record| of(record))
     }
@@ -164,7 +164,7 @@ impl<W: Write + Send> Columns<'_, '_, W> {
     fn put_numbered<T: DataType>(
         &mut self,
         optional: bool,
-        of: impl Fn(usize, &Record) -> Option<T::T>,
+        of: impl Fn(usize, &FrameRecord) -> Option<T::T>,
     ) -> Result<(), ParquetError> {
         let Some(mut column) = self.group.next_column()? else {
             return Err(ParquetError::General(
@@ -186,8 +186,8 @@ impl<W: Write + Send> Columns<'_, '_, W> {
 
 fn write_group<W: Write + Send>(
     group: SerializedRowGroupWriter<'_, W>,
-    results: &Results,
-    records: &[Record],
+    results: &RunResults,
+    records: &[FrameRecord],
     first: usize,
 ) -> Result<(), ParquetError> {
     let bytes = |names: &[String]| -> Vec<ByteArray> {
@@ -195,12 +195,12 @@ fn write_group<W: Write + Send>(
     };
     let (routes, ports) = (bytes(&results.routes), bytes(&results.ports));
     let name = |names: &[ByteArray], index: Option<u16>| names.get(usize::from(index?)).cloned();
-    let source = |r: &Record| r.incoming.map(|f| f.port);
-    let destination = |r: &Record| r.outgoing.map(|f| f.port);
+    let source = |r: &FrameRecord| r.incoming.map(|f| f.port);
+    let destination = |r: &FrameRecord| r.outgoing.map(|f| f.port);
     // Parquet stores unsigned numbers in the bits of the signed types.
     let u64 = |n: u64| n.cast_signed();
 
-    let mut columns = Columns { group, records };
+    let mut columns = ColumnWriter { group, records };
     columns.put::<Int64Type>(false, |r| Some(u64(r.tag)))?;
     columns.put::<Int32Type>(true, |r| r.route.map(i32::from))?;
     columns.put::<ByteArrayType>(true, |r| name(&routes, r.route))?;
@@ -215,7 +215,7 @@ fn write_group<W: Write + Send>(
     columns.put::<Int64Type>(true, |r| Some(u64(r.incoming?.end)))?;
     columns.put::<Int64Type>(true, |r| Some(u64(r.outgoing?.end)))?;
     columns.put::<Int64Type>(true, |r| Some(u64(r.outgoing?.duration)))?;
-    columns.put::<Int64Type>(true, Record::latency)?;
+    columns.put::<Int64Type>(true, FrameRecord::latency)?;
     columns.put::<ByteArrayType>(false, |r| Some(ByteArray::from(r.status.as_str())))?;
     columns.put::<Int64Type>(true, |r| r.processing.map(u64))?;
     columns.put::<Int32Type>(true, |r| r.accesses.map(u32::cast_signed))?;

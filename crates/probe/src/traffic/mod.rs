@@ -1,4 +1,4 @@
-//! Frames with the times at which they become ready to be sent, and the [`Pattern`]s by which such
+//! Frames with the times at which they become ready to be sent, and the [`TrafficPattern`]s by which such
 //! traffic is requested.
 
 mod pattern;
@@ -10,20 +10,20 @@ mod schedule;
 mod template;
 
 pub use pattern::{
-    LOADS, LONGEST_PAYLOAD, MOST_FRAMES, PERIODS, Pattern, PatternError, SHORTEST_PAYLOAD,
+    LOADS, LONGEST_PAYLOAD, MOST_FRAMES, PERIODS, TrafficPattern, PatternError, SHORTEST_PAYLOAD,
 };
-pub use payload::{Payload, number_in};
-pub use plain::{Flood, OneAtATime, Periodic};
-pub use replay::Replay;
+pub use payload::{PayloadMaker, number_in};
+pub use plain::{FloodTraffic, OneAtATime, PeriodicTraffic};
+pub use replay::ReplayTraffic;
 pub use sae::{SAE_CLASS_C_NODES, sae_class_c};
-pub use schedule::{Message, MessageSet, Schedule, ScheduleError};
-pub use template::{IdRangeError, Template, period_for_load};
+pub use schedule::{SetMessage, MessageSet, SetSchedule, ScheduleError};
+pub use template::{IdRangeError, FrameTemplate, period_for_load};
 
 use frame::{Frame, Nanos};
 
 /// A frame that becomes ready to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Release {
+pub struct TrafficRelease {
     /// The time at which it is passed to its node, ns. A node with a full queue accepts it as soon
     /// as there is space.
     pub at: Nanos,
@@ -31,16 +31,16 @@ pub struct Release {
     pub node: u16,
     /// The frame.
     pub frame: Frame,
-    /// The release's number, counted from 0 in the order of [`Traffic::next`]; it accompanies the
+    /// The release's number, counted from 0 in the order of [`TrafficSource::next`]; it accompanies the
     /// frame through everything that keeps tags or tokens.
     pub tag: u64,
 }
 
 /// A source of frames. Times never decrease from one release to the next.
-pub trait Traffic {
-    /// Returns the next frame, or `None`: for ever where [`Traffic::waits_until`] is `None` too,
-    /// else until [`Traffic::delivered`] or [`Traffic::expire`] was called.
-    fn next(&mut self) -> Option<Release>;
+pub trait TrafficSource {
+    /// Returns the next frame, or `None`: for ever where [`TrafficSource::waits_until`] is `None` too,
+    /// else until [`TrafficSource::delivered`] or [`TrafficSource::expire`] was called.
+    fn next(&mut self) -> Option<TrafficRelease>;
 
     /// Notifies the source that the frame with this tag arrived at its destination at `at`. Only
     /// traffic that waits for its own frames uses it.
@@ -52,13 +52,13 @@ pub trait Traffic {
         None
     }
 
-    /// Notifies the source that the time is `now`: if its [`Traffic::waits_until`] has been
+    /// Notifies the source that the time is `now`: if its [`TrafficSource::waits_until`] has been
     /// reached, it continues.
     fn expire(&mut self, _now: Nanos) {}
 }
 
-impl<T: Traffic + ?Sized> Traffic for Box<T> {
-    fn next(&mut self) -> Option<Release> {
+impl<T: TrafficSource + ?Sized> TrafficSource for Box<T> {
+    fn next(&mut self) -> Option<TrafficRelease> {
         (**self).next()
     }
 

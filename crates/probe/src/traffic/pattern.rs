@@ -22,7 +22,7 @@ pub const PERIODS: RangeInclusive<Nanos> = 1..=60_000_000_000;
 /// The pattern in which frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pattern {
+pub enum TrafficPattern {
     /// The next frame is sent when the previous one has come back, or is given up.
     OneAtATime,
     /// A percentage of the bus's time ([`LOADS`]): after each frame there is a pause that depends
@@ -77,7 +77,7 @@ impl PatternError {
 
 const NANOS_PER_MICRO: Nanos = 1_000;
 
-impl Pattern {
+impl TrafficPattern {
     /// Checks that its number is within the limits.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ fn parse_micros(text: &str) -> Option<Nanos> {
         .checked_add(nanos + Nanos::from(up))
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for TrafficPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OneAtATime => f.write_str("oneatatime"),
@@ -131,10 +131,10 @@ impl fmt::Display for Pattern {
     }
 }
 
-impl FromStr for Pattern {
+impl FromStr for TrafficPattern {
     type Err = PatternError;
 
-    /// Parses the text that [`Pattern`] is displayed as; a load may have a `%` after it.
+    /// Parses the text that [`TrafficPattern`] is displayed as; a load may have a `%` after it.
     fn from_str(text: &str) -> Result<Self, PatternError> {
         match text.split_once(':') {
             None if text == "oneatatime" => Ok(Self::OneAtATime),
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn limits_are_the_same_for_text_and_numbers() {
-        let what = |text: &str| text.parse::<Pattern>().unwrap_err();
+        let what = |text: &str| text.parse::<TrafficPattern>().unwrap_err();
         for text in ["", "load", "flood:1", "x", "Flood", "oneatatime "] {
             assert!(matches!(what(text), PatternError::Unknown(_)), "{text}");
         }
@@ -215,15 +215,15 @@ mod tests {
 
     #[test]
     fn errors_say_what_would_be_right() {
-        let text = "often".parse::<Pattern>().unwrap_err().to_string();
+        let text = "often".parse::<TrafficPattern>().unwrap_err().to_string();
         assert_eq!(
             text,
             "`often` is not a traffic pattern: give oneatatime, load:PERCENT, flood or \
              period:MICROSECONDS"
         );
-        let text = "load:0".parse::<Pattern>().unwrap_err().to_string();
+        let text = "load:0".parse::<TrafficPattern>().unwrap_err().to_string();
         assert_eq!(text, "`0` is not a bus load: give 1 to 100 per cent");
-        let text = "period:x".parse::<Pattern>().unwrap_err().to_string();
+        let text = "period:x".parse::<TrafficPattern>().unwrap_err().to_string();
         assert_eq!(
             text,
             "`x` is not a period in microseconds: give 0.001 to 60000000, as 120 or 120.5"

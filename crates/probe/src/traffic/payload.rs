@@ -9,12 +9,12 @@ use frame::dlc::FD_MAX;
 ///
 /// The number counts all payloads of two bytes or more and wraps after 65536.
 #[derive(Clone, Debug)]
-pub struct Payload {
+pub struct PayloadMaker {
     number: u16,
     rng: Rng,
 }
 
-impl Payload {
+impl PayloadMaker {
     /// Creates a generator that starts with number 0.
     #[must_use]
     pub fn new(seed: u64) -> Self {
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn numbered_from_two_bytes_on_and_wrapping() {
-        let mut payload = Payload::new(1);
+        let mut payload = PayloadMaker::new(1);
         payload.number = 0xFFFF;
         let mut one = [0; 1];
         payload.fill(&mut one);
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn same_seed_same_bytes() {
-        let (mut a, mut b, mut c) = (Payload::new(7), Payload::new(7), Payload::new(8));
+        let (mut a, mut b, mut c) = (PayloadMaker::new(7), PayloadMaker::new(7), PayloadMaker::new(8));
         assert_eq!(a.bytes(64), b.bytes(64));
         assert_ne!(a.bytes(64), c.bytes(64));
     }

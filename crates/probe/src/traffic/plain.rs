@@ -1,23 +1,23 @@
 //! The papers' kinds of traffic (gateway-2011 §2.2): one frame at a time, a fixed period (of
 //! which 50 % bus load is one), flood. One node, numbered payloads.
 
-use super::{Release, Template, Traffic};
+use super::{TrafficRelease, FrameTemplate, TrafficSource};
 use frame::Nanos;
 
 /// Sends a frame every period.
 #[derive(Clone, Debug)]
-pub struct Periodic {
-    template: Template,
+pub struct PeriodicTraffic {
+    template: FrameTemplate,
     period: Nanos,
     at: Nanos,
     tag: u64,
     count: u64,
 }
 
-impl Periodic {
+impl PeriodicTraffic {
     /// Creates traffic of `count` frames, the first at `start`.
     #[must_use]
-    pub fn new(template: Template, start: Nanos, period: Nanos, count: u64) -> Self {
+    pub fn new(template: FrameTemplate, start: Nanos, period: Nanos, count: u64) -> Self {
         Self {
             template,
             period,
@@ -28,12 +28,12 @@ impl Periodic {
     }
 }
 
-impl Traffic for Periodic {
-    fn next(&mut self) -> Option<Release> {
+impl TrafficSource for PeriodicTraffic {
+    fn next(&mut self) -> Option<TrafficRelease> {
         if self.tag >= self.count {
             return None;
         }
-        let release = Release {
+        let release = TrafficRelease {
             at: self.at,
             node: 0,
             frame: self.template.frame()?,
@@ -48,18 +48,18 @@ impl Traffic for Periodic {
 /// Frames as fast as the bus accepts them: all are ready at the start, and the sender waits for
 /// space in its node's queue.
 #[derive(Clone, Debug)]
-pub struct Flood(Periodic);
+pub struct FloodTraffic(PeriodicTraffic);
 
-impl Flood {
+impl FloodTraffic {
     /// Creates traffic of `count` frames, ready from `start` on.
     #[must_use]
-    pub fn new(template: Template, start: Nanos, count: u64) -> Self {
-        Self(Periodic::new(template, start, 0, count))
+    pub fn new(template: FrameTemplate, start: Nanos, count: u64) -> Self {
+        Self(PeriodicTraffic::new(template, start, 0, count))
     }
 }
 
-impl Traffic for Flood {
-    fn next(&mut self) -> Option<Release> {
+impl TrafficSource for FloodTraffic {
+    fn next(&mut self) -> Option<TrafficRelease> {
         self.0.next()
     }
 }
@@ -67,7 +67,7 @@ impl Traffic for Flood {
 /// Sends a frame when the previous one has come out of the gateway, or is given up.
 #[derive(Clone, Debug)]
 pub struct OneAtATime {
-    template: Template,
+    template: FrameTemplate,
     timeout: Nanos,
     /// The time at which the next one may be sent, unless one is under way.
     at: Nanos,
@@ -80,7 +80,7 @@ impl OneAtATime {
     /// Creates traffic of `count` frames, the first at `start`; a frame that did not arrive
     /// `timeout` ns after its release is given up (the papers wait 1 s).
     #[must_use]
-    pub fn new(template: Template, start: Nanos, timeout: Nanos, count: u64) -> Self {
+    pub fn new(template: FrameTemplate, start: Nanos, timeout: Nanos, count: u64) -> Self {
         Self {
             template,
             timeout,
@@ -92,12 +92,12 @@ impl OneAtATime {
     }
 }
 
-impl Traffic for OneAtATime {
-    fn next(&mut self) -> Option<Release> {
+impl TrafficSource for OneAtATime {
+    fn next(&mut self) -> Option<TrafficRelease> {
         if self.under_way.is_some() || self.tag >= self.count {
             return None;
         }
-        let release = Release {
+        let release = TrafficRelease {
             at: self.at,
             node: 0,
             frame: self.template.frame()?,
@@ -134,14 +134,14 @@ mod tests {
     use crate::traffic::number_in;
     use frame::CanId;
 
-    fn template() -> Template {
-        Template::classic(CanId::from_raw(0x123), 8, 1).unwrap()
+    fn template() -> FrameTemplate {
+        FrameTemplate::classic(CanId::from_raw(0x123), 8, 1).unwrap()
     }
 
     #[test]
     fn periodic_frames_are_numbered() {
-        let mut traffic = Periodic::new(template(), 10, 5, 3);
-        let all: Vec<Release> = std::iter::from_fn(|| traffic.next()).collect();
+        let mut traffic = PeriodicTraffic::new(template(), 10, 5, 3);
+        let all: Vec<TrafficRelease> = std::iter::from_fn(|| traffic.next()).collect();
         assert_eq!(all.iter().map(|r| r.at).collect::<Vec<_>>(), [10, 15, 20]);
         let numbers: Vec<_> = all.iter().map(|r| number_in(r.frame.data(), 0)).collect();
         assert_eq!(numbers, [Some(0), Some(1), Some(2)]);
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn flood_is_ready_at_once() {
-        let mut traffic = Flood::new(template(), 7, 100);
-        let all: Vec<Release> = std::iter::from_fn(|| traffic.next()).collect();
+        let mut traffic = FloodTraffic::new(template(), 7, 100);
+        let all: Vec<TrafficRelease> = std::iter::from_fn(|| traffic.next()).collect();
         assert_eq!(all.len(), 100);
         assert!(all.iter().all(|r| r.at == 7));
     }

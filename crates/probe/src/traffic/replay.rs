@@ -1,6 +1,6 @@
 //! Frames of a log, sent at the log's times.
 
-use super::{Release, Traffic};
+use super::{TrafficRelease, TrafficSource};
 use frame::{CanId, Frame, Nanos};
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// A log has no nodes. Frames with the same identifier come from the same node, and identifiers are
 /// distributed over the nodes in the order in which they appear, because on a bus every identifier
 /// has one sender.
-pub struct Replay<I> {
+pub struct ReplayTraffic<I> {
     frames: I,
     start: Nanos,
     first: Option<Nanos>,
@@ -20,7 +20,7 @@ pub struct Replay<I> {
     backwards: u64,
 }
 
-impl<I: Iterator<Item = (Nanos, Frame)>> Replay<I> {
+impl<I: Iterator<Item = (Nanos, Frame)>> ReplayTraffic<I> {
     /// Creates a replay of frames with the stamps of their log, distributed over `nodes` nodes (0
     /// counts as 1).
     pub fn new(frames: I, start: Nanos, nodes: u16) -> Self {
@@ -44,8 +44,8 @@ impl<I: Iterator<Item = (Nanos, Frame)>> Replay<I> {
     }
 }
 
-impl<I: Iterator<Item = (Nanos, Frame)>> Traffic for Replay<I> {
-    fn next(&mut self) -> Option<Release> {
+impl<I: Iterator<Item = (Nanos, Frame)>> TrafficSource for ReplayTraffic<I> {
+    fn next(&mut self) -> Option<TrafficRelease> {
         let (stamp, frame) = self.frames.next()?;
         let first = *self.first.get_or_insert(stamp);
         let at = stamp
@@ -62,7 +62,7 @@ impl<I: Iterator<Item = (Nanos, Frame)>> Traffic for Replay<I> {
         let node = *self.node_of.entry(frame.id()).or_insert(next_node);
         let tag = self.tag;
         self.tag += 1;
-        Some(Release {
+        Some(TrafficRelease {
             at: self.last,
             node,
             frame,
@@ -88,8 +88,8 @@ mod tests {
             let id = CanId::from_raw([0x10, 0x20, 0x10, 0x30, 0x20][i]);
             (stamp, Frame::classic(id, &[]).unwrap())
         });
-        let mut replay = Replay::new(frames, 50, 2);
-        let all: Vec<Release> = std::iter::from_fn(|| replay.next()).collect();
+        let mut replay = ReplayTraffic::new(frames, 50, 2);
+        let all: Vec<TrafficRelease> = std::iter::from_fn(|| replay.next()).collect();
         let times: Vec<_> = all.iter().map(|r| r.at).collect();
         assert_eq!(times, [50, 250, 250, 250, 1_050]);
         let nodes: Vec<_> = all.iter().map(|r| r.node).collect();

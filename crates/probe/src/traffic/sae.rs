@@ -1,6 +1,6 @@
 //! The SAE class C benchmark as Tindell and Burns adapted it to CAN.
 
-use super::{Message, MessageSet};
+use super::{SetMessage, MessageSet};
 use frame::{CanId, Nanos};
 
 const MS: Nanos = 1_000_000;
@@ -163,7 +163,7 @@ pub fn sae_class_c() -> MessageSet {
         .iter()
         .zip(1u32..)
         .map(
-            |(&(name, node, len, period, deadline, jitter, sporadic), rank)| Message {
+            |(&(name, node, len, period, deadline, jitter, sporadic), rank)| SetMessage {
                 name,
                 node,
                 // At most 0x110, an SFF identifier.

@@ -1,6 +1,6 @@
 //! Message sets: periodic and sporadic messages of several nodes, merged into one schedule.
 
-use super::{Payload, Release, Traffic};
+use super::{PayloadMaker, TrafficRelease, TrafficSource};
 use crate::rng::Rng;
 use frame::{CanId, Frame, LengthError, Nanos};
 use std::cmp::Reverse;
@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 /// One message of a message set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
+pub struct SetMessage {
     /// A description of its contents, for display.
     pub name: &'static str,
     /// Its sender, an index into [`MessageSet::nodes`].
@@ -37,7 +37,7 @@ pub struct MessageSet {
     /// The nodes' names.
     pub nodes: &'static [&'static str],
     /// The messages.
-    pub messages: Vec<Message>,
+    pub messages: Vec<SetMessage>,
 }
 
 /// The reason why a message set cannot be scheduled.
@@ -56,7 +56,7 @@ pub enum ScheduleError {
 
 /// The next release of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
+struct NextRelease {
     at: Nanos,
     message: usize,
     /// The time without jitter, from which the next one is counted.
@@ -69,16 +69,16 @@ struct Due {
 /// random within the period, so that nodes are not in step. Releases at the same time come in the
 /// set's order. The same seed gives the same releases.
 #[derive(Clone)]
-pub struct Schedule {
-    messages: Vec<Message>,
+pub struct SetSchedule {
+    messages: Vec<SetMessage>,
     rngs: Vec<Rng>,
-    due: BinaryHeap<Reverse<Due>>,
-    payload: Payload,
+    due: BinaryHeap<Reverse<NextRelease>>,
+    payload: PayloadMaker,
     end: Nanos,
     tag: u64,
 }
 
-impl Schedule {
+impl SetSchedule {
     /// Creates the releases from time 0 up to, but not at, `end`.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl Schedule {
             messages: set.messages.clone(),
             rngs: Vec::with_capacity(set.messages.len()),
             due: BinaryHeap::with_capacity(set.messages.len()),
-            payload: Payload::new(seed),
+            payload: PayloadMaker::new(seed),
             end,
             tag: 0,
         };
@@ -112,7 +112,7 @@ impl Schedule {
 
     fn push(&mut self, message: usize, nominal: Nanos) {
         let jitter = self.rngs[message].up_to(self.messages[message].jitter);
-        self.due.push(Reverse(Due {
+        self.due.push(Reverse(NextRelease {
             at: nominal.saturating_add(jitter),
             message,
             nominal,
@@ -120,8 +120,8 @@ impl Schedule {
     }
 }
 
-impl Traffic for Schedule {
-    fn next(&mut self) -> Option<Release> {
+impl TrafficSource for SetSchedule {
+    fn next(&mut self) -> Option<TrafficRelease> {
         let Reverse(due) = *self.due.peek()?;
         if due.at >= self.end {
             return None;
@@ -146,7 +146,7 @@ impl Traffic for Schedule {
         self.push(due.message, from.saturating_add(gap));
         let tag = self.tag;
         self.tag += 1;
-        Some(Release {
+        Some(TrafficRelease {
             at: due.at,
             node: message.node,
             frame,
@@ -161,8 +161,8 @@ mod tests {
     use crate::traffic::sae_class_c;
     use proptest::prelude::*;
 
-    fn releases(seed: u64, end: Nanos) -> Vec<Release> {
-        let mut schedule = Schedule::new(&sae_class_c(), seed, end).unwrap();
+    fn releases(seed: u64, end: Nanos) -> Vec<TrafficRelease> {
+        let mut schedule = SetSchedule::new(&sae_class_c(), seed, end).unwrap();
         std::iter::from_fn(|| schedule.next()).collect()
     }
 
@@ -176,7 +176,7 @@ mod tests {
     fn a_message_that_cannot_be_scheduled_is_refused_by_name() {
         let mut set = sae_class_c();
         set.messages[4].period = 0;
-        let error = Schedule::new(&set, 0, 1).err().unwrap();
+        let error = SetSchedule::new(&set, 0, 1).err().unwrap();
         assert!(error.to_string().contains(set.messages[4].name));
         let mut set = sae_class_c();
         set.messages[2].len = 9;

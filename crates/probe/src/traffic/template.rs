@@ -1,21 +1,21 @@
 //! The properties of the frames of plain traffic.
 
-use super::Payload;
+use super::PayloadMaker;
 use crate::rng::Rng;
 use frame::{CanId, Frame, LengthError, Nanos, dlc};
 use std::ops::RangeInclusive;
 
 /// The properties of the frames of plain traffic: identifier and length fixed or random within a
-/// range, payload numbered ([`Payload`]).
+/// range, payload numbered ([`PayloadMaker`]).
 #[derive(Clone, Debug)]
-pub struct Template {
+pub struct FrameTemplate {
     /// The lowest and the highest identifier.
     ids: (CanId, CanId),
     /// The lengths that occur, ascending; at least one.
     lens: Vec<usize>,
     /// `None` for classic frames, else the FD flags.
     fd: Option<u8>,
-    payload: Payload,
+    payload: PayloadMaker,
     rng: Rng,
 }
 
@@ -31,7 +31,7 @@ pub struct IdRangeError {
     pub last: u32,
 }
 
-impl Template {
+impl FrameTemplate {
     /// Creates a template for classic frames with `len` bytes of numbered payload.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Template {
             ids: (id, id),
             lens: vec![len],
             fd,
-            payload: Payload::new(seed),
+            payload: PayloadMaker::new(seed),
             rng: Rng::fork(seed, 0x7465_6D70_6C61_7465),
         };
         template.check(len)?;
@@ -127,7 +127,7 @@ impl Template {
     }
 }
 
-impl Iterator for Template {
+impl Iterator for FrameTemplate {
     type Item = Frame;
 
     /// Returns frame after frame, without end.
@@ -163,7 +163,7 @@ mod tests {
         assert!(Template::classic(id, 9, 0).is_err());
         assert!(Template::fd(id, 65, 0, 0).is_err());
         assert!(Template::fd(id, 64, 0, 0).is_ok());
-        let classic = Template::classic(id, 2, 0).unwrap();
+        let classic = FrameTemplate::classic(id, 2, 0).unwrap();
         assert!(classic.clone().with_lens(2..=9).is_err());
         assert!(classic.with_lens(2..=8).is_ok());
     }
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn identifiers_and_lengths_fill_their_ranges() {
         let (first, last) = (CanId::eff(0x700).unwrap(), CanId::eff(0x707).unwrap());
-        let template = Template::classic(first, 2, 3)
+        let template = FrameTemplate::classic(first, 2, 3)
             .unwrap()
             .with_ids(first, last)
             .unwrap()
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn fd_lengths_are_those_of_a_dlc() {
         let id = CanId::from_raw(5);
-        let template = |lens| Template::fd(id, 2, 0, 1).unwrap().with_lens(lens).unwrap();
+        let template = |lens| FrameTemplate::fd(id, 2, 0, 1).unwrap().with_lens(lens).unwrap();
         let seen: BTreeSet<usize> = template(6..=20).take(300).map(|f| f.len()).collect();
         assert_eq!(seen, BTreeSet::from([6, 7, 8, 12, 16, 20]));
         assert_eq!(template(33..=40).next().unwrap().len(), 48);
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn no_range_is_refused() {
         let (low, high) = (CanId::sff(1).unwrap(), CanId::sff(2).unwrap());
-        let template = Template::classic(low, 2, 0).unwrap();
+        let template = FrameTemplate::classic(low, 2, 0).unwrap();
         let error = template.clone().with_ids(high, low).unwrap_err();
         assert_eq!((error.first, error.last), (2, 1));
         assert!(template.with_ids(low, CanId::eff(7).unwrap()).is_err());

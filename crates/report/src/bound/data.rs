@@ -1,28 +1,28 @@
 //! The data of the page of worst cases.
 
-use probe::{Description, LatencyProfile};
+use probe::{RunDescription, LatencyProfile};
 
 /// All data that the page shows. It is plain data, filled by the code that assessed a message set.
 /// Times are in ns.
 #[derive(Clone, Debug, Default)]
-pub struct Data {
+pub struct BoundData {
     /// The name of the message set that was assessed.
     pub title: String,
     /// The buses.
-    pub buses: Vec<Bus>,
+    pub buses: Vec<BusData>,
     /// Further information for the reader, in sentences: the gateway's own time, omissions.
     pub notes: Vec<String>,
     /// The margin until a deadline can be missed, if it was requested.
-    pub margin: Option<Margin>,
+    pub margin: Option<MarginData>,
     /// The measurements, if they were given.
-    pub measured: Option<Measured>,
+    pub measured: Option<MeasuredSource>,
     /// The circumstances in which the page was made: names and texts.
     pub made: Vec<(String, String)>,
 }
 
 /// A bus.
 #[derive(Clone, Debug, Default)]
-pub struct Bus {
+pub struct BusData {
     /// Its name.
     pub name: String,
     /// Its bit rates, as text.
@@ -32,18 +32,18 @@ pub struct Bus {
     /// The errors that the bounds include, as text; `None` for none.
     pub errors: Option<String>,
     /// Its nodes.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<NodeData>,
     /// Its messages, by priority.
-    pub messages: Vec<Message>,
+    pub messages: Vec<MessageData>,
 }
 
 /// A node.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct NodeData {
     /// Its name.
     pub name: String,
     /// The order in which it sends.
-    pub order: Order,
+    pub order: OrderData,
     /// The way it fills its mailboxes, as text such as "up to 20 µs to fill one"; `None` if that
     /// takes no time.
     pub filled: Option<String>,
@@ -53,7 +53,7 @@ pub struct Node {
     pub room: Option<u64>,
 }
 
-impl Node {
+impl NodeData {
     /// Returns whether more frames can wait than it can hold.
     #[must_use]
     pub fn overflows(&self) -> bool {
@@ -65,7 +65,7 @@ impl Node {
 
 /// The order in which a node sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum OrderData {
     /// In order of priority, as the message set specifies.
     Assumed,
     /// In order of priority: this many transmit buffers hold all frames that can wait.
@@ -76,7 +76,7 @@ pub enum Order {
 
 /// A message on its bus.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct MessageData {
     /// Its ID, as candump prints it.
     pub id: String,
     /// Its name; may be empty.
@@ -94,17 +94,17 @@ pub struct Message {
     /// The bus from which a gateway forwards it; `None` for a bus's own message.
     pub via: Option<String>,
     /// The parts of its bound, or the reason why it has none.
-    pub bound: Result<Parts, String>,
+    pub bound: Result<PartsData, String>,
     /// An upper limit of the probability that random errors make a frame late, if the bounds
     /// include them.
     pub late: Option<f64>,
     /// The measurements of this message.
-    pub seen: Option<Seen>,
+    pub seen: Option<MeasuredMessage>,
 }
 
 /// The parts of a bound, ns. The bound is the sum of all but `since`, less `since`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Parts {
+pub struct PartsData {
     /// Time on the previous buses, from the first event on, to the end of the frame there.
     pub earlier: u64,
     /// Time in the gateway.
@@ -128,7 +128,7 @@ pub struct Parts {
     pub since: u64,
 }
 
-impl Parts {
+impl PartsData {
     /// Returns the parts in the order in which they are drawn.
     #[must_use]
     pub fn all(&self) -> [u64; 9] {
@@ -179,7 +179,7 @@ impl Parts {
 
 /// The margin until a deadline can be missed, or a queue can overflow.
 #[derive(Clone, Debug, Default)]
-pub struct Margin {
+pub struct MarginData {
     /// The rate at which all messages may come, in thousandths of the present one; `None` if there
     /// is no margin.
     pub thousandths: Option<u64>,
@@ -189,11 +189,11 @@ pub struct Margin {
 
 /// The origin of the measurements.
 #[derive(Clone, Debug, Default)]
-pub struct Measured {
+pub struct MeasuredSource {
     /// The name of the results.
     pub name: String,
     /// The description of how they were made.
-    pub description: Description,
+    pub description: RunDescription,
     /// Number of frames that are not in the message set.
     pub strange: u64,
     /// Number of frames of messages without a bound.
@@ -202,7 +202,7 @@ pub struct Measured {
 
 /// The measurements of a message: from the end of frame in to the start of frame out, ns.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct MeasuredMessage {
     /// The port of the gateway that sent it.
     pub port: String,
     /// The latency that no frame may exceed: the time that it can wait in the port, and the

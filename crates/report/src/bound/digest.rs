@@ -1,8 +1,8 @@
 //! The data that the page passes to its scripts.
 
-use super::data::{Bus, Data, FrameSeen, Measured, Message, Node, Order, Parts, Seen};
-use super::lead::{Lead, can_miss, lead, ratio};
-use crate::curve::Curve;
+use super::data::{BusData, BoundData, FrameSeen, MeasuredSource, MessageData, NodeData, OrderData, PartsData, MeasuredMessage};
+use super::lead::{BoundLead, can_miss, lead, ratio};
+use crate::curve::ProfileCurve;
 use crate::settings::{TimeBase, everything};
 use serde::Serialize;
 
@@ -11,9 +11,9 @@ const NAMED: usize = 5;
 
 /// All data of the page. Times are in ns.
 #[derive(Serialize)]
-pub(super) struct Digest<'a> {
+pub(super) struct BoundDigest<'a> {
     title: &'a str,
-    lead: Lead,
+    lead: BoundLead,
     notes: &'a [String],
     buses: Vec<BusLine<'a>>,
     /// Sentences; absent if the margin was not requested.
@@ -57,7 +57,7 @@ struct MessageLine<'a> {
     via: Option<&'a str>,
     bound: Option<u64>,
     can_miss: bool,
-    /// The parts in the order of [`super::Parts::all`]; their sum, less `since`, is the bound.
+    /// The parts in the order of [`super::PartsData::all`]; their sum, less `since`, is the bound.
     parts: Option<[u64; 9]>,
     since: u64,
     /// The same parts without the time before the event; their sum is the bound.
@@ -81,7 +81,7 @@ struct SeenLine<'a> {
     /// Number of frames above their limit, and the first of them.
     above: usize,
     named: Vec<FrameLine>,
-    curve: Curve,
+    curve: ProfileCurve,
 }
 
 #[derive(Serialize)]
@@ -101,8 +101,8 @@ struct MeasuredLine<'a> {
     description: Vec<(String, String)>,
 }
 
-pub(super) fn digest(data: &Data) -> Digest<'_> {
-    Digest {
+pub(super) fn digest(data: &BoundData) -> BoundDigest<'_> {
+    BoundDigest {
         title: &data.title,
         lead: lead(data),
         notes: &data.notes,
@@ -113,7 +113,7 @@ pub(super) fn digest(data: &Data) -> Digest<'_> {
     }
 }
 
-fn bus(bus: &Bus) -> BusLine<'_> {
+fn bus(bus: &BusData) -> BusLine<'_> {
     BusLine {
         name: &bus.name,
         bit_rate: &bus.bit_rate,
@@ -124,11 +124,11 @@ fn bus(bus: &Bus) -> BusLine<'_> {
     }
 }
 
-fn node(node: &Node) -> NodeLine<'_> {
+fn node(node: &NodeData) -> NodeLine<'_> {
     let (order, mailboxes) = match node.order {
-        Order::Assumed => ("assumed", None),
-        Order::Covered(n) => ("covered", Some(n)),
-        Order::Arrival(n) => ("arrival", Some(n)),
+        OrderData::Assumed => ("assumed", None),
+        OrderData::Covered(n) => ("covered", Some(n)),
+        OrderData::Arrival(n) => ("arrival", Some(n)),
     };
     NodeLine {
         name: &node.name,
@@ -141,7 +141,7 @@ fn node(node: &Node) -> NodeLine<'_> {
     }
 }
 
-fn message(message: &Message) -> MessageLine<'_> {
+fn message(message: &MessageData) -> MessageLine<'_> {
     let parts = message.bound.as_ref().ok();
     MessageLine {
         id: &message.id,
@@ -152,18 +152,18 @@ fn message(message: &Message) -> MessageLine<'_> {
         period: message.period,
         deadline: message.deadline,
         via: message.via.as_deref(),
-        bound: parts.map(Parts::bound),
+        bound: parts.map(PartsData::bound),
         can_miss: can_miss(message),
-        parts: parts.map(Parts::all),
+        parts: parts.map(PartsData::all),
         since: parts.map_or(0, |parts| parts.since),
-        drawn: parts.map(Parts::after_the_event),
+        drawn: parts.map(PartsData::after_the_event),
         why: message.bound.as_ref().err().map(String::as_str),
         late: message.late,
         seen: message.seen.as_ref().and_then(seen),
     }
 }
 
-fn seen(seen: &Seen) -> Option<SeenLine<'_>> {
+fn seen(seen: &MeasuredMessage) -> Option<SeenLine<'_>> {
     let summary = seen.latencies.summary()?;
     Some(SeenLine {
         port: &seen.port,
@@ -175,7 +175,7 @@ fn seen(seen: &Seen) -> Option<SeenLine<'_>> {
         worst: frame(&seen.worst?),
         above: seen.above.len(),
         named: seen.above.iter().take(NAMED).map(frame).collect(),
-        curve: Curve::of(&seen.latencies),
+        curve: ProfileCurve::of(&seen.latencies),
     })
 }
 
@@ -187,7 +187,7 @@ fn frame(frame: &FrameSeen) -> FrameLine {
     }
 }
 
-fn measured(measured: &Measured) -> MeasuredLine<'_> {
+fn measured(measured: &MeasuredSource) -> MeasuredLine<'_> {
     MeasuredLine {
         name: &measured.name,
         clock: TimeBase::of(&measured.description),

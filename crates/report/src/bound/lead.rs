@@ -1,18 +1,18 @@
 //! The head of the page: one sentence, and a few figures.
 
-use super::data::{Bus, Data, Message, Node, Parts, Seen};
+use super::data::{BusData, BoundData, MessageData, NodeData, PartsData, MeasuredMessage};
 use crate::tile::Tile;
 use crate::words::{count, joined, micros, percent};
 use serde::Serialize;
 
 /// The head of the page.
 #[derive(Serialize)]
-pub(super) struct Lead {
+pub(super) struct BoundLead {
     sentence: String,
     tiles: Vec<Tile>,
 }
 
-/// The purpose of each part, in the order of [`Parts::all`].
+/// The purpose of each part, in the order of [`PartsData::all`].
 const PARTS: [&str; 9] = [
     "on the buses before",
     "in the gateway",
@@ -30,18 +30,18 @@ const NAMED: usize = 3;
 
 /// Returns the time between a message's bound and its deadline; a message without a bound is the
 /// worst, then the one with the least slack.
-pub(super) fn slack(message: &Message) -> Option<i128> {
+pub(super) fn slack(message: &MessageData) -> Option<i128> {
     let bound = message.bound.as_ref().ok()?.bound();
     Some(i128::from(message.deadline) - i128::from(bound))
 }
 
 /// Returns whether the message's deadline can be missed.
-pub(super) fn can_miss(message: &Message) -> bool {
+pub(super) fn can_miss(message: &MessageData) -> bool {
     slack(message).is_none_or(|slack| slack < 0)
 }
 
 /// Returns ID and name.
-pub(super) fn label(message: &Message) -> String {
+pub(super) fn label(message: &MessageData) -> String {
     match message.name.as_str() {
         "" => message.id.clone(),
         name => format!("{} {name}", message.id),
@@ -49,13 +49,13 @@ pub(super) fn label(message: &Message) -> String {
 }
 
 /// Returns each message with its bus.
-fn all(data: &Data) -> impl Iterator<Item = (&Bus, &Message)> {
+fn all(data: &BoundData) -> impl Iterator<Item = (&BusData, &MessageData)> {
     let buses = data.buses.iter();
     buses.flat_map(|bus| bus.messages.iter().map(move |message| (bus, message)))
 }
 
 /// Returns the message with the least slack; the first of several.
-fn tightest(data: &Data) -> Option<(&Bus, &Message)> {
+fn tightest(data: &BoundData) -> Option<(&BusData, &MessageData)> {
     all(data).min_by_key(|(_, message)| slack(message).unwrap_or(i128::MIN))
 }
 
@@ -64,8 +64,8 @@ fn time(ns: u64) -> String {
     micros(i64::try_from(ns).unwrap_or(i64::MAX)).replace(' ', "\u{a0}")
 }
 
-pub(super) fn lead(data: &Data) -> Lead {
-    Lead {
+pub(super) fn lead(data: &BoundData) -> BoundLead {
+    BoundLead {
         sentence: sentence(data),
         tiles: tiles(data),
     }
@@ -73,7 +73,7 @@ pub(super) fn lead(data: &Data) -> Lead {
 
 /// Returns a sentence with the number of messages, the number that keep their deadline, the
 /// tightest one, and the parts of its bound.
-fn sentence(data: &Data) -> String {
+fn sentence(data: &BoundData) -> String {
     let Some((bus, worst)) = tightest(data) else {
         return "There is no message, and so nothing that can be late.".to_owned();
     };
@@ -133,7 +133,7 @@ fn have(n: usize) -> &'static str {
 }
 
 /// Returns "300 µs for frames of higher priority, 200 µs …", the longest first.
-fn consists(parts: &Parts) -> String {
+fn consists(parts: &PartsData) -> String {
     let mut named: Vec<(u64, &str)> = parts
         .after_the_event()
         .into_iter()
@@ -153,7 +153,7 @@ fn consists(parts: &Parts) -> String {
     joined(&words)
 }
 
-fn tiles(data: &Data) -> Vec<Tile> {
+fn tiles(data: &BoundData) -> Vec<Tile> {
     let mut tiles = vec![kept(data)];
     tiles.extend(spare(data));
     tiles.extend(load(data));
@@ -163,7 +163,7 @@ fn tiles(data: &Data) -> Vec<Tile> {
     tiles
 }
 
-fn kept(data: &Data) -> Tile {
+fn kept(data: &BoundData) -> Tile {
     let n = all(data).count();
     let kept = all(data).filter(|(_, m)| !can_miss(m)).count();
     let buses = data.buses.len();
@@ -181,7 +181,7 @@ fn kept(data: &Data) -> Tile {
     }
 }
 
-fn spare(data: &Data) -> Option<Tile> {
+fn spare(data: &BoundData) -> Option<Tile> {
     let (bus, message) = tightest(data)?;
     let on = if data.buses.len() > 1 {
         format!(" on bus {}", bus.name)
@@ -209,7 +209,7 @@ fn spare(data: &Data) -> Option<Tile> {
     })
 }
 
-fn load(data: &Data) -> Option<Tile> {
+fn load(data: &BoundData) -> Option<Tile> {
     let busiest = data.buses.iter().max_by(|a, b| a.load.total_cmp(&b.load))?;
     Some(Tile {
         name: if data.buses.len() > 1 {
@@ -224,9 +224,9 @@ fn load(data: &Data) -> Option<Tile> {
 }
 
 /// Returns the queue with the least space left.
-fn queue(data: &Data) -> Option<Tile> {
+fn queue(data: &BoundData) -> Option<Tile> {
     let nodes = data.buses.iter().flat_map(|bus| &bus.nodes);
-    let fullest = |node: &&Node| {
+    let fullest = |node: &&NodeData| {
         let room = node.room?;
         let left = node.backlog.map(|most| i128::from(room) - i128::from(most));
         Some(left.unwrap_or(i128::MIN))
@@ -246,9 +246,9 @@ fn queue(data: &Data) -> Option<Tile> {
     })
 }
 
-fn measured(data: &Data) -> Option<Tile> {
+fn measured(data: &BoundData) -> Option<Tile> {
     let of = data.measured.as_ref()?;
-    let seen: Vec<(&Message, &Seen)> = all(data)
+    let seen: Vec<(&MessageData, &MeasuredMessage)> = all(data)
         .filter_map(|(_, message)| Some((message, message.seen.as_ref()?)))
         .collect();
     let frames: u64 = seen.iter().map(|(_, seen)| seen.latencies.count()).sum();
@@ -288,12 +288,12 @@ fn share(ratio: f64) -> String {
 }
 
 /// Returns the greatest measured latency as a fraction of its limit.
-pub(super) fn ratio(seen: &Seen) -> Option<f64> {
+pub(super) fn ratio(seen: &MeasuredMessage) -> Option<f64> {
     let worst = u64::try_from(seen.worst?.latency).unwrap_or(0);
     Some(worst as f64 / seen.limit.max(1) as f64)
 }
 
-fn margin(data: &Data) -> Option<Tile> {
+fn margin(data: &BoundData) -> Option<Tile> {
     let margin = data.margin.as_ref()?;
     Some(Tile {
         name: "margin",

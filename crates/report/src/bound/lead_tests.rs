@@ -1,8 +1,8 @@
 use super::*;
-use crate::bound::{FrameSeen, Margin, Measured, Order, Parts};
+use crate::bound::{FrameSeen, MarginData, MeasuredSource, OrderData, PartsData};
 
-fn message(id: &str, deadline: u64, parts: Parts) -> Message {
-    Message {
+fn message(id: &str, deadline: u64, parts: PartsData) -> MessageData {
+    MessageData {
         id: id.to_owned(),
         name: String::new(),
         node: "n".to_owned(),
@@ -17,35 +17,35 @@ fn message(id: &str, deadline: u64, parts: Parts) -> Message {
     }
 }
 
-fn parts() -> Parts {
-    Parts {
+fn parts() -> PartsData {
+    PartsData {
         lower: 306_000,
         higher: 262_000,
         frame: 256_000,
-        ..Parts::default()
+        ..PartsData::default()
     }
 }
 
-fn data(buses: Vec<Vec<Message>>) -> Data {
-    let bus = |(n, messages)| Bus {
+fn data(buses: Vec<Vec<MessageData>>) -> BoundData {
+    let bus = |(n, messages)| BusData {
         name: format!("bus{n}"),
         bit_rate: "500k".to_owned(),
         load: 0.1 + n as f64 / 10.0,
         messages,
-        ..Bus::default()
+        ..BusData::default()
     };
-    Data {
+    BoundData {
         buses: buses.into_iter().enumerate().map(bus).collect(),
-        ..Data::default()
+        ..BoundData::default()
     }
 }
 
 /// Returns the sentence with plain spaces.
-fn said(data: &Data) -> String {
+fn said(data: &BoundData) -> String {
     sentence(data).replace('\u{a0}', " ")
 }
 
-fn tile(data: &Data, name: &str) -> (String, String, bool) {
+fn tile(data: &BoundData, name: &str) -> (String, String, bool) {
     let all = tiles(data);
     let tile = all.into_iter().find(|tile| tile.name == name);
     let tile = tile.unwrap_or_else(|| panic!("no tile {name}"));
@@ -71,7 +71,7 @@ fn the_tightest_is_the_one_with_the_least_to_spare() {
 
 #[test]
 fn the_longest_parts_come_first_and_the_rest_is_one_figure() {
-    let many = Parts {
+    let many = PartsData {
         earlier: 900_000,
         gateway: 50_000,
         jitter: 20_000,
@@ -138,7 +138,7 @@ fn a_deadline_that_is_met_to_the_nanosecond_is_kept() {
 /// to the bound.
 #[test]
 fn parts_add_up_to_the_bound() {
-    let all = Parts {
+    let all = PartsData {
         earlier: 1,
         gateway: 2,
         jitter: 40,
@@ -153,7 +153,7 @@ fn parts_add_up_to_the_bound() {
     for since in [
         0, 1, 79, 80, 81, 240, 560, 5_360, 5_361, 6_319, 6_320, 6_360,
     ] {
-        let parts = Parts { since, ..all };
+        let parts = PartsData { since, ..all };
         assert_eq!(parts.bound(), all.bound() - since);
         let drawn = parts.after_the_event();
         assert_eq!(drawn.iter().sum::<u64>(), parts.bound(), "{since}");
@@ -172,14 +172,14 @@ fn measured_frames_and_margins_have_their_figures() {
         end: 0,
         latency,
     };
-    let seen = |worst: i64, above| Seen {
+    let seen = |worst: i64, above| MeasuredMessage {
         port: "p".to_owned(),
         limit: 1_000,
         latencies: [10, worst].into_iter().collect(),
         worst: Some(frame(1, worst)),
         above,
     };
-    all.measured = Some(Measured::default());
+    all.measured = Some(MeasuredSource::default());
     all.buses[0].messages[0].seen = Some(seen(500, vec![]));
     all.buses[0].messages[1].seen = Some(seen(800, vec![]));
     let (value, note, bad) = tile(&all, "measured at most");
@@ -196,20 +196,20 @@ fn measured_frames_and_margins_have_their_figures() {
     );
     // A latency below 0 is an error of the stamps.
     assert_eq!(ratio(&seen(-7, vec![])), Some(0.0));
-    all.margin = Some(Margin {
+    all.margin = Some(MarginData {
         thousandths: Some(1_020),
         sentences: vec![],
     });
     assert_eq!(tile(&all, "margin").0, "1.020 ×");
-    all.margin = Some(Margin::default());
+    all.margin = Some(MarginData::default());
     assert!(tile(&all, "margin").2);
 }
 
 #[test]
 fn the_fullest_queue_is_the_one_with_the_least_room_left() {
-    let node = |name: &str, backlog, room| Node {
+    let node = |name: &str, backlog, room| NodeData {
         name: name.to_owned(),
-        order: Order::Covered(3),
+        order: OrderData::Covered(3),
         filled: None,
         backlog,
         room,

@@ -1,6 +1,6 @@
 //! The page of worst cases: one file, which opens from the disk and needs no network.
 //!
-//! [`write()`] makes it from [`Data`]: for each message of each bus a bound and its parts, and next
+//! [`write()`] makes it from [`BoundData`]: for each message of each bus a bound and its parts, and next
 //! to it the measured value, if there is one. The page computes only sums that a reader can check.
 
 mod data;
@@ -9,6 +9,6 @@ mod lead;
 mod page;
 mod write;
 
-pub use data::{Bus, Data, FrameSeen, Margin, Measured, Message, Node, Order, Parts, Seen};
+pub use data::{BusData, BoundData, FrameSeen, MarginData, MeasuredSource, MessageData, NodeData, OrderData, PartsData, MeasuredMessage};
 pub use page::page;
 pub use write::{Error, FILE, write};

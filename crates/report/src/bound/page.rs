@@ -1,6 +1,6 @@
 //! The page as text.
 
-use super::data::Data;
+use super::data::BoundData;
 use super::digest::digest;
 use crate::assets;
 use crate::json::json;
@@ -20,7 +20,7 @@ const SCRIPT: [&str; 4] = [
 
 /// Returns the whole page. The same data gives the same bytes.
 #[must_use]
-pub fn page(data: &Data) -> String {
+pub fn page(data: &BoundData) -> String {
     let bound = json(&digest(data));
     let style = [assets::STYLE, assets::LEAD, STYLE].concat();
     let script = [&[assets::SCRIPT], SCRIPT.as_slice()].concat().concat();

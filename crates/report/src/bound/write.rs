@@ -1,6 +1,6 @@
 //! The page as a file.
 
-use super::data::Data;
+use super::data::BoundData;
 use super::page::page;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub struct Error {
 ///
 /// # Errors
 /// [`Error`], with the file's name.
-pub fn write(dir: &Path, data: &Data) -> Result<PathBuf, Error> {
+pub fn write(dir: &Path, data: &BoundData) -> Result<PathBuf, Error> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         |source| Error { path, source }

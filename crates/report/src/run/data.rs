@@ -1,13 +1,13 @@
 //! The data of the page of a run.
 
-use probe::{BusLoad, LoadPoint, Results};
+use probe::{BusLoad, LoadPoint, RunResults};
 use serde::Serialize;
 
 /// All data that the page shows. It is plain data, filled by the code that ran something.
 #[derive(Clone, Debug)]
-pub struct Data {
+pub struct RunData {
     /// The stamps of every frame, and the description of how they were made.
-    pub results: Results,
+    pub results: RunResults,
     /// The name of the stamps' clock in the charts: "bus time (virtual)". Whether it is virtual or
     /// real is determined from the results' description, as [`crate::TimeBase::of`] does.
     /// [`probe::Record::processing`] is always real time.
@@ -15,10 +15,10 @@ pub struct Data {
     /// Whether no time passes in the gateway on the stamps' clock, as on the embedded bus: a
     /// latency is then only the time of waiting for the outgoing bus.
     pub waiting_only: bool,
-    /// A row for each route, in the order of [`Results::routes`].
+    /// A row for each route, in the order of [`RunResults::routes`].
     pub routes: Vec<RouteRow>,
     /// The origins of frames and their fates; each account is shown with its sum.
-    pub accounts: Vec<Account>,
+    pub accounts: Vec<FrameAccount>,
     /// The buses.
     pub buses: Vec<BusRow>,
     /// Further information for the reader: bad lines of a log, limits that were reached.
@@ -42,7 +42,7 @@ pub struct RouteRow {
 
 /// A number of frames and their fates.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
-pub struct Account {
+pub struct FrameAccount {
     /// The title, which names the frames: "received by can0".
     pub title: String,
     /// Number of frames.
@@ -51,7 +51,7 @@ pub struct Account {
     pub parts: Vec<(String, u64)>,
 }
 
-impl Account {
+impl FrameAccount {
     /// Returns the parts' sum.
     #[must_use]
     pub fn sum(&self) -> u64 {

@@ -1,11 +1,11 @@
 //! The page's data, made from a run's records and counters.
 
-use super::data::{Account, BusRow, Data, RouteRow};
-use super::lead::{Lead, lead};
-use crate::cloud::Cloud;
-use crate::curve::Curve;
+use super::data::{FrameAccount, BusRow, RunData, RouteRow};
+use super::lead::{RunLead, lead};
+use crate::cloud::DotCloud;
+use crate::curve::ProfileCurve;
 use crate::settings::{TimeBase, everything};
-use probe::{LatencyProfile, LoadPoint, Record, Status, Summary};
+use probe::{LatencyProfile, LoadPoint, FrameRecord, Status, LatencySummary};
 use serde::Serialize;
 
 /// Approximate number of dots of the time chart, for all routes together.
@@ -19,10 +19,10 @@ const LONG_AGO: u64 = 86_400_000_000_000;
 
 /// All data of the page.
 #[derive(Serialize)]
-pub(super) struct Digest<'a> {
+pub(super) struct RunDigest<'a> {
     cangate: &'a str,
     title: &'a str,
-    lead: Lead,
+    lead: RunLead,
     clock: TimeBase,
     time: &'a str,
     /// Rows of the results.
@@ -38,17 +38,17 @@ pub(super) struct Digest<'a> {
     window: u64,
     description: Vec<(String, String)>,
     /// The latency of all routes together.
-    latency: Option<Figures>,
-    histogram: Option<Histogram>,
+    latency: Option<RunFigures>,
+    histogram: Option<LatencyHistogram>,
     /// One series for each route that has values, in the routes' order.
-    series: Vec<Series>,
+    series: Vec<RouteSeries>,
     /// Whether times of the time chart are since the first frame, not since 0.
     since_first: bool,
 }
 
 /// Figures of a distribution, ns.
 #[derive(Serialize)]
-struct Figures {
+struct RunFigures {
     count: u64,
     min: i64,
     p50: i64,
@@ -56,8 +56,8 @@ struct Figures {
     max: i64,
 }
 
-impl From<Summary> for Figures {
-    fn from(s: Summary) -> Self {
+impl From<LatencySummary> for RunFigures {
+    fn from(s: LatencySummary) -> Self {
         Self {
             count: s.count,
             min: s.min,
@@ -73,13 +73,13 @@ struct RouteLine {
     #[serde(flatten)]
     row: RouteRow,
     stopped_sum: u64,
-    latency: Option<Figures>,
+    latency: Option<RunFigures>,
 }
 
 #[derive(Serialize)]
 struct AccountLine {
     #[serde(flatten)]
-    account: Account,
+    account: FrameAccount,
     sum: u64,
     adds_up: bool,
 }
@@ -100,7 +100,7 @@ struct BusLine<'a> {
 
 /// The number of values in each interval.
 #[derive(Serialize)]
-struct Histogram {
+struct LatencyHistogram {
     /// Width of a bar, ns.
     width: u64,
     /// The start of each bar, ns, and the number of its values.
@@ -109,16 +109,16 @@ struct Histogram {
 
 /// The measurements of one route's frames.
 #[derive(Serialize)]
-struct Series {
+struct RouteSeries {
     name: String,
-    curve: Option<Curve>,
-    cloud: Cloud,
+    curve: Option<ProfileCurve>,
+    cloud: DotCloud,
     /// Profile of the processing times, real time.
-    processing: Option<Curve>,
+    processing: Option<ProfileCurve>,
 }
 
 /// Returns all data that the page shows.
-pub(super) fn digest(data: &Data) -> Digest<'_> {
+pub(super) fn digest(data: &RunData) -> RunDigest<'_> {
     let results = &data.results;
     let records = &results.records;
     let ends_in = || records.iter().filter_map(|r| r.incoming).map(|f| f.end);
@@ -127,7 +127,7 @@ pub(super) fn digest(data: &Data) -> Digest<'_> {
     let all: LatencyProfile = results.latencies(None).collect();
     let since_first = first > LONG_AGO;
     let full = data.buses.iter().find_map(|b| b.full_windows().next());
-    Digest {
+    RunDigest {
         cangate: &results.description.version,
         title: &results.description.title,
         lead: lead(results.into(), data.waiting_only),
@@ -146,7 +146,7 @@ pub(super) fn digest(data: &Data) -> Digest<'_> {
         window: full.map_or(0, |p| p.length),
         description: everything(&results.description),
         histogram: histogram(&all),
-        latency: all.summary().map(Figures::from),
+        latency: all.summary().map(RunFigures::from),
         series: series(data, if since_first { first } else { 0 }),
         since_first,
     }
@@ -157,10 +157,10 @@ fn stopped(route: &RouteRow) -> u64 {
     reasons.fold(0, |sum, (_, n)| sum.saturating_add(*n))
 }
 
-fn routes(data: &Data, all: &LatencyProfile) -> Vec<RouteLine> {
+fn routes(data: &RunData, all: &LatencyProfile) -> Vec<RouteLine> {
     let line = |row: RouteRow, latencies: &LatencyProfile| RouteLine {
         stopped_sum: stopped(&row),
-        latency: latencies.summary().map(Figures::from),
+        latency: latencies.summary().map(RunFigures::from),
         row,
     };
     let mut by_route: Vec<Vec<i64>> = vec![Vec::new(); data.routes.len()];
@@ -189,14 +189,14 @@ fn routes(data: &Data, all: &LatencyProfile) -> Vec<RouteLine> {
     lines
 }
 
-fn accounts(data: &Data) -> Vec<AccountLine> {
+fn accounts(data: &RunData) -> Vec<AccountLine> {
     let fates = data.results.fates().into_iter();
-    let rows = Account {
+    let rows = FrameAccount {
         title: "rows of the results".to_owned(),
         total: data.results.records.len() as u64,
         parts: fates.map(|(s, n)| (s.as_str().to_owned(), n)).collect(),
     };
-    let line = |account: Account| AccountLine {
+    let line = |account: FrameAccount| AccountLine {
         sum: account.sum(),
         adds_up: account.adds_up(),
         account,
@@ -240,20 +240,20 @@ fn bar_width(span: u64) -> u64 {
     }
 }
 
-fn histogram(all: &LatencyProfile) -> Option<Histogram> {
+fn histogram(all: &LatencyProfile) -> Option<LatencyHistogram> {
     let (low, high) = (all.values().first()?, all.values().last()?);
     let width = bar_width(high.abs_diff(*low));
-    Some(Histogram {
+    Some(LatencyHistogram {
         width,
         bars: all.histogram(width),
     })
 }
 
 /// Returns the measurements by route; frames that no route took come last.
-fn series(data: &Data, origin: u64) -> Vec<Series> {
+fn series(data: &RunData, origin: u64) -> Vec<RouteSeries> {
     let names = data.results.routes.iter().cloned();
     let names: Vec<String> = names.chain(["no route".to_owned()]).collect();
-    let mut groups: Vec<Vec<&Record>> = vec![Vec::new(); names.len()];
+    let mut groups: Vec<Vec<&FrameRecord>> = vec![Vec::new(); names.len()];
     for record in &data.results.records {
         let last = groups.len() - 1;
         let route = record.route.map_or(last, usize::from).min(last);
@@ -263,15 +263,15 @@ fn series(data: &Data, origin: u64) -> Vec<Series> {
     }
     let used = groups.iter().filter(|g| !g.is_empty()).count();
     let dots = (DOTS / used.max(1)).max(FEWEST_DOTS);
-    let curve = |profile: &LatencyProfile| (profile.count() > 0).then(|| Curve::of(profile));
-    let one = |(name, group): (String, Vec<&Record>)| {
+    let curve = |profile: &LatencyProfile| (profile.count() > 0).then(|| ProfileCurve::of(profile));
+    let one = |(name, group): (String, Vec<&FrameRecord>)| {
         // A logarithmic axis cannot show zero.
-        let processing = |r: &&Record| i64::try_from(r.processing?.max(1)).ok();
-        let dot = |r: &&Record| Some((r.incoming?.end, r.latency()?, None));
-        Series {
+        let processing = |r: &&FrameRecord| i64::try_from(r.processing?.max(1)).ok();
+        let dot = |r: &&FrameRecord| Some((r.incoming?.end, r.latency()?, None));
+        RouteSeries {
             name,
             curve: curve(&group.iter().filter_map(|r| r.latency()).collect()),
-            cloud: Cloud::of(group.iter().filter_map(dot).collect(), origin, &[0], dots),
+            cloud: DotCloud::of(group.iter().filter_map(dot).collect(), origin, &[0], dots),
             processing: curve(&group.iter().filter_map(processing).collect()),
         }
     };

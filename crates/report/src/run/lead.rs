@@ -2,13 +2,13 @@
 
 use crate::tile::Tile;
 use crate::words::{count, joined, micros, percent, times};
-use probe::{LatencyProfile, Outgoing, Record, Results, Status};
+use probe::{LatencyProfile, SentCopy, FrameRecord, RunResults, Status};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The head of the page.
 #[derive(Serialize)]
-pub(super) struct Lead {
+pub(super) struct RunLead {
     sentence: String,
     /// The reason why half of the latencies are 0, if they are.
     why_zero: Option<String>,
@@ -26,17 +26,17 @@ const WANTED: [Status; 4] = [
 
 /// The frames of a run, and the names of its ports and routes.
 #[derive(Clone, Copy, Debug)]
-pub struct Frames<'a> {
+pub struct RunFrames<'a> {
     /// The record of each frame.
-    pub records: &'a [Record],
+    pub records: &'a [FrameRecord],
     /// Names of the ports, by number.
     pub ports: &'a [String],
     /// Names of the routes, by number.
     pub routes: &'a [String],
 }
 
-impl<'a> From<&'a Results> for Frames<'a> {
-    fn from(results: &'a Results) -> Self {
+impl<'a> From<&'a RunResults> for RunFrames<'a> {
+    fn from(results: &'a RunResults) -> Self {
         Self {
             records: &results.records,
             ports: &results.ports,
@@ -46,8 +46,8 @@ impl<'a> From<&'a Results> for Frames<'a> {
 }
 
 /// The facts that a sentence states.
-struct Facts<'a> {
-    frames: Frames<'a>,
+struct SentenceFacts<'a> {
+    frames: RunFrames<'a>,
     /// Frames that came in; one that goes to several destinations is one.
     came: usize,
     /// Names of the ports where they came in.
@@ -62,8 +62,8 @@ struct Facts<'a> {
     latencies: LatencyProfile,
 }
 
-impl<'a> Facts<'a> {
-    fn of(frames: Frames<'a>) -> Self {
+impl<'a> SentenceFacts<'a> {
+    fn of(frames: RunFrames<'a>) -> Self {
         let records = frames.records;
         let came: BTreeSet<_> = records
             .iter()
@@ -73,7 +73,7 @@ impl<'a> Facts<'a> {
         let ports: BTreeSet<u16> = came.iter().map(|f| f.0).collect();
         let rows = records.iter().filter(|r| r.incoming.is_some());
         let ends = || {
-            let both = |r: &Record| [r.incoming.map(|f| f.end), r.outgoing.map(|f| f.end)];
+            let both = |r: &FrameRecord| [r.incoming.map(|f| f.end), r.outgoing.map(|f| f.end)];
             records.iter().flat_map(both).flatten()
         };
         let mut stopped = BTreeMap::new();
@@ -87,7 +87,7 @@ impl<'a> Facts<'a> {
             out: stopped.remove(&Status::Delivered).unwrap_or(0),
             stopped,
             copies: rows.count() > came.len(),
-            latencies: records.iter().filter_map(Record::latency).collect(),
+            latencies: records.iter().filter_map(FrameRecord::latency).collect(),
             frames,
         }
     }
@@ -145,11 +145,11 @@ fn name(names: &[String], index: u16) -> &str {
 /// the frames that were on the outgoing bus meanwhile. `waiting_only`: no time passes in the
 /// gateway, so that a latency is only the time of waiting for the bus.
 #[must_use]
-pub fn sentence(frames: Frames<'_>, waiting_only: bool) -> String {
-    of_facts(&Facts::of(frames), waiting_only)
+pub fn sentence(frames: RunFrames<'_>, waiting_only: bool) -> String {
+    of_facts(&SentenceFacts::of(frames), waiting_only)
 }
 
-fn of_facts(facts: &Facts<'_>, waiting_only: bool) -> String {
+fn of_facts(facts: &SentenceFacts<'_>, waiting_only: bool) -> String {
     let mut reasons = facts.reasons();
     if facts.came == 0 {
         return match reasons.is_empty() {
@@ -189,7 +189,7 @@ fn of_facts(facts: &Facts<'_>, waiting_only: bool) -> String {
 }
 
 /// Returns the frame with the greatest latency; the first of several.
-fn worst(records: &[Record]) -> Option<&Record> {
+fn worst(records: &[FrameRecord]) -> Option<&FrameRecord> {
     let timed = records.iter().filter_map(|r| Some((r, r.latency()?)));
     timed
         .min_by_key(|(_, latency)| std::cmp::Reverse(*latency))
@@ -197,7 +197,7 @@ fn worst(records: &[Record]) -> Option<&Record> {
 }
 
 /// Describes the slowest frame: its ID, its latency, and the reason.
-fn slowest(facts: &Facts<'_>, worst: &Record, waiting_only: bool) -> String {
+fn slowest(facts: &SentenceFacts<'_>, worst: &FrameRecord, waiting_only: bool) -> String {
     let latency = worst.latency().unwrap_or(0);
     let (Some(came), Some(went)) = (worst.incoming, worst.outgoing) else {
         return String::new();
@@ -229,7 +229,7 @@ fn slowest(facts: &Facts<'_>, worst: &Record, waiting_only: bool) -> String {
 
 /// Returns the frames that ended on the outgoing bus after a frame had come in and until it began,
 /// in their order: those that a port sent, and those that came in from there.
-fn ahead(records: &[Record], came: u64, went: &Outgoing) -> Vec<String> {
+fn ahead(records: &[FrameRecord], came: u64, went: &SentCopy) -> Vec<String> {
     let start = went.end.saturating_sub(went.duration);
     let sent = records
         .iter()
@@ -278,8 +278,8 @@ fn list(ids: &[String]) -> String {
 }
 
 /// Returns the head of the page.
-pub(super) fn lead(frames: Frames<'_>, waiting_only: bool) -> Lead {
-    let facts = Facts::of(frames);
+pub(super) fn lead(frames: RunFrames<'_>, waiting_only: bool) -> RunLead {
+    let facts = SentenceFacts::of(frames);
     let summary = facts.latencies.summary();
     let zero = facts.latencies.values().iter().filter(|v| **v <= 0).count() as u64;
     let why_zero = summary.filter(|s| s.p50 <= 0 && waiting_only).map(|s| {
@@ -292,14 +292,14 @@ pub(super) fn lead(frames: Frames<'_>, waiting_only: bool) -> Lead {
             percent(zero, s.count)
         )
     });
-    Lead {
+    RunLead {
         sentence: of_facts(&facts, waiting_only),
         why_zero,
         tiles: tiles(&facts, summary.as_ref()),
     }
 }
 
-fn tiles(facts: &Facts<'_>, latency: Option<&probe::Summary>) -> Vec<Tile> {
+fn tiles(facts: &SentenceFacts<'_>, latency: Option<&probe::LatencySummary>) -> Vec<Tile> {
     let came = facts.came as u64;
     let stopped = facts
         .stopped
@@ -348,7 +348,7 @@ fn tiles(facts: &Facts<'_>, latency: Option<&probe::Summary>) -> Vec<Tile> {
 }
 
 /// Returns the number of frames of which at least one copy went out.
-fn went_on(records: &[Record]) -> u64 {
+fn went_on(records: &[FrameRecord]) -> u64 {
     let out = records.iter().filter(|r| r.outgoing.is_some());
     let frames: BTreeSet<_> = out
         .filter_map(|r| r.incoming)

@@ -1,15 +1,15 @@
 use super::*;
 use frame::CanId;
-use probe::Incoming;
+use probe::IncomingFrame;
 
 const MS: u64 = 1_000_000;
 
 /// Returns a frame that comes in by port 0 at `end`, and that does not go out yet.
-fn came(id: u32, end: u64, status: Status) -> Record {
-    Record {
+fn came(id: u32, end: u64, status: Status) -> FrameRecord {
+    FrameRecord {
         tag: end,
         route: (status != Status::NoRoute).then_some(0),
-        incoming: Some(Incoming {
+        incoming: Some(IncomingFrame {
             port: 0,
             id: CanId::from_raw(id),
             kind: None,
@@ -24,10 +24,10 @@ fn came(id: u32, end: u64, status: Status) -> Record {
 }
 
 /// Returns a frame that goes out by port 1 after it has waited for `waited` ns; 200 µs on the bus.
-fn went(id: u32, end: u64, waited: u64) -> Record {
+fn went(id: u32, end: u64, waited: u64) -> FrameRecord {
     let duration = 200_000;
-    Record {
-        outgoing: Some(Outgoing {
+    FrameRecord {
+        outgoing: Some(SentCopy {
             port: 1,
             id: CanId::from_raw(id),
             kind: None,
@@ -39,24 +39,24 @@ fn went(id: u32, end: u64, waited: u64) -> Record {
     }
 }
 
-fn run(records: Vec<Record>) -> Results {
-    Results {
+fn run(records: Vec<FrameRecord>) -> RunResults {
+    RunResults {
         routes: vec!["engine".into()],
         ports: vec!["front".into(), "rear".into()],
         records,
-        ..Results::default()
+        ..RunResults::default()
     }
 }
 
-fn sentence(results: &Results, waiting_only: bool) -> String {
+fn sentence(results: &RunResults, waiting_only: bool) -> String {
     super::sentence(results.into(), waiting_only)
 }
 
-fn lead(results: &Results, waiting_only: bool) -> Lead {
+fn lead(results: &RunResults, waiting_only: bool) -> RunLead {
     super::lead(results.into(), waiting_only)
 }
 
-fn tile(lead: &Lead, name: &str) -> (String, String, bool) {
+fn tile(lead: &RunLead, name: &str) -> (String, String, bool) {
     let found = lead.tiles.iter().find(|t| t.name == name).unwrap();
     (found.value.clone(), found.note.clone(), found.bad)
 }

@@ -1,6 +1,6 @@
 //! The page of one run: one file, which opens from the disk and needs no network.
 //!
-//! [`write()`] makes it from [`Data`], together with the results file. The page contains the
+//! [`write()`] makes it from [`RunData`], together with the results file. The page contains the
 //! figures and thinned curves as data; the scripts in it draw them, as they draw a site.
 
 mod data;
@@ -9,7 +9,7 @@ mod lead;
 mod page;
 mod write;
 
-pub use data::{Account, BusRow, Data, RouteRow};
-pub use lead::{Frames, sentence};
+pub use data::{FrameAccount, BusRow, RunData, RouteRow};
+pub use lead::{RunFrames, sentence};
 pub use page::page;
-pub use write::{Error, Written, write};
+pub use write::{Error, WrittenRun, write};

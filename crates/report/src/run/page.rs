@@ -1,6 +1,6 @@
 //! The page as text.
 
-use super::data::Data;
+use super::data::RunData;
 use super::digest::digest;
 use crate::assets;
 use crate::json::json;
@@ -14,7 +14,7 @@ const SCRIPT: &str = include_str!("assets/run.js");
 
 /// Returns the whole page. The same data gives the same bytes.
 #[must_use]
-pub fn page(data: &Data) -> String {
+pub fn page(data: &RunData) -> String {
     let run = json(&digest(data));
     let (style, script) = (
         [assets::STYLE, assets::LEAD, STYLE],

@@ -1,6 +1,6 @@
 //! A run's files.
 
-use super::data::Data;
+use super::data::RunData;
 use super::page::page;
 use probe::results::WriteError;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The files of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenRun {
     /// The page.
     pub html: PathBuf,
     /// The results file, with the stamps of every frame.
@@ -40,7 +40,7 @@ pub enum Error {
 ///
 /// # Errors
 /// [`Error`], with the file's name.
-pub fn write(dir: &Path, data: &Data) -> Result<Written, Error> {
+pub fn write(dir: &Path, data: &RunData) -> Result<WrittenRun, Error> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         |source| Error::File { path, source }
@@ -50,5 +50,5 @@ pub fn write(dir: &Path, data: &Data) -> Result<Written, Error> {
     probe::results::write(&parquet, &data.results)?;
     let html = dir.join("report.html");
     std::fs::write(&html, page(data)).map_err(failed(&html))?;
-    Ok(Written { html, parquet })
+    Ok(WrittenRun { html, parquet })
 }

@@ -1,18 +1,18 @@
 //! The papers' claims and their verdicts, as `cangate lab reproduce` writes them.
 
-use super::digest::Line;
-use super::figures::Figure;
-use super::lookup::Lookup;
+use super::digest::IndexLine;
+use super::figures::ClaimFigure;
+use super::lookup::ExperimentLookup;
 use serde::{Deserialize, Serialize};
 
 /// A claim, as it is in `claims.json`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub(super) struct Claim {
+pub(super) struct SiteClaim {
     id: String,
     claim: String,
     paper: String,
     measured: String,
-    verdict: Verdict,
+    verdict: ClaimVerdict,
     why: String,
     experiments: Vec<String>,
     /// The section of the paper that states it.
@@ -22,15 +22,15 @@ pub(super) struct Claim {
     #[serde(default)]
     criterion: String,
     #[serde(default)]
-    kind: Kind,
+    kind: ClaimKind,
     #[serde(default)]
-    figure: Option<Figure>,
+    figure: Option<ClaimFigure>,
 }
 
 /// The origin of a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+enum ClaimKind {
     /// A claim of a paper.
     #[default]
     Paper,
@@ -41,7 +41,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Verdict {
+enum ClaimVerdict {
     #[serde(rename = "reproduced")]
     Reproduced,
     #[serde(rename = "differs")]
@@ -57,23 +57,23 @@ pub(super) struct ClaimRow {
     claim: String,
     paper: String,
     measured: String,
-    verdict: Verdict,
+    verdict: ClaimVerdict,
     why: String,
     source: String,
     criterion: String,
-    kind: Kind,
+    kind: ClaimKind,
     experiments: Vec<usize>,
     /// Experiments that are not in the folder.
     missing: Vec<String>,
 }
 
 /// Reads `claims.json`, or returns a description of its error.
-pub(super) fn read(text: &str) -> Result<Vec<Claim>, String> {
+pub(super) fn read(text: &str) -> Result<Vec<SiteClaim>, String> {
     serde_json::from_str(text).map_err(|error| format!("no list of claims: {error}"))
 }
 
 /// Returns the claims' figures, with the names of their claims.
-pub(super) fn figures(claims: &mut [Claim]) -> Vec<(String, Figure)> {
+pub(super) fn figures(claims: &mut [SiteClaim]) -> Vec<(String, ClaimFigure)> {
     let all = claims.iter_mut();
     all.filter_map(|c| Some((c.id.clone(), c.figure.take()?)))
         .collect()
@@ -81,9 +81,9 @@ pub(super) fn figures(claims: &mut [Claim]) -> Vec<(String, Figure)> {
 
 /// Finds each claim's experiments: by path below the folder, else by a file name that only one
 /// experiment has; with or without `.parquet`.
-pub(super) fn rows(claims: Vec<Claim>, lines: &[Line]) -> Vec<ClaimRow> {
-    let lookup = Lookup::new(lines);
-    let row = |claim: Claim| {
+pub(super) fn rows(claims: Vec<SiteClaim>, lines: &[IndexLine]) -> Vec<ClaimRow> {
+    let lookup = ExperimentLookup::new(lines);
+    let row = |claim: SiteClaim| {
         let (mut experiments, mut missing) = (Vec::new(), Vec::new());
         for name in claim.experiments {
             match lookup.find(&name) {
@@ -112,18 +112,18 @@ pub(super) fn rows(claims: Vec<Claim>, lines: &[Line]) -> Vec<ClaimRow> {
 mod tests {
     use super::super::digest::digest;
     use super::*;
-    use probe::Results;
+    use probe::RunResults;
 
     #[test]
     fn experiments_are_found_by_path_and_by_a_name_that_is_unique() {
-        let line = |name: &str| digest(name, &Results::default()).0;
+        let line = |name: &str| digest(name, &RunResults::default()).0;
         let lines = [line("a/x"), line("b/x"), line("b/y")];
         let text = r#"[{"id":"G1","claim":"c","paper":"p","measured":"m","verdict":"differs","why":"w",
             "experiments":["b/x.parquet","./a/x","y.parquet","x","z"],"further":1}]"#;
         let rows = rows(read(text).unwrap(), &lines);
         assert_eq!(rows[0].experiments, [1, 0, 2]);
         assert_eq!(rows[0].missing, ["x", "z"]);
-        assert_eq!(rows[0].verdict, Verdict::Differs);
+        assert_eq!(rows[0].verdict, ClaimVerdict::Differs);
     }
 
     #[test]

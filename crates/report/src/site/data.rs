@@ -1,8 +1,8 @@
 //! Data as scripts.
 
 use super::claims::ClaimRow;
-use super::digest::{COSTS, Line};
-use super::failed::Failed;
+use super::digest::{COSTS, IndexLine};
+use super::failed::FailedExperiment;
 use super::figures::FigureRow;
 use super::left_out::LeftOut;
 use crate::json::json;
@@ -10,26 +10,26 @@ use crate::settings::KNOWN;
 use serde::Serialize;
 
 #[derive(Serialize)]
-struct Index<'a> {
+struct SiteIndex<'a> {
     cangate: &'static str,
     settings: &'static [&'static str],
     costs: [u32; 3],
-    experiments: &'a [Line],
+    experiments: &'a [IndexLine],
     left_out: &'a [LeftOut],
-    failed: &'a [Failed],
+    failed: &'a [FailedExperiment],
     claims: &'a [ClaimRow],
     figures: &'a [FigureRow],
 }
 
 /// Returns the index as a script.
 pub(super) fn index(
-    lines: &[Line],
+    lines: &[IndexLine],
     left_out: &[LeftOut],
-    failed: &[Failed],
+    failed: &[FailedExperiment],
     claims: &[ClaimRow],
     figures: &[FigureRow],
 ) -> String {
-    let index = Index {
+    let index = SiteIndex {
         cangate: env!("CARGO_PKG_VERSION"),
         settings: &KNOWN,
         costs: COSTS,

@@ -1,10 +1,10 @@
 //! The data of one experiment's records: figures for the index, curves for its charts.
 
-use crate::cloud::Cloud;
-use crate::curve::Curve;
+use crate::cloud::DotCloud;
+use crate::curve::ProfileCurve;
 use crate::settings::{TimeBase, everything, settings};
-use probe::matching::Order;
-use probe::{LatencyProfile, Record, Results, Status};
+use probe::matching::ReorderCount;
+use probe::{LatencyProfile, FrameRecord, RunResults, Status};
 use serde::Serialize;
 
 /// The assumed cost of an access to a device register, ns: virtual time charges one instruction,
@@ -18,7 +18,7 @@ const SLICES: usize = 100;
 
 /// Figures of a distribution, ns; quantiles by nearest rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Figures {
+pub(super) struct SiteFigures {
     pub(super) count: u64,
     pub(super) min: i64,
     pub(super) p50: i64,
@@ -27,7 +27,7 @@ pub(super) struct Figures {
     pub(super) max: i64,
 }
 
-impl Figures {
+impl SiteFigures {
     fn of(profile: &LatencyProfile) -> Option<Self> {
         let s = profile.summary()?;
         Some(Self {
@@ -43,7 +43,7 @@ impl Figures {
 
 /// Register accesses of the frames that have a latency and a count of accesses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Accesses {
+pub(super) struct RegisterAccesses {
     pub(super) frames: u64,
     pub(super) sum: u64,
     pub(super) min: u32,
@@ -52,7 +52,7 @@ pub(super) struct Accesses {
 
 /// An experiment's line in the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Line {
+pub(super) struct IndexLine {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) clock: TimeBase,
@@ -65,13 +65,13 @@ pub(super) struct Line {
     pub(super) reordered: u64,
     pub(super) duplicated: u64,
     /// One entry for each of [`COSTS`]; those above 0 only if accesses were counted.
-    pub(super) latency: Vec<Option<Figures>>,
-    pub(super) accesses: Option<Accesses>,
+    pub(super) latency: Vec<Option<SiteFigures>>,
+    pub(super) accesses: Option<RegisterAccesses>,
 }
 
 /// The parts of the run in which frames were lost.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize)]
-pub(super) struct Losses {
+pub(super) struct LossPlaces {
     /// Length of the run by incoming frames, ns.
     pub(super) span: u64,
     /// Frames that came in, for each slice of the run.
@@ -88,25 +88,25 @@ pub(super) struct Losses {
 
 /// The data that is loaded when an experiment is drawn or viewed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Details {
+pub(super) struct ExperimentDetails {
     /// One curve for each of [`COSTS`], those above 0 only if accesses were counted.
-    pub(super) curves: Vec<Option<Curve>>,
+    pub(super) curves: Vec<Option<ProfileCurve>>,
     /// Latency over the end of the incoming frame, since the first one.
-    pub(super) time: Cloud,
-    pub(super) losses: Losses,
+    pub(super) time: DotCloud,
+    pub(super) losses: LossPlaces,
     /// Each status with its number of frames.
     pub(super) fates: Vec<(&'static str, u64)>,
     pub(super) description: Vec<(String, String)>,
 }
 
 /// Returns all data of one experiment.
-pub(super) fn digest(name: &str, results: &Results) -> (Line, Details) {
+pub(super) fn digest(name: &str, results: &RunResults) -> (IndexLine, ExperimentDetails) {
     let records = &results.records;
     let profiles = profiles(records);
     let with = |status: Status| records.iter().filter(|r| r.status == status).count() as u64;
     let (duplicated, unexpected) = (with(Status::Duplicated), with(Status::Unexpected));
     let d = &results.description;
-    let line = Line {
+    let line = IndexLine {
         name: name.to_owned(),
         title: d.title.clone(),
         clock: TimeBase::of(d),
@@ -117,11 +117,11 @@ pub(super) fn digest(name: &str, results: &Results) -> (Line, Details) {
         lost: with(Status::Lost),
         reordered: reordered(records),
         duplicated,
-        latency: profiles.iter().map(Figures::of).collect(),
+        latency: profiles.iter().map(SiteFigures::of).collect(),
         accesses: accesses(records),
     };
-    let curve = |p: &LatencyProfile| (p.count() > 0).then(|| Curve::of(p));
-    let details = Details {
+    let curve = |p: &LatencyProfile| (p.count() > 0).then(|| ProfileCurve::of(p));
+    let details = ExperimentDetails {
         curves: profiles.iter().map(curve).collect(),
         time: over_time(records),
         losses: losses(records),
@@ -137,7 +137,7 @@ pub(super) fn digest(name: &str, results: &Results) -> (Line, Details) {
 
 /// Returns a frame's latency if an access costs `cost` ns: at 0 for every frame that has a latency,
 /// else for those whose accesses were counted.
-fn latency(record: &Record, cost: u32) -> Option<i64> {
+fn latency(record: &FrameRecord, cost: u32) -> Option<i64> {
     let latency = record.latency()?;
     if cost == 0 {
         return Some(latency);
@@ -146,22 +146,22 @@ fn latency(record: &Record, cost: u32) -> Option<i64> {
     Some(latency.saturating_add(more))
 }
 
-fn profiles(records: &[Record]) -> Vec<LatencyProfile> {
+fn profiles(records: &[FrameRecord]) -> Vec<LatencyProfile> {
     let profile = |cost: u32| records.iter().filter_map(|r| latency(r, cost)).collect();
     COSTS.into_iter().map(profile).collect()
 }
 
-fn accesses(records: &[Record]) -> Option<Accesses> {
+fn accesses(records: &[FrameRecord]) -> Option<RegisterAccesses> {
     let timed = records.iter().filter(|r| r.latency().is_some());
     let mut all = timed.filter_map(|r| r.accesses);
     let first = all.next()?;
-    let start = Accesses {
+    let start = RegisterAccesses {
         frames: 1,
         sum: u64::from(first),
         min: first,
         max: first,
     };
-    Some(all.fold(start, |sum, a| Accesses {
+    Some(all.fold(start, |sum, a| RegisterAccesses {
         frames: sum.frames + 1,
         sum: sum.sum.saturating_add(u64::from(a)),
         min: sum.min.min(a),
@@ -172,7 +172,7 @@ fn accesses(records: &[Record]) -> Option<Accesses> {
 /// Returns the number of delivered frames that left through a port after a frame that had come in
 /// later than they did, by the same port (as RFC 4737 §3.3 counts, with the stamps for sequence
 /// numbers).
-fn reordered(records: &[Record]) -> u64 {
+fn reordered(records: &[FrameRecord]) -> u64 {
     let delivered = records.iter().filter(|r| r.status == Status::Delivered);
     let mut ways: Vec<(u16, u16, u64, u64)> = delivered
         .filter_map(|r| {
@@ -181,22 +181,22 @@ fn reordered(records: &[Record]) -> u64 {
         })
         .collect();
     ways.sort_unstable();
-    let mut order = Order::default();
+    let mut order = ReorderCount::default();
     let overtaken =
         |&&(from, to, _, came): &&(u16, u16, u64, u64)| order.overtaken((from, to), came);
     ways.iter().filter(overtaken).count() as u64
 }
 
-fn over_time(records: &[Record]) -> Cloud {
+fn over_time(records: &[FrameRecord]) -> DotCloud {
     let dots: Vec<(u64, i64, Option<u32>)> = records
         .iter()
         .filter_map(|r| Some((r.incoming?.end, r.latency()?, r.accesses)))
         .collect();
     let first = dots.iter().map(|d| d.0).min().unwrap_or(0);
-    Cloud::of(dots, first, &COSTS, DOTS)
+    DotCloud::of(dots, first, &COSTS, DOTS)
 }
 
-fn losses(records: &[Record]) -> Losses {
+fn losses(records: &[FrameRecord]) -> LossPlaces {
     let sent = records
         .iter()
         .filter(|r| !matches!(r.status, Status::Duplicated | Status::Unexpected));
@@ -209,9 +209,9 @@ fn losses(records: &[Record]) -> Losses {
         }
     }
     frames.sort_unstable();
-    let mut losses = Losses {
+    let mut losses = LossPlaces {
         unplaced,
-        ..Losses::default()
+        ..LossPlaces::default()
     };
     let (Some(first), Some(last)) = (frames.first(), frames.last()) else {
         return losses;

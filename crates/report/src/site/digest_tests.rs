@@ -1,22 +1,22 @@
 use super::*;
 use frame::CanId;
-use probe::{Incoming, Outgoing};
+use probe::{IncomingFrame, SentCopy};
 use proptest::prelude::*;
 
 /// Returns a frame that came in and, with `out`, went out that many ns later.
-fn record(tag: u64, end: u64, out: Option<u64>, accesses: Option<u32>) -> Record {
+fn record(tag: u64, end: u64, out: Option<u64>, accesses: Option<u32>) -> FrameRecord {
     let id = CanId::from_raw(1);
-    Record {
+    FrameRecord {
         tag,
         route: None,
-        incoming: Some(Incoming {
+        incoming: Some(IncomingFrame {
             port: 0,
             id,
             kind: Some(frame::Kind::Classic),
             len: 2,
             end,
         }),
-        outgoing: out.map(|after| Outgoing {
+        outgoing: out.map(|after| SentCopy {
             port: 1,
             id,
             kind: Some(frame::Kind::Classic),
@@ -34,10 +34,10 @@ fn record(tag: u64, end: u64, out: Option<u64>, accesses: Option<u32>) -> Record
     }
 }
 
-fn digested(records: Vec<Record>) -> (Line, Details) {
-    let results = Results {
+fn digested(records: Vec<FrameRecord>) -> (IndexLine, ExperimentDetails) {
+    let results = RunResults {
         records,
-        ..Results::default()
+        ..RunResults::default()
     };
     digest("x", &results)
 }
@@ -74,10 +74,10 @@ fn every_access_is_charged_to_its_frame() {
 fn losses_come_in_runs_and_have_a_place() {
     let lost = [10, 11, 12, 50, 99];
     let out = |n: u64| (!lost.contains(&n)).then_some(5);
-    let mut records: Vec<Record> = (0..100)
+    let mut records: Vec<FrameRecord> = (0..100)
         .map(|n| record(n, n * 1_000, out(n), None))
         .collect();
-    records.push(Record {
+    records.push(FrameRecord {
         incoming: None,
         ..record(100, 0, None, None)
     });
@@ -111,11 +111,11 @@ fn nothing_and_nonsense_have_a_digest() {
         ),
         (0, None, None)
     );
-    let far = Record {
+    let far = FrameRecord {
         status: Status::Lost,
         ..record(1, u64::MAX, None, Some(u32::MAX))
     };
-    let odd = Record {
+    let odd = FrameRecord {
         status: Status::Duplicated,
         ..record(0, 0, Some(u64::MAX), Some(u32::MAX))
     };

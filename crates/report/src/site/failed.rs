@@ -8,7 +8,7 @@ pub(super) const ENDING: &str = ".failed.json";
 
 /// The parts of the lab's note that are shown.
 #[derive(Deserialize)]
-struct Note {
+struct FailureNote {
     why: String,
     #[serde(default)]
     console: String,
@@ -16,7 +16,7 @@ struct Note {
 
 /// An experiment that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Failed {
+pub(super) struct FailedExperiment {
     name: String,
     why: String,
     /// The end of the guest's console.
@@ -24,11 +24,11 @@ pub(super) struct Failed {
 }
 
 /// Reads a note, or returns a description of its error.
-pub(super) fn read(file: &ExperimentFile) -> Result<Failed, String> {
+pub(super) fn read(file: &ExperimentFile) -> Result<FailedExperiment, String> {
     let text = std::fs::read_to_string(&file.path).map_err(|e| format!("cannot be read: {e}"))?;
-    let note: Note =
+    let note: FailureNote =
         serde_json::from_str(&text).map_err(|e| format!("no note of a failed experiment: {e}"))?;
-    Ok(Failed {
+    Ok(FailedExperiment {
         name: file.name.clone(),
         why: note.why,
         console: note.console,

@@ -1,23 +1,23 @@
 //! The claims' figures, as `claims.json` contains them: measurements over a parameter, and the
 //! points that a paper states. This module knows no particular claim.
 
-use super::digest::Line;
-use super::lookup::Lookup;
+use super::digest::IndexLine;
+use super::lookup::ExperimentLookup;
 use serde::{Deserialize, Serialize};
 
 /// A claim's figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Figure {
+pub(super) struct ClaimFigure {
     title: String,
-    form: Form,
-    x: Axis,
-    y: Axis,
+    form: FigureForm,
+    x: FigureAxis,
+    y: FigureAxis,
     /// The clock of its times, if its experiments are not in the folder.
     #[serde(default)]
     clock: String,
-    series: Vec<Series>,
+    series: Vec<FigureSeries>,
     #[serde(default)]
-    paper: Vec<Stated>,
+    paper: Vec<StatedValue>,
     #[serde(default)]
     note: String,
 }
@@ -25,7 +25,7 @@ pub(super) struct Figure {
 /// The kind of chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Form {
+enum FigureForm {
     Line,
     Named,
     Bars,
@@ -33,7 +33,7 @@ enum Form {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Axis {
+struct FigureAxis {
     title: String,
     #[serde(default)]
     unit: String,
@@ -42,43 +42,43 @@ struct Axis {
 /// A position on the axis: a number or a name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Place {
+enum AxisPlace {
     Number(f64),
     Name(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Series {
+struct FigureSeries {
     gateway: String,
     #[serde(default)]
     setting: String,
     #[serde(default)]
-    points: Vec<Point>,
+    points: Vec<FigurePoint>,
     /// The experiment whose profile is drawn.
     #[serde(default)]
-    experiment: Option<Experiment>,
+    experiment: Option<ExperimentRef>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Point {
-    x: Place,
+struct FigurePoint {
+    x: AxisPlace,
     median: f64,
     #[serde(default)]
     worst: Option<f64>,
-    experiment: Experiment,
+    experiment: ExperimentRef,
 }
 
 /// An experiment by its name; on the page by its index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Experiment {
+enum ExperimentRef {
     Name(String),
     #[serde(skip_deserializing)]
     Place(Option<usize>),
 }
 
-impl Experiment {
-    fn find(&mut self, lookup: &Lookup<'_>) {
+impl ExperimentRef {
+    fn find(&mut self, lookup: &ExperimentLookup<'_>) {
         if let Self::Name(name) = self {
             *self = Self::Place(lookup.find(name));
         }
@@ -86,20 +86,20 @@ impl Experiment {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Stated {
+struct StatedValue {
     #[serde(default)]
     name: String,
-    x: Place,
+    x: AxisPlace,
     #[serde(default)]
     y: Option<f64>,
-    of: Of,
+    of: FigureKind,
     source: String,
 }
 
 /// The figure of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Of {
+enum FigureKind {
     Best,
     Median,
     Worst,
@@ -112,7 +112,7 @@ pub(super) struct FigureRow {
     /// The claims that it belongs to: `G4`, `G4/bpf`.
     claims: Vec<String>,
     #[serde(flatten)]
-    figure: Figure,
+    figure: ClaimFigure,
 }
 
 /// Returns the claim's ID without the part that names a way through the gateway.
@@ -122,8 +122,8 @@ fn family(id: &str) -> &str {
 
 /// Returns a figure for each family of claims: the series of `G4/bpf` are drawn together with those
 /// of `G4`.
-pub(super) fn rows(figures: Vec<(String, Figure)>, lines: &[Line]) -> Vec<FigureRow> {
-    let lookup = Lookup::new(lines);
+pub(super) fn rows(figures: Vec<(String, ClaimFigure)>, lines: &[IndexLine]) -> Vec<FigureRow> {
+    let lookup = ExperimentLookup::new(lines);
     let mut rows: Vec<FigureRow> = Vec::new();
     for (id, mut figure) in figures {
         for series in &mut figure.series {
@@ -145,7 +145,7 @@ pub(super) fn rows(figures: Vec<(String, Figure)>, lines: &[Line]) -> Vec<Figure
                 row.claims.push(id);
                 for series in figure.series {
                     let known = row.figure.series.iter();
-                    let key = |s: &Series| (s.gateway.clone(), s.setting.clone());
+                    let key = |s: &FigureSeries| (s.gateway.clone(), s.setting.clone());
                     if !known.clone().any(|s| key(s) == key(&series)) {
                         row.figure.series.push(series);
                     }
@@ -164,9 +164,9 @@ pub(super) fn rows(figures: Vec<(String, Figure)>, lines: &[Line]) -> Vec<Figure
 mod tests {
     use super::super::digest::digest;
     use super::*;
-    use probe::Results;
+    use probe::RunResults;
 
-    fn figure(gateways: &[&str]) -> Figure {
+    fn figure(gateways: &[&str]) -> ClaimFigure {
         let series = gateways.iter().map(|gateway| {
             serde_json::json!({"gateway": gateway, "setting": "list", "points": [
                 {"x": 1, "median": 30.5, "worst": 99, "experiment": format!("{gateway}.parquet")},
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_family_shares_a_figure_and_experiments_are_found() {
-        let lines = ["cangw", "bpf"].map(|name| digest(name, &Results::default()).0);
+        let lines = ["cangw", "bpf"].map(|name| digest(name, &RunResults::default()).0);
         let figures = vec![
             ("G4".to_owned(), figure(&["cangw"])),
             ("G4/bpf".to_owned(), figure(&["bpf", "cangw"])),
@@ -207,7 +207,7 @@ mod tests {
         ] {
             let mut json = serde_json::to_value(figure(&["cangw"])).unwrap();
             json[key] = value;
-            assert!(serde_json::from_value::<Figure>(json).is_err(), "{key}");
+            assert!(serde_json::from_value::<ClaimFigure>(json).is_err(), "{key}");
         }
     }
 }

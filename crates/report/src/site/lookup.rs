@@ -1,17 +1,17 @@
 //! Experiments by the names in other files.
 
-use super::digest::Line;
+use super::digest::IndexLine;
 use std::collections::HashMap;
 
 /// A table that finds experiments: by path below the folder, else by a file name that only one
 /// experiment has; with or without `.parquet`.
-pub(super) struct Lookup<'a> {
+pub(super) struct ExperimentLookup<'a> {
     by_path: HashMap<&'a str, usize>,
     by_name: HashMap<&'a str, Vec<usize>>,
 }
 
-impl<'a> Lookup<'a> {
-    pub(super) fn new(lines: &'a [Line]) -> Self {
+impl<'a> ExperimentLookup<'a> {
+    pub(super) fn new(lines: &'a [IndexLine]) -> Self {
         let mut by_path = HashMap::new();
         let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
         for (index, line) in lines.iter().enumerate() {

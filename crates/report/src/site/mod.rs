@@ -17,4 +17,4 @@ mod page;
 mod write;
 
 pub use left_out::LeftOut;
-pub use write::{Error, Site, write};
+pub use write::{Error, WrittenSite, write};

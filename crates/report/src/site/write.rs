@@ -1,6 +1,6 @@
 //! The site's files.
 
-use super::digest::{Line, digest};
+use super::digest::{IndexLine, digest};
 use super::find::{ExperimentFile, find};
 use super::left_out::LeftOut;
 use super::{claims, data, failed, figures, page};
@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A site that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Site {
+pub struct WrittenSite {
     /// The page to open.
     pub index: PathBuf,
     /// Number of experiments on it.
@@ -60,12 +60,12 @@ pub enum Error {
 }
 
 /// A writer of files that counts their bytes.
-struct Out<'a> {
+struct CountingWriter<'a> {
     folder: &'a Path,
     bytes: u64,
 }
 
-impl Out<'_> {
+impl CountingWriter<'_> {
     fn put(&mut self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.folder.join(name);
         match std::fs::write(&path, text) {
@@ -80,12 +80,12 @@ impl Out<'_> {
 
 /// Makes a site in `out` of all results (`*.parquet`) in `dir` and below it, and of
 /// `dir/claims.json` if it exists, and lists the experiments that failed (`*.failed.json`). A file
-/// that cannot be read is left out and named in [`Site::left_out`] and on the page. Files of an
+/// that cannot be read is left out and named in [`WrittenSite::left_out`] and on the page. Files of an
 /// earlier site in `out` are replaced. Each core reads one experiment at a time.
 ///
 /// # Errors
 /// [`Error`], with the folder's or the file's name.
-pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
+pub fn write(dir: &Path, out: &Path) -> Result<WrittenSite, Error> {
     let search = |ending| {
         let found = find(dir, out, ending);
         found.map_err(|(path, source)| Error::Folder { path, source })
@@ -129,7 +129,7 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
         path: folder.clone(),
         source,
     })?;
-    let mut out = Out {
+    let mut out = CountingWriter {
         folder: out,
         bytes: 0,
     };
@@ -148,7 +148,7 @@ pub fn write(dir: &Path, out: &Path) -> Result<Site, Error> {
     out.put("site.css", &page::STYLE.concat())?;
     out.put("site.js", &page::SCRIPT.concat())?;
     let index = out.put("index.html", page::HTML)?;
-    Ok(Site {
+    Ok(WrittenSite {
         index,
         experiments: lines.len(),
         claims: claims.len(),
@@ -188,7 +188,7 @@ fn read_all(found: &[ExperimentFile]) -> Vec<Option<Outcome>> {
 fn sort_out(
     found: &[ExperimentFile],
     outcomes: Vec<Option<Outcome>>,
-) -> (Vec<(Line, String)>, Vec<LeftOut>) {
+) -> (Vec<(IndexLine, String)>, Vec<LeftOut>) {
     let (mut experiments, mut left_out) = (Vec::new(), Vec::new());
     for (file, outcome) in found.iter().zip(outcomes) {
         match outcome {
@@ -204,7 +204,7 @@ fn sort_out(
 }
 
 /// An experiment's line and its details as JSON, or the error of its file.
-type Outcome = Result<(Line, String), String>;
+type Outcome = Result<(IndexLine, String), String>;
 
 fn read_one(file: &ExperimentFile) -> Outcome {
     match probe::results::read(&file.path) {

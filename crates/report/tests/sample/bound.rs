@@ -1,9 +1,9 @@
 //! Made-up worst cases: only their appearance matters, not whether a bus could have them.
 
 use cangate_report::bound::{
-    Bus, Data, FrameSeen, Margin, Measured, Message, Node, Order, Parts, Seen,
+    BusData, BoundData, FrameSeen, MarginData, MeasuredSource, MessageData, NodeData, OrderData, PartsData, MeasuredMessage,
 };
-use probe::{Description, LatencyProfile};
+use probe::{RunDescription, LatencyProfile};
 
 /// Returns a repeatable number for an index.
 fn mixed(n: u64) -> u64 {
@@ -13,7 +13,7 @@ fn mixed(n: u64) -> u64 {
 }
 
 /// Returns measurements of a message with this limit.
-fn seen(n: u64, limit: u64) -> Seen {
+fn seen(n: u64, limit: u64) -> MeasuredMessage {
     let frames = 200 + mixed(n) % 2_000;
     let most = limit * (300 + mixed(n + 3) % 650) / 1000;
     let one = |k: u64| {
@@ -22,7 +22,7 @@ fn seen(n: u64, limit: u64) -> Seen {
     };
     let latencies: LatencyProfile = (0..frames).map(one).collect();
     let worst = latencies.values().last().copied().unwrap_or(0);
-    Seen {
+    MeasuredMessage {
         port: "to_body".to_owned(),
         limit,
         worst: Some(FrameSeen {
@@ -35,12 +35,12 @@ fn seen(n: u64, limit: u64) -> Seen {
     }
 }
 
-fn message(n: u64, priority: u64, of: u64) -> Message {
+fn message(n: u64, priority: u64, of: u64) -> MessageData {
     let length = mixed(n) % 9;
     let bits = 47 + 8 * length + 10;
     let frame = bits * 2_000;
     let sent_on = n.is_multiple_of(3);
-    let parts = Parts {
+    let parts = PartsData {
         earlier: if sent_on {
             500_000 + mixed(n + 1) % 900_000
         } else {
@@ -67,7 +67,7 @@ fn message(n: u64, priority: u64, of: u64) -> Message {
         "door",
         "time",
     ];
-    Message {
+    MessageData {
         id: format!("{:03X}", 0x80 + priority),
         name: names[(n % 5) as usize].to_owned(),
         node: ["engine", "brake", "door", "to_body"][(n % 4) as usize].to_owned(),
@@ -84,8 +84,8 @@ fn message(n: u64, priority: u64, of: u64) -> Message {
 
 /// Returns buses with this many messages each; one deadline can be missed, and one message has no
 /// bound.
-pub(crate) fn data(buses: u64, messages: u64) -> Data {
-    let bus = |bus: u64| Bus {
+pub(crate) fn data(buses: u64, messages: u64) -> BoundData {
+    let bus = |bus: u64| BusData {
         name: [
             "body", "chassis", "drive", "comfort", "logger", "camera", "battery", "lamps",
         ][(bus % 8) as usize]
@@ -94,23 +94,23 @@ pub(crate) fn data(buses: u64, messages: u64) -> Data {
         load: 0.31 + 0.05 * bus as f64,
         errors: None,
         nodes: vec![
-            Node {
+            NodeData {
                 name: "engine".to_owned(),
-                order: Order::Assumed,
+                order: OrderData::Assumed,
                 filled: None,
                 backlog: Some(4),
                 room: None,
             },
-            Node {
+            NodeData {
                 name: "door".to_owned(),
-                order: Order::Arrival(1),
+                order: OrderData::Arrival(1),
                 filled: Some("up to 20 µs to fill one".to_owned()),
                 backlog: Some(2),
                 room: None,
             },
-            Node {
+            NodeData {
                 name: "to_body".to_owned(),
-                order: Order::Covered(32),
+                order: OrderData::Covered(32),
                 filled: None,
                 backlog: Some(7),
                 room: Some(64),
@@ -120,20 +120,20 @@ pub(crate) fn data(buses: u64, messages: u64) -> Data {
             .map(|n| message(bus * messages + n, n, messages))
             .collect(),
     };
-    let mut data = Data {
+    let mut data = BoundData {
         title: "body.toml".to_owned(),
         buses: (0..buses).map(bus).collect(),
         notes: vec!["The gateway itself takes at most 50 µs.".to_owned()],
-        margin: Some(Margin {
+        margin: Some(MarginData {
             thousandths: Some(1_204),
             sentences: vec!["All messages may come at least 1.204 times as often.".to_owned()],
         }),
-        measured: Some(Measured {
+        measured: Some(MeasuredSource {
             name: "results.parquet".to_owned(),
-            description: Description {
+            description: RunDescription {
                 time_base: "bus time (simulated, the same on every machine)".to_owned(),
                 title: "cangate demo".to_owned(),
-                ..Description::default()
+                ..RunDescription::default()
             },
             strange: 0,
             unbounded: 0,

@@ -2,7 +2,7 @@
 //! measured, and every title states this.
 
 use frame::CanId;
-use probe::{Description, Incoming, Outgoing, Record, Results, Status};
+use probe::{RunDescription, IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
 
 /// A repeatable stream of numbers (SplitMix64).
 struct Dice(u64);
@@ -65,7 +65,7 @@ fn settings(n: u64, frames: u64) -> Vec<(String, String)> {
 }
 
 /// Returns the `n`th experiment of a matrix that was not measured.
-pub(crate) fn experiment(n: u64, frames: u64) -> Results {
+pub(crate) fn experiment(n: u64, frames: u64) -> RunResults {
     let mut dice = Dice(n);
     let more = settings(n, frames);
     let get = |key: &str| {
@@ -125,7 +125,7 @@ pub(crate) fn experiment(n: u64, frames: u64) -> Results {
         }
         let id = CanId::from_raw(0x123);
         let len = payload as u16;
-        let outgoing = Outgoing {
+        let outgoing = SentCopy {
             port: 1,
             id,
             kind: Some(frame::Kind::Classic),
@@ -133,10 +133,10 @@ pub(crate) fn experiment(n: u64, frames: u64) -> Results {
             end: out,
             duration,
         };
-        records.push(Record {
+        records.push(FrameRecord {
             tag,
             route: None,
-            incoming: Some(Incoming {
+            incoming: Some(IncomingFrame {
                 port: 0,
                 id,
                 kind: Some(frame::Kind::Classic),
@@ -159,8 +159,8 @@ pub(crate) fn experiment(n: u64, frames: u64) -> Results {
     } else {
         "virtual time of the guest, 2 ns an instruction"
     };
-    Results {
-        description: Description {
+    RunResults {
+        description: RunDescription {
             title: format!("MADE-UP TEST DATA {n}: nothing of it was measured"),
             version: "0.1.0".into(),
             command: format!("cargo run -p cangate-report --example many -- DIR # number {n}"),
@@ -176,7 +176,7 @@ pub(crate) fn experiment(n: u64, frames: u64) -> Results {
         routes: vec![],
         ports: vec!["can1".into(), "can2".into()],
         records,
-        ..Results::default()
+        ..RunResults::default()
     }
 }
 

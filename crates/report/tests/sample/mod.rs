@@ -1,8 +1,8 @@
 //! Made-up data that looks like a run on the embedded bus.
 
-use cangate_report::run::{Account, BusRow, Data, RouteRow};
+use cangate_report::run::{FrameAccount, BusRow, RunData, RouteRow};
 use frame::CanId;
-use probe::{BusLoad, Description, Incoming, Outgoing, Record, Results, Status};
+use probe::{BusLoad, RunDescription, IncomingFrame, SentCopy, FrameRecord, RunResults, Status};
 
 /// Returns a repeatable number for an index.
 fn mixed(n: u64) -> u64 {
@@ -11,7 +11,7 @@ fn mixed(n: u64) -> u64 {
     z ^ (z >> 27)
 }
 
-pub(crate) fn data(frames: u64) -> Data {
+pub(crate) fn data(frames: u64) -> RunData {
     let names = [
         "powertrain to body",
         "brakes, checksummed",
@@ -42,17 +42,17 @@ pub(crate) fn data(frames: u64) -> Data {
         if delivered {
             loads[1].add(out - duration, out);
         }
-        records.push(Record {
+        records.push(FrameRecord {
             tag: n,
             route: (status != Status::NoRoute).then_some(route),
-            incoming: Some(Incoming {
+            incoming: Some(IncomingFrame {
                 port: 0,
                 id: CanId::from_raw(0x10 * (1 + u32::from(route))),
                 kind: Some(frame::Kind::Classic),
                 len,
                 end,
             }),
-            outgoing: delivered.then_some(Outgoing {
+            outgoing: delivered.then_some(SentCopy {
                 port: 1,
                 id: CanId::from_raw(0x400 + 0x10 * u32::from(route)),
                 kind: Some(frame::Kind::Classic),
@@ -73,8 +73,8 @@ pub(crate) fn data(frames: u64) -> Data {
         });
     }
     let elapsed = 1_000_000 + frames * 640_000;
-    let results = Results {
-        description: Description {
+    let results = RunResults {
+        description: RunDescription {
             title: "cangate demo: two buses, four routes".into(),
             version: "0.1.0".into(),
             command: "cangate demo --seed 1 --out out".into(),
@@ -90,10 +90,10 @@ pub(crate) fn data(frames: u64) -> Data {
         routes: names.map(str::to_owned).to_vec(),
         ports: vec!["front".into(), "rear".into()],
         records,
-        ..Results::default()
+        ..RunResults::default()
     };
     let of = |route: usize, status: Status| {
-        let hit = |r: &&Record| r.route == Some(route as u16) && r.status == status;
+        let hit = |r: &&FrameRecord| r.route == Some(route as u16) && r.status == status;
         results.records.iter().filter(hit).count() as u64
     };
     let routes = names.iter().enumerate().map(|(i, name)| {
@@ -126,7 +126,7 @@ pub(crate) fn data(frames: u64) -> Data {
         .with_load(load, elapsed)
     };
     let delivered = routes.iter().map(|r| r.out).sum();
-    Data {
+    RunData {
         time: "bus time (virtual)".into(),
         waiting_only: false,
         accounts: vec![Account {

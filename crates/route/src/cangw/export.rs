@@ -1,17 +1,17 @@
 //! Conversion of routes to a script of cangw lines.
 
-use super::{Rule, filter, import::is_counters};
-use crate::check::Impossible;
+use super::{CanGwRule, filter, import::is_counters};
+use crate::check::ImpossibleFrame;
 use crate::match_key::sort;
 use crate::match_key::sorts;
 use crate::operations::cangw::RulePart;
-use crate::{Action, IdFilter, IdSet, Mode, PortId, Route, RouteId, Routes};
+use crate::{Action, IdFilter, IdSet, RouteMode, PortId, Route, RouteId, Routes};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt::{self, Write as _};
 
 /// A route that can-gw cannot express, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Inexpressible {
+pub struct CanGwInexpressible {
     /// The route, or `None` if the reason concerns the routes as a whole.
     pub route: Option<RouteId>,
     /// The route's name; empty if the reason concerns all routes.
@@ -20,7 +20,7 @@ pub struct Inexpressible {
     pub why: String,
 }
 
-impl fmt::Display for Inexpressible {
+impl fmt::Display for CanGwInexpressible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.route.is_some() {
             write!(f, "route `{}`: {}", self.name, self.why)
@@ -30,7 +30,7 @@ impl fmt::Display for Inexpressible {
     }
 }
 
-impl core::error::Error for Inexpressible {}
+impl core::error::Error for CanGwInexpressible {}
 
 /// Returns a shell script of cangw lines that does exactly what the routes do. It contains the
 /// [`rules`], with the rule that is tried first on the last line. Each line ends with its route's
@@ -41,7 +41,7 @@ impl core::error::Error for Inexpressible {}
 pub fn export(
     routes: &Routes,
     interfaces: &[Option<String>],
-) -> Result<String, Vec<Inexpressible>> {
+) -> Result<String, Vec<CanGwInexpressible>> {
     let rules = rules(routes, interfaces)?;
     let mut script = String::from(
         "#!/bin/sh\n# can-gw tries the newest rule first: the last line is tried first.\n",
@@ -69,7 +69,7 @@ pub fn export(
 pub fn rules(
     routes: &Routes,
     interfaces: &[Option<String>],
-) -> Result<Vec<(RouteId, Rule)>, Vec<Inexpressible>> {
+) -> Result<Vec<(RouteId, CanGwRule)>, Vec<CanGwInexpressible>> {
     let mut errors = Vec::new();
     errors.extend(whole(routes));
     let mut all = Vec::new();
@@ -77,7 +77,7 @@ pub fn rules(
         let id = RouteId(index);
         match of(route, interfaces) {
             Ok(rules) => all.extend(rules.into_iter().map(|rule| (id, rule))),
-            Err(why) => errors.push(Inexpressible {
+            Err(why) => errors.push(CanGwInexpressible {
                 route: Some(id),
                 name: route.name.clone(),
                 why,
@@ -101,14 +101,14 @@ pub fn rules_of(
     routes: &Routes,
     id: RouteId,
     interfaces: &[Option<String>],
-) -> Result<Vec<Rule>, Inexpressible> {
+) -> Result<Vec<CanGwRule>, CanGwInexpressible> {
     if let Some(why) = whole(routes) {
         return Err(why);
     }
     let Some(route) = routes.routes.get(id.0 as usize) else {
         return Ok(Vec::new());
     };
-    of(route, interfaces).map_err(|why| Inexpressible {
+    of(route, interfaces).map_err(|why| CanGwInexpressible {
         route: Some(id),
         name: route.name.clone(),
         why,
@@ -116,8 +116,8 @@ pub fn rules_of(
 }
 
 /// Returns the reason why can-gw can have none of the routes.
-fn whole(routes: &Routes) -> Option<Inexpressible> {
-    (routes.mode == Mode::First).then(|| Inexpressible {
+fn whole(routes: &Routes) -> Option<CanGwInexpressible> {
+    (routes.mode == RouteMode::First).then(|| CanGwInexpressible {
         route: None,
         name: String::new(),
         why: "only the first route that matches counts (`match = \"first\"`), and in can-gw \
@@ -127,7 +127,7 @@ fn whole(routes: &Routes) -> Option<Inexpressible> {
 }
 
 /// Returns the rules that a route needs, in the order in which can-gw must try them.
-fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<Rule>, String> {
+fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<CanGwRule>, String> {
     if route.drop {
         return Err("it drops frames, and a rule only forwards".into());
     }
@@ -150,7 +150,7 @@ fn of(route: &Route, interfaces: &[Option<String>]) -> Result<Vec<Rule>, String>
         if !wanted {
             continue;
         }
-        if fd && Impossible::of(route).fd {
+        if fd && ImpossibleFrame::of(route).fd {
             return Err(
                 "it would make FD frames remote; this stops them, and can-gw would send them: say \
                  `kind = \"classic\"`"
@@ -193,10 +193,10 @@ fn interface(id: PortId, interfaces: &[Option<String>]) -> Result<&str, String> 
 }
 
 /// Returns the actions as parts of a rule.
-fn changes(actions: &[Action], fd: bool) -> Result<Rule, String> {
-    let mut rule = Rule {
+fn changes(actions: &[Action], fd: bool) -> Result<CanGwRule, String> {
+    let mut rule = CanGwRule {
         fd,
-        ..Rule::default()
+        ..CanGwRule::default()
     };
     let mut reached = None;
     for action in actions {
@@ -215,7 +215,7 @@ fn changes(actions: &[Action], fd: bool) -> Result<Rule, String> {
     Ok(rule)
 }
 
-fn check_sums(rule: &Rule) -> Result<(), String> {
+fn check_sums(rule: &CanGwRule) -> Result<(), String> {
     let is_sum = |change: &&Action| matches!(change.rule_part(), Ok(RulePart::Checksum(_)));
     let mut sums = rule.changes.iter().filter(is_sum).peekable();
     if sums.peek().is_none() {
@@ -238,7 +238,7 @@ fn check_sums(rule: &Rule) -> Result<(), String> {
 }
 
 /// Returns one cangw line, as `cangw -L` would print it.
-pub(super) fn line(rule: &Rule, name: &str) -> String {
+pub(super) fn line(rule: &CanGwRule, name: &str) -> String {
     let mut text = format!("cangw -A {rule}");
     // When the script is read again, such a name would be mistaken for the counters of `cangw -L`.
     if !is_counters(name) {
@@ -248,7 +248,7 @@ pub(super) fn line(rule: &Rule, name: &str) -> String {
     text
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for CanGwRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

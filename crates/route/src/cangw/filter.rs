@@ -1,12 +1,12 @@
 //! Conversion of a route's ID filters into can-gw's single filter.
 
-use crate::{IdFilter, IdSet, Match, Tri};
+use crate::{IdFilter, IdSet, FrameMatch, TriState};
 use alloc::string::String;
 use frame::CanId;
 
 /// Returns the filter that matches exactly the IDs, remote frames and error frames of a route;
 /// `None` if the route takes every frame except error frames.
-pub(super) fn of(matching: &Match) -> Result<Option<IdFilter>, String> {
+pub(super) fn of(matching: &FrameMatch) -> Result<Option<IdFilter>, String> {
     let filter = match matching.ids.as_slice() {
         [] => None,
         [one] => Some(masked(one)?),
@@ -14,10 +14,10 @@ pub(super) fn of(matching: &Match) -> Result<Option<IdFilter>, String> {
     };
     let errors = filter.is_some_and(|(_, mask, _)| mask & CanId::ERR_FLAG != 0);
     match matching.err {
-        Tri::No if errors => {
+        TriState::No if errors => {
             return Err("its filter asks for error frames, and `error` keeps them out".into());
         }
-        Tri::Yes | Tri::Either if !errors => {
+        TriState::Yes | TriState::Either if !errors => {
             return Err(
                 "it takes error frames without a filter that names their classes, such as \
                  \"000:20000080\""
@@ -27,13 +27,13 @@ pub(super) fn of(matching: &Match) -> Result<Option<IdFilter>, String> {
         _ => {}
     }
     let (id, mask, inverted) = filter.unwrap_or((0, 0, false));
-    if matching.rtr == Tri::Either {
+    if matching.rtr == TriState::Either {
         return Ok(filter.map(|_| raw(id, mask, inverted)));
     }
     if inverted || errors {
         return Err("`rtr` cannot be joined with this filter".into());
     }
-    let wanted = if matching.rtr == Tri::Yes {
+    let wanted = if matching.rtr == TriState::Yes {
         CanId::RTR_FLAG
     } else {
         0

@@ -1,16 +1,16 @@
 //! Conversion of cangw's lines to routes.
 
 use super::{
-    Rule,
-    names::{Interfaces, Names, port_names, route_name},
-    options::{self, Verb},
+    CanGwRule,
+    names::{InterfaceList, TakenNames, port_names, route_name},
+    options::{self, CanGwVerb},
     shell::{self, ShellCommand, ShellWord},
 };
 use crate::{
-    IdSet, KindSet, Match, PortId, Route, Routes, Tri,
+    IdSet, KindSet, FrameMatch, PortId, Route, Routes, TriState,
     config::{MOST_ROUTES, to_toml, toml_string},
 };
-use ::config::{Diagnostic, Diagnostics, Source};
+use ::config::{Diagnostic, Diagnostics, SourceText};
 use alloc::{
     borrow::ToOwned,
     collections::{BTreeMap, BTreeSet},
@@ -30,7 +30,7 @@ const MOST_INTERFACES: usize = 1024;
 
 /// The result of an import.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Imported {
+pub struct ImportedRules {
     /// The ports' names, by [`PortId`].
     pub ports: Vec<String>,
     /// The Linux interfaces behind them, by [`PortId`].
@@ -44,8 +44,8 @@ pub struct Imported {
 }
 
 /// A rule, and the comment on its line.
-struct Line {
-    rule: Rule,
+struct RuleLine {
+    rule: CanGwRule,
     comment: String,
     span: Range<usize>,
 }
@@ -56,7 +56,7 @@ struct Line {
 /// # Errors
 /// Every line that cannot be interpreted or that cangw itself would refuse, with the notes among
 /// them.
-pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
+pub fn import(source: &SourceText) -> Result<ImportedRules, Vec<Diagnostic>> {
     if source.text.len() > LARGEST {
         let message = format!(
             "{} bytes are too many: {LARGEST} are the most",
@@ -67,12 +67,12 @@ pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
     let mut found = Diagnostics::new();
     let commands = match shell::commands(&source.text) {
         Ok(commands) => commands,
-        Err(shell::Unclosed(at)) => {
+        Err(shell::UnclosedQuote(at)) => {
             let d = Diagnostic::error(at..at + 1, "this quote is never closed");
             return Err(vec![d]);
         }
     };
-    let mut gathered = Gathered::default();
+    let mut gathered = GatheredLines::default();
     for command in &commands {
         match options::cangw(command) {
             Some(words) => gathered.cangw(words, command, &mut found),
@@ -95,14 +95,14 @@ pub fn import(source: &Source) -> Result<Imported, Vec<Diagnostic>> {
 }
 
 #[derive(Default)]
-struct Gathered {
-    lines: Vec<Line>,
+struct GatheredLines {
+    lines: Vec<RuleLine>,
     max_hops: Option<u8>,
     /// At least one line was not printed by cangw itself.
     scripted: bool,
 }
 
-impl Gathered {
+impl GatheredLines {
     fn cangw(&mut self, words: &[ShellWord], command: &ShellCommand, found: &mut Diagnostics) {
         let counters = is_counters(&command.comment);
         let Some((verb, rule)) = options::parse(words, counters, found) else {
@@ -113,37 +113,37 @@ impl Gathered {
             found.push(Diagnostic::warning(span.clone(), message).hint(hint));
         };
         match verb {
-            Verb::Add if rule.source == rule.destination && !rule.same_port => note(
+            CanGwVerb::Add if rule.source == rule.destination && !rule.same_port => note(
                 "no frame that comes in there takes this rule: it leads back; it is left out",
                 "-i lets frames go back to the interface they came from",
             ),
-            Verb::Add => {
+            CanGwVerb::Add => {
                 self.scripted |= !counters;
                 let comment = if counters { "" } else { &command.comment };
-                self.lines.push(Line {
+                self.lines.push(RuleLine {
                     rule,
                     comment: comment.to_owned(),
                     span: span.clone(),
                 });
             }
-            Verb::Delete => match self.lines.iter().rposition(|line| line.rule == rule) {
+            CanGwVerb::Delete => match self.lines.iter().rposition(|line| line.rule == rule) {
                 Some(index) => {
                     self.lines.remove(index);
                     note("-D takes away a rule from above; it is left out", "");
                 }
                 None => note("-D takes away a rule that is not in this file", ""),
             },
-            Verb::Flush if self.lines.is_empty() => {
+            CanGwVerb::Flush if self.lines.is_empty() => {
                 note(
                     "-F takes away rules that other programs made",
                     "nothing to do here",
                 );
             }
-            Verb::Flush => {
+            CanGwVerb::Flush => {
                 self.lines.clear();
                 note("-F takes away all rules above; they are left out", "");
             }
-            Verb::List => note("-L only prints rules", "nothing to do here"),
+            CanGwVerb::List => note("-L only prints rules", "nothing to do here"),
         }
     }
 
@@ -209,12 +209,12 @@ impl Gathered {
         // For each source, the destinations of its rules, and whether frames may go back: without
         // -i a frame never goes back to the interface where it came in first.
         let mut onward: BTreeMap<_, (BTreeSet<&str>, bool)> = BTreeMap::new();
-        for Line { rule, .. } in &self.lines {
+        for RuleLine { rule, .. } in &self.lines {
             let (to, back) = onward.entry((&rule.source, rule.fd)).or_default();
             to.insert(&rule.destination);
             *back |= rule.same_port;
         }
-        for Line { rule, span, .. } in &self.lines {
+        for RuleLine { rule, span, .. } in &self.lines {
             let on = onward
                 .get(&(&rule.destination, rule.fd))
                 .is_some_and(|(to, back)| *back || to.iter().any(|to| *to != rule.source));
@@ -247,14 +247,14 @@ impl Gathered {
         }
     }
 
-    fn into_imported(mut self, notes: Vec<Diagnostic>) -> Imported {
+    fn into_imported(mut self, notes: Vec<Diagnostic>) -> ImportedRules {
         let max_hops = self.hops();
         // can-gw puts a new rule in front of the others.
         if self.scripted {
             self.lines.reverse();
         }
-        let mut interfaces = Interfaces::default();
-        let mut names = Names::default();
+        let mut interfaces = InterfaceList::default();
+        let mut names = TakenNames::default();
         let mut routes = Vec::with_capacity(self.lines.len());
         for (index, line) in self.lines.iter().enumerate() {
             let rule = &line.rule;
@@ -271,7 +271,7 @@ impl Gathered {
         let interfaces = interfaces.names;
         let ports = port_names(&interfaces);
         let toml = file(&routes, &ports, &interfaces);
-        Imported {
+        ImportedRules {
             ports,
             interfaces,
             routes,
@@ -294,7 +294,7 @@ pub(super) fn is_counters(comment: &str) -> bool {
     true
 }
 
-fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
+fn route(rule: &CanGwRule, name: String, from: PortId, to: PortId) -> Route {
     let errors = rule.filter.is_some_and(|filter| match filter.set {
         IdSet::Masked { mask, .. } => mask & CanId::ERR_FLAG != 0,
         IdSet::Range { .. } => false,
@@ -303,15 +303,15 @@ fn route(rule: &Rule, name: String, from: PortId, to: PortId) -> Route {
         name,
         from: vec![from],
         to: vec![to],
-        matching: Match {
+        matching: FrameMatch {
             ids: rule.filter.into_iter().collect(),
             kinds: KindSet {
                 classic: !rule.fd,
                 fd: rule.fd,
                 xl: false,
             },
-            err: if errors { Tri::Yes } else { Tri::No },
-            ..Match::default()
+            err: if errors { TriState::Yes } else { TriState::No },
+            ..FrameMatch::default()
         },
         actions: rule.changes.clone(),
         drop: false,

@@ -30,10 +30,10 @@ mod shell;
 #[cfg(test)]
 mod tests;
 
-pub use export::{Inexpressible, export, rules, rules_of};
-pub use import::{Imported, import};
+pub use export::{CanGwInexpressible, export, rules, rules_of};
+pub use import::{ImportedRules, import};
 
-pub use crate::operations::cangw::{Attribute, Need, Version};
+pub use crate::operations::cangw::{RuleAttribute, KernelNeed, KernelVersion};
 
 use crate::operations::cangw::RulePart;
 use crate::{Action, IdFilter};
@@ -41,7 +41,7 @@ use alloc::{string::String, vec::Vec};
 
 /// A can-gw rule. Its `Display` form is the words that `cangw -A` accepts.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Rule {
+pub struct CanGwRule {
     /// `-s`: the interface where frames come in.
     pub source: String,
     /// `-d`: the interface where they go out.
@@ -65,7 +65,7 @@ pub struct Rule {
     pub changes: Vec<Action>,
 }
 
-impl Rule {
+impl CanGwRule {
     /// Returns the number of payload bytes of the frames that the rule works on: 8 or 64.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -86,7 +86,7 @@ impl Rule {
 
     /// Returns the kernel features that its changes need.
     #[must_use]
-    pub fn needs(&self) -> Vec<Need> {
+    pub fn needs(&self) -> Vec<KernelNeed> {
         Action::needs(&self.changes, self.fd)
     }
 }

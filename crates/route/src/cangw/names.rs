@@ -6,13 +6,13 @@ use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec:
 
 /// The interfaces in the order in which they appear; each becomes a port.
 #[derive(Default)]
-pub(super) struct Interfaces {
+pub(super) struct InterfaceList {
     /// The names, by [`PortId`].
     pub(super) names: Vec<String>,
     numbers: BTreeMap<String, PortId>,
 }
 
-impl Interfaces {
+impl InterfaceList {
     pub(super) fn port(&mut self, name: &str) -> PortId {
         if let Some(id) = self.numbers.get(name) {
             return *id;
@@ -27,7 +27,7 @@ impl Interfaces {
 
 /// Returns the names of the ports: each is its interface's name, as far as a port's name allows.
 pub(super) fn port_names(interfaces: &[String]) -> Vec<String> {
-    let mut taken = Names::default();
+    let mut taken = TakenNames::default();
     interfaces
         .iter()
         .map(|interface| {
@@ -46,7 +46,7 @@ pub(super) fn port_names(interfaces: &[String]) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn route_name(comment: &str, index: usize, taken: &mut Names) -> String {
+pub(super) fn route_name(comment: &str, index: usize, taken: &mut TakenNames) -> String {
     let name: String = comment.chars().filter(|c| !c.is_control()).collect();
     let name = cut(&name, LONGEST_NAME).trim();
     if name.is_empty() {
@@ -66,9 +66,9 @@ fn cut(text: &str, most: usize) -> &str {
 
 /// Names that are taken, and for each of them the number that made the last one unique.
 #[derive(Default)]
-pub(super) struct Names(BTreeMap<String, usize>);
+pub(super) struct TakenNames(BTreeMap<String, usize>);
 
-impl Names {
+impl TakenNames {
     fn unique(&mut self, name: &str, before: &str, after: &str) -> String {
         let Some(mut n) = self.0.get(name).copied() else {
             self.0.insert(name.to_owned(), 1);

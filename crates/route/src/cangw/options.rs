@@ -1,19 +1,19 @@
 //! cangw's command line, as getopt splits it.
 
 use super::{
-    Rule, operand,
+    CanGwRule, operand,
     shell::{ShellCommand, ShellWord},
 };
 use crate::Action;
-use crate::operations::cangw::{Command, Given, RulePart};
-use crate::text::scan::Wrong;
+use crate::operations::cangw::{OptionSource, GivenOption, RulePart};
+use crate::text::scan::ScanError;
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::ops::Range;
 
 /// The operation of a cangw command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verb {
+pub(super) enum CanGwVerb {
     Add,
     Delete,
     Flush,
@@ -32,19 +32,19 @@ fn has_argument(letter: char) -> bool {
 /// The parts of a command that were read, before its options are checked together.
 #[derive(Default)]
 struct CommandLine<'w> {
-    rule: Rule,
-    verb: Option<Verb>,
+    rule: CanGwRule,
+    verb: Option<CanGwVerb>,
     /// Options that specify changes, in the order of the command.
-    changes: Vec<Given<'w>>,
+    changes: Vec<GivenOption<'w>>,
 }
 
 /// Parses the words after `cangw`. `listed` is true if cangw itself printed the line. Mistakes are
-/// added to `found`. The rule is meaningful only for [`Verb::Add`] and [`Verb::Delete`].
+/// added to `found`. The rule is meaningful only for [`CanGwVerb::Add`] and [`CanGwVerb::Delete`].
 pub(super) fn parse(
     command: &[ShellWord],
     listed: bool,
     found: &mut Diagnostics,
-) -> Option<(Verb, Rule)> {
+) -> Option<(CanGwVerb, CanGwRule)> {
     let (name, words) = command.split_first()?;
     let before = found.errors();
     for word in command {
@@ -72,8 +72,8 @@ pub(super) fn parse(
             Some(letters) => cluster(letters, word, &mut words, &mut line, found),
         }
     }
-    let has_rule = matches!(line.verb, Some(Verb::Add | Verb::Delete));
-    let changes = Action::from_options(&line.changes, Command { fd, has_rule }, found);
+    let has_rule = matches!(line.verb, Some(CanGwVerb::Add | CanGwVerb::Delete));
+    let changes = Action::from_options(&line.changes, OptionSource { fd, has_rule }, found);
     let Some(verb) = line.verb else {
         let d = Diagnostic::error(name.span.clone(), "this says neither -A, -D, -F nor -L")
             .hint("`cangw -A` adds a rule");
@@ -145,7 +145,7 @@ fn cluster<'w>(
         } else {
             (rest, word, i + 2)
         };
-        let given = Given {
+        let given = GivenOption {
             letter,
             text,
             at,
@@ -163,10 +163,10 @@ fn cluster<'w>(
 
 fn plain(letter: char, line: &mut CommandLine<'_>) {
     let verb = match letter {
-        'A' => Verb::Add,
-        'D' => Verb::Delete,
-        'F' => Verb::Flush,
-        'L' => Verb::List,
+        'A' => CanGwVerb::Add,
+        'D' => CanGwVerb::Delete,
+        'F' => CanGwVerb::Flush,
+        'L' => CanGwVerb::List,
         other => {
             match other {
                 't' => line.rule.stamp = true,
@@ -182,7 +182,7 @@ fn plain(letter: char, line: &mut CommandLine<'_>) {
 }
 
 /// Parses an option that does not concern changes.
-fn of_rule(given: &Given<'_>, rule: &mut Rule, found: &mut Diagnostics) -> Result<(), Wrong> {
+fn of_rule(given: &GivenOption<'_>, rule: &mut CanGwRule, found: &mut Diagnostics) -> Result<(), ScanError> {
     let text = given.text;
     let warning = |message: &str| Diagnostic::warning(given.at.clone(), message);
     match given.letter {
@@ -221,7 +221,7 @@ fn of_rule(given: &Given<'_>, rule: &mut Rule, found: &mut Diagnostics) -> Resul
 
 /// Completes the rule: checks the options that depend on one another.
 fn finish(
-    rule: &mut Rule,
+    rule: &mut CanGwRule,
     changes: Vec<(Action, Range<usize>)>,
     name: &ShellWord,
     listed: bool,

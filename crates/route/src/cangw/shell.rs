@@ -39,11 +39,11 @@ pub(super) struct ShellCommand {
 
 /// Error: a quote that is never closed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Unclosed(pub(super) usize);
+pub(super) struct UnclosedQuote(pub(super) usize);
 
 /// Returns all commands of a script.
-pub(super) fn commands(text: &str) -> Result<Vec<ShellCommand>, Unclosed> {
-    let mut reader = Reader {
+pub(super) fn commands(text: &str) -> Result<Vec<ShellCommand>, UnclosedQuote> {
+    let mut reader = ShellReader {
         chars: text.char_indices().peekable(),
         end: text.len(),
         commands: Vec::new(),
@@ -55,7 +55,7 @@ pub(super) fn commands(text: &str) -> Result<Vec<ShellCommand>, Unclosed> {
     Ok(reader.commands)
 }
 
-struct Reader<'t> {
+struct ShellReader<'t> {
     chars: core::iter::Peekable<core::str::CharIndices<'t>>,
     end: usize,
     commands: Vec<ShellCommand>,
@@ -65,8 +65,8 @@ struct Reader<'t> {
     skip: bool,
 }
 
-impl Reader<'_> {
-    fn read(&mut self, text: &str) -> Result<(), Unclosed> {
+impl ShellReader<'_> {
+    fn read(&mut self, text: &str) -> Result<(), UnclosedQuote> {
         while let Some((at, c)) = self.chars.next() {
             match c {
                 '\\' => match self.chars.next() {
@@ -121,7 +121,7 @@ impl Reader<'_> {
         self.open(at).expands.get_or_insert(at);
     }
 
-    fn quoted(&mut self, start: usize, quote: char) -> Result<(), Unclosed> {
+    fn quoted(&mut self, start: usize, quote: char) -> Result<(), UnclosedQuote> {
         self.open(start);
         while let Some((at, c)) = self.chars.next() {
             match c {
@@ -142,7 +142,7 @@ impl Reader<'_> {
                 c => self.push(at, c),
             }
         }
-        Err(Unclosed(start))
+        Err(UnclosedQuote(start))
     }
 
     fn redirect(&mut self, at: usize) {
@@ -222,6 +222,6 @@ mod tests {
         assert_eq!(all[0].words[0].part(1..2), 1..2);
         assert_eq!(all[0].words[1].part(1..2), 3..7);
         assert_eq!(all[0].words[2].expands, Some(8));
-        assert_eq!(commands("a 'b"), Err(Unclosed(2)));
+        assert_eq!(commands("a 'b"), Err(UnclosedQuote(2)));
     }
 }

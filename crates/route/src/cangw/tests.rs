@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::{
-    Action, Crc8Profile, IdOperand, KindSet, Match, Modify, ModifyOp, PortId, Route, Routes, Tri,
+    Action, Crc8Profile, IdOperand, KindSet, FrameMatch, Modify, ModifyOp, PortId, Route, Routes, TriState,
     XorSum,
     config::tests::{crcs, good, modifies, sums},
 };
-use ::config::{Document, Source, render};
+use ::config::{TomlDocument, SourceText, render};
 use alloc::{
     borrow::ToOwned,
     format,
@@ -16,8 +16,8 @@ use alloc::{
 };
 use proptest::{collection, option, prelude::*};
 
-fn read(text: &str) -> Imported {
-    let source = Source::new("cangw.txt", text);
+fn read(text: &str) -> ImportedRules {
+    let source = SourceText::new("cangw.txt", text);
     match import(&source) {
         Ok(imported) => imported,
         Err(errors) => panic!("{}", render(&source, &errors, false)),
@@ -25,7 +25,7 @@ fn read(text: &str) -> Imported {
 }
 
 fn errors(text: &str) -> Vec<String> {
-    let source = Source::new("cangw.txt", text);
+    let source = SourceText::new("cangw.txt", text);
     let errors = import(&source).unwrap_err();
     errors.into_iter().map(|d| d.message).collect()
 }
@@ -55,7 +55,7 @@ fn a_listing() {
                 name: "route 1".into(),
                 from: vec![PortId(0)],
                 to: vec![PortId(1)],
-                matching: Match {
+                matching: FrameMatch {
                     ids: vec![IdFilter {
                         set: crate::IdSet::Masked {
                             id: 0x123,
@@ -68,7 +68,7 @@ fn a_listing() {
                         fd: false,
                         xl: false
                     },
-                    ..Match::default()
+                    ..FrameMatch::default()
                 },
                 actions: vec![Action::Modify(Modify {
                     op: ModifyOp::Set,
@@ -88,7 +88,7 @@ fn a_listing() {
                 name: "route 2".into(),
                 from: vec![PortId(1)],
                 to: vec![PortId(0)],
-                matching: Match {
+                matching: FrameMatch {
                     ids: vec![IdFilter {
                         set: crate::IdSet::Masked {
                             id: 0x80,
@@ -101,7 +101,7 @@ fn a_listing() {
                         fd: true,
                         xl: false
                     },
-                    ..Match::default()
+                    ..FrameMatch::default()
                 },
                 actions: vec![],
                 drop: false,
@@ -235,7 +235,7 @@ fn error_frames() {
         let line = format!("cangw -A -s a -d b -f {filter}");
         read(&line).routes.routes.remove(0)
     };
-    assert_eq!(route("000:20000080").matching.err, Tri::Yes);
+    assert_eq!(route("000:20000080").matching.err, TriState::Yes);
     // The inversion bit is in the ID, regardless of the separator before the mask.
     assert!(route("20000123:7FF").matching.ids[0].inverted);
     assert!(!route("20000080:20000080").matching.ids[0].inverted);
@@ -371,7 +371,7 @@ fn bad_lines_are_named() {
 #[test]
 fn every_bad_line_is_reported_with_its_place() {
     let text = "cangw -A -s can0\n\ncangw -A -s a -d b -f 12g:7FF\ncangw -A -s a -d b -fX:1\n";
-    let source = Source::new("rules.sh", text);
+    let source = SourceText::new("rules.sh", text);
     let errors = import(&source).unwrap_err();
     let places: Vec<_> = errors
         .iter()
@@ -527,7 +527,7 @@ fn setting_an_id_keeps_a_remote_frame() {
 const INTERFACES: [&str; 3] = ["can0", "can1", "vcan0"];
 
 /// Rules in the form in which can-gw keeps them.
-fn rules() -> impl Strategy<Value = Rule> {
+fn rules() -> impl Strategy<Value = CanGwRule> {
     any::<bool>().prop_flat_map(|fd| {
         let size = if fd { 64_u8 } else { 8 };
         let filter = (any::<u32>(), any::<u32>(), any::<bool>()).prop_map(|(id, mask, inv)| {
@@ -573,7 +573,7 @@ fn rules() -> impl Strategy<Value = Rule> {
         )
             .prop_map(
                 move |(from, to, [echo, stamp, same], hops, filter, mods, crc8, xor)| {
-                    let mut rule = Rule {
+                    let mut rule = CanGwRule {
                         source: INTERFACES[from].to_owned(),
                         destination: INTERFACES[to].to_owned(),
                         fd,
@@ -582,7 +582,7 @@ fn rules() -> impl Strategy<Value = Rule> {
                         same_port: same || from == to,
                         hops,
                         filter,
-                        ..Rule::default()
+                        ..CanGwRule::default()
                     };
                     for op in [ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set] {
                         let last = mods.iter().rev().find(|modify| modify.op == op);
@@ -599,7 +599,7 @@ fn rules() -> impl Strategy<Value = Rule> {
 }
 
 /// The rules as `cangw -L` prints them.
-fn listing(rules: &[Rule]) -> String {
+fn listing(rules: &[CanGwRule]) -> String {
     let mut text = String::new();
     for (i, rule) in rules.iter().enumerate() {
         text.push_str(&bare(rule));
@@ -608,7 +608,7 @@ fn listing(rules: &[Rule]) -> String {
     text
 }
 
-fn bare(rule: &Rule) -> String {
+fn bare(rule: &CanGwRule) -> String {
     export::line(rule, "").trim_end_matches(" # ").to_owned()
 }
 
@@ -641,9 +641,9 @@ proptest! {
     #[test]
     fn the_toml_says_the_same(rules in collection::vec(rules(), 1..4)) {
         let imported = read(&listing(&rules));
-        let source = Source::new("gateway.toml", imported.toml.clone());
+        let source = SourceText::new("gateway.toml", imported.toml.clone());
         let mut found = ::config::Diagnostics::new();
-        let document = Document::parse(&source, &mut found);
+        let document = TomlDocument::parse(&source, &mut found);
         let mut root = document.root();
         let parsed = crate::config::parse(&mut root, &imported.ports, &|_| Vec::new(), &mut found);
         prop_assert!(!found.has_errors(), "{}", render(&source, found.list(), false));
@@ -652,7 +652,7 @@ proptest! {
 
     #[test]
     fn any_text_is_read_without_panic(text in ".{0,200}") {
-        let _ = import(&Source::new("t", text));
+        let _ = import(&SourceText::new("t", text));
     }
 
     #[test]
@@ -663,6 +663,6 @@ proptest! {
         ),
     ) {
         let text = format!("cangw {}", words.join(" "));
-        let _ = import(&Source::new("t", text));
+        let _ = import(&SourceText::new("t", text));
     }
 }

@@ -2,10 +2,10 @@
 //! of the ID.
 
 use crate::Route;
-pub(super) use crate::block::Block;
+pub(super) use crate::block::FrameBlock;
 use crate::filter::blocks;
 use crate::match_key::sorts;
-use crate::match_key::{Class, sort};
+use crate::match_key::{KeyClass, sort};
 use alloc::vec::Vec;
 use frame::CanId;
 
@@ -15,10 +15,10 @@ pub(super) const BLOCKS: usize = 256;
 
 /// Frames, as precisely as the search distinguishes them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Frames {
+pub(super) struct FrameSet {
     /// Their kinds, as bits of [`sort`]. The RTR flag is part of the blocks.
     pub(super) kinds: u8,
-    pub(super) ids: Vec<Block>,
+    pub(super) ids: Vec<FrameBlock>,
 }
 
 /// Kinds of frame without RTR and errors: error frames are never sent.
@@ -29,7 +29,7 @@ const KINDS: [(u8, u8); 3] = [
 ];
 
 /// Returns the frames that a route takes, by ID and kind.
-pub(super) fn taken_by(route: &Route) -> Frames {
+pub(super) fn taken_by(route: &Route) -> FrameSet {
     let sorts = sorts(route);
     let kinds = KINDS
         .iter()
@@ -42,14 +42,14 @@ pub(super) fn taken_by(route: &Route) -> Frames {
         _ => None,
     };
     let mut ids = Vec::new();
-    for (class, flags) in [(Class::Sff, 0), (Class::Eff, CanId::EFF_FLAG)] {
+    for (class, flags) in [(KeyClass::Sff, 0), (KeyClass::Eff, CanId::EFF_FLAG)] {
         let mut add = |mask: u32, value: u32| {
-            let mut block = Block {
+            let mut block = FrameBlock {
                 mask: u64::from(mask | CanId::EFF_FLAG | CanId::ERR_FLAG),
                 value: u64::from(value | flags),
             };
             if let Some(flag) = remote {
-                let one = Block {
+                let one = FrameBlock {
                     mask: u64::from(CanId::RTR_FLAG),
                     value: u64::from(flag),
                 };
@@ -67,16 +67,16 @@ pub(super) fn taken_by(route: &Route) -> Frames {
             blocks(id, class, &mut add);
         }
     }
-    Frames { kinds, ids }
+    FrameSet { kinds, ids }
 }
 
 /// Returns the frames that result when a route changes `frames`.
-pub(super) fn changed(route: &Route, mut frames: Frames) -> Frames {
+pub(super) fn changed(route: &Route, mut frames: FrameSet) -> FrameSet {
     for action in &route.actions {
         match action.id_bits() {
             Some((and, xor)) => {
                 for block in &mut frames.ids {
-                    *block = Block {
+                    *block = FrameBlock {
                         mask: u64::from(!and) | (block.mask & u64::from(and)),
                         value: (block.value & u64::from(and))
                             ^ (u64::from(xor) & (u64::from(!and) | block.mask)),
@@ -84,14 +84,14 @@ pub(super) fn changed(route: &Route, mut frames: Frames) -> Frames {
                 }
             }
             None => {
-                frames.ids = alloc::vec![Block {
+                frames.ids = alloc::vec![FrameBlock {
                     mask: u64::from(CanId::ERR_FLAG),
                     value: 0,
                 }];
             }
         }
     }
-    let mut kept: Vec<Block> = Vec::new();
+    let mut kept: Vec<FrameBlock> = Vec::new();
     for block in frames.ids {
         // An error frame is not sent.
         let error = block.mask & block.value & u64::from(CanId::ERR_FLAG) != 0;
@@ -104,8 +104,8 @@ pub(super) fn changed(route: &Route, mut frames: Frames) -> Frames {
 }
 
 /// Returns the frames that are in both sets.
-pub(super) fn both(a: &Frames, b: &Frames) -> Frames {
-    let mut ids: Vec<Block> = Vec::new();
+pub(super) fn both(a: &FrameSet, b: &FrameSet) -> FrameSet {
+    let mut ids: Vec<FrameBlock> = Vec::new();
     for one in &a.ids {
         for block in b.ids.iter().filter_map(|other| one.and(*other)) {
             if !ids.iter().any(|all| all.covers(block)) {
@@ -113,20 +113,20 @@ pub(super) fn both(a: &Frames, b: &Frames) -> Frames {
             }
         }
         if ids.len() > BLOCKS {
-            return Frames {
+            return FrameSet {
                 kinds: a.kinds & b.kinds,
                 ids: b.ids.clone(),
             };
         }
     }
-    Frames {
+    FrameSet {
         kinds: a.kinds & b.kinds,
         ids,
     }
 }
 
 /// Returns whether `all` contains every frame of `some`.
-pub(super) fn has_all(all: &Frames, some: &Frames) -> bool {
+pub(super) fn has_all(all: &FrameSet, some: &FrameSet) -> bool {
     some.kinds & !all.kinds == 0
         && some
             .ids

@@ -2,10 +2,10 @@
 
 mod frames;
 
-use crate::{Mode, PortId, Route, RouteId, Routes};
+use crate::{RouteMode, PortId, Route, RouteId, Routes};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use frames::{BLOCKS, Frames, both, changed, has_all, taken_by};
+use frames::{BLOCKS, FrameSet, both, changed, has_all, taken_by};
 
 /// Maximum number of steps of a search, so that a file with very many routes is read in bounded
 /// time.
@@ -13,16 +13,16 @@ const STEPS: usize = 20_000;
 
 /// Routes that lead in a circle, in this order; the last one leads to the first one again.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Circle {
+pub struct RouteCircle {
     /// The routes, each with the port at which it takes the frame.
     pub routes: Vec<(RouteId, PortId)>,
 }
 
 /// The result of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Circles {
+pub struct CircleSearch {
     /// The circles. No route is in two of them, unless both circles need it.
-    pub circles: Vec<Circle>,
+    pub circles: Vec<RouteCircle>,
     /// The search ended before it had covered everything.
     pub incomplete: bool,
 }
@@ -37,9 +37,9 @@ pub struct Circles {
 /// lengths, payloads, rate limits and `max_hops`: these can end a circle that is found here. After
 /// a route that maps IDs or adds to them, the search assumes that the ID can be any.
 #[must_use]
-pub fn circles(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> Circles {
-    let search = Search::new(routes, hears);
-    let mut found = Circles::default();
+pub fn circles(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> CircleSearch {
+    let search = SearchState::new(routes, hears);
+    let mut found = CircleSearch::default();
     let mut done = alloc::vec![false; routes.routes.len()];
     let mut steps = STEPS;
     for start in 0..search.taken.len() {
@@ -69,16 +69,16 @@ pub fn circles(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> Circle
 }
 
 /// A route, as the search sees it.
-struct Taker<'r> {
+struct RouteTaker<'r> {
     route: &'r Route,
     /// The frames that it takes.
-    takes: Frames,
+    takes: FrameSet,
     /// The route takes every frame whose ID and kind match.
     whole: bool,
 }
 
-struct Search<'r> {
-    routes: Vec<Taker<'r>>,
+struct SearchState<'r> {
+    routes: Vec<RouteTaker<'r>>,
     /// For each port, the routes that begin at it, in their order.
     at: Vec<Vec<usize>>,
     /// For each port, the ports that receive the frames which it sends.
@@ -90,14 +90,14 @@ struct Search<'r> {
 }
 
 /// One place of the search.
-struct Visit {
+struct SearchVisit {
     route: usize,
     port: PortId,
-    frames: Frames,
+    frames: FrameSet,
     before: usize,
 }
 
-impl<'r> Search<'r> {
+impl<'r> SearchState<'r> {
     fn new(routes: &'r Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> Self {
         let all = || routes.routes.iter();
         let ports = all()
@@ -109,7 +109,7 @@ impl<'r> Search<'r> {
             routes: Vec::new(),
             at: alloc::vec![Vec::new(); ports],
             hears: (0..ports).map(|port| hears(PortId(port as u16))).collect(),
-            first: routes.mode == Mode::First,
+            first: routes.mode == RouteMode::First,
             taken: Vec::new(),
         };
         let leads = search.hears.iter().any(|list| !list.is_empty());
@@ -118,7 +118,7 @@ impl<'r> Search<'r> {
         }
         for (number, route) in all().enumerate() {
             let matching = &route.matching;
-            search.routes.push(Taker {
+            search.routes.push(RouteTaker {
                 route,
                 takes: taken_by(route),
                 whole: matching.payload.is_empty() && matching.len.is_none(),
@@ -188,9 +188,9 @@ impl<'r> Search<'r> {
     }
 
     /// Returns the shortest circle that begins with this route at this port.
-    fn from(&self, start: usize, port: PortId, steps: &mut usize) -> Option<Circle> {
+    fn from(&self, start: usize, port: PortId, steps: &mut usize) -> Option<RouteCircle> {
         let taker = self.routes.get(start)?;
-        let mut visits = alloc::vec![Visit {
+        let mut visits = alloc::vec![SearchVisit {
             route: start,
             port,
             frames: self.left(start, port, taker.takes.clone()),
@@ -221,12 +221,12 @@ impl<'r> Search<'r> {
                         if (*number, *port) == (start, visits.first()?.port) {
                             return Some(circle(&visits, at));
                         }
-                        let known = |visit: &Visit| {
+                        let known = |visit: &SearchVisit| {
                             (visit.route, visit.port) == (*number, *port)
                                 && has_all(&visit.frames, &frames)
                         };
                         if !visits.iter().any(known) {
-                            visits.push(Visit {
+                            visits.push(SearchVisit {
                                 route: *number,
                                 port: *port,
                                 frames,
@@ -242,7 +242,7 @@ impl<'r> Search<'r> {
     }
 
     /// Returns the part of `frames` that the routes before this one leave to it.
-    fn left(&self, route: usize, port: PortId, mut frames: Frames) -> Frames {
+    fn left(&self, route: usize, port: PortId, mut frames: FrameSet) -> FrameSet {
         let before = self.at.get(usize::from(port.0)).into_iter().flatten();
         let before = before
             .take_while(|number| **number < route)
@@ -271,7 +271,7 @@ impl<'r> Search<'r> {
     }
 }
 
-fn circle(visits: &[Visit], last: usize) -> Circle {
+fn circle(visits: &[SearchVisit], last: usize) -> RouteCircle {
     let mut routes = Vec::new();
     let mut at = last;
     while let Some(visit) = visits.get(at) {
@@ -279,5 +279,5 @@ fn circle(visits: &[Visit], last: usize) -> Circle {
         at = visit.before;
     }
     routes.reverse();
-    Circle { routes }
+    RouteCircle { routes }
 }

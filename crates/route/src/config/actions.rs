@@ -2,12 +2,12 @@
 
 use crate::Action;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostic, Diagnostics, Table, Value};
+use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue};
 use alloc::format;
 use alloc::vec::Vec;
 
 pub(super) fn parse(
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     limits: FrameLimits,
     found: &mut Diagnostics,
 ) -> Vec<Action> {
@@ -27,7 +27,7 @@ pub(super) fn parse(
         .collect()
 }
 
-fn action(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<Action> {
+fn action(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<Action> {
     let mut table = value.table("`do`", found)?;
     let mut named = Vec::new();
     // Each key that is requested here is also a candidate for the correction of misspelt keys.
@@ -52,9 +52,9 @@ fn action(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Op
 }
 
 /// Reports actions that are next to `do` instead of in it.
-pub(super) fn misplaced(table: &mut Table<'_>, found: &mut Diagnostics) {
+pub(super) fn misplaced(table: &mut TomlTable<'_>, found: &mut Diagnostics) {
     Action::each_key(|key, _| {
-        let hint = |_: &Value<'_>| format!("it is an action: write `do = [{{ {key} = … }}]`");
+        let hint = |_: &TomlValue<'_>| format!("it is an action: write `do = [{{ {key} = … }}]`");
         let _ = table.misnamed(key, hint, found);
     });
 }

@@ -2,7 +2,7 @@
 
 use super::write::time;
 use crate::text::words::{format_name, hex, id_number, join, payload_bytes};
-use crate::{IdFilter, IdSet, Match, PayloadPattern, PortId, RateLimit, Route, Tri};
+use crate::{IdFilter, IdSet, FrameMatch, PayloadPattern, PortId, RateLimit, Route, TriState};
 use alloc::{format, string::String, vec::Vec};
 use frame::CanId;
 
@@ -55,7 +55,7 @@ fn port_names(list: &[PortId], ports: &[String]) -> String {
     join(&names, "and")
 }
 
-fn takes(m: &Match) -> String {
+fn takes(m: &FrameMatch) -> String {
     let mut kinds: Vec<String> = Vec::new();
     for (set, name) in [
         (m.kinds.classic, "classic"),
@@ -67,8 +67,8 @@ fn takes(m: &Match) -> String {
         }
     }
     let what = match (m.rtr, m.err) {
-        (_, Tri::Yes) => "error frames",
-        (Tri::Yes, _) => "remote frames",
+        (_, TriState::Yes) => "error frames",
+        (TriState::Yes, _) => "remote frames",
         _ => "frames",
     };
     let mut text = if kinds.len() == 3 {
@@ -76,10 +76,10 @@ fn takes(m: &Match) -> String {
     } else {
         format!("{} {what}", join(&kinds, "and"))
     };
-    if m.rtr == Tri::No {
+    if m.rtr == TriState::No {
         text.push_str(", no remote frames");
     }
-    if m.err == Tri::Either {
+    if m.err == TriState::Either {
         text.push_str(", error frames too");
     }
     if m.ids.is_empty() {

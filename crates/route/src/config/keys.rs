@@ -2,13 +2,13 @@
 
 use super::{LONGEST_NAME, matching};
 use crate::Action;
-use ::config::{Key, Shape};
+use ::config::{KeySpec, ValueShape};
 use alloc::{boxed::Box, vec, vec::Vec};
 
 /// Returns the keys of a route.
 #[must_use]
-pub fn keys() -> Vec<Key> {
-    let ports = || Shape::OneOrList(Box::new(Shape::Text));
+pub fn keys() -> Vec<KeySpec> {
+    let ports = || ValueShape::OneOrList(Box::new(ValueShape::Text));
     let limit = vec![
         Key::new("rate", Shape::Rate, "Frames in a time: \"100/s\".").needed(),
         Key::new(
@@ -58,8 +58,8 @@ pub fn keys() -> Vec<Key> {
         ),
     ];
     keys.extend(matching::keys());
-    let actions = Shape::List(Box::new(Shape::OneKey(Action::keys())));
-    keys.push(Key::new(
+    let actions = ValueShape::List(Box::new(ValueShape::OneKey(Action::keys())));
+    keys.push(KeySpec::new(
         "do",
         actions,
         "What happens to the frame, in this order.",

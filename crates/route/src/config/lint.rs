@@ -3,9 +3,9 @@
 
 mod maps;
 
-use crate::check::Impossible;
-use crate::overlap::{Doubled, Unreachable, overlaps};
-use crate::{KindSet, Mode, PortId, Route, RouteId, Routes};
+use crate::check::ImpossibleFrame;
+use crate::overlap::{DoubledRoutes, UnreachableRoute, overlaps};
+use crate::{KindSet, RouteMode, PortId, Route, RouteId, Routes};
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{format, string::String, vec::Vec};
 use core::ops::Range;
@@ -71,7 +71,7 @@ fn names(routes: &Routes, all: &[RouteId]) -> String {
     }
 }
 
-fn unreachable(routes: &Routes, one: &Unreachable, span: Range<usize>) -> Diagnostic {
+fn unreachable(routes: &Routes, one: &UnreachableRoute, span: Range<usize>) -> Diagnostic {
     let message = format!("no frame reaches route `{}`", name(routes, one.route));
     let verb = if one.by.len() == 1 { "takes" } else { "take" };
     let hint = format!(
@@ -81,7 +81,7 @@ fn unreachable(routes: &Routes, one: &Unreachable, span: Range<usize>) -> Diagno
     Diagnostic::warning(span, message).hint(hint)
 }
 
-fn late(routes: &Routes, one: &Unreachable, span: Range<usize>) -> Diagnostic {
+fn late(routes: &Routes, one: &UnreachableRoute, span: Range<usize>) -> Diagnostic {
     let message = format!(
         "route `{}` drops frames that are sent already: with `match = \"all\"`, a drop keeps frames only \
          from the routes behind it",
@@ -91,7 +91,7 @@ fn late(routes: &Routes, one: &Unreachable, span: Range<usize>) -> Diagnostic {
     Diagnostic::warning(span, message).hint(hint)
 }
 
-fn doubled(routes: &Routes, ports: &[String], one: Doubled, span: Range<usize>) -> Diagnostic {
+fn doubled(routes: &Routes, ports: &[String], one: DoubledRoutes, span: Range<usize>) -> Diagnostic {
     let port = |port: PortId| ports.get(usize::from(port.0)).map_or("", String::as_str);
     let id = CanId::from_raw(one.example);
     let frame = if id.is_err() {
@@ -120,7 +120,7 @@ fn doubled(routes: &Routes, ports: &[String], one: Doubled, span: Range<usize>) 
 /// `kind` asks for XL frames: without `kind`, a route takes them, too, but they are rare in
 /// practice.
 fn warn_of_stopped(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
-    let Impossible { fd, xl, others } = Impossible::of(route);
+    let ImpossibleFrame { fd, xl, others } = ImpossibleFrame::of(route);
     let KindSet {
         classic,
         fd: takes_fd,

@@ -2,16 +2,16 @@
 
 use super::payload_limit;
 use crate::text::{ids, limits::FrameLimits};
-use crate::{IdFilter, KindSet, Match, PayloadPattern, Tri};
-use ::config::{Diagnostic, Diagnostics, Key, Shape, Table, Value};
+use crate::{IdFilter, KindSet, FrameMatch, PayloadPattern, TriState};
+use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable, TomlValue};
 use alloc::{boxed::Box, format, vec, vec::Vec};
 
 const KINDS: [(&str, u8); 3] = [("classic", 0), ("fd", 1), ("xl", 2)];
 
 /// Returns the keys that [`parse`] reads.
-pub(super) fn keys() -> Vec<Key> {
-    let list = |shape| Shape::OneOrList(Box::new(shape));
-    let tri = || Shape::Any(vec![Shape::Flag, Shape::Words(vec!["either"])]);
+pub(super) fn keys() -> Vec<KeySpec> {
+    let list = |shape| ValueShape::OneOrList(Box::new(shape));
+    let tri = || ValueShape::Any(vec![Shape::Flag, Shape::Words(vec!["either"])]);
     let most = frame::dlc::XL_MAX as i64;
     let payload = vec![
         Key::new(
@@ -71,7 +71,7 @@ const NO_KIND: KindSet = KindSet {
     xl: false,
 };
 
-pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, FrameLimits) {
+pub(super) fn parse(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> (FrameMatch, FrameLimits) {
     let kinds = kinds(table, found);
     let limits = FrameLimits {
         kinds: kinds.unwrap_or_default(),
@@ -83,11 +83,11 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, F
             Some(kinds) => payload_limit(kinds, kinds.xl),
         },
     };
-    let matching = Match {
+    let matching = FrameMatch {
         ids: id_filters(table, found),
         kinds: limits.kinds,
-        rtr: tri(table, "rtr", Tri::Either, found),
-        err: tri(table, "error", Tri::No, found),
+        rtr: tri(table, "rtr", TriState::Either, found),
+        err: tri(table, "error", TriState::No, found),
         payload: patterns(table, limits, found),
         len: table.get("length").and_then(|v| length(&v, limits, found)),
     };
@@ -95,7 +95,7 @@ pub(super) fn parse(table: &mut Table<'_>, found: &mut Diagnostics) -> (Match, F
     (matching, limits)
 }
 
-fn kinds(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<KindSet> {
+fn kinds(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<KindSet> {
     let value = table.get("kind")?;
     let values = value.one_or_list();
     if values.is_empty() {
@@ -114,7 +114,7 @@ fn kinds(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<KindSet> {
     Some(kinds)
 }
 
-fn id_filters(table: &mut Table<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
+fn id_filters(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
     let mut filters = Vec::new();
     let mut inverted = 0;
     for key in ["id", "filter"] {
@@ -156,14 +156,14 @@ fn id_filters(table: &mut Table<'_>, found: &mut Diagnostics) -> Vec<IdFilter> {
     filters
 }
 
-fn tri(table: &mut Table<'_>, key: &'static str, default: Tri, found: &mut Diagnostics) -> Tri {
+fn tri(table: &mut TomlTable<'_>, key: &'static str, default: TriState, found: &mut Diagnostics) -> TriState {
     let Some(value) = table.get(key) else {
         return default;
     };
     match (value.as_bool(), value.as_str()) {
-        (Some(true), _) => Tri::Yes,
-        (Some(false), _) => Tri::No,
-        (_, Some("either")) => Tri::Either,
+        (Some(true), _) => TriState::Yes,
+        (Some(false), _) => TriState::No,
+        (_, Some("either")) => TriState::Either,
         _ => {
             value.expected(
                 "true (only those), false (none of those) or \"either\"",
@@ -175,7 +175,7 @@ fn tri(table: &mut Table<'_>, key: &'static str, default: Tri, found: &mut Diagn
 }
 
 /// Parses `length = 8` or `"2-8"`.
-fn length(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<(u16, u16)> {
+fn length(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<(u16, u16)> {
     if let Some(n) = value.as_integer() {
         if n > limits.payload as i64 && n <= frame::dlc::XL_MAX as i64 {
             too_long(value, n as usize, limits, found);
@@ -208,7 +208,7 @@ fn length(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Op
 }
 
 /// Reports a length or a position that requires another kind of frame, and names that kind.
-fn too_long(value: &Value<'_>, bytes: usize, limits: FrameLimits, found: &mut Diagnostics) {
+fn too_long(value: &TomlValue<'_>, bytes: usize, limits: FrameLimits, found: &mut Diagnostics) {
     let message = format!(
         "frames of this route carry at most {} bytes",
         limits.payload
@@ -225,7 +225,7 @@ fn too_long(value: &Value<'_>, bytes: usize, limits: FrameLimits, found: &mut Di
 }
 
 fn patterns(
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     limits: FrameLimits,
     found: &mut Diagnostics,
 ) -> Vec<PayloadPattern> {
@@ -238,7 +238,7 @@ fn patterns(
 
 /// Parses `{ at = 0, value = "10", mask = "F0" }`.
 fn pattern(
-    value: &Value<'_>,
+    value: &TomlValue<'_>,
     limits: FrameLimits,
     found: &mut Diagnostics,
 ) -> Option<PayloadPattern> {
@@ -286,7 +286,7 @@ fn pattern(
 }
 
 /// Returns `at`; 0 if it is absent or wrong.
-fn position(table: &mut Table<'_>, limits: FrameLimits, found: &mut Diagnostics) -> u16 {
+fn position(table: &mut TomlTable<'_>, limits: FrameLimits, found: &mut Diagnostics) -> u16 {
     let beyond = limits.payload as i64..frame::dlc::XL_MAX as i64;
     if let Some(value) = table.get("at")
         && let Some(at) = value.as_integer().filter(|at| beyond.contains(at))
@@ -299,21 +299,21 @@ fn position(table: &mut Table<'_>, limits: FrameLimits, found: &mut Diagnostics)
 }
 
 /// Warns of combinations that no frame can match.
-fn check(matching: &Match, table: &Table<'_>, found: &mut Diagnostics) {
+fn check(matching: &FrameMatch, table: &TomlTable<'_>, found: &mut Diagnostics) {
     let mut never = |key: &str, message: &str| {
         let span = table.key_span(key).unwrap_or_else(|| table.span());
         let hint = "no frame can match this route";
         found.push(Diagnostic::warning(span, message).hint(hint));
     };
     if !matching.kinds.classic {
-        if matching.rtr == Tri::Yes {
+        if matching.rtr == TriState::Yes {
             never("rtr", "only classic frames can be remote frames");
         }
-        if matching.err == Tri::Yes {
+        if matching.err == TriState::Yes {
             never("error", "error frames are classic frames");
         }
     }
-    if matching.rtr == Tri::Yes && !matching.payload.is_empty() {
+    if matching.rtr == TriState::Yes && !matching.payload.is_empty() {
         never("payload", "remote frames have no payload");
     }
     if let Some((_, last)) = matching.len {

@@ -1,14 +1,14 @@
 //! The names that users of can-gw, python-can and firewalls write instead of the keys of a route.
 
-use ::config::Misnomer;
+use ::config::KeyMisnomer;
 
 /// Names of tables that are intended as `[[routes]]`.
 pub(super) const FOR_ROUTES: [&str; 5] = ["route", "rule", "rules", "routing", "forward"];
 
 /// Names for the keys of `[[routes]]`.
-pub(super) const ROUTE: &[Misnomer] = &[
-    Misnomer::of("name", &["title", "label", "description", "comment"]),
-    Misnomer::of(
+pub(super) const ROUTE: &[KeyMisnomer] = &[
+    KeyMisnomer::of("name", &["title", "label", "description", "comment"]),
+    KeyMisnomer::of(
         "from",
         &[
             "source",
@@ -23,7 +23,7 @@ pub(super) const ROUTE: &[Misnomer] = &[
             "rx",
         ],
     ),
-    Misnomer::of(
+    KeyMisnomer::of(
         "to",
         &[
             "destination",
@@ -40,7 +40,7 @@ pub(super) const ROUTE: &[Misnomer] = &[
             "target",
         ],
     ),
-    Misnomer::of(
+    KeyMisnomer::of(
         "limit",
         &[
             "rate",
@@ -53,7 +53,7 @@ pub(super) const ROUTE: &[Misnomer] = &[
         ],
     )
     .hint("For example `limit = \"100/s\"`"),
-    Misnomer::of(
+    KeyMisnomer::of(
         "id",
         &[
             "can_id",
@@ -66,26 +66,26 @@ pub(super) const ROUTE: &[Misnomer] = &[
         ],
     )
     .hint("For example `id = \"123\"`"),
-    Misnomer::of("id", &["mask", "can_mask", "id_mask", "range", "id_range"])
+    KeyMisnomer::of("id", &["mask", "can_mask", "id_mask", "range", "id_range"])
         .hint("A mask follows the ID, `id = \"123:7FF\"`, and a range is `id = \"100-1FF\"`"),
-    Misnomer::of("id", &["extended", "is_extended_id", "eff", "ext", "sff"])
+    KeyMisnomer::of("id", &["extended", "is_extended_id", "eff", "ext", "sff"])
         .hint("Eight digits make an EFF ID: `id = \"00000123\"`"),
-    Misnomer::of("filter", &["filters", "can_filter", "can_filters"]),
-    Misnomer::of("length", &["dlc", "len", "size", "can_dlc"]),
-    Misnomer::of("payload", &["data", "bytes"]),
-    Misnomer::of("rtr", &["remote", "is_remote_frame", "remote_frame"]),
-    Misnomer::of("error", &["err", "error_frame", "is_error_frame", "errors"]),
-    Misnomer::of("kind", &["type", "format", "frame_type"])
+    KeyMisnomer::of("filter", &["filters", "can_filter", "can_filters"]),
+    KeyMisnomer::of("length", &["dlc", "len", "size", "can_dlc"]),
+    KeyMisnomer::of("payload", &["data", "bytes"]),
+    KeyMisnomer::of("rtr", &["remote", "is_remote_frame", "remote_frame"]),
+    KeyMisnomer::of("error", &["err", "error_frame", "is_error_frame", "errors"]),
+    KeyMisnomer::of("kind", &["type", "format", "frame_type"])
         .hint("It is \"classic\", \"fd\" or \"xl\""),
-    Misnomer::of("kind", &["fd", "classic", "xl", "is_fd", "canfd"])
+    KeyMisnomer::of("kind", &["fd", "classic", "xl", "is_fd", "canfd"])
         .hint("For example `kind = \"fd\"`"),
-    Misnomer::of("drop", &["deny", "block", "reject", "discard", "ignore"])
+    KeyMisnomer::of("drop", &["deny", "block", "reject", "discard", "ignore"])
         .hint("Write `drop = true`"),
-    Misnomer::of("hop_limit", &["hops", "max_hops", "ttl", "limit_hops"]),
-    Misnomer::of("echo", &["loopback", "local"]),
-    Misnomer::of("keep_stamp", &["timestamp", "keep_timestamp", "src_tstamp"]),
-    Misnomer::of("allow_same_port", &["same_port", "iif_tx_ok", "loop"]),
-    Misnomer::of(
+    KeyMisnomer::of("hop_limit", &["hops", "max_hops", "ttl", "limit_hops"]),
+    KeyMisnomer::of("echo", &["loopback", "local"]),
+    KeyMisnomer::of("keep_stamp", &["timestamp", "keep_timestamp", "src_tstamp"]),
+    KeyMisnomer::of("allow_same_port", &["same_port", "iif_tx_ok", "loop"]),
+    KeyMisnomer::of(
         "do",
         &[
             "action",
@@ -101,12 +101,12 @@ pub(super) const ROUTE: &[Misnomer] = &[
 ];
 
 /// Names for the keys of `limit`.
-pub(super) const LIMIT: &[Misnomer] = &[
-    Misnomer::of(
+pub(super) const LIMIT: &[KeyMisnomer] = &[
+    KeyMisnomer::of(
         "rate",
         &["frames", "limit", "hz", "per_second", "max", "fps", "count"],
     )
     .hint("For example `rate = \"100/s\"`"),
-    Misnomer::of("burst", &["bucket", "bucket_size", "burst_size"]),
-    Misnomer::of("per_id", &["each_id", "by_id", "ids", "max_ids"]),
+    KeyMisnomer::of("burst", &["bucket", "bucket_size", "burst_size"]),
+    KeyMisnomer::of("per_id", &["each_id", "by_id", "ids", "max_ids"]),
 ];

@@ -22,7 +22,7 @@ pub use lint::lint;
 pub use write::{to_toml, toml_string};
 
 use crate::{KindSet, PortId, Route};
-use ::config::{Diagnostic, Diagnostics, Table, Value, did_you_mean};
+use ::config::{Diagnostic, Diagnostics, TomlTable, TomlValue, did_you_mean};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::ops::Range;
 
@@ -37,7 +37,7 @@ pub const DEFAULT_MAX_IDS: u32 = 2048;
 
 /// Routes that were read, and the position of each of them in the text.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Parsed {
+pub struct ParsedRoutes {
     /// The routes, in the order of the file.
     pub routes: Vec<Route>,
     /// For each route, the byte range of its table in the text.
@@ -52,14 +52,14 @@ pub struct Parsed {
 /// result is usable only if there were no errors.
 #[must_use]
 pub fn parse(
-    root: &mut Table<'_>,
+    root: &mut TomlTable<'_>,
     ports: &[String],
-    meant: &dyn Fn(&str) -> Vec<Meant>,
+    meant: &dyn Fn(&str) -> Vec<PortAlias>,
     found: &mut Diagnostics,
-) -> Parsed {
-    let mut parsed = Parsed::default();
+) -> ParsedRoutes {
+    let mut parsed = ParsedRoutes::default();
     let by_name = ports.iter().enumerate();
-    let names = Names {
+    let names = PortNames {
         ids: by_name
             .filter_map(|(i, name)| Some((name.as_str(), PortId(u16::try_from(i).ok()?))))
             .collect(),
@@ -67,7 +67,7 @@ pub fn parse(
     };
     let mut tables = root.tables("routes", "route", found);
     for word in misnomers::FOR_ROUTES {
-        let hint = |_: &Value<'_>| "did you mean [[routes]]?".into();
+        let hint = |_: &TomlValue<'_>| "did you mean [[routes]]?".into();
         if let Some(value) = root.misnamed(word, hint, found) {
             tables.extend(value.tables("routes", "route", found));
         }
@@ -94,7 +94,7 @@ pub fn parse(
 
 /// A port that a name other than its own refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Meant {
+pub struct PortAlias {
     /// The port's name.
     pub port: String,
     /// The role of the other name, in words that follow "is": `its interface`.
@@ -102,19 +102,19 @@ pub struct Meant {
 }
 
 /// The names of ports.
-struct Names<'p> {
+struct PortNames<'p> {
     /// Ports by name.
     ids: BTreeMap<&'p str, PortId>,
     /// Function that returns the ports to which an unknown name may refer.
-    meant: &'p dyn Fn(&str) -> Vec<Meant>,
+    meant: &'p dyn Fn(&str) -> Vec<PortAlias>,
 }
 
-impl Names<'_> {
+impl PortNames<'_> {
     /// Returns a hint what to write in place of a name that no port has.
     fn hint(&self, name: &str) -> String {
         let meant = (self.meant)(name);
         if !meant.is_empty() {
-            let each = meant.iter().map(|Meant { port, as_what }| {
+            let each = meant.iter().map(|PortAlias { port, as_what }| {
                 format!("write `{port}`, the name of the port: `{name}` is {as_what}")
             });
             return each.collect::<Vec<_>>().join("; or ");

@@ -1,15 +1,15 @@
 //! One `[[routes]]` table.
 
-use super::{DEFAULT_MAX_IDS, LONGEST_NAME, Names, actions, matching, misnomers};
+use super::{DEFAULT_MAX_IDS, LONGEST_NAME, PortNames, actions, matching, misnomers};
 use crate::{PortId, RateLimit, Route};
-use ::config::{At, Diagnostic, Diagnostics, Table, Value};
+use ::config::{SpannedValue, Diagnostic, Diagnostics, TomlTable, TomlValue};
 use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String, vec::Vec};
 use core::ops::Range;
 
 pub(super) fn parse(
     index: usize,
-    mut table: Table<'_>,
-    ports: &Names<'_>,
+    mut table: TomlTable<'_>,
+    ports: &PortNames<'_>,
     taken: &mut BTreeMap<String, Range<usize>>,
     found: &mut Diagnostics,
 ) -> Option<Route> {
@@ -62,7 +62,7 @@ pub(super) fn parse(
 
 fn name(
     index: usize,
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     taken: &mut BTreeMap<String, Range<usize>>,
     found: &mut Diagnostics,
 ) -> String {
@@ -98,9 +98,9 @@ fn name(
 }
 
 fn port_list(
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     key: &'static str,
-    ports: &Names<'_>,
+    ports: &PortNames<'_>,
     found: &mut Diagnostics,
 ) -> Vec<PortId> {
     let Some(value) = table.get(key) else {
@@ -136,7 +136,7 @@ fn port_list(
     list
 }
 
-fn check_drop(table: &mut Table<'_>, drop: bool, found: &mut Diagnostics) {
+fn check_drop(table: &mut TomlTable<'_>, drop: bool, found: &mut Diagnostics) {
     let to = table.get("to").is_some();
     if !drop {
         if !to {
@@ -145,7 +145,7 @@ fn check_drop(table: &mut Table<'_>, drop: bool, found: &mut Diagnostics) {
         }
         return;
     }
-    let at = |table: &Table<'_>, key: &str| table.key_span(key).unwrap_or_else(|| table.span());
+    let at = |table: &TomlTable<'_>, key: &str| table.key_span(key).unwrap_or_else(|| table.span());
     if to {
         let d = Diagnostic::error(at(table, "to"), "a route that drops leads nowhere")
             .hint("leave out `to`, or `drop`");
@@ -166,7 +166,7 @@ fn check_drop(table: &mut Table<'_>, drop: bool, found: &mut Diagnostics) {
 }
 
 /// Parses `limit = "100/s"` or `{ rate = "100/s", burst = 5, per_id = true }`.
-fn limit(value: &Value<'_>, found: &mut Diagnostics) -> Option<RateLimit> {
+fn limit(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<RateLimit> {
     if value.as_str().is_some() {
         let (frames, per) = value.rate(found)?.value;
         return Some(RateLimit {
@@ -201,7 +201,7 @@ fn limit(value: &Value<'_>, found: &mut Diagnostics) -> Option<RateLimit> {
     })
 }
 
-fn per_id(value: &Value<'_>, found: &mut Diagnostics) -> Option<At<Option<u32>>> {
+fn per_id(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<SpannedValue<Option<u32>>> {
     if let Some(each) = value.as_bool() {
         return Some(value.at(each.then_some(DEFAULT_MAX_IDS)));
     }

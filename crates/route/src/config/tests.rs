@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
-    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, MapId, Match, Mode, Modify,
-    ModifyOp, OffsetId, PayloadPattern, RateLimit, Routes, Tri, XorSum,
+    Action, CopyBytes, Crc8, Crc8Profile, IdFilter, IdOperand, IdSet, MapId, FrameMatch, RouteMode, Modify,
+    ModifyOp, OffsetId, PayloadPattern, RateLimit, Routes, TriState, XorSum,
 };
-use ::config::{Document, Source};
+use ::config::{TomlDocument, SourceText};
 use alloc::{borrow::ToOwned, string::ToString, vec};
 use frame::CanId;
 use proptest::{collection, option, prelude::*};
@@ -17,9 +17,9 @@ pub(crate) fn ports() -> Vec<String> {
 }
 
 fn read(text: &str) -> (Vec<Route>, Vec<Diagnostic>) {
-    let source = Source::new("t", text);
+    let source = SourceText::new("t", text);
     let mut found = Diagnostics::new();
-    let document = Document::parse(&source, &mut found);
+    let document = TomlDocument::parse(&source, &mut found);
     let mut root = document.root();
     let parsed = parse(&mut root, &ports(), &|_| Vec::new(), &mut found);
     root.finish(&mut found);
@@ -58,7 +58,7 @@ fn defaults() {
             name: "route 1".into(),
             from: vec![PortId(0)],
             to: vec![PortId(1)],
-            matching: Match::default(),
+            matching: FrameMatch::default(),
             actions: vec![],
             drop: false,
             limit: None,
@@ -322,7 +322,7 @@ fn routes_that_no_frame_reaches() {
                 [[routes]]\nfrom = ['can0', 'can1']\nto = 'can1'\n\
                 [[routes]]\nfrom = 'can0'\nto = 'can1'\nerror = true\n";
     let routes = good(text);
-    let warned = |mode: Mode, routes: Vec<Route>| {
+    let warned = |mode: RouteMode, routes: Vec<Route>| {
         let mut found = Diagnostics::new();
         let routes = Routes {
             mode,
@@ -334,7 +334,7 @@ fn routes_that_no_frame_reaches() {
         messages
     };
     assert_eq!(
-        warned(Mode::First, routes.clone()),
+        warned(RouteMode::First, routes.clone()),
         ["no frame reaches route `route 2`"]
     );
     let twice = |frame: &str, route: &str| {
@@ -344,14 +344,14 @@ fn routes_that_no_frame_reaches() {
         )
     };
     assert_eq!(
-        warned(Mode::All, routes.clone()),
+        warned(RouteMode::All, routes.clone()),
         [twice("123", "route 2"), twice("000", "route 3")]
     );
     let mut dropping = routes;
     dropping[0].drop = true;
     dropping[0].to.clear();
     assert_eq!(
-        warned(Mode::All, dropping),
+        warned(RouteMode::All, dropping),
         ["no frame reaches route `route 2`"]
     );
 }
@@ -399,8 +399,8 @@ fn id_filters() -> impl Strategy<Value = IdFilter> {
     })
 }
 
-fn tris() -> impl Strategy<Value = Tri> {
-    prop_oneof![Just(Tri::Either), Just(Tri::Yes), Just(Tri::No)]
+fn tris() -> impl Strategy<Value = TriState> {
+    prop_oneof![Just(TriState::Either), Just(TriState::Yes), Just(TriState::No)]
 }
 
 fn kind_sets() -> impl Strategy<Value = KindSet> {
@@ -537,7 +537,7 @@ fn actions(kinds: KindSet) -> impl Strategy<Value = Action> {
     ]
 }
 
-fn matches(kinds: KindSet) -> impl Strategy<Value = Match> {
+fn matches(kinds: KindSet) -> impl Strategy<Value = FrameMatch> {
     let most = longest(kinds);
     let payload =
         (0..most, collection::vec(any::<(u8, u8)>(), 1..9)).prop_map(move |(at, mut bytes)| {
@@ -558,7 +558,7 @@ fn matches(kinds: KindSet) -> impl Strategy<Value = Match> {
         .prop_map(move |(mut ids, rtr, err, payload, len)| {
             // `to_toml` writes the filters first that `id` can express; the order has no meaning.
             ids.sort_by_key(|filter| write::id_text(filter).is_none());
-            Match {
+            FrameMatch {
                 ids,
                 kinds,
                 rtr,

@@ -3,7 +3,7 @@
 use super::DEFAULT_MAX_IDS;
 use crate::text::words::{hex, id_number};
 use crate::{
-    Action, IdFilter, IdSet, KindSet, Match, PayloadPattern, PortId, RateLimit, Route, Tri,
+    Action, IdFilter, IdSet, KindSet, FrameMatch, PayloadPattern, PortId, RateLimit, Route, TriState,
 };
 use alloc::{format, string::String, vec::Vec};
 use core::fmt::Write as _;
@@ -129,14 +129,14 @@ fn write_match(text: &mut String, route: &Route) {
         );
     }
     match m.rtr {
-        Tri::Either => {}
-        Tri::Yes => line(text, "rtr", "true"),
-        Tri::No => line(text, "rtr", "false"),
+        TriState::Either => {}
+        TriState::Yes => line(text, "rtr", "true"),
+        TriState::No => line(text, "rtr", "false"),
     }
     match m.err {
-        Tri::Either => line(text, "error", "\"either\""),
-        Tri::Yes => line(text, "error", "true"),
-        Tri::No => {}
+        TriState::Either => line(text, "error", "\"either\""),
+        TriState::Yes => line(text, "error", "true"),
+        TriState::No => {}
     }
     match m.len {
         Some((a, b)) if a == b => line(text, "length", &format!("{a}")),
@@ -199,7 +199,7 @@ pub(super) fn id_text(filter: &IdFilter) -> Option<String> {
 /// Returns whether a part of the route refers to bytes beyond the 64 of FD.
 fn reaches_into_xl(route: &Route) -> bool {
     let fd = dlc::FD_MAX;
-    let Match { payload, len, .. } = &route.matching;
+    let FrameMatch { payload, len, .. } = &route.matching;
     len.is_some_and(|(_, last)| usize::from(last) > fd)
         || payload
             .iter()

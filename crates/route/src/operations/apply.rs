@@ -1,13 +1,13 @@
 //! Application of compiled operations to a frame.
 
-use super::draft::Draft;
-use crate::Stop;
+use super::draft::FrameDraft;
+use crate::StopReason;
 use core::fmt;
 use frame::{CanId, FrameBuf, FrameRef, Header, Kind};
 
 /// The compiled form of an operation, which is applied to each frame that a route takes. It needs
 /// no allocation and no clock.
-pub(crate) trait Apply: Clone + fmt::Debug {
+pub(crate) trait ApplyOperation: Clone + fmt::Debug {
     /// Returns whether the operation leaves the payload alone, so that the frame need not be
     /// copied.
     fn is_header_only(&self) -> bool {
@@ -18,16 +18,16 @@ pub(crate) trait Apply: Clone + fmt::Debug {
     ///
     /// # Errors
     /// The reason why the route can no longer send the frame.
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop>;
+    fn apply(&self, draft: &mut FrameDraft<'_>) -> Result<(), StopReason>;
 }
 
 /// Applies operations to a copy of `frame` in `buf` and returns the result.
 #[inline]
 pub(super) fn apply<'b>(
-    operations: &[impl Apply],
+    operations: &[impl ApplyOperation],
     frame: FrameRef<'_>,
     buf: &'b mut FrameBuf,
-) -> Result<FrameRef<'b>, Stop> {
+) -> Result<FrameRef<'b>, StopReason> {
     buf.set(frame);
     let data = buf.buffer_mut();
     if frame.kind() == Kind::Xl
@@ -46,11 +46,11 @@ pub(super) fn apply<'b>(
 /// if the operations do not touch the payload.
 #[inline]
 pub(super) fn run(
-    operations: &[impl Apply],
+    operations: &[impl ApplyOperation],
     header: &Header,
     data: &mut [u8],
-) -> Result<Header, Stop> {
-    let mut draft = Draft {
+) -> Result<Header, StopReason> {
+    let mut draft = FrameDraft {
         kind: header.kind(),
         raw: header.id().raw(),
         len: header.len() as u16,
@@ -62,10 +62,10 @@ pub(super) fn run(
         operation.apply(&mut draft)?;
     }
     let made =
-        Header::new(draft.kind, draft.id(), usize::from(draft.len)).map_err(|_| Stop::TooLong)?;
+        Header::new(draft.kind, draft.id(), usize::from(draft.len)).map_err(|_| StopReason::TooLong)?;
     // CAN FD has no remote frames (ISO 11898-1).
     if draft.kind == Kind::Fd && draft.raw & CanId::RTR_FLAG != 0 {
-        return Err(Stop::IdRange);
+        return Err(StopReason::IdRange);
     }
     Ok(made
         .with_flags(draft.flags)

@@ -4,7 +4,7 @@
 //! itself in them or returns an error. The crate that loads the program encodes the instructions
 //! and does not know the operations.
 
-pub use super::checksum::Indices;
+pub use super::checksum::ByteIndices;
 use alloc::{boxed::Box, vec::Vec};
 
 /// `(x & and) ^ xor` on one byte. Every sequence of AND, OR, XOR and SET has this form.
@@ -32,7 +32,7 @@ impl ByteMask {
 
 /// Masks for the parts of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Masks {
+pub struct PartMasks {
     /// SocketCAN's 32 bits, lowest byte first.
     pub id: [ByteMask; 4],
     /// The length; for a classic frame, its raw DLC.
@@ -45,7 +45,7 @@ pub struct Masks {
     pub data: [ByteMask; 64],
 }
 
-impl Masks {
+impl PartMasks {
     /// Masks that leave a frame as it is.
     pub const NONE: Self = Self {
         id: [ByteMask::SAME; 4],
@@ -86,9 +86,9 @@ pub enum OneMore {
 /// One step of the program. If an ID does not fit its frame format, or a length does not fit, the
 /// route is stopped as in user space.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Instruction {
+pub enum BpfInstruction {
     /// Masks over all parts of a frame.
-    Masks(Box<Masks>),
+    Masks(Box<PartMasks>),
     /// Adds to the number of the ID.
     OffsetId(i64),
     /// Moves a block of IDs.
@@ -116,7 +116,7 @@ pub enum Instruction {
     /// A CRC8 that is computed by table.
     Crc8 {
         /// The positions of its bytes.
-        at: Indices,
+        at: ByteIndices,
         /// Start value.
         init: u8,
         /// Value that is XORed into the result.
@@ -129,7 +129,7 @@ pub enum Instruction {
     /// The XOR of the bytes.
     XorSum {
         /// The positions of its bytes.
-        at: Indices,
+        at: ByteIndices,
         /// Start value.
         init: u8,
     },
@@ -137,20 +137,20 @@ pub enum Instruction {
 
 /// The changes that a route makes to a frame, in the order in which they are made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Program(Vec<Instruction>);
+pub struct BpfProgram(Vec<BpfInstruction>);
 
-impl Program {
+impl BpfProgram {
     /// Adds an instruction. Masks that directly follow masks are merged into them.
-    pub fn push(&mut self, next: Instruction) {
+    pub fn push(&mut self, next: BpfInstruction) {
         match (self.0.last_mut(), next) {
-            (Some(Instruction::Masks(last)), Instruction::Masks(next)) => last.then(&next),
+            (Some(BpfInstruction::Masks(last)), BpfInstruction::Masks(next)) => last.then(&next),
             (_, next) => self.0.push(next),
         }
     }
 
     /// Returns the instructions.
     #[must_use]
-    pub fn instructions(&self) -> &[Instruction] {
+    pub fn instructions(&self) -> &[BpfInstruction] {
         &self.0
     }
 }

@@ -2,7 +2,7 @@
 //! its netlink messages to the kernel (`uapi/linux/can/gw.h`).
 
 use super::operation::Operation;
-use crate::text::scan::Wrong;
+use crate::text::scan::ScanError;
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{format, string::String, vec::Vec};
 use core::fmt;
@@ -20,7 +20,7 @@ pub(crate) enum RulePart {
 }
 
 /// An option with its argument, as given in a `cangw` command.
-pub(crate) struct Given<'t> {
+pub(crate) struct GivenOption<'t> {
     pub(crate) letter: char,
     pub(crate) text: &'t str,
     /// The position of the letter.
@@ -31,9 +31,9 @@ pub(crate) struct Given<'t> {
     pub(crate) start: Option<usize>,
 }
 
-impl Given<'_> {
+impl GivenOption<'_> {
     /// Returns a diagnostic with the mistake in the argument and its position.
-    pub(crate) fn wrong(&self, wrong: &Wrong) -> Diagnostic {
+    pub(crate) fn wrong(&self, wrong: &ScanError) -> Diagnostic {
         let span = match self.start {
             Some(start) => start + wrong.part.start..start + wrong.part.end,
             None => self.word.clone(),
@@ -51,7 +51,7 @@ impl Given<'_> {
 
 /// The command to which options belong.
 #[derive(Clone, Copy)]
-pub(crate) struct Command {
+pub(crate) struct OptionSource {
     /// The command is for FD frames (`-X`) instead of classic ones.
     pub(crate) fd: bool,
     /// The command adds or deletes a rule, so that its options must be consistent.
@@ -60,7 +60,7 @@ pub(crate) struct Command {
 
 /// An attribute of a rule in the kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Attribute {
+pub struct RuleAttribute {
     /// `CGW_*`
     pub kind: u16,
     /// Its value, with zeros where the kernel ignores it.
@@ -69,9 +69,9 @@ pub struct Attribute {
 
 /// A version of Linux, for features on which can-gw depends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Version(pub u32, pub u32, pub u32);
+pub struct KernelVersion(pub u32, pub u32, pub u32);
 
-impl Version {
+impl KernelVersion {
     /// Returns whether this version has a fix that the stable series have since the versions
     /// `since`. The last one of them applies to all later versions.
     #[must_use]
@@ -83,7 +83,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for KernelVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.0, self.1, self.2)
     }
@@ -91,10 +91,10 @@ impl fmt::Display for Version {
 
 /// A feature of the kernel that a rule needs.
 #[derive(Clone, Debug)]
-pub struct Need {
+pub struct KernelNeed {
     /// The versions since which the stable series have it; the last one applies to all later
     /// versions.
-    pub since: &'static [Version],
+    pub since: &'static [KernelVersion],
     /// Function that returns the reason why a kernel without it, whose name is the argument, cannot
     /// accept the rule.
     pub why: fn(&str) -> String,
@@ -113,8 +113,8 @@ pub(crate) trait CanGw: Operation {
     /// Parses its options. Returns the operations in can-gw's order, each with the position of the
     /// option. Mistakes are added to `found`.
     fn from_options(
-        _given: &[&Given<'_>],
-        _command: Command,
+        _given: &[&GivenOption<'_>],
+        _command: OptionSource,
         _found: &mut Diagnostics,
     ) -> Vec<(Self, Range<usize>)> {
         Vec::new()
@@ -143,25 +143,25 @@ pub(crate) trait CanGw: Operation {
     }
 
     /// Returns the attribute for a result of [`for_rule`](Self::for_rule).
-    fn to_attribute(&self, _fd: bool) -> Option<Attribute> {
+    fn to_attribute(&self, _fd: bool) -> Option<RuleAttribute> {
         None
     }
 
     /// Returns the operation that an attribute of one of [`ATTRIBUTES`](Self::ATTRIBUTES) specifies
     /// for FD or classic frames; `None` if the kernel does nothing.
-    fn from_attribute(_attribute: &Attribute, _fd: bool) -> Option<Self> {
+    fn from_attribute(_attribute: &RuleAttribute, _fd: bool) -> Option<Self> {
         None
     }
 
     /// Returns the attribute with zeros where the kernel ignores it; `None` if its size is not the
     /// one that the kernel sends.
-    fn normal(_attribute: &Attribute) -> Option<Attribute> {
+    fn normal(_attribute: &RuleAttribute) -> Option<RuleAttribute> {
         None
     }
 
     /// Returns the kernel feature that a rule with these operations needs; they are all of one
     /// rule.
-    fn needs(_all: &[&Self], _fd: bool) -> Option<Need> {
+    fn needs(_all: &[&Self], _fd: bool) -> Option<KernelNeed> {
         None
     }
 }

@@ -1,12 +1,12 @@
 //! The common part of checksums over a range of the payload.
 
-use super::draft::Draft;
+use super::draft::FrameDraft;
 use alloc::{format, string::String};
 
 /// The bytes that a sum covers, and the position of the result. Negative indices count from the end
 /// of the payload: −1 is the last byte. If `from` is above `to`, the sum runs downwards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Indices {
+pub struct ByteIndices {
     /// First byte of the sum.
     pub from: i16,
     /// Last byte of the sum.
@@ -15,7 +15,7 @@ pub struct Indices {
     pub result: i16,
 }
 
-impl Indices {
+impl ByteIndices {
     const fn all(self) -> [i16; 3] {
         [self.from, self.to, self.result]
     }
@@ -40,7 +40,7 @@ impl Indices {
 
     /// Returns the positions in the current frame; `None` if one of them is outside its buffer, in
     /// which case the frame stays as it is.
-    pub(super) fn resolve(self, draft: &Draft<'_>) -> Option<(usize, usize, usize)> {
+    pub(super) fn resolve(self, draft: &FrameDraft<'_>) -> Option<(usize, usize, usize)> {
         Some((
             draft.index(self.from)?,
             draft.index(self.to)?,

@@ -1,22 +1,22 @@
 //! The part of a checksum's text that is common to all checksums.
 
-use super::checksum::Indices;
+use super::checksum::ByteIndices;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostic, Diagnostics, Key, Shape, Table};
+use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable};
 use alloc::{format, string::String, vec, vec::Vec};
 
 /// The values that all checksums have.
-pub(super) struct Range {
-    pub(super) at: Indices,
+pub(super) struct ByteRange {
+    pub(super) at: ByteIndices,
     pub(super) init: u8,
 }
 
 /// Parses `from`, `to`, `result` and `init` of a checksum's table.
 pub(super) fn range(
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     limits: FrameLimits,
     found: &mut Diagnostics,
-) -> Option<Range> {
+) -> Option<ByteRange> {
     let most = limits.payload as i64;
     let mut index = |key: &'static str| {
         let index = table.need(key, found)?.integer(-most..=most - 1, found)?;
@@ -24,12 +24,12 @@ pub(super) fn range(
     };
     let (from, to, result) = (index("from"), index("to"), index("result"));
     let init = table.byte("init", found).map_or(0, |b| b.value);
-    let at = Indices {
+    let at = ByteIndices {
         from: from?,
         to: to?,
         result: result?,
     };
-    let Indices { from, to, result } = at;
+    let ByteIndices { from, to, result } = at;
     // The result is certain to be part of the sum only if all indices count from the same end.
     let inside = (from.min(to)..=from.max(to)).contains(&result);
     if inside && (from < 0) == (to < 0) && (result < 0) == (from < 0) {
@@ -38,13 +38,13 @@ pub(super) fn range(
         let hint = "its old value goes into the new one; most protocols leave it out";
         found.push(Diagnostic::warning(span, message).hint(hint));
     }
-    Some(Range { at, init })
+    Some(ByteRange { at, init })
 }
 
 /// Returns the keys that [`range`] reads.
-pub(super) fn range_keys() -> Vec<Key> {
+pub(super) fn range_keys() -> Vec<KeySpec> {
     const MOST: i64 = frame::dlc::XL_MAX as i64;
-    let index = |name, about| Key::new(name, Shape::Integer(-MOST..=MOST - 1), about).needed();
+    let index = |name, about| KeySpec::new(name, ValueShape::Integer(-MOST..=MOST - 1), about).needed();
     vec![
         index(
             "from",

@@ -4,14 +4,14 @@
 //! may have values that no frame can have (can-gw checks the length once, after all modifications
 //! and before the checksums).
 
-use crate::Stop;
+use crate::StopReason;
 use frame::{CanId, Kind};
 
 /// The bits of SocketCAN's ID above its number.
 pub(super) const FLAGS: u32 = CanId::EFF_FLAG | CanId::RTR_FLAG | CanId::ERR_FLAG;
 
 /// A frame during its changes.
-pub(crate) struct Draft<'a> {
+pub(crate) struct FrameDraft<'a> {
     pub(super) kind: Kind,
     /// SocketCAN's 32 bits.
     pub(super) raw: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Draft<'a> {
     pub(super) data: &'a mut [u8],
 }
 
-impl Draft<'_> {
+impl FrameDraft<'_> {
     pub(super) fn id(&self) -> CanId {
         CanId::from_raw(self.raw)
     }
@@ -39,7 +39,7 @@ impl Draft<'_> {
     }
 
     /// Sets the ID's number in the given frame format; RTR is kept.
-    pub(super) fn set_number(&mut self, number: Option<u32>, eff: bool) -> Result<(), Stop> {
+    pub(super) fn set_number(&mut self, number: Option<u32>, eff: bool) -> Result<(), StopReason> {
         let max = if eff {
             CanId::EFF_MASK
         } else {
@@ -47,7 +47,7 @@ impl Draft<'_> {
         };
         let number = number
             .filter(|number| *number <= max)
-            .ok_or(Stop::IdRange)?;
+            .ok_or(StopReason::IdRange)?;
         let format = if eff { CanId::EFF_FLAG } else { 0 };
         self.raw = (self.raw & FLAGS & !CanId::EFF_FLAG) | format | number;
         Ok(())
@@ -55,12 +55,12 @@ impl Draft<'_> {
 
     /// Checks the length: can-gw computes no checksum of a frame with a length that its kind cannot
     /// have.
-    pub(super) fn check_len(&self) -> Result<(), Stop> {
+    pub(super) fn check_len(&self) -> Result<(), StopReason> {
         let len = usize::from(self.len);
         if len <= self.kind.max_len() && (len > 0 || self.kind != Kind::Xl) {
             Ok(())
         } else {
-            Err(Stop::TooLong)
+            Err(StopReason::TooLong)
         }
     }
 

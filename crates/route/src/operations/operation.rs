@@ -1,7 +1,7 @@
 //! The interface of an operation to the routing table.
 
-use super::apply::Apply;
-use super::bpf::Program;
+use super::apply::ApplyOperation;
+use super::bpf::BpfProgram;
 use alloc::{format, string::String};
 use core::fmt;
 
@@ -11,7 +11,7 @@ pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
     const NAME: &'static str;
 
     /// The form that the table keeps.
-    type Compiled: Apply;
+    type Compiled: ApplyOperation;
 
     /// Reports settings that have no meaning, one sentence each, in a route whose longest payload
     /// has `longest` bytes.
@@ -47,7 +47,7 @@ pub(crate) trait Operation: Clone + PartialEq + fmt::Debug {
     ///
     /// # Errors
     /// The reason why BPF cannot do it; this is the default.
-    fn to_bpf(&self, _program: &mut Program) -> Result<(), String> {
+    fn to_bpf(&self, _program: &mut BpfProgram) -> Result<(), String> {
         Err(format!("BPF cannot do `{}`", Self::NAME))
     }
 }

@@ -1,12 +1,12 @@
 //! The text of an operation: in `gateway.toml`, and in words.
 
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostics, Key, Shape, Value};
+use ::config::{Diagnostics, KeySpec, ValueShape, TomlValue};
 use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A function that reads the value of a key; mistakes are added to the diagnostics.
-pub(crate) type Read<A> = fn(&'static str, &Value<'_>, FrameLimits, &mut Diagnostics) -> Option<A>;
+pub(crate) type Read<A> = fn(&'static str, &TomlValue<'_>, FrameLimits, &mut Diagnostics) -> Option<A>;
 
 /// An operation in `gateway.toml`: `{ KEY = VALUE }`, an element of a route's `do`.
 pub(crate) trait Toml: Sized {
@@ -14,8 +14,8 @@ pub(crate) trait Toml: Sized {
     const KEYS: &'static [&'static str];
 
     /// Returns its keys with the shapes of their values, for a schema.
-    fn keys() -> Vec<Key> {
-        let any = |name: &&'static str| Key::new(name, Shape::Anything, "");
+    fn keys() -> Vec<KeySpec> {
+        let any = |name: &&'static str| KeySpec::new(name, ValueShape::Anything, "");
         Self::KEYS.iter().map(any).collect()
     }
 
@@ -23,7 +23,7 @@ pub(crate) trait Toml: Sized {
     /// at least one error was added to `found`.
     fn parse(
         key: &'static str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         limits: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self>;

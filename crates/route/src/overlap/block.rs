@@ -1,9 +1,9 @@
 //! Sets of frames by kind and by bits of the ID.
 
-pub(super) use crate::block::Block;
+pub(super) use crate::block::FrameBlock;
 use crate::filter::blocks;
-use crate::match_key::Class;
-use crate::{Route, Tri};
+use crate::match_key::KeyClass;
+use crate::{Route, TriState};
 use alloc::vec::Vec;
 use frame::CanId;
 
@@ -15,7 +15,7 @@ const FD: u64 = 1 << 32;
 /// Set for XL frames, regardless of [`FD`].
 const XL: u64 = 1 << 33;
 
-impl Block {
+impl FrameBlock {
     /// Returns whether such a frame can exist. Only classic frames have the RTR flag, and an XL
     /// frame has no flag at all.
     pub(crate) fn can_exist(self) -> bool {
@@ -31,27 +31,27 @@ impl Block {
 
 /// Adds the frames that a route takes, as determined by kind, flags and ID; payloads and lengths
 /// are not considered.
-pub(super) fn taken_by(route: &Route, all: &mut Vec<Block>) {
+pub(super) fn taken_by(route: &Route, all: &mut Vec<FrameBlock>) {
     let flags = flags(route);
     let ids = &route.matching.ids;
-    let mut add = |block: Block| {
+    let mut add = |block: FrameBlock| {
         let with_flags = flags.iter().filter_map(|flags| block.and(*flags));
         all.extend(with_flags.filter(|block| block.can_exist()));
     };
     if ids.is_empty() {
-        add(Block { mask: 0, value: 0 });
+        add(FrameBlock { mask: 0, value: 0 });
     }
-    for class in Class::ALL {
+    for class in KeyClass::ALL {
         let (mask, value) = match class {
-            Class::Sff => (EFF | ERR, 0),
-            Class::Eff => (EFF | ERR, EFF),
-            Class::Err => (ERR, ERR),
+            KeyClass::Sff => (EFF | ERR, 0),
+            KeyClass::Eff => (EFF | ERR, EFF),
+            KeyClass::Err => (ERR, ERR),
         };
-        let class_block = Block { mask, value };
+        let class_block = FrameBlock { mask, value };
         for filter in ids {
             blocks(filter, class, &mut |mask, value| {
                 let (mask, value) = (u64::from(mask), u64::from(value & mask));
-                if let Some(block) = class_block.and(Block { mask, value }) {
+                if let Some(block) = class_block.and(FrameBlock { mask, value }) {
                     add(block);
                 }
             });
@@ -60,7 +60,7 @@ pub(super) fn taken_by(route: &Route, all: &mut Vec<Block>) {
 }
 
 /// Returns the conditions of a route on kinds, RTR and errors.
-fn flags(route: &Route) -> Vec<Block> {
+fn flags(route: &Route) -> Vec<FrameBlock> {
     let matching = &route.matching;
     let kinds = matching.kinds;
     let kinds: &[(u64, u64)] = match (kinds.classic, kinds.fd, kinds.xl) {
@@ -73,12 +73,12 @@ fn flags(route: &Route) -> Vec<Block> {
         (false, true, true) => &[(FD | XL, FD), (XL, XL)],
     };
     let flag = |wanted, flag| match wanted {
-        Tri::Either => (0, 0),
-        Tri::Yes => (flag, flag),
-        Tri::No => (flag, 0),
+        TriState::Either => (0, 0),
+        TriState::Yes => (flag, flag),
+        TriState::No => (flag, 0),
     };
     let (rtr, err) = (flag(matching.rtr, RTR), flag(matching.err, ERR));
-    let with_flags = kinds.iter().map(|(mask, value)| Block {
+    let with_flags = kinds.iter().map(|(mask, value)| FrameBlock {
         mask: mask | rtr.0 | err.0,
         value: value | rtr.1 | err.1,
     });

@@ -1,10 +1,10 @@
 //! The conditions of a route on payload and length.
 
-use crate::{Match, PayloadPattern};
+use crate::{FrameMatch, PayloadPattern};
 
 /// Returns whether every frame that `narrow` takes by payload and length also passes `wide`.
 /// Returns `false` where that is not obvious.
-pub(super) fn implies(narrow: &Match, wide: &Match) -> bool {
+pub(super) fn implies(narrow: &FrameMatch, wide: &FrameMatch) -> bool {
     let len = match (narrow.len, wide.len) {
         (_, None) => true,
         (None, Some(_)) => false,
@@ -17,7 +17,7 @@ pub(super) fn implies(narrow: &Match, wide: &Match) -> bool {
 }
 
 /// Returns whether a frame can pass both by payload and length.
-pub(super) fn meet(a: &Match, b: &Match) -> bool {
+pub(super) fn meet(a: &FrameMatch, b: &FrameMatch) -> bool {
     let len = match (a.len, b.len) {
         (Some((first, last)), Some((low, high))) => low <= last && first <= high,
         _ => true,

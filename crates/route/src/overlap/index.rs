@@ -1,31 +1,31 @@
 //! Index of routes by the frames that they take.
 
-use super::block::Block;
+use super::block::FrameBlock;
 use crate::PortId;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 /// A block, and the route that takes it at this port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
+struct BlockEntry {
     port: PortId,
-    block: Block,
+    block: FrameBlock,
     route: u32,
 }
 
 /// Blocks of routes, sorted, so that the blocks which intersect a given one are found without a
 /// scan of all of them: there is one look-up for each different mask.
-pub(super) struct Index {
-    entries: Vec<Entry>,
+pub(super) struct BlockIndex {
+    entries: Vec<BlockEntry>,
     /// The range of the entries of each port and mask, sorted by port.
     groups: Vec<(PortId, u64, Range<usize>)>,
 }
 
-impl Index {
+impl BlockIndex {
     /// Builds the index from (port, block, route).
-    pub(super) fn new(all: impl Iterator<Item = (PortId, Block, u32)>) -> Self {
-        let entry = |(port, block, route)| Entry { port, block, route };
-        let mut entries: Vec<Entry> = all.map(entry).collect();
+    pub(super) fn new(all: impl Iterator<Item = (PortId, FrameBlock, u32)>) -> Self {
+        let entry = |(port, block, route)| BlockEntry { port, block, route };
+        let mut entries: Vec<BlockEntry> = all.map(entry).collect();
         entries.sort_unstable();
         let mut groups: Vec<(PortId, u64, Range<usize>)> = Vec::new();
         for (at, entry) in entries.iter().enumerate() {
@@ -45,9 +45,9 @@ impl Index {
     pub(super) fn meeting(
         &self,
         port: PortId,
-        block: Block,
+        block: FrameBlock,
         steps: &mut usize,
-        each: &mut dyn FnMut(Block, usize) -> bool,
+        each: &mut dyn FnMut(FrameBlock, usize) -> bool,
     ) {
         let first = self.groups.partition_point(|(of, ..)| *of < port);
         let groups = self.groups.iter().skip(first);

@@ -8,11 +8,11 @@ mod index;
 #[cfg(test)]
 mod tests;
 
-use crate::{Match, Mode, PortId, Route, RouteId, Routes};
+use crate::{FrameMatch, RouteMode, PortId, Route, RouteId, Routes};
 use alloc::vec::Vec;
-use block::{Block, taken_by};
+use block::{FrameBlock, taken_by};
 use core::ops::Range;
-use index::Index;
+use index::BlockIndex;
 
 /// Maximum number of blocks that a search examines, so that a file with very many routes is read in
 /// bounded time: about a second.
@@ -24,21 +24,21 @@ const BLOCKS: usize = 1024;
 
 /// The result of a search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Overlaps {
+pub struct RouteOverlaps {
     /// Routes that no frame reaches, because earlier routes take all of their frames.
-    pub unreachable: Vec<Unreachable>,
+    pub unreachable: Vec<UnreachableRoute>,
     /// Frames that two routes send to the same bus; at most one entry for each later route.
-    pub doubled: Vec<Doubled>,
+    pub doubled: Vec<DoubledRoutes>,
     /// Routes with `drop` that come too late: earlier routes send all of their frames, and there is
     /// no later route from which they keep frames.
-    pub late: Vec<Unreachable>,
+    pub late: Vec<UnreachableRoute>,
     /// The search ended before it had covered everything.
     pub incomplete: bool,
 }
 
 /// A route that has no effect.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unreachable {
+pub struct UnreachableRoute {
     /// The route.
     pub route: RouteId,
     /// The routes before it that take its frames, in their order.
@@ -47,7 +47,7 @@ pub struct Unreachable {
 
 /// Two routes that send the same frame to the same bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Doubled {
+pub struct DoubledRoutes {
     /// The earlier one.
     pub first: RouteId,
     /// The later one.
@@ -68,19 +68,19 @@ pub struct Doubled {
 /// (`id`, `filter`) and different changes are assumed to produce two frames on purpose, and are not
 /// reported as a doubling.
 #[must_use]
-pub fn overlaps(routes: &Routes, bus_of: &dyn Fn(PortId) -> PortId) -> Overlaps {
-    let search = Search::new(routes);
+pub fn overlaps(routes: &Routes, bus_of: &dyn Fn(PortId) -> PortId) -> RouteOverlaps {
+    let search = OverlapSearch::new(routes);
     let mut steps = STEPS;
-    let mut found = Overlaps::default();
+    let mut found = RouteOverlaps::default();
     for number in 0..routes.routes.len() {
         if let Some(by) = search.takers(number, &search.ending, &mut steps) {
-            found.unreachable.push(Unreachable {
+            found.unreachable.push(UnreachableRoute {
                 route: RouteId(number as u32),
                 by,
             });
             continue;
         }
-        if routes.mode == Mode::First {
+        if routes.mode == RouteMode::First {
             continue;
         }
         found.late.extend(search.is_late_drop(number, &mut steps));
@@ -95,16 +95,16 @@ pub fn overlaps(routes: &Routes, bus_of: &dyn Fn(PortId) -> PortId) -> Overlaps 
     found
 }
 
-struct Search<'r> {
+struct OverlapSearch<'r> {
     routes: &'r [Route],
     /// The blocks that all routes take, one route after the other.
-    takes: Vec<Block>,
+    takes: Vec<FrameBlock>,
     /// The range of each route's blocks in `takes`.
     places: Vec<Range<usize>>,
     /// Routes that end the search for a frame: those that drop; in first-match mode, all.
-    ending: Index,
+    ending: BlockIndex,
     /// Routes that send.
-    sending: Index,
+    sending: BlockIndex,
 }
 
 /// Returns the destinations of a frame that comes in at this port.
@@ -113,9 +113,9 @@ fn destinations(route: &Route, from: PortId) -> impl Iterator<Item = PortId> {
     to.filter(move |to| *to != from || route.allow_same_port)
 }
 
-impl<'r> Search<'r> {
+impl<'r> OverlapSearch<'r> {
     fn new(routes: &'r Routes) -> Self {
-        let first = routes.mode == Mode::First;
+        let first = routes.mode == RouteMode::First;
         let all = &routes.routes;
         let mut takes = Vec::new();
         let mut places = Vec::new();
@@ -126,7 +126,7 @@ impl<'r> Search<'r> {
         }
         let index = |wanted: &dyn Fn(&Route, PortId) -> bool| {
             let each = all.iter().zip(&places).zip(0..);
-            Index::new(each.flat_map(|((route, place), number)| {
+            BlockIndex::new(each.flat_map(|((route, place), number)| {
                 let blocks = takes.get(place.clone()).unwrap_or_default();
                 let ports = route.from.iter().copied();
                 ports
@@ -146,18 +146,18 @@ impl<'r> Search<'r> {
         }
     }
 
-    fn of(&self, number: usize) -> Option<(&'r Route, &[Block])> {
+    fn of(&self, number: usize) -> Option<(&'r Route, &[FrameBlock])> {
         let place = self.places.get(number)?.clone();
         Some((self.routes.get(number)?, self.takes.get(place)?))
     }
 
-    fn matching(&self, number: usize) -> Option<&'r Match> {
+    fn matching(&self, number: usize) -> Option<&'r FrameMatch> {
         self.routes.get(number).map(|route| &route.matching)
     }
 
     /// Returns the earlier routes that together take all frames of this route at all its ports;
     /// `None` if a frame is left.
-    fn takers(&self, number: usize, index: &Index, steps: &mut usize) -> Option<Vec<RouteId>> {
+    fn takers(&self, number: usize, index: &BlockIndex, steps: &mut usize) -> Option<Vec<RouteId>> {
         let (route, blocks) = self.of(number)?;
         let mut by = Vec::new();
         for port in &route.from {
@@ -177,15 +177,15 @@ impl<'r> Search<'r> {
         &self,
         number: usize,
         port: PortId,
-        block: Block,
-        index: &Index,
+        block: FrameBlock,
+        index: &BlockIndex,
         by: &mut Vec<RouteId>,
         steps: &mut usize,
-    ) -> Option<Vec<Block>> {
+    ) -> Option<Vec<FrameBlock>> {
         let mut left = alloc::vec![block];
         let matching = self.matching(number)?;
         index.meeting(port, block, steps, &mut |taken, taker| {
-            let wider = |other: &Match| condition::implies(matching, other);
+            let wider = |other: &FrameMatch| condition::implies(matching, other);
             if taker >= number || !self.matching(taker).is_some_and(wider) {
                 return true;
             }
@@ -202,7 +202,7 @@ impl<'r> Search<'r> {
     }
 
     /// Finds out whether the route is a drop that keeps no frame from any route.
-    fn is_late_drop(&self, number: usize, steps: &mut usize) -> Option<Unreachable> {
+    fn is_late_drop(&self, number: usize, steps: &mut usize) -> Option<UnreachableRoute> {
         let (route, blocks) = self.of(number)?;
         if !route.drop {
             return None;
@@ -218,7 +218,7 @@ impl<'r> Search<'r> {
             }
         }
         let route = RouteId(number as u32);
-        (!kept).then_some(Unreachable { route, by })
+        (!kept).then_some(UnreachableRoute { route, by })
     }
 
     /// Returns a frame that this route and an earlier one send to the same bus.
@@ -227,7 +227,7 @@ impl<'r> Search<'r> {
         number: usize,
         bus_of: &dyn Fn(PortId) -> PortId,
         steps: &mut usize,
-    ) -> Option<Doubled> {
+    ) -> Option<DoubledRoutes> {
         let (route, blocks) = self.of(number)?;
         if route.drop {
             return None;
@@ -250,7 +250,7 @@ impl<'r> Search<'r> {
                     let mut by = Vec::new();
                     let left = self.left(number, *from, both, &self.ending, &mut by, steps);
                     if let Some(left) = left.as_ref().and_then(|left| left.first()) {
-                        return Some(Doubled {
+                        return Some(DoubledRoutes {
                             first: RouteId(other as u32),
                             second: RouteId(number as u32),
                             from: *from,

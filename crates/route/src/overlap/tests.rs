@@ -2,7 +2,7 @@
 //! the table.
 
 use super::*;
-use crate::{Action, IdFilter, IdOperand, IdSet, KindSet, Modify, ModifyOp, PayloadPattern, Tri};
+use crate::{Action, IdFilter, IdOperand, IdSet, KindSet, Modify, ModifyOp, PayloadPattern, TriState};
 use alloc::vec;
 use frame::CanId;
 
@@ -28,7 +28,7 @@ fn dropping(ids: &[(u32, u32)]) -> Route {
     }
 }
 
-fn search(mode: Mode, routes: Vec<Route>) -> Overlaps {
+fn search(mode: RouteMode, routes: Vec<Route>) -> RouteOverlaps {
     let routes = Routes {
         mode,
         max_hops: 1,
@@ -37,12 +37,12 @@ fn search(mode: Mode, routes: Vec<Route>) -> Overlaps {
     overlaps(&routes, &|port| port)
 }
 
-fn pairs(found: &Overlaps) -> Vec<(u32, u32, u32)> {
-    let pair = |d: &Doubled| (d.first.0, d.second.0, d.example);
+fn pairs(found: &RouteOverlaps) -> Vec<(u32, u32, u32)> {
+    let pair = |d: &DoubledRoutes| (d.first.0, d.second.0, d.example);
     found.doubled.iter().map(pair).collect()
 }
 
-fn numbers(found: &[Unreachable]) -> Vec<u32> {
+fn numbers(found: &[UnreachableRoute]) -> Vec<u32> {
     found.iter().map(|one| one.route.0).collect()
 }
 
@@ -91,7 +91,7 @@ fn everything_beside_a_changed_id_is_sent_twice() {
 #[test]
 fn two_ports_on_one_bus_are_one_destination() {
     let routes = Routes {
-        mode: Mode::All,
+        mode: RouteMode::All,
         max_hops: 1,
         routes: vec![route(0, 1, &[]), route(0, 2, &[(0x10, 0x10)])],
     };
@@ -128,16 +128,16 @@ fn conditions_keep_frames_apart() {
         search(Mode::All, vec![sized((0, 4)), sized((5, 8))]).doubled,
         []
     );
-    let found = search(Mode::First, vec![sized((0, 8)), sized((5, 8))]);
+    let found = search(RouteMode::First, vec![sized((0, 8)), sized((5, 8))]);
     assert_eq!(numbers(&found.unreachable), [1]);
-    let found = search(Mode::First, vec![sized((5, 8)), sized((0, 8))]);
+    let found = search(RouteMode::First, vec![sized((5, 8)), sized((0, 8))]);
     assert_eq!(found.unreachable, []);
 }
 
 #[test]
 fn wider_ranges_and_drops_shadow() {
     let narrow = || route(0, 1, &[(0x120, 0x12F)]);
-    let found = search(Mode::First, vec![route(0, 2, &[(0x100, 0x1FF)]), narrow()]);
+    let found = search(RouteMode::First, vec![route(0, 2, &[(0x100, 0x1FF)]), narrow()]);
     assert_eq!(numbers(&found.unreachable), [1]);
     // Several together.
     let halves = vec![
@@ -145,20 +145,20 @@ fn wider_ranges_and_drops_shadow() {
         route(0, 2, &[(0x128, 0x200)]),
         narrow(),
     ];
-    let found = search(Mode::First, halves);
+    let found = search(RouteMode::First, halves);
     let by = vec![RouteId(0), RouteId(1)];
     let route_id = RouteId(2);
     assert_eq!(
         found.unreachable,
-        [Unreachable {
+        [UnreachableRoute {
             route: route_id,
             by
         }]
     );
-    let found = search(Mode::All, vec![dropping(&[(0, 0x7FF)]), narrow()]);
+    let found = search(RouteMode::All, vec![dropping(&[(0, 0x7FF)]), narrow()]);
     assert_eq!(numbers(&found.unreachable), [1]);
     // In all-match mode a route that sends ends nothing.
-    let found = search(Mode::All, vec![route(0, 2, &[(0x100, 0x1FF)]), narrow()]);
+    let found = search(RouteMode::All, vec![route(0, 2, &[(0x100, 0x1FF)]), narrow()]);
     assert_eq!(found, Overlaps::default());
     // Other kinds are left.
     let mut classic = dropping(&[]);
@@ -178,7 +178,7 @@ fn remote_and_data_frames_together_are_all() {
         route
     };
     let found = search(
-        Mode::All,
+        RouteMode::All,
         vec![with(Tri::Yes), with(Tri::No), route(0, 1, &[])],
     );
     assert_eq!(numbers(&found.unreachable), [2]);
@@ -187,7 +187,7 @@ fn remote_and_data_frames_together_are_all() {
 #[test]
 fn a_drop_behind_what_it_should_stop_is_late() {
     let found = search(
-        Mode::All,
+        RouteMode::All,
         vec![route(0, 1, &[]), dropping(&[(0x123, 0x123)])],
     );
     assert_eq!(numbers(&found.late), [1]);
@@ -205,7 +205,7 @@ fn a_drop_behind_what_it_should_stop_is_late() {
 #[test]
 fn very_many_routes_are_compared_in_bounded_steps() {
     let single = |id: u32| route(0, 1, &[(id % 0x800, id % 0x800)]);
-    let found = search(Mode::First, (0..20_000).map(single).collect());
+    let found = search(RouteMode::First, (0..20_000).map(single).collect());
     assert!(!found.incomplete);
     assert_eq!(found.unreachable.len(), 20_000 - 0x800);
     // Different masks that all intersect.

@@ -4,7 +4,7 @@
 //! `00000123` are different frames.
 
 use crate::{IdFilter, IdSet};
-use ::config::{At, Diagnostics, Value};
+use ::config::{SpannedValue, Diagnostics, TomlValue};
 use alloc::{format, string::String, vec, vec::Vec};
 use frame::CanId;
 
@@ -17,7 +17,7 @@ fn wrong<T>(what: impl Into<String>, hint: impl Into<String>) -> Result<T, Wrong
 
 /// Parses a string with one of the functions below; mistakes are added to `found`.
 pub(crate) fn read<T>(
-    value: &Value<'_>,
+    value: &TomlValue<'_>,
     read: impl FnOnce(&str) -> Result<T, Wrong>,
     found: &mut Diagnostics,
 ) -> Option<T> {
@@ -31,7 +31,7 @@ pub(crate) fn read<T>(
 }
 
 /// Returns a text with IDs. If the value is a number, the hint contains the corresponding text.
-pub(crate) fn text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Option<At<&'t str>> {
+pub(crate) fn text<'t>(value: &TomlValue<'t>, found: &mut Diagnostics) -> Option<SpannedValue<&'t str>> {
     let (Some((digits, radix)), Some(number)) = (value.as_digits(), value.as_integer()) else {
         return value.string(found);
     };
@@ -48,7 +48,7 @@ pub(crate) fn text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Option<At<
 
 /// Returns a text with a raw filter. If the value is a number, the hint contains a filter for that
 /// ID alone.
-pub(crate) fn filter_text<'t>(value: &Value<'t>, found: &mut Diagnostics) -> Option<At<&'t str>> {
+pub(crate) fn filter_text<'t>(value: &TomlValue<'t>, found: &mut Diagnostics) -> Option<SpannedValue<&'t str>> {
     let Some(number) = value.as_integer() else {
         return value.string(found);
     };
@@ -79,12 +79,12 @@ fn as_text(number: u32) -> Option<String> {
 
 /// An ID without flags, and its frame format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Id {
+pub(crate) struct FormattedId {
     pub(crate) eff: bool,
     pub(crate) number: u32,
 }
 
-impl Id {
+impl FormattedId {
     pub(crate) fn raw(self) -> u32 {
         if self.eff {
             self.number | CanId::EFF_FLAG
@@ -108,7 +108,7 @@ fn hex(text: &str) -> Option<u32> {
 }
 
 /// Parses one ID: three or eight hex digits.
-pub(crate) fn id(text: &str) -> Result<Id, Wrong> {
+pub(crate) fn id(text: &str) -> Result<FormattedId, Wrong> {
     let text = text.trim();
     let Some(number) = hex(text) else {
         let hint = "write three hex digits for an SFF ID, eight for an EFF ID, without 0x";
@@ -123,8 +123,8 @@ pub(crate) fn id(text: &str) -> Result<Id, Wrong> {
             format!("`{text}` is no EFF ID: 1FFFFFFF is the highest"),
             "IDs with flag bits, as can-gw has them, belong into `filter` and `raw_id`",
         ),
-        3 => Ok(Id { eff: false, number }),
-        8 => Ok(Id { eff: true, number }),
+        3 => Ok(FormattedId { eff: false, number }),
+        8 => Ok(FormattedId { eff: true, number }),
         _ => {
             let hint = if number <= CanId::SFF_MASK {
                 format!("write \"{number:03X}\" for the SFF ID, \"{number:08X}\" for the EFF ID")
@@ -145,7 +145,7 @@ pub(crate) fn id(text: &str) -> Result<Id, Wrong> {
 }
 
 /// Parses `123` or `200-2FF` into the first and the last ID.
-pub(crate) fn range(text: &str) -> Result<(Id, Id), Wrong> {
+pub(crate) fn range(text: &str) -> Result<(FormattedId, FormattedId), Wrong> {
     let Some((first, last)) = text.split_once('-') else {
         let one = id(text)?;
         return Ok((one, one));
@@ -209,7 +209,7 @@ pub fn filters(text: &str) -> Result<Vec<IdFilter>, Wrong> {
     Ok(others(value, mask))
 }
 
-fn mask_of(value: Id, text: &str) -> Result<u32, Wrong> {
+fn mask_of(value: FormattedId, text: &str) -> Result<u32, Wrong> {
     let Some(mask) = hex(text) else {
         return wrong(
             format!("`{text}` is no mask"),
@@ -243,7 +243,7 @@ fn masked(id: u32, mask: u32) -> IdFilter {
 /// Returns filters for all other IDs of the value's format. If the mask consists of leading ones,
 /// it matches a block of IDs, and the others are an inverted range; otherwise there is one filter
 /// for each bit of the mask, with that bit inverted.
-fn others(value: Id, mask: u32) -> Vec<IdFilter> {
+fn others(value: FormattedId, mask: u32) -> Vec<IdFilter> {
     let rest = value.max() & !mask;
     if rest & rest.wrapping_add(1) == 0 {
         let set = IdSet::Range {
@@ -322,14 +322,14 @@ mod tests {
     fn digits_say_the_format() {
         assert_eq!(
             id("123"),
-            Ok(Id {
+            Ok(FormattedId {
                 eff: false,
                 number: 0x123
             })
         );
         assert_eq!(
             id("00000123"),
-            Ok(Id {
+            Ok(FormattedId {
                 eff: true,
                 number: 0x123
             })

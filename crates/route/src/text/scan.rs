@@ -9,25 +9,25 @@ use core::ops::Range;
 
 /// The mistake in an argument, the part that is wrong, and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct ScanError {
     pub(crate) what: String,
     pub(crate) part: Range<usize>,
     pub(crate) hint: &'static str,
 }
 
 /// The parsed value, or the mistake.
-pub(crate) type Read<T> = Result<T, Wrong>;
+pub(crate) type Read<T> = Result<T, ScanError>;
 
 /// A part of an argument and the position where it begins.
 #[derive(Clone, Copy)]
-pub(crate) struct Part<'t> {
+pub(crate) struct ArgumentPart<'t> {
     pub(crate) text: &'t str,
     pub(crate) at: usize,
 }
 
-impl<'t> Part<'t> {
+impl<'t> ArgumentPart<'t> {
     pub(crate) fn wrong<T>(self, what: impl Into<String>, hint: &'static str) -> Read<T> {
-        Err(Wrong {
+        Err(ScanError {
             what: what.into(),
             part: self.at..self.at + self.text.len(),
             hint,
@@ -81,15 +81,15 @@ impl<'t> Part<'t> {
         self,
         separator: char,
         hint: &'static str,
-    ) -> Read<[Part<'t>; N]> {
+    ) -> Read<[ArgumentPart<'t>; N]> {
         let mut parts = Vec::with_capacity(N);
         let mut at = self.at;
         for text in self.text.splitn(N + 1, separator) {
-            parts.push(Part { text, at });
+            parts.push(ArgumentPart { text, at });
             at += text.len() + separator.len_utf8();
         }
         let count = parts.len();
-        match <[Part<'t>; N]>::try_from(parts) {
+        match <[ArgumentPart<'t>; N]>::try_from(parts) {
             Ok(parts) => Ok(parts),
             Err(_) if count < N => self.wrong(format!("`{}` is not complete", self.text), hint),
             Err(_) => self.wrong(format!("`{}` has too many parts", self.text), hint),
@@ -98,6 +98,6 @@ impl<'t> Part<'t> {
 }
 
 /// Returns an argument as one part.
-pub(crate) const fn whole(text: &str) -> Part<'_> {
-    Part { text, at: 0 }
+pub(crate) const fn whole(text: &str) -> ArgumentPart<'_> {
+    ArgumentPart { text, at: 0 }
 }

@@ -71,7 +71,7 @@ impl Owned {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     Taken(u32),
-    Stopped(u32, Stop),
+    Stopped(u32, StopReason),
     Forward {
         route: u32,
         to: u16,
@@ -83,16 +83,16 @@ pub enum Event {
 #[derive(Default)]
 pub struct Record(pub Vec<Event>);
 
-impl Sink for Record {
+impl DecisionSink for Record {
     fn taken(&mut self, route: RouteId) {
         self.0.push(Event::Taken(route.0));
     }
 
-    fn stopped(&mut self, route: RouteId, why: Stop) {
+    fn stopped(&mut self, route: RouteId, why: StopReason) {
         self.0.push(Event::Stopped(route.0, why));
     }
 
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         self.0.push(Event::Forward {
             route: copy.route.0,
             to: copy.to.0,
@@ -102,14 +102,14 @@ impl Sink for Record {
     }
 }
 
-pub fn decide(table: &Table, memory: &mut Memory, arrival: Arrival, frame: &Owned) -> Vec<Event> {
+pub fn decide(table: &RoutingTable, memory: &mut TableMemory, arrival: FrameArrival, frame: &Owned) -> Vec<Event> {
     let mut record = Record::default();
     table.decide(memory, arrival, frame.view(), &mut record);
     record.0
 }
 
-pub fn arrival(from: u16) -> Arrival {
-    Arrival {
+pub fn arrival(from: u16) -> FrameArrival {
+    FrameArrival {
         from: PortId(from),
         now: 0,
         hops: 0,
@@ -121,8 +121,8 @@ pub fn plain(name: &str) -> Route {
     Route::new(name, vec![PortId(0)], vec![PortId(1)])
 }
 
-pub fn table(routes: Vec<Route>) -> Table {
-    Table::compile(
+pub fn table(routes: Vec<Route>) -> RoutingTable {
+    RoutingTable::compile(
         &Routes {
             routes,
             ..Routes::default()
@@ -250,11 +250,11 @@ fn random_filter(rng: &mut Rng) -> IdFilter {
     }
 }
 
-fn random_tri(rng: &mut Rng) -> Tri {
-    rng.pick(&[Tri::Either, Tri::Either, Tri::No, Tri::Yes])
+fn random_tri(rng: &mut Rng) -> TriState {
+    rng.pick(&[TriState::Either, TriState::Either, TriState::No, TriState::Yes])
 }
 
-pub fn random_match(rng: &mut Rng) -> Match {
+pub fn random_match(rng: &mut Rng) -> FrameMatch {
     let ids = if rng.one_in(8) { 0 } else { 1 + rng.below(4) };
     let mut kinds = KindSet::default();
     if rng.one_in(3) {
@@ -265,11 +265,11 @@ pub fn random_match(rng: &mut Rng) -> Match {
         };
     }
     let payload = if rng.one_in(4) { 1 + rng.below(2) } else { 0 };
-    Match {
+    FrameMatch {
         ids: (0..ids).map(|_| random_filter(rng)).collect(),
         kinds,
         rtr: random_tri(rng),
-        err: rng.pick(&[Tri::No, Tri::No, Tri::No, Tri::Either, Tri::Yes]),
+        err: rng.pick(&[TriState::No, TriState::No, TriState::No, TriState::Either, TriState::Yes]),
         payload: (0..payload)
             .map(|_| {
                 let n = 1 + rng.below(2) as usize;
@@ -404,7 +404,7 @@ pub fn random_routes(rng: &mut Rng) -> Routes {
                 keep_stamp: false,
             };
             // All of its frames would become impossible ones, which is refused.
-            let is_refused = Table::compile(
+            let is_refused = RoutingTable::compile(
                 &Routes {
                     max_hops,
                     routes: vec![route.clone()],
@@ -426,7 +426,7 @@ pub fn random_routes(rng: &mut Rng) -> Routes {
         })
         .collect();
     Routes {
-        mode: rng.pick(&[Mode::All, Mode::All, Mode::First]),
+        mode: rng.pick(&[RouteMode::All, RouteMode::All, RouteMode::First]),
         max_hops,
         routes,
     }

@@ -43,15 +43,15 @@ fn id_agrees(filter: &IdFilter, frame: &Owned) -> bool {
     }
 }
 
-fn tri(wish: Tri, is: bool) -> bool {
+fn tri(wish: TriState, is: bool) -> bool {
     match wish {
-        Tri::Either => true,
-        Tri::Yes => is,
-        Tri::No => !is,
+        TriState::Either => true,
+        TriState::Yes => is,
+        TriState::No => !is,
     }
 }
 
-pub fn matches(matching: &Match, frame: &Owned) -> bool {
+pub fn matches(matching: &FrameMatch, frame: &Owned) -> bool {
     let kinds = matching.kinds;
     let kind = match frame.header.kind() {
         _ if kinds
@@ -87,7 +87,7 @@ pub fn matches(matching: &Match, frame: &Owned) -> bool {
 }
 
 /// Returns the events of the whole table, without rate limits.
-pub fn decide(routes: &Routes, arrival: Arrival, frame: &Owned) -> Vec<Event> {
+pub fn decide(routes: &Routes, arrival: FrameArrival, frame: &Owned) -> Vec<Event> {
     let mut events = Vec::new();
     for (at, route) in routes.routes.iter().enumerate() {
         let at = at as u32;
@@ -104,11 +104,11 @@ pub fn decide(routes: &Routes, arrival: Arrival, frame: &Owned) -> Vec<Event> {
         }
         events.push(Event::Taken(at));
         if route.drop {
-            events.push(Event::Stopped(at, Stop::DropRule));
+            events.push(Event::Stopped(at, StopReason::DropRule));
             return events;
         }
         if arrival.hops >= routes.max_hops {
-            events.push(Event::Stopped(at, Stop::HopLimit));
+            events.push(Event::Stopped(at, StopReason::HopLimit));
         } else {
             let mut hops = arrival.hops + 1;
             if let (1, Some(limit)) = (hops, route.hop_limit) {
@@ -124,7 +124,7 @@ pub fn decide(routes: &Routes, arrival: Arrival, frame: &Owned) -> Vec<Event> {
                 })),
             }
         }
-        if routes.mode == Mode::First {
+        if routes.mode == RouteMode::First {
             return events;
         }
     }
@@ -141,7 +141,7 @@ struct Between {
     data: Vec<u8>,
 }
 
-fn change(actions: &[Action], frame: &Owned) -> Result<Owned, Stop> {
+fn change(actions: &[Action], frame: &Owned) -> Result<Owned, StopReason> {
     if actions.is_empty() {
         return Ok(frame.clone());
     }
@@ -209,7 +209,7 @@ fn change(actions: &[Action], frame: &Owned) -> Result<Owned, Stop> {
     }
     fits(&now)?;
     if kind == Kind::Fd && now.id & RTR != 0 {
-        return Err(Stop::IdRange);
+        return Err(StopReason::IdRange);
     }
     let header = Header::new(kind, CanId::from_raw(now.id), now.len as usize)
         .unwrap()
@@ -223,9 +223,9 @@ fn change(actions: &[Action], frame: &Owned) -> Result<Owned, Stop> {
     })
 }
 
-fn fits(now: &Between) -> Result<(), Stop> {
+fn fits(now: &Between) -> Result<(), StopReason> {
     if now.len as usize > now.kind.max_len() || (now.kind == Kind::Xl && now.len == 0) {
-        return Err(Stop::TooLong);
+        return Err(StopReason::TooLong);
     }
     Ok(())
 }
@@ -239,7 +239,7 @@ fn op(op: ModifyOp, old: u32, operand: u32) -> u32 {
     }
 }
 
-fn one_modify(modify: &Modify, now: &mut Between) -> Result<(), Stop> {
+fn one_modify(modify: &Modify, now: &mut Between) -> Result<(), StopReason> {
     if let Some(operand) = modify.id {
         // Only the priority of an XL frame counts.
         let old = if now.kind == Kind::Xl {
@@ -259,7 +259,7 @@ fn one_modify(modify: &Modify, now: &mut Between) -> Result<(), Stop> {
         };
         now.id = if now.kind == Kind::Xl {
             if new & (EFF | RTR | ERR) != 0 {
-                return Err(Stop::IdRange);
+                return Err(StopReason::IdRange);
             }
             now.id & !0x7FF | new & 0x7FF
         } else {
@@ -302,16 +302,16 @@ fn number(now: &Between) -> Option<u32> {
     }
 }
 
-fn renumber(now: &mut Between, number: i64, eff: Option<bool>) -> Result<(), Stop> {
+fn renumber(now: &mut Between, number: i64, eff: Option<bool>) -> Result<(), StopReason> {
     let xl = now.kind == Kind::Xl;
     let eff = match eff {
-        Some(true) if xl => return Err(Stop::IdRange),
+        Some(true) if xl => return Err(StopReason::IdRange),
         Some(eff) => eff,
         None => !xl && now.id & EFF != 0,
     };
     let highest = if eff { 0x1FFF_FFFF } else { 0x7FF };
     if number < 0 || number > highest {
-        return Err(Stop::IdRange);
+        return Err(StopReason::IdRange);
     }
     now.id = now.id & 0x6000_0000 | if eff { EFF } else { 0 } | number as u32;
     Ok(())

@@ -67,7 +67,7 @@ fn random_job(rng: &mut Rng, max_hops: u8) -> Job {
 fn route_for(job: &Job) -> Route {
     let error_filter = job.filter_mask & 0x2000_0000 != 0;
     let mut route = common::plain("rule");
-    route.matching = Match {
+    route.matching = FrameMatch {
         ids: vec![IdFilter {
             set: IdSet::Masked {
                 id: job.filter_id & !0x2000_0000,
@@ -81,8 +81,8 @@ fn route_for(job: &Job) -> Route {
             fd: job.fd,
             xl: false,
         },
-        err: if error_filter { Tri::Yes } else { Tri::No },
-        ..Match::default()
+        err: if error_filter { TriState::Yes } else { TriState::No },
+        ..FrameMatch::default()
     };
     let mut modifies = false;
     for (op, operand) in [ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set]
@@ -147,7 +147,7 @@ fn a_rule_does_what_the_kernel_does() {
             routes: vec![route_for(&job)],
             ..Routes::default()
         };
-        let table = match Table::compile(&routes, 2) {
+        let table = match RoutingTable::compile(&routes, 2) {
             Ok(table) => table,
             // can-gw would send these frames.
             Err(why) if job.fd && format!("{why:?}").contains("FD frames remote") => {
@@ -165,7 +165,7 @@ fn a_rule_does_what_the_kernel_does() {
                     continue;
                 }
             }
-            let arrival = Arrival {
+            let arrival = FrameArrival {
                 from: PortId(0),
                 now: 0,
                 hops: if rng.one_in(2) { 0 } else { rng.below(8) as u8 },
@@ -178,7 +178,7 @@ fn a_rule_does_what_the_kernel_does() {
                 (
                     [
                         Event::Taken(0),
-                        Event::Stopped(0, Stop::HopLimit | Stop::TooLong),
+                        Event::Stopped(0, StopReason::HopLimit | StopReason::TooLong),
                     ],
                     Outcome::Deleted,
                 ) => deleted += 1,
@@ -188,7 +188,7 @@ fn a_rule_does_what_the_kernel_does() {
                     sent += 1;
                 }
                 // A frame that cannot exist on a bus comes in.
-                ([Event::Taken(0), Event::Stopped(0, Stop::IdRange)], Outcome::Sent(out, _))
+                ([Event::Taken(0), Event::Stopped(0, StopReason::IdRange)], Outcome::Sent(out, _))
                     if job.fd && frame.header.id().is_rtr() && out.can_id & RTR != 0 =>
                 {
                     remote += 1;

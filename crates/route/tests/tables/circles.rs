@@ -86,7 +86,7 @@ fn routes(rng: &mut Rng, exact: bool) -> Routes {
         route.matching.kinds.fd = false;
         route.matching.kinds.xl = false;
         route.matching.ids = (0..rng.below(3)).map(|_| filter(rng)).collect();
-        route.matching.rtr = rng.pick(&[Tri::Either, Tri::Either, Tri::Yes, Tri::No]);
+        route.matching.rtr = rng.pick(&[TriState::Either, TriState::Either, TriState::Yes, TriState::No]);
         if rng.one_in(8) {
             route.drop = true;
             route.to.clear();
@@ -98,7 +98,7 @@ fn routes(rng: &mut Rng, exact: bool) -> Routes {
     });
     let routes = routes.collect();
     Routes {
-        mode: rng.pick(&[Mode::All, Mode::All, Mode::First]),
+        mode: rng.pick(&[RouteMode::All, RouteMode::All, RouteMode::First]),
         max_hops: 1,
         routes,
     }
@@ -106,11 +106,11 @@ fn routes(rng: &mut Rng, exact: bool) -> Routes {
 
 /// Finds the routes to which a frame can come back at the same port, by trying every frame.
 fn slow(routes: &Routes, hears: &dyn Fn(PortId) -> Vec<PortId>) -> HashSet<(u32, u16)> {
-    let table = Table::compile(routes, PORTS.into()).unwrap();
+    let table = RoutingTable::compile(routes, PORTS.into()).unwrap();
     let mut memory = table.memory();
     // Returns the result of each route for each frame at each port.
     let mut decide = |port: u16, frame: &Owned| -> Vec<(u32, u16, Owned)> {
-        let arrival = Arrival {
+        let arrival = FrameArrival {
             from: PortId(port),
             now: 0,
             hops: 0,
@@ -212,7 +212,7 @@ fn a_gateway_in_both_directions_is_no_circle() {
         routes: vec![route(0, 1), route(1, 0)],
         ..Routes::default()
     };
-    assert_eq!(circles(&routes, &|_| Vec::new()), Circles::default());
+    assert_eq!(circles(&routes, &|_| Vec::new()), CircleSearch::default());
 }
 
 #[test]

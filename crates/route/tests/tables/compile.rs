@@ -11,7 +11,7 @@ fn errors(route: Route) -> Vec<String> {
         routes: vec![route],
         ..Routes::default()
     };
-    match Table::compile(&routes, 2) {
+    match RoutingTable::compile(&routes, 2) {
         Ok(_) => Vec::new(),
         Err(errors) => errors.iter().map(ToString::to_string).collect(),
     }
@@ -199,7 +199,7 @@ fn what_is_wrong_with_the_whole_table() {
         routes: vec![route; 65],
         ..Routes::default()
     };
-    let errors = Table::compile(&routes, 2).unwrap_err();
+    let errors = RoutingTable::compile(&routes, 2).unwrap_err();
     assert_eq!(errors.len(), 1);
     assert!(errors[0].route.is_none() && errors[0].what.contains("4259840 buckets"));
 }
@@ -215,7 +215,7 @@ fn every_mistake_is_named_at_once_in_the_order_of_the_routes() {
         routes: vec![plain("first"), second, third],
         ..Routes::default()
     };
-    let errors = Table::compile(&routes, 2).unwrap_err();
+    let errors = RoutingTable::compile(&routes, 2).unwrap_err();
     let names: Vec<_> = errors.iter().map(|e| e.name.as_str()).collect();
     assert_eq!(names, ["second", "second", "third"]);
     assert_eq!(errors[2].route, Some(RouteId(2)));
@@ -229,10 +229,10 @@ fn a_table_is_shared_among_threads_and_its_words_are_plain() {
     shared(&table.memory());
     assert_eq!(table.routes(), 1);
     // Counters print these words; no two may be the same.
-    let mut words: Vec<_> = Stop::ALL.iter().map(ToString::to_string).collect();
+    let mut words: Vec<_> = StopReason::ALL.iter().map(ToString::to_string).collect();
     assert_eq!(words[0], "dropped by rule");
     words.sort();
     words.dedup();
     assert_eq!(words.len(), Stop::ALL.len());
-    assert_eq!(Mode::First.to_string(), "the first route that matches");
+    assert_eq!(RouteMode::First.to_string(), "the first route that matches");
 }

@@ -10,7 +10,7 @@ use frame::{CanId, Kind};
 /// Returns whether the kernel would deliver this frame, by the rules of `net/can/raw.c` and
 /// `af_can.c`: an XL frame's priority field also holds the number of its virtual network (bits 16
 /// to 23).
-fn passes(interest: &Interest, frame: &Owned) -> bool {
+fn passes(interest: &FrameInterest, frame: &Owned) -> bool {
     let id = frame.header.id();
     let (kind_wanted, raw) = match frame.header.kind() {
         Kind::Classic => (true, id.raw()),
@@ -27,9 +27,9 @@ fn passes(interest: &Interest, frame: &Owned) -> bool {
         return interest.error_frames;
     }
     match &interest.ids {
-        Ids::Nothing => false,
-        Ids::Everything => true,
-        Ids::Filters(filters) => filters.iter().any(|filter| filter.passes(raw)),
+        InterestIds::Nothing => false,
+        InterestIds::Everything => true,
+        InterestIds::Filters(filters) => filters.iter().any(|filter| filter.passes(raw)),
     }
 }
 
@@ -39,7 +39,7 @@ fn no_frame_is_left_out_that_a_route_takes() {
     let (mut taken, mut left_out) = (0, 0);
     for _ in 0..1500 {
         let routes = random_routes(&mut rng);
-        let table = Table::compile(&routes, 3).unwrap();
+        let table = RoutingTable::compile(&routes, 3).unwrap();
         let mut memory = table.memory();
         for _ in 0..30 {
             let mut frame = random_frame(&mut rng);
@@ -66,7 +66,7 @@ fn no_frame_is_left_out_that_a_route_takes() {
     assert!(taken > 4000 && left_out > 4000, "{taken} {left_out}");
 }
 
-fn interest(routes: Vec<Route>) -> Interest {
+fn interest(routes: Vec<Route>) -> FrameInterest {
     common::table(routes).interest(PortId(0))
 }
 
@@ -99,9 +99,9 @@ fn filters_are_exact_where_the_ids_are() {
 fn classic_routes_that_want_no_remote_frames_get_the_kernels_fast_list() {
     let mut only = route(vec![range(false, 0x123, 0x123)]);
     only.matching.kinds.fd = false;
-    only.matching.rtr = Tri::No;
+    only.matching.rtr = TriState::No;
     // `can_rcv_list_find` has a table for SFF filters with exactly this mask.
-    let Ids::Filters(filters) = interest(vec![only]).ids else {
+    let InterestIds::Filters(filters) = interest(vec![only]).ids else {
         panic!("filters expected");
     };
     assert_eq!(
@@ -120,7 +120,7 @@ fn without_routes_there_is_no_interest_and_without_ids_every_one() {
     assert_eq!(table.interest(PortId(1)).ids, Ids::Nothing);
     assert_eq!(table.interest(PortId(999)).ids, Ids::Nothing);
     let mut errors = route(vec![masked(0, 0x2000_0004)]);
-    errors.matching.err = Tri::Yes;
+    errors.matching.err = TriState::Yes;
     let got = interest(vec![errors]);
     assert!(got.error_frames && got.ids == Ids::Nothing);
 }
@@ -129,7 +129,7 @@ fn without_routes_there_is_no_interest_and_without_ids_every_one() {
 fn an_inverted_filter_stays_one_filter() {
     let mut filter = masked(0x123, 0xC000_07FF);
     filter.inverted = true;
-    let Ids::Filters(filters) = interest(vec![route(vec![filter])]).ids else {
+    let InterestIds::Filters(filters) = interest(vec![route(vec![filter])]).ids else {
         panic!("filters expected");
     };
     assert_eq!(

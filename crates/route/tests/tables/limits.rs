@@ -8,23 +8,23 @@ use frame::{Kind, Nanos};
 
 const SECOND: Nanos = 1_000_000_000;
 
-fn limited(limit: RateLimit) -> Table {
+fn limited(limit: RateLimit) -> RoutingTable {
     let mut route = plain("limited");
     route.limit = Some(limit);
     table(vec![route])
 }
 
 /// Returns whether a frame with this ID passes at this time.
-fn passes(table: &Table, memory: &mut Memory, raw: u32, now: Nanos) -> bool {
+fn passes(table: &RoutingTable, memory: &mut TableMemory, raw: u32, now: Nanos) -> bool {
     let frame = Owned::new(Kind::Classic, raw, &[1]);
-    let arrival = Arrival {
+    let arrival = FrameArrival {
         from: PortId(0),
         now,
         hops: 0,
     };
     match &decide(table, memory, arrival, &frame)[..] {
         [Event::Taken(0), Event::Forward { .. }] => true,
-        [Event::Taken(0), Event::Stopped(0, Stop::RateLimit)] => false,
+        [Event::Taken(0), Event::Stopped(0, StopReason::RateLimit)] => false,
         other => panic!("{other:?}"),
     }
 }
@@ -175,14 +175,14 @@ fn a_frame_that_passed_too_many_gateways_uses_nothing_up() {
     let table = limited(per_second(1, 1));
     let mut memory = table.memory();
     let frame = Owned::new(Kind::Classic, 1, &[]);
-    let tired = Arrival {
+    let tired = FrameArrival {
         from: PortId(0),
         now: 0,
         hops: 1,
     };
     assert_eq!(
         decide(&table, &mut memory, tired, &frame),
-        [Event::Taken(0), Event::Stopped(0, Stop::HopLimit)]
+        [Event::Taken(0), Event::Stopped(0, StopReason::HopLimit)]
     );
     assert!(passes(&table, &mut memory, 1, 0));
 }

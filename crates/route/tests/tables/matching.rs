@@ -11,11 +11,11 @@ fn a_table_decides_as_a_loop_over_all_routes_does() {
     let mut seen = [0_u32; 7];
     for case in 0..4000 {
         let routes = random_routes(&mut rng);
-        let table = Table::compile(&routes, 3).unwrap_or_else(|e| panic!("{e:?} in {routes:#?}"));
+        let table = RoutingTable::compile(&routes, 3).unwrap_or_else(|e| panic!("{e:?} in {routes:#?}"));
         let mut memory = table.memory();
         for _ in 0..30 {
             let frame = random_frame(&mut rng);
-            let arrival = Arrival {
+            let arrival = FrameArrival {
                 from: PortId(rng.below(3) as u16),
                 now: rng.next(),
                 hops: if rng.one_in(2) { 0 } else { rng.below(8) as u8 },
@@ -40,11 +40,11 @@ fn a_table_decides_as_a_loop_over_all_routes_does() {
                 seen[match event {
                     Event::Taken(_) => 0,
                     Event::Forward { .. } => 1,
-                    Event::Stopped(_, Stop::DropRule) => 2,
-                    Event::Stopped(_, Stop::HopLimit) => 3,
-                    Event::Stopped(_, Stop::TooLong) => 4,
-                    Event::Stopped(_, Stop::IdRange) => 5,
-                    Event::Stopped(_, Stop::RateLimit) => unreachable!("no limits here"),
+                    Event::Stopped(_, StopReason::DropRule) => 2,
+                    Event::Stopped(_, StopReason::HopLimit) => 3,
+                    Event::Stopped(_, StopReason::TooLong) => 4,
+                    Event::Stopped(_, StopReason::IdRange) => 5,
+                    Event::Stopped(_, StopReason::RateLimit) => unreachable!("no limits here"),
                 }] += 1;
             }
             seen[6] += u32::from(got.is_empty());
@@ -71,7 +71,7 @@ fn many_routes_with_few_masks_decide_as_a_loop_does() {
             };
             routes.routes.push(route);
         }
-        let table = Table::compile(&routes, 2).unwrap();
+        let table = RoutingTable::compile(&routes, 2).unwrap();
         let mut memory = table.memory();
         let mut hits = 0;
         for _ in 0..1000 {

@@ -1,8 +1,8 @@
 //! The client: a peer that is this process.
 
-use super::message::Inbox;
+use super::message::NumberInbox;
 use super::{MEMORY, VERSION};
-use crate::layout::Side;
+use crate::layout::ShmSide;
 use linux::listener::connect;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
@@ -34,19 +34,19 @@ pub enum LinkError {
 
 /// A connection to a server. Its methods never wait.
 #[derive(Debug)]
-pub struct Client {
+pub struct ShmClient {
     stream: UnixStream,
     epoll: OwnedFd,
-    inbox: Inbox,
+    inbox: NumberInbox,
     greeted: bool,
     ended: bool,
-    side: Option<Side>,
+    side: Option<ShmSide>,
     memory: Option<OwnedFd>,
     own: Option<OwnedFd>,
     other: Option<OwnedFd>,
 }
 
-impl Client {
+impl ShmClient {
     /// Connects to the server.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Client {
         Ok(Self {
             stream,
             epoll,
-            inbox: Inbox::default(),
+            inbox: NumberInbox::default(),
             greeted: false,
             ended: false,
             side: None,
@@ -114,7 +114,7 @@ impl Client {
             };
         }
         let Some(side) = self.side else {
-            let side = u64::try_from(number).ok().and_then(Side::of);
+            let side = u64::try_from(number).ok().and_then(ShmSide::of);
             self.side = Some(side.ok_or(LinkError::Number(number))?);
             return Ok(());
         };
@@ -145,7 +145,7 @@ impl Client {
 
     /// Returns the side of this process, and the memory, when the server has sent everything.
     #[must_use]
-    pub fn ready(&self) -> Option<(Side, BorrowedFd<'_>)> {
+    pub fn ready(&self) -> Option<(ShmSide, BorrowedFd<'_>)> {
         self.own.as_ref()?;
         Some((self.side?, self.memory.as_ref()?.as_fd()))
     }
@@ -166,7 +166,7 @@ impl Client {
 }
 
 /// Readable when there is something to do: the doorbell was rung, or the server has sent something.
-impl AsFd for Client {
+impl AsFd for ShmClient {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }

@@ -35,13 +35,13 @@ pub(super) fn send(
 
 /// The part of a number that has been received so far.
 #[derive(Debug, Default)]
-pub(super) struct Inbox {
+pub(super) struct NumberInbox {
     bytes: [u8; 8],
     filled: usize,
     fd: Option<OwnedFd>,
 }
 
-impl Inbox {
+impl NumberInbox {
     /// Returns the next number; `None` if it has not been received completely. Never waits.
     ///
     /// # Errors

@@ -1,10 +1,10 @@
 //! The exchange of the memory and the doorbells between two peers: the protocol of QEMU's ivshmem
 //! server (QEMU, `docs/specs/ivshmem-spec.rst`, version 0).
 //!
-//! * [`Server`] has the memory and listens at a socket. It accepts two peers, assigns them the
+//! * [`ShmServer`] has the memory and listens at a socket. It accepts two peers, assigns them the
 //!   numbers 0 and 1, and announces each to the other. Frames do not pass through it: when it ends,
 //!   its peers go on.
-//! * [`Client`] is a peer: this process. A virtual machine's monitor is one, too (`-device
+//! * [`ShmClient`] is a peer: this process. A virtual machine's monitor is one, too (`-device
 //!   ivshmem-doorbell`).
 //!
 //! The server sends numbers of 64 bits, little-endian, each perhaps with a file descriptor: the
@@ -16,8 +16,8 @@ mod client;
 mod message;
 mod server;
 
-pub use client::{Client, LinkError};
-pub use server::{Happened, ServeError, Server};
+pub use client::{ShmClient, LinkError};
+pub use server::{ServerEvent, ServeError, ShmServer};
 
 /// The protocol's version.
 const VERSION: i64 = 0;

@@ -1,9 +1,9 @@
 //! The server, which accepts peers.
 
-use super::message::{Inbox, send};
+use super::message::{NumberInbox, send};
 use super::{MEMORY, PEERS, VERSION};
 use crate::layout::LEAST;
-use linux::listener::{ListenError, Listener};
+use linux::listener::{ListenError, SocketListener};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::Errno;
@@ -25,22 +25,22 @@ pub enum ServeError {
     System(#[source] Errno),
 }
 
-struct Peer {
+struct ShmPeer {
     stream: UnixStream,
-    inbox: Inbox,
+    inbox: NumberInbox,
 }
 
 /// The memory, two doorbells and a socket.
-pub struct Server {
-    listener: Listener,
+pub struct ShmServer {
+    listener: SocketListener,
     memory: OwnedFd,
     doorbells: [OwnedFd; PEERS],
-    peers: [Option<Peer>; PEERS],
+    peers: [Option<ShmPeer>; PEERS],
 }
 
 /// An event at a server, for a user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Happened {
+pub enum ServerEvent {
     /// A peer with this number has connected.
     Came(usize),
     /// A peer with this number has disconnected.
@@ -49,7 +49,7 @@ pub enum Happened {
     Refused,
 }
 
-impl std::fmt::Display for Happened {
+impl std::fmt::Display for ServerEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Came(number) => write!(f, "peer {number} has come"),
@@ -59,7 +59,7 @@ impl std::fmt::Display for Happened {
     }
 }
 
-impl Server {
+impl ShmServer {
     /// Creates memory of `size` bytes and listens for peers at `path`.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Server {
         };
         let (memory, doorbells) = make().map_err(ServeError::System)?;
         Ok(Self {
-            listener: Listener::bind(path)?,
+            listener: SocketListener::bind(path)?,
             memory,
             doorbells,
             peers: [None, None],
@@ -92,7 +92,7 @@ impl Server {
     ///
     /// # Errors
     /// The error of poll(2).
-    pub fn serve(&mut self, until: impl AsFd) -> Result<Option<Vec<Happened>>, Errno> {
+    pub fn serve(&mut self, until: impl AsFd) -> Result<Option<Vec<ServerEvent>>, Errno> {
         let streams = self.peers.iter().flatten().map(|peer| &peer.stream);
         let mut fds = vec![
             PollFd::new(&until, PollFlags::IN),
@@ -111,7 +111,7 @@ impl Server {
     }
 
     /// Processes all pending events. Never waits.
-    pub fn work(&mut self) -> Vec<Happened> {
+    pub fn work(&mut self) -> Vec<ServerEvent> {
         let mut happened = Vec::new();
         for number in 0..PEERS {
             let gone = self.peers.get_mut(number).is_some_and(|place| {
@@ -125,13 +125,13 @@ impl Server {
         while let Some(stream) = self.listener.accept() {
             match self.peers.iter().position(Option::is_none) {
                 Some(number) => self.let_in(number, stream, &mut happened),
-                None => happened.push(Happened::Refused),
+                None => happened.push(ServerEvent::Refused),
             }
         }
         happened
     }
 
-    fn let_in(&mut self, number: usize, stream: UnixStream, happened: &mut Vec<Happened>) {
+    fn let_in(&mut self, number: usize, stream: UnixStream, happened: &mut Vec<ServerEvent>) {
         let own = number as i64;
         let tell = || {
             send(&stream, VERSION, None)?;
@@ -148,7 +148,7 @@ impl Server {
         if tell().is_err() {
             return;
         }
-        happened.push(Happened::Came(number));
+        happened.push(ServerEvent::Came(number));
         let doorbell = self.doorbells.get(number).map(AsFd::as_fd);
         let mut deaf = Vec::new();
         for (peer, other) in self.peers.iter().zip(0..) {
@@ -159,16 +159,16 @@ impl Server {
             }
         }
         if let Some(place) = self.peers.get_mut(number) {
-            *place = Some(Peer {
+            *place = Some(ShmPeer {
                 stream,
-                inbox: Inbox::default(),
+                inbox: NumberInbox::default(),
             });
         }
         self.send_away(deaf, happened);
     }
 
     /// Disconnects peers that do not read their messages.
-    fn send_away(&mut self, deaf: Vec<usize>, happened: &mut Vec<Happened>) {
+    fn send_away(&mut self, deaf: Vec<usize>, happened: &mut Vec<ServerEvent>) {
         for number in deaf {
             if let Some(place) = self.peers.get_mut(number) {
                 *place = None;
@@ -177,8 +177,8 @@ impl Server {
         }
     }
 
-    fn went(&mut self, number: usize, happened: &mut Vec<Happened>) {
-        happened.push(Happened::Went(number));
+    fn went(&mut self, number: usize, happened: &mut Vec<ServerEvent>) {
+        happened.push(ServerEvent::Went(number));
         // The next peer with this number must not get a ring for the previous one.
         if let Some(doorbell) = self.doorbells.get(number) {
             let _ = rustix::io::read(doorbell, &mut [0_u8; 8]);
@@ -195,7 +195,7 @@ impl Server {
     }
 }
 
-impl Peer {
+impl ShmPeer {
     /// Returns whether a peer is connected. A peer sends nothing; so any input is its end, or is
     /// discarded.
     fn is_there(&mut self) -> bool {

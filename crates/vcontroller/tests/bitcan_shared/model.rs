@@ -1,10 +1,10 @@
 //! The result of a schedule with `vcontroller` and `bus`, in the format of shared.c.
 
 use crate::schedule::{Do, Schedule};
-use bus::{Bus, Event, Fault, NodeConfig, NodeId, When};
+use bus::{Bus, NodeEvent, FrameFault, NodeConfig, NodeId, FaultTime};
 use frame::{Kind, Nanos, flags};
 use std::fmt::Write as _;
-use vcontroller::{Attached, Controller, Happened, State, Vf};
+use vcontroller::{AttachedController, VirtualController, ControllerEvent, ConfinementState, VfNumber};
 
 impl Schedule {
     /// Returns this crate's result, in the format of shared.c.
@@ -13,7 +13,7 @@ impl Schedule {
         let mut node = NodeConfig::new("shared");
         (node.fd, node.restart) = (self.controller.fd, self.restart);
         let mut model = Model {
-            one: Attached::new(&mut bus, Controller::new(self.controller), node).unwrap(),
+            one: AttachedController::new(&mut bus, VirtualController::new(self.controller), node).unwrap(),
             bus,
             out: String::new(),
             statuses: String::new(),
@@ -27,7 +27,7 @@ impl Schedule {
         for (start, kind, bit) in &self.faults {
             model
                 .bus
-                .inject(When::Start(*start), Fault::new(*kind).at_bit(*bit));
+                .inject(FaultTime::Start(*start), FrameFault::new(*kind).at_bit(*bit));
         }
         for (at, what) in &self.actions {
             model.run_to(*at);
@@ -41,7 +41,7 @@ impl Schedule {
 
 struct Model {
     bus: Bus,
-    one: Attached,
+    one: AttachedController,
     out: String,
     statuses: String,
     requests: u32,
@@ -57,7 +57,7 @@ impl Model {
             let mut happened = Vec::new();
             self.bus.run_until(to, |e| {
                 event(out, e, node);
-                happened.extend(Happened::of(e, node));
+                happened.extend(ControllerEvent::of(e, node));
             });
             happened.iter().for_each(|what| self.one.react(what));
             self.one.offer(&mut self.bus);
@@ -71,11 +71,11 @@ impl Model {
         let (out, now) = (&mut self.out, self.bus.now());
         let c = &mut self.one.controller;
         match what {
-            Do::Rights(n, rights) => c.set_rights(Vf(*n), rights.clone(), now).unwrap(),
-            Do::Start(n, listen) => c.start(Vf(*n), *listen).unwrap(),
-            Do::Reset(n) => c.reset(Vf(*n)).unwrap(),
+            Do::Rights(n, rights) => c.set_rights(VfNumber(*n), rights.clone(), now).unwrap(),
+            Do::Start(n, listen) => c.start(VfNumber(*n), *listen).unwrap(),
+            Do::Reset(n) => c.reset(VfNumber(*n)).unwrap(),
             Do::Request(n, _, frame, ticket) => {
-                let status = match c.request(Vf(*n), frame, *ticket) {
+                let status = match c.request(VfNumber(*n), frame, *ticket) {
                     Ok(()) => "Taken".to_owned(),
                     Err(refused) => format!("{refused:?}"),
                 };
@@ -83,11 +83,11 @@ impl Model {
                 self.requests += 1;
             }
             Do::Abort(n, ticket) => {
-                c.abort(Vf(*n), *ticket, now).unwrap();
+                c.abort(VfNumber(*n), *ticket, now).unwrap();
                 writeln!(self.statuses, "Q {} Taken", self.requests).unwrap();
                 self.requests += 1;
             }
-            Do::Receive(n) => match c.receive(Vf(*n)).unwrap() {
+            Do::Receive(n) => match c.receive(VfNumber(*n)).unwrap() {
                 None => writeln!(out, "R {n} -").unwrap(),
                 Some(received) => {
                     let frame = &received.frame;
@@ -101,7 +101,7 @@ impl Model {
                     out.push_str(".\n");
                 }
             },
-            Do::Completion(n) => match c.completion(Vf(*n)).unwrap() {
+            Do::Completion(n) => match c.completion(VfNumber(*n)).unwrap() {
                 None => writeln!(out, "C {n} -").unwrap(),
                 Some(done) => {
                     let (ticket, outcome, at) = (done.ticket, done.outcome, done.at);
@@ -118,7 +118,7 @@ impl Model {
     fn finish(mut self, functions: u8) -> String {
         self.out.push_str(&self.statuses);
         for n in 0..functions {
-            let c = self.one.controller.counters(Vf(n)).unwrap();
+            let c = self.one.controller.counters(VfNumber(n)).unwrap();
             let all = [
                 c.requested,
                 c.accepted,
@@ -144,9 +144,9 @@ impl Model {
     }
 }
 
-fn event(out: &mut String, event: &Event<'_>, node: NodeId) {
+fn event(out: &mut String, event: &NodeEvent<'_>, node: NodeId) {
     match event {
-        Event::Frame {
+        NodeEvent::Frame {
             start,
             end,
             node,
@@ -162,26 +162,26 @@ fn event(out: &mut String, event: &Event<'_>, node: NodeId) {
             )
             .unwrap();
         }
-        Event::Error {
+        NodeEvent::Error {
             start,
             end,
             node,
             kind,
             ..
         } => writeln!(out, "E {start} {end} {} {kind:?}", node.0).unwrap(),
-        Event::State {
+        NodeEvent::State {
             at,
             node: of,
             state,
         } if *of == node => {
             let state = match state {
-                bus::ErrorState::Active => State::Active,
-                bus::ErrorState::Warning => State::Warning,
-                bus::ErrorState::Passive => State::Passive,
-                bus::ErrorState::BusOff => State::BusOff,
+                bus::ErrorState::Active => ConfinementState::Active,
+                bus::ErrorState::Warning => ConfinementState::Warning,
+                bus::ErrorState::Passive => ConfinementState::Passive,
+                bus::ErrorState::BusOff => ConfinementState::BusOff,
             };
             writeln!(out, "S {at} {state:?}").unwrap();
         }
-        Event::State { .. } | Event::Dropped { .. } => {}
+        NodeEvent::State { .. } | NodeEvent::Dropped { .. } => {}
     }
 }

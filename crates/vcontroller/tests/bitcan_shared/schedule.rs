@@ -7,7 +7,7 @@ use rand_xoshiro::{
     rand_core::{Rng as _, SeedableRng as _},
 };
 use std::fmt::Write as _;
-use vcontroller::{Budget, Config, IdRule, Rights, Unit};
+use vcontroller::{SendBudget, ControllerConfig, IdRule, FunctionRights, BudgetUnit};
 
 pub(crate) struct Dice(Xoshiro256PlusPlus);
 
@@ -70,20 +70,20 @@ impl Dice {
         (0..self.below(4)).map(|_| one(self)).collect()
     }
 
-    fn rights(&mut self) -> Rights {
-        let budget = Budget {
-            unit: self.pick(&[Unit::Frames, Unit::Bits]),
+    fn rights(&mut self) -> FunctionRights {
+        let budget = SendBudget {
+            unit: self.pick(&[BudgetUnit::Frames, BudgetUnit::Bits]),
             amount: self.pick(&[0, 1, 3, 150, 1_000]),
             per: self.pick(&[1, 7_000, 1_000_000, 10_000_000]),
             burst: self.pick(&[0, 1, 2, 100, 400]),
         };
         if self.one_in(2) {
-            Rights {
+            FunctionRights {
                 budget: (!self.one_in(3)).then_some(budget),
-                ..Rights::all()
+                ..FunctionRights::all()
             }
         } else {
-            Rights {
+            FunctionRights {
                 receive: self.rules(),
                 send: self.rules(),
                 budget: self.one_in(2).then_some(budget),
@@ -109,7 +109,7 @@ fn words(frame: &Frame) -> String {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Do {
-    Rights(u8, Rights),
+    Rights(u8, FunctionRights),
     Start(u8, bool),
     Reset(u8),
     /// The device of the C program reads it together with the next operation.
@@ -123,7 +123,7 @@ pub(crate) enum Do {
 
 pub(crate) struct Schedule {
     pub(crate) config: BusConfig,
-    pub(crate) controller: Config,
+    pub(crate) controller: ControllerConfig,
     pub(crate) restart: Option<Nanos>,
     pub(crate) others: u16,
     pub(crate) faults: Vec<(u64, ErrorKind, u16)>,
@@ -139,7 +139,7 @@ impl Schedule {
         let mut config = BusConfig::classic(nominal);
         config.data = fd.then(|| nominal * 4);
         let functions = 1 + dice.below(4) as u8;
-        let controller = Config {
+        let controller = ControllerConfig {
             functions,
             queue: dice.pick(&[1, 2, 5, 64]),
             fifo: dice.pick(&[1, 3, 64]),
@@ -169,7 +169,7 @@ impl Schedule {
             let rights = if dice.one_in(3) {
                 dice.rights()
             } else {
-                Rights::all()
+                FunctionRights::all()
             };
             actions.push((at, Do::Rights(vf, rights)));
             actions.push((at, Do::Start(vf, dice.one_in(8))));
@@ -251,7 +251,7 @@ impl Schedule {
                 Do::Rights(n, rights) => {
                     let (unit, b) = match rights.budget {
                         None => (0, None),
-                        Some(b) => (1 + u8::from(b.unit == Unit::Bits), Some(b)),
+                        Some(b) => (1 + u8::from(b.unit == BudgetUnit::Bits), Some(b)),
                     };
                     let (amount, per, burst) = b.map_or((0, 1, 0), |b| (b.amount, b.per, b.burst));
                     let (receives, sends) = (rights.receive.len(), rights.send.len());

@@ -8,23 +8,23 @@
 
 use bus::{Bus, NodeConfig};
 use frame::Nanos;
-use vcontroller::Controller;
-pub use vcontroller::{Attached, Happened};
+use vcontroller::VirtualController;
+pub use vcontroller::{AttachedController, ControllerEvent};
 
 /// The controller on a bus, error-active.
-pub fn attach(bus: &mut Bus, controller: Controller) -> Attached {
-    Attached::new(bus, controller, NodeConfig::new("vcontroller")).unwrap()
+pub fn attach(bus: &mut Bus, controller: VirtualController) -> AttachedController {
+    AttachedController::new(bus, controller, NodeConfig::new("vcontroller")).unwrap()
 }
 
 /// Lets the bus and the controller run until `until`, and calls `act` at each of these times, in
 /// order.
 pub fn run(
     bus: &mut Bus,
-    attached: &mut Attached,
+    attached: &mut AttachedController,
     until: Nanos,
     times: &[Nanos],
-    mut act: impl FnMut(&mut Bus, &mut Attached, usize),
-    mut seen: impl FnMut(&Happened),
+    mut act: impl FnMut(&mut Bus, &mut AttachedController, usize),
+    mut seen: impl FnMut(&ControllerEvent),
 ) {
     let mut next = 0;
     loop {
@@ -37,7 +37,7 @@ pub fn run(
         let to = to.max(bus.now());
         let mut happened = Vec::new();
         let node = attached.node;
-        bus.run_until(to, |event| happened.extend(Happened::of(event, node)));
+        bus.run_until(to, |event| happened.extend(ControllerEvent::of(event, node)));
         for what in &happened {
             attached.react(what);
             seen(what);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures};
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
-use virtio::Device;
+use virtio::VirtioDevice;
 use virtio::message::{QUEUES, RESULT_OK};
 use vm_memory::{Bytes, FileOffset, GuestAddress, GuestMemoryMmap, GuestRegionMmap, MmapRegion};
 use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
@@ -276,14 +276,14 @@ pub fn status(monitor: &mut Frontend) -> u16 {
 
 /// A device with a thread that does its work, until it is dropped.
 pub struct Worked {
-    device: Arc<Mutex<Option<Device>>>,
-    /// Number of completed calls of [`Device::work`].
+    device: Arc<Mutex<Option<VirtioDevice>>>,
+    /// Number of completed calls of [`VirtioDevice::work`].
     rounds: Arc<AtomicU64>,
     worker: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Worked {
-    pub fn new(device: Device) -> Self {
+    pub fn new(device: VirtioDevice) -> Self {
         let device = Arc::new(Mutex::new(Some(device)));
         let rounds = Arc::new(AtomicU64::new(0));
         let (theirs, counter) = (Arc::clone(&device), Arc::clone(&rounds));
@@ -312,16 +312,16 @@ impl Worked {
         });
     }
 
-    pub fn lock(&self) -> impl std::ops::DerefMut<Target = Device> + '_ {
-        struct Held<'a>(MutexGuard<'a, Option<Device>>);
+    pub fn lock(&self) -> impl std::ops::DerefMut<Target = VirtioDevice> + '_ {
+        struct Held<'a>(MutexGuard<'a, Option<VirtioDevice>>);
         impl std::ops::Deref for Held<'_> {
-            type Target = Device;
-            fn deref(&self) -> &Device {
+            type Target = VirtioDevice;
+            fn deref(&self) -> &VirtioDevice {
                 self.0.as_ref().unwrap()
             }
         }
         impl std::ops::DerefMut for Held<'_> {
-            fn deref_mut(&mut self) -> &mut Device {
+            fn deref_mut(&mut self) -> &mut VirtioDevice {
                 self.0.as_mut().unwrap()
             }
         }

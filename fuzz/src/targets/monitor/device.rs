@@ -2,8 +2,8 @@
 //! Specification 3.0, §6.8 for MSI-X). It is written to be compared with these texts, not to be
 //! fast.
 
-use super::space::{Space, Structure};
-use vmm::model::{Given, Message, Model, QUEUES, Started, VECTORS};
+use super::space::{ConfigModel, Structure};
+use vmm::model::{GivenQueue, MsixMessage, DeviceModel, QUEUES, StartedDevice, VECTORS};
 
 /// Size of the machine's memory in bytes.
 pub(super) const MEMORY: usize = 0x1_0000;
@@ -17,7 +17,7 @@ const FEATURES_OK: u8 = 8;
 const NEEDS_RESET: u8 = 64;
 
 #[derive(Clone, Copy)]
-struct Queue {
+struct QueueModel {
     size: u16,
     vector: u16,
     enabled: bool,
@@ -25,14 +25,14 @@ struct Queue {
     parts: [u64; 3],
 }
 
-const NEW: Queue = Queue {
+const NEW: QueueModel = QueueModel {
     size: LONGEST,
     vector: NO_VECTOR,
     enabled: false,
     parts: [0; 3],
 };
 
-impl Queue {
+impl QueueModel {
     /// Returns whether each part is completely in memory, and aligned as required (§2.7).
     fn is_in_memory(&self) -> bool {
         let n = u128::from(self.size);
@@ -45,26 +45,26 @@ impl Queue {
 }
 
 /// The state that a device must have.
-pub(super) struct Device {
-    pub(super) space: Space,
+pub(super) struct DeviceModel {
+    pub(super) space: ConfigModel,
     selects: [u32; 2],
     features: u64,
     config_vector: u16,
     status: u8,
     generation: u8,
     selected: u16,
-    queues: [Queue; QUEUES],
-    pub(super) started: Option<Started>,
+    queues: [QueueModel; QUEUES],
+    pub(super) started: Option<StartedDevice>,
     pub(super) turns: (u32, u32),
     pub(super) kicks: [u32; QUEUES],
     table: [[u8; 16]; VECTORS],
     waiting: [bool; VECTORS],
     /// Interrupts that the processor must have received.
-    pub(super) came: Vec<Message>,
+    pub(super) came: Vec<MsixMessage>,
 }
 
-impl Device {
-    pub(super) fn new(space: Space) -> Self {
+impl DeviceModel {
+    pub(super) fn new(space: ConfigModel) -> Self {
         let mut masked = [0; 16];
         masked[12] = 1;
         Self {
@@ -120,7 +120,7 @@ impl Device {
     }
 
     /// Returns the selected queue if it can still be set up.
-    fn queue(&mut self) -> Option<&mut Queue> {
+    fn queue(&mut self) -> Option<&mut QueueModel> {
         let open = self.status & DRIVER_OK == 0;
         let queue = self.queues.get_mut(usize::from(self.selected));
         queue.filter(|queue| open && !queue.enabled)
@@ -145,12 +145,12 @@ impl Device {
         }
         if new & DRIVER_OK != 0 {
             let mut used = self.queues.iter().filter(|queue| queue.enabled);
-            if self.status & FEATURES_OK != 0 && used.all(Queue::is_in_memory) {
+            if self.status & FEATURES_OK != 0 && used.all(QueueModel::is_in_memory) {
                 self.turns.0 += 1;
-                self.started = Some(Started {
+                self.started = Some(StartedDevice {
                     features: self.features,
                     queues: self.queues.map(|queue| {
-                        queue.enabled.then_some(Given {
+                        queue.enabled.then_some(GivenQueue {
                             size: queue.size,
                             vector: (queue.vector != NO_VECTOR).then_some(queue.vector.into()),
                             parts: queue.parts,
@@ -237,7 +237,7 @@ impl Device {
             *byte = if let Some(at) = of(structures[0]) {
                 image[at]
             } else if let Some(at) = of(structures[1]) {
-                Model::CONFIG[at]
+                DeviceModel::CONFIG[at]
             } else if let Some(at) = within(table.0, table.1, 16 * VECTORS) {
                 self.table[at / 16][at % 16]
             } else if let Some(0) = within(pending.0, pending.1, 1) {
@@ -275,14 +275,14 @@ impl Device {
     }
 
     /// Returns the message of each interrupt; `None` if it is masked, or all are.
-    pub(super) fn connected(&self) -> [Option<Message>; VECTORS] {
+    pub(super) fn connected(&self) -> [Option<MsixMessage>; VECTORS] {
         let at = self.space.msix.expect("the device must have it");
         let on = self.space.bytes[at + 3] >> 6 == 2;
         self.table.map(|entry| {
             let part = |from: usize| {
                 u32::from_le_bytes(entry[from..from + 4].try_into().expect("four bytes"))
             };
-            (on && entry[12] & 1 == 0).then(|| Message {
+            (on && entry[12] & 1 == 0).then(|| MsixMessage {
                 address: u64::from(part(0)) | u64::from(part(4)) << 32,
                 data: part(8),
             })

@@ -8,11 +8,11 @@ mod serial;
 mod space;
 
 use crate::Target;
-use crate::bytes::Bytes;
-use device::{Device, MEMORY, OFFERED, VERSION_1};
+use crate::bytes::ByteSource;
+use device::{DeviceModel, MEMORY, OFFERED, VERSION_1};
 use serial::Serial;
-use space::{ADDRESS, DATA, Space, aimed};
-use vmm::model::{EARLY, Model, QUEUES, VECTORS};
+use space::{ADDRESS, DATA, ConfigModel, aimed};
+use vmm::model::{EARLY, DeviceModel, QUEUES, VECTORS};
 
 /// The target; see the module's documentation.
 pub const TARGET: Target = Target {
@@ -38,20 +38,20 @@ const AGENT: u16 = 0x2F8;
 
 /// The machine, and the state that it must have.
 struct Both {
-    model: Model,
+    model: DeviceModel,
     address: u32,
-    bridge: Space,
-    devices: Vec<Device>,
+    bridge: ConfigModel,
+    devices: Vec<DeviceModel>,
     console: Serial,
     agent: Serial,
 }
 
 impl Both {
     fn new() -> Self {
-        let mut model = Model::new(DEVICES as u16, OFFERED, MEMORY).expect("it can be made");
-        let bridge = Space::found(&mut model, 0);
+        let mut model = DeviceModel::new(DEVICES as u16, OFFERED, MEMORY).expect("it can be made");
+        let bridge = ConfigModel::found(&mut model, 0);
         let devices = (FIRST..FIRST + DEVICES).map(|slot| {
-            let device = Device::new(Space::found(&mut model, slot));
+            let device = DeviceModel::new(ConfigModel::found(&mut model, slot));
             assert_eq!(
                 device.space.long(0),
                 0x1064_1AF4,
@@ -102,7 +102,7 @@ impl Both {
     }
 
     /// Returns the device that has this port.
-    fn behind_port(&mut self, port: u16) -> Option<(&mut Device, usize, u32)> {
+    fn behind_port(&mut self, port: u16) -> Option<(&mut DeviceModel, usize, u32)> {
         self.devices.iter_mut().find_map(|device| {
             let bar = device.structure(2).bar;
             let at = u64::from(port).checked_sub(device.space.base(bar)?)?;
@@ -111,7 +111,7 @@ impl Both {
     }
 
     /// Returns the device that answers at this address.
-    fn behind(&mut self, address: u64) -> Option<(&mut Device, usize, u32)> {
+    fn behind(&mut self, address: u64) -> Option<(&mut DeviceModel, usize, u32)> {
         self.devices.iter_mut().find_map(|device| {
             let space = &device.space;
             let (bar, at) = (0..6).filter(|bar| !space.is_ports(*bar)).find_map(|bar| {
@@ -241,7 +241,7 @@ impl Both {
     }
 
     /// Sets a device up as Linux's driver does, with deviations that the input selects.
-    fn set_up(&mut self, device: usize, bytes: &mut Bytes<'_>) {
+    fn set_up(&mut self, device: usize, bytes: &mut ByteSource<'_>) {
         let (lacks, queues) = (bytes.byte(), bytes.byte());
         self.configure(device, 4, &[7, 0]);
         let msix = self.devices[device]
@@ -310,7 +310,7 @@ impl Both {
 
     /// Executes one action of a machine, or of the processes behind its devices; returns true if
     /// the machine goes on.
-    fn step(&mut self, bytes: &mut Bytes<'_>) -> bool {
+    fn step(&mut self, bytes: &mut ByteSource<'_>) -> bool {
         let what = bytes.byte();
         let device = usize::from(bytes.below(DEVICES as u8));
         match what & 0xF {
@@ -411,13 +411,13 @@ impl Both {
 }
 
 /// Returns a few bytes.
-fn some(bytes: &mut Bytes<'_>) -> Vec<u8> {
+fn some(bytes: &mut ByteSource<'_>) -> Vec<u8> {
     let len = bytes.below(9);
     (0..len).map(|_| bytes.byte()).collect()
 }
 
 fn run(input: &[u8]) {
-    let bytes = &mut Bytes::new(input);
+    let bytes = &mut ByteSource::new(input);
     let mut both = Both::new();
     for _ in 0..OPERATIONS {
         if bytes.is_empty() {

@@ -1,7 +1,7 @@
 //! Configuration space (PCI Local Bus Specification 3.0, §6) and the capabilities in it, as a
 //! driver finds them.
 
-use vmm::model::Model;
+use vmm::model::DeviceModel;
 
 pub(super) const ADDRESS: u16 = 0xCF8;
 pub(super) const DATA: u16 = 0xCFC;
@@ -14,20 +14,20 @@ pub(super) const fn aimed(slot: usize, at: usize) -> u32 {
 }
 
 /// Reads a word of configuration space.
-pub(super) fn word(model: &mut Model, slot: usize, at: usize) -> u32 {
+pub(super) fn word(model: &mut DeviceModel, slot: usize, at: usize) -> u32 {
     let mut bytes = [0; 4];
     model.out(ADDRESS, &aimed(slot, at).to_le_bytes());
     model.input(DATA, &mut bytes);
     u32::from_le_bytes(bytes)
 }
 
-fn write(model: &mut Model, slot: usize, at: usize, word: u32) {
+fn write(model: &mut DeviceModel, slot: usize, at: usize, word: u32) {
     model.out(ADDRESS, &aimed(slot, at).to_le_bytes());
     model.out(DATA, &word.to_le_bytes());
 }
 
 /// A device's configuration space: its content, and the bits that the machine can change.
-pub(super) struct Space {
+pub(super) struct ConfigModel {
     pub(super) bytes: [u8; 256],
     mask: [u8; 256],
     /// The size of the region of each base address register in bytes; 0 if it does not exist.
@@ -48,10 +48,10 @@ pub(super) struct Structure {
     pub(super) len: u32,
 }
 
-impl Space {
+impl ConfigModel {
     /// Explores a device as a driver does: it reads everything, determines the size of each base
     /// address register, and follows the list of capabilities.
-    pub(super) fn found(model: &mut Model, slot: usize) -> Self {
+    pub(super) fn found(model: &mut DeviceModel, slot: usize) -> Self {
         let mut space = Self {
             bytes: [0; 256],
             mask: [0; 256],

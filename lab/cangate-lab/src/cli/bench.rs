@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use console::value::{bit_rate, can_id};
 use experiment::settings::MOST_STAMP_EVERY;
 use frame::CanId;
-use probe::traffic::{LONGEST_PAYLOAD, Pattern, SHORTEST_PAYLOAD};
+use probe::traffic::{LONGEST_PAYLOAD, TrafficPattern, SHORTEST_PAYLOAD};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -155,7 +155,7 @@ pub(crate) struct Traffic {
         verbatim_doc_comment,
         default_value = "oneatatime"
     )]
-    pub(crate) traffic: Pattern,
+    pub(crate) traffic: TrafficPattern,
     /// Replay this log at its own times instead.
     ///
     /// Frames that have no room for the number are skipped: remote frames, and frames with fewer

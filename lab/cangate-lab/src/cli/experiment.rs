@@ -384,7 +384,7 @@ mod tests {
     use crate::cli::Cli;
     use clap::CommandFactory;
     use experiment::settings::Setting;
-    use experiment::{Cpu, Experiment, Filters, Hops};
+    use experiment::{Cpu, Experiment, FilterChoice, HopChoice};
     use std::fmt::Debug;
     use std::str::FromStr;
 
@@ -423,12 +423,12 @@ mod tests {
             (
                 "filters",
                 ["none", "sff:", "list:", "eff:"],
-                examples::<Filters>("filters"),
+                examples::<FilterChoice>("filters"),
             ),
             (
                 "hops",
                 ["0", ":2", ":vxcan", ":2:vxcan"],
-                examples::<Hops>("hops"),
+                examples::<HopChoice>("hops"),
             ),
         ] {
             for word in words {
@@ -446,8 +446,8 @@ mod tests {
     fn examples_of_settings_can_be_measured() {
         for (setting, words) in [
             (Setting::Cpu, examples::<Cpu>("cpu")),
-            (Setting::Filters, examples::<Filters>("filters")),
-            (Setting::Hops, examples::<Hops>("hops")),
+            (Setting::Filters, examples::<FilterChoice>("filters")),
+            (Setting::Hops, examples::<HopChoice>("hops")),
         ] {
             for word in words {
                 let experiment = Experiment::from_words([(setting, word.as_str())]).unwrap();

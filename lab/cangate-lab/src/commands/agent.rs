@@ -4,5 +4,5 @@ use console::Failure;
 
 /// Runs the job that the host left.
 pub(crate) fn run() -> Result<(), Failure> {
-    guest::agent::run(&experiment::Agent).map_err(Failure::run)
+    guest::agent::run(&experiment::ExperimentAgent).map_err(Failure::run)
 }

@@ -8,11 +8,11 @@ use frame::wire::BitRate;
 use frame::{Frame, FrameBuf, Nanos, flags};
 use port::log::{LogError, LogReader};
 use probe::traffic::MOST_FRAMES;
-use probe::{Description, Summary};
+use probe::{RunDescription, LatencySummary};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
-use tester::{Buses, Interfaces, Measure, Outcome, Plan, Setup, Source};
+use tester::{BusTimes, TesterInterfaces, LatencyMeasure, TesterOutcome, TestPlan, TestSetup, PlanSource};
 
 /// Times a gateway between real interfaces, or runs the subcommand.
 pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
         output::file(path)?;
     }
     let outcome = if args.interfaces.bitcan {
-        let bench = tester::Bitcan {
+        let bench = tester::TimedBench {
             send_bus: args.interfaces.send_bus,
             receive_bus: args.interfaces.receive_bus,
             stamp_every: args.interfaces.stamp_every,
@@ -66,17 +66,17 @@ fn failure(error: tester::Error) -> Failure {
     }
 }
 
-fn setup(args: &Bench) -> Result<Setup, Failure> {
+fn setup(args: &Bench) -> Result<TestSetup, Failure> {
     let traffic = &args.traffic;
     let (kind, all) = match &traffic.log {
-        None => (Source::Made(traffic.traffic), 1_000),
+        None => (PlanSource::Made(traffic.traffic), 1_000),
         Some(path) => {
             let frames = log(path)?;
             let all = u32::try_from(frames.len()).unwrap_or(MOST_FRAMES);
-            (Source::Log(frames), all.clamp(1, MOST_FRAMES))
+            (PlanSource::Log(frames), all.clamp(1, MOST_FRAMES))
         }
     };
-    let plan = Plan {
+    let plan = TestPlan {
         traffic: kind,
         frames: traffic.frames.unwrap_or(all),
         ids: traffic.id,
@@ -90,7 +90,7 @@ fn setup(args: &Bench) -> Result<Setup, Failure> {
     let command: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    Ok(Setup {
+    Ok(TestSetup {
         plan,
         timeout: args.timing.timeout * 1_000_000,
         pause: args.timing.pause * 1_000,
@@ -98,11 +98,11 @@ fn setup(args: &Bench) -> Result<Setup, Failure> {
         priority: (args.timing.priority > 0).then_some(args.timing.priority),
         virtual_time: args.timing.virtual_time,
         measure: if args.other.self_check {
-            Measure::Sending
+            LatencyMeasure::Sending
         } else {
-            Measure::Gateway
+            LatencyMeasure::Gateway
         },
-        description: Description {
+        description: RunDescription {
             title: if args.other.self_check {
                 "cangate bench: the tester's own precision".to_owned()
             } else {
@@ -110,7 +110,7 @@ fn setup(args: &Bench) -> Result<Setup, Failure> {
             },
             command: command.join(" "),
             more: args.output.set.clone(),
-            ..Description::default()
+            ..RunDescription::default()
         },
     })
 }
@@ -147,12 +147,12 @@ fn log(path: &Path) -> Result<Vec<(Nanos, Frame)>, Failure> {
     Ok(frames)
 }
 
-fn names(args: &Bench) -> Result<Interfaces, Failure> {
+fn names(args: &Bench) -> Result<TesterInterfaces, Failure> {
     let given = &args.interfaces;
     let (Some(send), Some(receive)) = (&given.send, &given.receive) else {
         return Err(Failure::input("give --send and --receive"));
     };
-    Ok(Interfaces {
+    Ok(TesterInterfaces {
         send: send.clone(),
         reference: given.reference.clone(),
         receive: receive.clone(),
@@ -171,18 +171,18 @@ fn given_rate(args: &Bench) -> Result<Option<BitRate>, Failure> {
         .map_err(Failure::input)
 }
 
-fn buses(args: &Bench, names: &Interfaces) -> Result<Buses, Failure> {
+fn buses(args: &Bench, names: &TesterInterfaces) -> Result<BusTimes, Failure> {
     if args.timing.no_bus_time {
-        return Ok(Buses::TIMELESS);
+        return Ok(BusTimes::TIMELESS);
     }
     if let Some(rate) = given_rate(args)? {
-        return Ok(Buses {
+        return Ok(BusTimes {
             incoming: Some(rate),
             outgoing: Some(rate),
         });
     }
     let of = |name: &str| tester::bit_rate(name, args.traffic.brs).map_err(Failure::input);
-    let buses = Buses {
+    let buses = BusTimes {
         incoming: of(&names.send)?,
         outgoing: of(&names.receive)?,
     };
@@ -202,7 +202,7 @@ fn buses(args: &Bench, names: &Interfaces) -> Result<Buses, Failure> {
     Ok(buses)
 }
 
-fn render(setup: &Setup, outcome: &Outcome) -> String {
+fn render(setup: &TestSetup, outcome: &TesterOutcome) -> String {
     let figures = outcome.figures();
     let mut text = String::new();
     let of = &outcome.results.description;
@@ -212,9 +212,9 @@ fn render(setup: &Setup, outcome: &Outcome) -> String {
         of.traffic, of.time_base, of.stamp
     );
     let what = match setup.measure {
-        Measure::Gateway => "gateway latency",
-        Measure::Sending => "sending and receiving",
-        Measure::Difference => "stamps' difference",
+        LatencyMeasure::Gateway => "gateway latency",
+        LatencyMeasure::Sending => "sending and receiving",
+        LatencyMeasure::Difference => "stamps' difference",
     };
     let mut latencies = table(&["µs", "frames", "min", "p50", "p99", "max"]);
     latencies.add_row(row(cells(what, outcome.latency)));
@@ -252,7 +252,7 @@ fn render(setup: &Setup, outcome: &Outcome) -> String {
     text
 }
 
-fn cells(name: &str, summary: Option<Summary>) -> Vec<String> {
+fn cells(name: &str, summary: Option<LatencySummary>) -> Vec<String> {
     let mut cells = vec![name.to_owned()];
     match summary {
         Some(s) => {

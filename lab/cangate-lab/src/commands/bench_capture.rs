@@ -8,10 +8,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tester::recorders::{Cost, Trial, count, measure};
+use tester::recorders::{TrialCost, RecorderTrial, count, measure};
 
 /// A recorder.
-struct Recorder {
+struct RecorderProgram {
     name: &'static str,
     /// The extension of its file's name.
     ending: &'static str,
@@ -21,8 +21,8 @@ struct Recorder {
     most: usize,
 }
 
-const fn own(name: &'static str, ending: &'static str) -> Recorder {
-    Recorder {
+const fn own(name: &'static str, ending: &'static str) -> RecorderProgram {
+    RecorderProgram {
         name,
         ending,
         command: &["cangate", "capture", "any", "--json", "--out", "FILE"],
@@ -32,8 +32,8 @@ const fn own(name: &'static str, ending: &'static str) -> Recorder {
 
 /// All recorders. candump of can-utils 2020.11 takes 16 interfaces (`MAXSOCK`), and `any` covers no
 /// more than 30 (`MAXIFNAMES`); written by `-l` or through standard output, the text is the same.
-const ALL: [Recorder; 6] = [
-    Recorder {
+const ALL: [RecorderProgram; 6] = [
+    RecorderProgram {
         name: "none",
         ending: "",
         command: &[],
@@ -42,13 +42,13 @@ const ALL: [Recorder; 6] = [
     own("cangate-log", ".log"),
     own("cangate-pcapng", ".pcapng"),
     own("cangate-parquet", ".parquet"),
-    Recorder {
+    RecorderProgram {
         name: "candump",
         ending: "",
         command: &["candump", "-L", "ALL"],
         most: 16,
     },
-    Recorder {
+    RecorderProgram {
         name: "tcpdump",
         ending: ".pcap",
         command: &["tcpdump", "-Z", "root", "-i", "any", "-n", "-w", "FILE"],
@@ -68,11 +68,11 @@ pub(crate) fn run(args: &BenchCapture) -> Result<(), Failure> {
         }
     }
     let interfaces: Vec<String> = (0..args.interfaces).map(|n| format!("rec{n}")).collect();
-    let _made = Made::new(&interfaces)?;
+    let _made = MadeInterfaces::new(&interfaces)?;
     let mut rows = Vec::new();
     for rate in &args.rate {
         let wanted =
-            |r: &&Recorder| args.recorder.is_empty() || args.recorder.iter().any(|n| n == r.name);
+            |r: &&RecorderProgram| args.recorder.is_empty() || args.recorder.iter().any(|n| n == r.name);
         for recorder in ALL.iter().filter(wanted) {
             let (cost, recorded) = one(recorder, *rate, &interfaces, args)?;
             let lost = u64::from(cost.sent).saturating_sub(recorded.unwrap_or(0));
@@ -112,11 +112,11 @@ pub(crate) fn run(args: &BenchCapture) -> Result<(), Failure> {
 
 /// Runs one trial, and counts the frames in the recorder's file.
 fn one(
-    recorder: &Recorder,
+    recorder: &RecorderProgram,
     rate: u32,
     interfaces: &[String],
     args: &BenchCapture,
-) -> Result<(Cost, Option<u64>), Failure> {
+) -> Result<(TrialCost, Option<u64>), Failure> {
     let mut commands = Vec::new();
     let mut files = Vec::new();
     for (number, part) in interfaces.chunks(recorder.most).enumerate() {
@@ -138,7 +138,7 @@ fn one(
         commands.push((command, said.clone()));
         files.push((file, said));
     }
-    let cost = measure(&Trial {
+    let cost = measure(&RecorderTrial {
         name: recorder.name,
         commands: &commands,
         interfaces,
@@ -181,9 +181,9 @@ fn remove(path: &Path) {
 }
 
 /// The interfaces of the trials; they are removed at the end.
-struct Made<'a>(&'a [String]);
+struct MadeInterfaces<'a>(&'a [String]);
 
-impl<'a> Made<'a> {
+impl<'a> MadeInterfaces<'a> {
     fn new(names: &'a [String]) -> Result<Self, Failure> {
         let made = Self(names);
         for name in names {
@@ -194,7 +194,7 @@ impl<'a> Made<'a> {
     }
 }
 
-impl Drop for Made<'_> {
+impl Drop for MadeInterfaces<'_> {
     fn drop(&mut self) {
         for name in self.0 {
             let _ = ip(&["link", "del", "dev", name]);

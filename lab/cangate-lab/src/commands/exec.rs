@@ -1,12 +1,12 @@
 //! `cangate lab exec`.
 
-use super::setup::{Stages, lab_failure, open};
+use super::setup::{SetupStages, lab_failure, open};
 use crate::cli::lab::Exec;
 use console::Failure;
 use experiment::spec::{BITRATE, DATA_BITRATE, VM_MEMORY};
-use experiment::{Bench, Boot, Cpu};
-use guest::machine::{GuestFile, Job, Spec, Time};
-use guest::{Outcome, Sink, with_causes};
+use experiment::{BenchKind, Boot, Cpu};
+use guest::machine::{GuestFile, GuestJob, GuestSpec, TimeMode};
+use guest::{GuestOutcome, OutputSink, with_causes};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,17 +25,17 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         .bench
         .parse()
         .map_err(|wrong| Failure::Input(format!("--bench: {wrong}")))?;
-    let spec = Spec {
+    let spec = GuestSpec {
         kernel: args.kernel.clone(),
         bench,
         controller: cpu.controller(),
         bitrate: BITRATE,
-        data_bitrate: (bench == Bench::Ctucan).then_some(DATA_BITRATE),
+        data_bitrate: (bench == BenchKind::Ctucan).then_some(DATA_BITRATE),
         ethernet: args.ethernet,
         time: if args.fast {
-            Time::Fast { cpus: args.cpus }
+            TimeMode::Fast { cpus: args.cpus }
         } else {
-            Time::Virtual { shift: cpu.shift() }
+            TimeMode::Virtual { shift: cpu.shift() }
         },
         boot: boot.0,
         memory: args.memory.unwrap_or_else(|| memory(bench)),
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
             .iter()
             .map(|text| guest_file(text))
             .collect::<Result<_, _>>()?,
-        job: Job::Exec {
+        job: GuestJob::Exec {
             command: args.command.clone(),
         },
         prepare: None,
@@ -54,8 +54,8 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
         trace_registers: false,
     };
     let lab = open(&args.locations)?;
-    let stages = Stages::new();
-    let mut sink = Through {
+    let stages = SetupStages::new();
+    let mut sink = JobPrinter {
         stages: &stages,
         status: Ok(()),
     };
@@ -67,15 +67,15 @@ pub(crate) fn run(args: &Exec) -> Result<(), Failure> {
 }
 
 /// Returns a guest's memory where none is given, MiB.
-pub(super) const fn memory(bench: Bench) -> u32 {
+pub(super) const fn memory(bench: BenchKind) -> u32 {
     match bench {
-        Bench::Vm => VM_MEMORY,
+        BenchKind::Vm => VM_MEMORY,
         _ => 512,
     }
 }
 
 /// Ends like a guest that ran the user's command: with its exit status.
-pub(super) fn end(outcome: &Outcome) -> Result<(), Failure> {
+pub(super) fn end(outcome: &GuestOutcome) -> Result<(), Failure> {
     if let Some(failure) = &outcome.failure {
         return Err(Failure::Run(format!(
             "{}\n--- the end of the guest's console:\n{}",
@@ -91,12 +91,12 @@ pub(super) fn end(outcome: &Outcome) -> Result<(), Failure> {
 }
 
 /// Prints the guest's output, in place of the progress.
-pub(super) struct Through<'a> {
-    pub(super) stages: &'a Stages,
+pub(super) struct JobPrinter<'a> {
+    pub(super) stages: &'a SetupStages,
     pub(super) status: Result<(), Failure>,
 }
 
-impl Through<'_> {
+impl JobPrinter<'_> {
     fn write(&mut self, mut to: impl Write, bytes: &[u8]) {
         if self.status.is_ok() {
             self.stages.finish();
@@ -108,7 +108,7 @@ impl Through<'_> {
     }
 }
 
-impl Sink for Through<'_> {
+impl OutputSink for JobPrinter<'_> {
     fn stdout(&mut self, bytes: &[u8]) {
         self.write(std::io::stdout().lock(), bytes);
     }

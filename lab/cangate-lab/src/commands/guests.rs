@@ -1,13 +1,13 @@
 //! The lab as the machine that runs experiments.
 
-use super::setup::{Stages, open};
+use super::setup::{SetupStages, open};
 use crate::cli::lab::Locations;
 use console::Failure;
 use experiment::spec::spec;
-use experiment::trial::Machine;
+use experiment::trial::GuestRunner;
 use experiment::{Experiment, STDOUT, bare};
-use guest::machine::Spec;
-use guest::{Bare, Kernel, Lab, Outcome, Silent, Sink};
+use guest::machine::GuestSpec;
+use guest::{BareMachine, Kernel, Lab, GuestOutcome, SilentProgress, OutputSink};
 use std::io::IsTerminal;
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
@@ -17,13 +17,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Guests of the lab.
-pub(super) struct Guests {
+pub(super) struct LabGuests {
     lab: Lab,
     /// Whether there is one guest only: its stages are shown, and the output of its agent.
     one: bool,
 }
 
-impl Guests {
+impl LabGuests {
     /// Opens the lab in these folders.
     pub(super) fn open(locations: &Locations, one: bool) -> Result<Self, Failure> {
         let lab = open(locations)?;
@@ -38,7 +38,7 @@ impl Guests {
     ) -> Result<(), Failure> {
         let mut experiments = experiments.into_iter();
         if experiments.any(|experiment| experiment.gateway.is_bare()) {
-            image::check(image::For::Pc, &self.images()).map_err(Failure::run)?;
+            image::check(image::ImageTarget::Pc, &self.images()).map_err(Failure::run)?;
         }
         Ok(())
     }
@@ -56,12 +56,12 @@ pub(super) fn images(lab: &Lab) -> PathBuf {
 
 /// The output of a guest: its standard output is stored; its agent's messages go to standard error,
 /// where it is the only guest.
-struct Heard {
+struct GuestOutput {
     stdout: Vec<u8>,
     aloud: bool,
 }
 
-impl Sink for Heard {
+impl OutputSink for GuestOutput {
     fn stdout(&mut self, bytes: &[u8]) {
         self.stdout.extend_from_slice(bytes);
     }
@@ -72,31 +72,31 @@ impl Sink for Heard {
     }
 }
 
-impl Machine for Guests {
+impl GuestRunner for LabGuests {
     fn versions(&self, kernel: &str) -> Result<Vec<(String, String)>, guest::Error> {
         let kernel: Kernel = kernel.parse()?;
         // This may fetch files: its stages are always shown.
-        let stages = Stages::new();
+        let stages = SetupStages::new();
         let versions = self.lab.versions(kernel, &stages);
         stages.finish();
         versions
     }
 
-    fn run(&self, spec: &Spec) -> Result<Outcome, guest::Error> {
-        let mut heard = Heard {
+    fn run(&self, spec: &GuestSpec) -> Result<GuestOutcome, guest::Error> {
+        let mut heard = GuestOutput {
             stdout: Vec::new(),
             aloud: self.one,
         };
         let outcome = if self.one {
-            let stages = Stages::new();
+            let stages = SetupStages::new();
             let outcome = self.lab.run(spec, &stages, &mut heard);
             stages.finish();
             outcome
         } else if std::io::stderr().is_terminal() {
             // The bar of all experiments is shown.
-            self.lab.run(spec, &Silent, &mut heard)
+            self.lab.run(spec, &SilentProgress, &mut heard)
         } else {
-            let stages = Stages::new();
+            let stages = SetupStages::new();
             let outcome = self.lab.run(spec, &stages, &mut heard);
             stages.finish();
             outcome
@@ -108,23 +108,23 @@ impl Machine for Guests {
         Ok(outcome)
     }
 
-    fn run_bare(&self, experiment: &Experiment) -> Result<Outcome, guest::Error> {
+    fn run_bare(&self, experiment: &Experiment) -> Result<GuestOutcome, guest::Error> {
         let image = |error: &dyn std::error::Error| guest::Error::Image(guest::with_causes(error));
         let given = bare::given(experiment).map_err(|e| image(&e))?;
         let begin =
             || eprintln!("building the image with cargo, once for this version of cangate …");
         let template =
-            image::template(image::For::Pc, &self.images(), &begin).map_err(|e| image(&e))?;
+            image::template(image::ImageTarget::Pc, &self.images(), &begin).map_err(|e| image(&e))?;
         let mut bytes = std::fs::read(&template.path).map_err(|e| image(&e))?;
         image::embed(&mut bytes, &given.plan).map_err(|e| image(&e))?;
-        let machine = Bare {
+        let machine = BareMachine {
             image: bytes,
             module: given.task,
-            ..Bare::new(experiment.cpu.shift(), spec(experiment).timeout)
+            ..BareMachine::new(experiment.cpu.shift(), spec(experiment).timeout)
         };
-        let said = self.lab.run_bare(&machine, &Silent)?;
+        let said = self.lab.run_bare(&machine, &SilentProgress)?;
         let kernel: Kernel = experiment.kernel.parse()?;
-        let mut versions = self.lab.versions(kernel, &Silent)?;
+        let mut versions = self.lab.versions(kernel, &SilentProgress)?;
         versions.push(("image".to_owned(), template.hash));
         Ok(bare::outcome(experiment, &said, versions))
     }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 pub(crate) fn run(args: &Image, color: bool) -> Result<(), Failure> {
     let source = read_source(&args.file)?;
-    let (config, warnings) = gateway::config::load(&source, &port::Kinds::standard())
+    let (config, warnings) = gateway::config::load(&source, &port::PortKinds::standard())
         .map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))?;
     eprint!("{}", config::render(&source, &warnings, color));
     let plan = image::plan(&source, &config)
@@ -34,9 +34,9 @@ pub(crate) fn run(args: &Image, color: bool) -> Result<(), Failure> {
 }
 
 /// Returns the image without a gateway; prints a message if it has to be built first.
-pub(crate) fn template(folder: &std::path::Path) -> Result<image::Template, Failure> {
+pub(crate) fn template(folder: &std::path::Path) -> Result<image::ImageTemplate, Failure> {
     let begin = || eprintln!("building the image with cargo, once for this version of cangate …");
-    image::template(image::For::Pc, folder, &begin).map_err(Failure::run)
+    image::template(image::ImageTarget::Pc, folder, &begin).map_err(Failure::run)
 }
 
 /// Returns the folder of templates.

@@ -5,8 +5,8 @@ use crate::cli::lab::List;
 use console::Failure;
 use console::table::{row, table};
 use experiment::describe::experiment_of;
-use experiment::figures::{Figures, Latencies};
-use experiment::store::Store;
+use experiment::figures::{ExperimentFigures, LatencyFigures};
+use experiment::store::ResultStore;
 use serde_json::json;
 use std::io::Write;
 
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &List, color: bool) -> Result<(), Failure> {
 }
 
 fn results(args: &List) -> Result<(), Failure> {
-    let all = Store::read_only(&args.what).all().map_err(Failure::run)?;
+    let all = ResultStore::read_only(&args.what).all().map_err(Failure::run)?;
     let mut damaged = Vec::new();
     let mut json = Vec::new();
     let mut shown = table(&[
@@ -61,10 +61,10 @@ fn results(args: &List) -> Result<(), Failure> {
         };
         let experiment = experiment_of(&results.description);
         let known = experiment.is_some();
-        let figures = Figures::of(&experiment.unwrap_or_default(), results);
+        let figures = ExperimentFigures::of(&experiment.unwrap_or_default(), results);
         let time = if known { figures.time } else { "?" };
         let latency = figures.latency_ns;
-        let cell = |pick: fn(&Latencies) -> i64| {
+        let cell = |pick: fn(&LatencyFigures) -> i64| {
             latency.as_ref().map_or("—".to_owned(), |l| micros(pick(l)))
         };
         shown.add_row(row(vec![

@@ -1,16 +1,16 @@
 //! `cangate lab measure`.
 
-use super::guests::Guests;
+use super::guests::LabGuests;
 use super::units::micros;
 use crate::cli::lab::{Chosen, Measure};
 use console::Failure;
 use console::output;
-use experiment::figures::{Figures, Latencies, latencies};
+use experiment::figures::{ExperimentFigures, LatencyFigures, latencies};
 use experiment::receiving::receiving;
 use experiment::settings::Setting;
 use experiment::trial::{self, TrialError};
-use experiment::{Experiment, Task, nested, round_trip};
-use probe::Results;
+use experiment::{Experiment, ExperimentTask, nested, round_trip};
+use probe::RunResults;
 use std::io::Write;
 
 /// Runs one experiment.
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         output::file(path)?;
     }
-    let guests = Guests::open(&args.locations, true)?;
+    let guests = LabGuests::open(&args.locations, true)?;
     guests.check([&experiment])?;
     let floor = experiment.floor().filter(|_| !args.no_floor);
     eprintln!(
@@ -36,11 +36,11 @@ pub(crate) fn run(args: &Measure) -> Result<(), Failure> {
     if let Some(path) = &args.out {
         probe::results::write(path, &results).map_err(Failure::run)?;
     }
-    let figures = Figures::of(&experiment, &results);
+    let figures = ExperimentFigures::of(&experiment, &results);
     let floor = match floor {
         Some(floor) => {
             let results = trial::make(&guests, &floor).map_err(failure)?;
-            Figures::of(&floor, &results).latency_ns
+            ExperimentFigures::of(&floor, &results).latency_ns
         }
         None => None,
     };
@@ -68,7 +68,7 @@ fn failure(error: TrialError) -> Failure {
 }
 
 /// Returns the gateway's own part of the median, ns: the part above an ideal gateway's median.
-fn own_share(figures: &Figures, floor: Option<Latencies>) -> Option<i64> {
+fn own_share(figures: &ExperimentFigures, floor: Option<LatencyFigures>) -> Option<i64> {
     Some(figures.latency_ns?.p50 - floor?.p50)
 }
 
@@ -135,9 +135,9 @@ fn checked(experiment: Experiment) -> Result<Experiment, Failure> {
 
 fn json(
     experiment: &Experiment,
-    results: &Results,
-    figures: &Figures,
-    floor: Option<Latencies>,
+    results: &RunResults,
+    figures: &ExperimentFigures,
+    floor: Option<LatencyFigures>,
 ) -> Result<String, Failure> {
     let mut json = serde_json::to_value(figures).map_err(Failure::run)?;
     let description = &results.description;
@@ -166,7 +166,7 @@ fn json(
 }
 
 /// Formats own frames, each without its time on the bus.
-fn own_frames(results: &Results, row: &str) -> String {
+fn own_frames(results: &RunResults, row: &str) -> String {
     let all: Vec<i64> = latencies(results).collect();
     let sum: i128 = all.iter().map(|ns| i128::from(*ns)).sum();
     let mean = sum as f64 / all.len().max(1) as f64 / 1e3;
@@ -180,7 +180,7 @@ fn own_frames(results: &Results, row: &str) -> String {
 }
 
 /// Formats the numbers of frames that a program received.
-fn received(results: &Results) -> String {
+fn received(results: &RunResults) -> String {
     let Some(said) = receiving(results) else {
         return "the results do not say what was received\n".to_owned();
     };
@@ -203,11 +203,11 @@ fn received(results: &Results) -> String {
 
 fn words(
     experiment: &Experiment,
-    results: &Results,
-    figures: &Figures,
-    floor: Option<Latencies>,
+    results: &RunResults,
+    figures: &ExperimentFigures,
+    floor: Option<LatencyFigures>,
 ) -> String {
-    let row = |l: &Latencies| {
+    let row = |l: &LatencyFigures| {
         let all = [l.min, l.p50, l.p99, l.max].map(micros);
         format!(
             "min {:>9}   p50 {:>9}   p99 {:>9}   max {:>9}",
@@ -216,18 +216,18 @@ fn words(
     };
     let mut text = format!("{}\n\n", results.description.title);
     match &figures.latency_ns {
-        Some(latency) if experiment.task == Task::RoundTrip => {
+        Some(latency) if experiment.task == ExperimentTask::RoundTrip => {
             text.push_str(&format!("round trip, µs   {}\n", row(latency)));
         }
-        Some(latency) if experiment.task == Task::Loop => {
+        Some(latency) if experiment.task == ExperimentTask::Loop => {
             text.push_str(&own_frames(results, &row(latency)));
         }
         Some(latency) => text.push_str(&format!("latency, µs      {}\n", row(latency))),
-        None if experiment.task == Task::Receive => text.push_str(&received(results)),
+        None if experiment.task == ExperimentTask::Receive => text.push_str(&received(results)),
         None => text.push_str("no frame came back\n"),
     }
     if let (Some(latency), Some(bus)) = (&figures.latency_ns, round_trip::bus_time(results)) {
-        let own = Latencies {
+        let own = LatencyFigures {
             min: latency.min - bus,
             p50: latency.p50 - bus,
             p99: latency.p99 - bus,

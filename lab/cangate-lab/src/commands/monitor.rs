@@ -2,11 +2,11 @@
 
 use crate::cli::lab::Monitor;
 use console::Failure;
-use vmm::{Ended, Settings};
+use vmm::{MachineEnd, MachineSettings};
 
 /// Runs the monitor of a machine until the machine ends.
 pub(crate) fn run(args: Monitor) -> Result<(), Failure> {
-    let settings = Settings {
+    let settings = MachineSettings {
         kernel: args.kernel,
         image: args.image,
         line: args.line,
@@ -16,8 +16,8 @@ pub(crate) fn run(args: Monitor) -> Result<(), Failure> {
         virtio: args.virtio,
     };
     match vmm::run(&settings).map_err(Failure::run)? {
-        Ended::Reset => eprintln!("the machine has reset itself"),
-        Ended::Shutdown => eprintln!("the machine has shut down"),
+        MachineEnd::Reset => eprintln!("the machine has reset itself"),
+        MachineEnd::Shutdown => eprintln!("the machine has shut down"),
     }
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use super::units::{clock, micros};
 use experiment::Experiment;
-use experiment::estimate::Estimate;
-use experiment::rate::Search;
-use experiment::schedule::Event;
+use experiment::estimate::TimeEstimate;
+use experiment::rate::RateSearch;
+use experiment::schedule::ScheduleEvent;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// The remaining time, over all rounds of a command.
 pub(super) struct TimeLeft {
-    estimate: Estimate,
+    estimate: TimeEstimate,
     began: Instant,
     jobs: usize,
     /// Number of experiments of the rounds before: numbering continues from there.
@@ -23,7 +23,7 @@ impl TimeLeft {
     /// Starts now, for this many guests at a time.
     pub(super) fn new(jobs: usize) -> Self {
         Self {
-            estimate: Estimate::new(jobs),
+            estimate: TimeEstimate::new(jobs),
             began: Instant::now(),
             jobs,
             before: 0,
@@ -31,8 +31,8 @@ impl TimeLeft {
     }
 
     /// Sets the searches that will follow. Of those in `now`, one attempt is about to be made.
-    pub(super) fn expect(&mut self, searches: &[Search], now: &[Experiment]) {
-        let about_to = |search: &Search| {
+    pub(super) fn expect(&mut self, searches: &[RateSearch], now: &[Experiment]) {
+        let about_to = |search: &RateSearch| {
             let of_it = |e: &&Experiment| search.is_for(e);
             now.iter().filter(of_it).count()
         };
@@ -54,7 +54,7 @@ impl TimeLeft {
 }
 
 /// Shows the progress: a bar on a terminal, otherwise a line for each experiment.
-pub(super) struct Overview<'e> {
+pub(super) struct RunOverview<'e> {
     experiments: &'e [Experiment],
     bar: Option<ProgressBar>,
     left: &'e mut TimeLeft,
@@ -64,7 +64,7 @@ pub(super) struct Overview<'e> {
     failures: Vec<(String, String)>,
 }
 
-impl<'e> Overview<'e> {
+impl<'e> RunOverview<'e> {
     /// Creates an overview of these experiments.
     pub(super) fn new(experiments: &'e [Experiment], left: &'e mut TimeLeft) -> Self {
         left.estimate.plan(experiments);
@@ -88,15 +88,15 @@ impl<'e> Overview<'e> {
     }
 
     /// Shows an event.
-    pub(super) fn event(&mut self, event: Event) {
+    pub(super) fn event(&mut self, event: ScheduleEvent) {
         match event {
-            Event::Kept(n) => self.has_ended(n, false, None),
-            Event::FailedBefore(n, failed) => {
+            ScheduleEvent::Kept(n) => self.has_ended(n, false, None),
+            ScheduleEvent::FailedBefore(n, failed) => {
                 self.failures.push((self.name(n), failed.why));
                 self.has_ended(n, false, None);
             }
-            Event::Again(n, why) => self.line(&format!("{}: made again: {why}", self.name(n))),
-            Event::Started(n) => {
+            ScheduleEvent::Again(n, why) => self.line(&format!("{}: made again: {why}", self.name(n))),
+            ScheduleEvent::Started(n) => {
                 self.announce();
                 let (of, name) = (self.experiments.len(), self.name(n));
                 if let Some(e) = self.experiments.get(n) {
@@ -110,7 +110,7 @@ impl<'e> Overview<'e> {
                     *started = Some(Instant::now());
                 }
             }
-            Event::Made(n, figures) => {
+            ScheduleEvent::Made(n, figures) => {
                 let latency = match figures.latency_ns {
                     Some(l) => format!("p50 {} µs, max {} µs", micros(l.p50), micros(l.max)),
                     None if figures.received > 0 => format!("{} received", figures.received),
@@ -118,7 +118,7 @@ impl<'e> Overview<'e> {
                 };
                 self.has_ended(n, true, Some(format!("{latency}, lost {}", figures.lost)));
             }
-            Event::Failed(n, failed) => {
+            ScheduleEvent::Failed(n, failed) => {
                 self.has_ended(n, true, Some(format!("failed: {}", failed.why)));
                 self.failures.push((self.name(n), failed.why));
             }

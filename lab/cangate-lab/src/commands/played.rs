@@ -1,18 +1,18 @@
 //! The log of `cangate lab measure --log`.
 
 use console::Failure;
-use experiment::{Log, Side};
+use experiment::{LogTraffic, LogSide};
 use frame::{Frame, FrameBuf, Nanos};
 use port::log::{LogError, LogReader};
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Reads the frames of a log; those of the interface `out` are for the outgoing bus.
-pub(super) fn read(path: &Path, out: Option<&str>) -> Result<Log, Failure> {
+pub(super) fn read(path: &Path, out: Option<&str>) -> Result<LogTraffic, Failure> {
     let wrong = |why: String| Failure::input(format!("{}: {why}", path.display()));
     let mut reader = LogReader::open(path).map_err(Failure::input)?;
     reader.recognise().map_err(Failure::input)?;
-    let mut frames: Vec<(Side, Nanos, Frame)> = Vec::new();
+    let mut frames: Vec<(LogSide, Nanos, Frame)> = Vec::new();
     let mut interfaces = BTreeSet::new();
     let mut buf = FrameBuf::new();
     let (mut bad, mut last) = (0_u64, 0);
@@ -33,8 +33,8 @@ pub(super) fn read(path: &Path, out: Option<&str>) -> Result<Log, Failure> {
         let interface = logged.interface.as_str();
         interfaces.insert(interface.to_owned());
         let side = match out == Some(interface) {
-            true => Side::Outgoing,
-            false => Side::Incoming,
+            true => LogSide::Outgoing,
+            false => LogSide::Incoming,
         };
         // A stamp that goes back is replaced by the one before it, as in `cangate demo`.
         last = logged.ns.max(last);
@@ -54,5 +54,5 @@ pub(super) fn read(path: &Path, out: Option<&str>) -> Result<Log, Failure> {
         )));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Log::new(&name, frames).map_err(|error| wrong(error.to_string()))
+    LogTraffic::new(&name, frames).map_err(|error| wrong(error.to_string()))
 }

@@ -1,17 +1,17 @@
 //! `cangate lab rate`.
 
-use super::guests::{Guests, stop_flag};
+use super::guests::{LabGuests, stop_flag};
 use super::measure::chosen;
-use super::overview::{Overview, TimeLeft};
+use super::overview::{RunOverview, TimeLeft};
 use super::units::micros;
 use crate::cli::lab::Rate as Args;
 use console::Failure;
 use console::output;
 use experiment::Experiment;
-use experiment::rate::{self, Bound, Rate, Search, Try};
-use experiment::schedule::{self, Options, Tally, Versions};
+use experiment::rate::{self, RateLimitedBy, SearchedRate, RateSearch, RateTry};
+use experiment::schedule::{self, ScheduleOptions, ScheduleTally, Versions};
 use experiment::settings::Setting;
-use experiment::store::Store;
+use experiment::store::ResultStore;
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
@@ -21,14 +21,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let words = [(Setting::Traffic, "flood"), (Setting::Frames, &frames)];
     let experiment = chosen(&args.chosen, &words)?;
     output::folder(&args.out)?;
-    let store = Store::open(&args.out).map_err(Failure::run)?;
-    let guests = Guests::open(&args.locations, false)?;
+    let store = ResultStore::open(&args.out).map_err(Failure::run)?;
+    let guests = LabGuests::open(&args.locations, false)?;
     guests.check([&experiment])?;
     let stop = stop_flag()?;
     let versions =
         schedule::versions(&guests, std::slice::from_ref(&experiment)).map_err(Failure::run)?;
-    let mut searches = [Search::new(&experiment)];
-    let options = Options {
+    let mut searches = [RateSearch::new(&experiment)];
+    let options = ScheduleOptions {
         jobs: 1,
         retry_failed: true,
     };
@@ -61,17 +61,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// Runs searches to their ends, several guests at a time; returns the number of experiments needed.
 pub(super) fn make(
-    guests: &Guests,
-    store: &Store,
+    guests: &LabGuests,
+    store: &ResultStore,
     versions: &Versions,
-    searches: &mut [Search],
-    options: Options,
+    searches: &mut [RateSearch],
+    options: ScheduleOptions,
     stop: &AtomicBool,
     left: &mut TimeLeft,
-) -> Result<Tally, Failure> {
+) -> Result<ScheduleTally, Failure> {
     let find =
         |e: &Experiment| store.find(e, versions.get(&e.kernel).map_or(&[][..], Vec::as_slice));
-    let mut all = Tally::default();
+    let mut all = ScheduleTally::default();
     // An earlier failure is a result, unless it should be tried again: then it is tried once.
     let mut again: Vec<_> = Vec::new();
     if options.retry_failed {
@@ -83,16 +83,16 @@ pub(super) fn make(
         }
     }
     let mut rounds = 0;
-    let mut round = |searches: &[Search], todo: &[Experiment]| {
+    let mut round = |searches: &[RateSearch], todo: &[Experiment]| {
         rounds += 1;
         left.expect(searches, todo);
-        let to_come = searches.iter().map(Search::tries_left).max().unwrap_or(0);
+        let to_come = searches.iter().map(RateSearch::tries_left).max().unwrap_or(0);
         eprintln!(
             "round {rounds} of the search for rates, {}; about {} more to come",
             count(todo.len(), "try", "tries"),
             to_come.saturating_sub(1)
         );
-        let mut overview = Overview::new(todo, left);
+        let mut overview = RunOverview::new(todo, left);
         let tally = schedule::run(guests, store, todo, options, stop, &mut |event| {
             overview.event(event);
         });
@@ -116,7 +116,7 @@ fn count(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
-fn json(search: &Search, rate: &Rate) -> Result<String, Failure> {
+fn json(search: &RateSearch, rate: &SearchedRate) -> Result<String, Failure> {
     let json = serde_json::json!({
         "experiment": title(search),
         "rate": rate,
@@ -127,21 +127,21 @@ fn json(search: &Search, rate: &Rate) -> Result<String, Failure> {
     Ok(format!("{text}\n"))
 }
 
-fn text(search: &Search, rate: &Rate) -> String {
+fn text(search: &RateSearch, rate: &SearchedRate) -> String {
     let mut text = format!("{}\n\n", title(search));
     for tried in search.tried() {
         text.push_str(&line(tried));
     }
     text.push('\n');
     let rest = match (&rate.bound, &rate.failed) {
-        (Bound::Bus, _) => {
+        (RateLimitedBy::Bus, _) => {
             "highest rate without loss: any. A flood loses nothing, so that the bus is the bound, or on \
              the bench without bus time the sender. With a slower processor (--cpu shift:N, \
              board:N) the gateway is the bound.\n"
                 .to_owned()
         }
-        (Bound::None, _) => "no rate is without loss\n".to_owned(),
-        (Bound::Gateway, failed) => {
+        (RateLimitedBy::None, _) => "no rate is without loss\n".to_owned(),
+        (RateLimitedBy::Gateway, failed) => {
             let least = failed.as_ref().map_or(String::new(), |f| {
                 format!("; at {:.1} {}", f.frames_per_s, fate(f))
             });
@@ -153,19 +153,19 @@ fn text(search: &Search, rate: &Rate) -> String {
         }
     };
     text.push_str(&rest);
-    if rate.bound == Bound::Bus {
+    if rate.bound == RateLimitedBy::Bus {
         text.push_str(&format!("that was {:.1} frames/s\n", rate.frames_per_s));
     }
     text
 }
 
 /// Returns the title of a search.
-fn title(search: &Search) -> String {
+fn title(search: &RateSearch) -> String {
     let base = search.base();
     format!("highest rate of {} ({} frames)", base.title(), base.frames)
 }
 
-fn line(tried: &Try) -> String {
+fn line(tried: &RateTry) -> String {
     let latency = tried.latency_ns.map_or(String::new(), |l| {
         format!("   p50 {} µs, max {} µs", micros(l.p50), micros(l.max))
     });
@@ -178,7 +178,7 @@ fn line(tried: &Try) -> String {
 }
 
 /// Formats the fates of an attempt's frames.
-fn fate(tried: &Try) -> String {
+fn fate(tried: &RateTry) -> String {
     if tried.lost > 0 {
         format!("lost {} of {}", tried.lost, tried.sent)
     } else if tried.queue_grows {

@@ -1,16 +1,16 @@
 //! `cangate lab reproduce`.
 
-use super::guests::{Guests, jobs, stop_flag};
-use super::overview::{Overview, TimeLeft};
+use super::guests::{LabGuests, jobs, stop_flag};
+use super::overview::{RunOverview, TimeLeft};
 use super::rate;
 use super::units::{clock, micros};
 use crate::cli::lab::{LIST_CLAIMS, Reproduce};
-use claims::reproduce::{Row, judge, plan, printed, searches, select, write};
-use claims::{Claim, Extent, Kind, OwnShare, Paper, Verdict};
+use claims::reproduce::{ResultRow, judge, plan, printed, searches, select, write};
+use claims::{Claim, Extent, ClaimKind, OwnShare, Paper, Verdict};
 use console::Failure;
 use console::output;
-use experiment::schedule::{self, Options};
-use experiment::store::Store;
+use experiment::schedule::{self, ScheduleOptions};
+use experiment::store::ResultStore;
 use guest::with_causes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -52,24 +52,24 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
         return list(&claims, extent, args.json);
     }
     let experiments = plan(&claims, extent);
-    let options = Options {
+    let options = ScheduleOptions {
         jobs: jobs(args.jobs)?,
         retry_failed: args.retry_failed,
     };
     let started = Instant::now();
     output::folder(&args.out)?;
-    let store = Store::open(&args.out).map_err(Failure::run)?;
-    let guests = Guests::open(&args.locations, false)?;
+    let store = ResultStore::open(&args.out).map_err(Failure::run)?;
+    let guests = LabGuests::open(&args.locations, false)?;
     let mut searches = searches(&claims, extent);
     guests.check(
         experiments
             .iter()
-            .chain(searches.iter().map(experiment::rate::Search::base)),
+            .chain(searches.iter().map(experiment::rate::RateSearch::base)),
     )?;
     let stop = stop_flag()?;
     let mut left = TimeLeft::new(options.jobs);
     left.expect(&searches, &[]);
-    let mut overview = Overview::new(&experiments, &mut left);
+    let mut overview = RunOverview::new(&experiments, &mut left);
     let tally = schedule::run(
         &guests,
         &store,
@@ -137,11 +137,11 @@ pub(crate) fn run(args: &Reproduce) -> Result<(), Failure> {
 }
 
 /// Formats the table, with several lines per claim: the sentences do not fit into columns.
-fn text(rows: &[Row]) -> String {
+fn text(rows: &[ResultRow]) -> String {
     let mut text = String::new();
     for row in rows {
         let (from, verdict) = match row.kind {
-            Kind::Bound => ("bound:", bound_words(row.verdict).to_owned()),
+            ClaimKind::Bound => ("bound:", bound_words(row.verdict).to_owned()),
             _ => ("paper:", row.verdict.to_string()),
         };
         text.push_str(&format!(
@@ -152,13 +152,13 @@ fn text(rows: &[Row]) -> String {
         text.push('\n');
     }
     for (kind, what, [good, bad]) in [
-        (Kind::Paper, "claims", ["reproduced", "differ"]),
+        (ClaimKind::Paper, "claims", ["reproduced", "differ"]),
         (
-            Kind::OtherDataPath,
+            ClaimKind::OtherDataPath,
             "on other data paths",
             ["reproduced", "differ"],
         ),
-        (Kind::Bound, "bounds", ["met", "not met"]),
+        (ClaimKind::Bound, "bounds", ["met", "not met"]),
     ] {
         let of = |verdict| {
             let rows = rows.iter().filter(|r| r.kind == kind);

@@ -1,14 +1,14 @@
 //! `cangate lab run`.
 
-use super::guests::{Guests, jobs, stop_flag};
-use super::overview::{Overview, TimeLeft};
+use super::guests::{LabGuests, jobs, stop_flag};
+use super::overview::{RunOverview, TimeLeft};
 use crate::cli::lab::Run;
 use console::Failure;
 use console::input::read_source;
 use console::output;
-use experiment::matrix::{self, Matrix};
-use experiment::schedule::{self, Options};
-use experiment::store::Store;
+use experiment::matrix::{self, ExperimentMatrix};
+use experiment::schedule::{self, ScheduleOptions};
+use experiment::store::ResultStore;
 use experiment::with_floors;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
     let mut matrix = read(&args.file, color)?;
     matrix.experiments = with_floors(matrix.experiments);
     let out = args.out.clone().unwrap_or_else(|| folder(&args.file));
-    let options = Options {
+    let options = ScheduleOptions {
         jobs: jobs(args.jobs)?,
         retry_failed: args.retry_failed,
     };
     output::folder(&out)?;
-    let store = Store::open(&out).map_err(Failure::run)?;
-    let guests = Guests::open(&args.locations, false)?;
+    let store = ResultStore::open(&out).map_err(Failure::run)?;
+    let guests = LabGuests::open(&args.locations, false)?;
     guests.check(&matrix.experiments)?;
     let stop = stop_flag()?;
     let mut left = TimeLeft::new(options.jobs);
-    let mut overview = Overview::new(&matrix.experiments, &mut left);
+    let mut overview = RunOverview::new(&matrix.experiments, &mut left);
     let tally = schedule::run(
         &guests,
         &store,
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Run, color: bool) -> Result<(), Failure> {
 }
 
 /// Reads a matrix file.
-pub(super) fn read(path: &Path, color: bool) -> Result<Matrix, Failure> {
+pub(super) fn read(path: &Path, color: bool) -> Result<ExperimentMatrix, Failure> {
     let source = read_source(path)?;
     matrix::read(&source).map_err(|found| Failure::Mistakes(config::render(&source, &found, color)))
 }

@@ -4,7 +4,7 @@ use super::guests::images;
 use super::units::clock;
 use crate::cli::lab::{Locations, Setup};
 use console::Failure;
-use guest::{Kernel, Lab, Progress, Silent, UnknownKernel};
+use guest::{Kernel, Lab, ProgressReport, SilentProgress, UnknownKernel};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, Write as _};
 use std::sync::Mutex;
@@ -19,19 +19,19 @@ pub(crate) fn run(args: &Setup) -> Result<(), Failure> {
         .collect::<Result<Vec<Kernel>, UnknownKernel>>()
         .map_err(Failure::input)?;
     let lab = open(&args.locations)?;
-    let stages = Stages::new();
+    let stages = SetupStages::new();
     lab.setup(&kernels, &stages).map_err(lab_failure)?;
     stages.finish();
     let mut out = std::io::stdout().lock();
     writeln!(out, "the lab is set up in {}", lab.folder().display())?;
     for kernel in kernels {
-        for (name, version) in lab.versions(kernel, &Silent).map_err(lab_failure)? {
+        for (name, version) in lab.versions(kernel, &SilentProgress).map_err(lab_failure)? {
             if name.starts_with("linux-image") {
                 writeln!(out, "  kernel {kernel}: {name} {version}")?;
             }
         }
     }
-    match image::check(image::For::Pc, &images(&lab)) {
+    match image::check(image::ImageTarget::Pc, &images(&lab)) {
         Ok(()) => writeln!(out, "  images without an operating system: can be built")?,
         Err(why) => writeln!(
             out,
@@ -62,7 +62,7 @@ pub(crate) fn lab_failure(error: guest::Error) -> Failure {
 
 /// Shows stages on standard error: a bar on a terminal, otherwise a line when a stage begins, and
 /// one when it has ended if it took long.
-pub(crate) struct Stages {
+pub(crate) struct SetupStages {
     bar: Option<ProgressBar>,
     began: Mutex<Option<(String, Instant)>>,
 }
@@ -70,7 +70,7 @@ pub(crate) struct Stages {
 /// Duration from which the end of a stage is worth a line.
 const LONG: Duration = Duration::from_secs(5);
 
-impl Stages {
+impl SetupStages {
     /// Creates a display without any stage.
     pub(crate) fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -113,7 +113,7 @@ fn say_done(began: &mut Option<(String, Instant)>) {
     }
 }
 
-impl Progress for Stages {
+impl ProgressReport for SetupStages {
     fn stage(&self, what: &str) {
         if let Some(bar) = &self.bar {
             bar.set_style(waiting());
@@ -146,7 +146,7 @@ impl Progress for Stages {
     }
 }
 
-impl Drop for Stages {
+impl Drop for SetupStages {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

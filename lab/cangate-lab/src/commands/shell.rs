@@ -1,14 +1,14 @@
 //! `cangate lab shell`.
 
-use super::exec::{Through, end, guest_file, memory};
-use super::setup::{Stages, lab_failure, open};
-use super::terminal::{self, Raw};
+use super::exec::{JobPrinter, end, guest_file, memory};
+use super::setup::{SetupStages, lab_failure, open};
+use super::terminal::{self, RawTerminal};
 use crate::cli::lab::Shell;
 use console::Failure;
 use experiment::spec::{BITRATE, DATA_BITRATE};
-use experiment::{Bench, Cpu};
-use guest::machine::{Job, Spec, Time};
-use guest::{Keyboard, Lab};
+use experiment::{BenchKind, Cpu};
+use guest::machine::{GuestJob, GuestSpec, TimeMode};
+use guest::{GuestKeyboard, Lab};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use std::io::Read;
 use std::sync::Arc;
@@ -29,14 +29,14 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
         .parse()
         .map_err(|wrong| Failure::Input(format!("--bench: {wrong}")))?;
     let on_terminal = terminal::is_there();
-    let spec = Spec {
+    let spec = GuestSpec {
         kernel: kernel.to_string(),
         bench,
         controller: Cpu::Pc.controller(),
         bitrate: BITRATE,
-        data_bitrate: (bench == Bench::Ctucan).then_some(DATA_BITRATE),
+        data_bitrate: (bench == BenchKind::Ctucan).then_some(DATA_BITRATE),
         ethernet: args.ethernet,
-        time: Time::Real,
+        time: TimeMode::Real,
         boot: Vec::new(),
         memory: args.memory.unwrap_or_else(|| memory(bench)),
         virtio: args.virtio.clone(),
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
             .iter()
             .map(|text| guest_file(text))
             .collect::<Result<_, _>>()?,
-        job: Job::Shell {
+        job: GuestJob::Shell {
             terminal: on_terminal.then(terminal::describe),
         },
         prepare: None,
@@ -55,8 +55,8 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
     };
     let lab = Arc::new(open(&args.locations)?);
     let signal = end_by_signal(&lab)?;
-    let stages = Stages::new();
-    let mut sink = Through {
+    let stages = SetupStages::new();
+    let mut sink = JobPrinter {
         stages: &stages,
         status: Ok(()),
     };
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Shell) -> Result<(), Failure> {
             eprintln!(
                 "guest with kernel {kernel}, bench {bench}: real time; `exit` or Ctrl-D ends it"
             );
-            raw = Raw::new().ok();
+            raw = RawTerminal::new().ok();
             follow_size(&keyboard);
         }
         type_in(keyboard);
@@ -111,7 +111,7 @@ fn end_by_signal(lab: &Arc<Lab>) -> Result<Arc<AtomicI32>, Failure> {
 }
 
 /// Passes on typed input, or input from a pipe, in a thread of its own.
-fn type_in(mut keyboard: Keyboard) {
+fn type_in(mut keyboard: GuestKeyboard) {
     std::thread::spawn(move || {
         let mut stdin = std::io::stdin().lock();
         let mut buffer = [0; 1 << 12];
@@ -134,7 +134,7 @@ fn type_in(mut keyboard: Keyboard) {
 }
 
 /// Sends each new size of the terminal to the guest.
-fn follow_size(keyboard: &Keyboard) {
+fn follow_size(keyboard: &GuestKeyboard) {
     let signals = signal_hook::iterator::Signals::new([SIGWINCH]);
     // Without these signals, the size stays the same.
     let (Ok(mut signals), Ok(mut keyboard)) = (signals, keyboard.try_clone()) else {

@@ -6,7 +6,7 @@ use console::table::{row, table};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use tester::syscalls::{BurstError, Direction, Measured, Row, measure};
+use tester::syscalls::{BurstError, WayDirection, SyscallResults, WayRow, measure};
 
 /// The additional costs of a way to send.
 const VIRTUAL: &str =
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Syscalls) -> Result<(), Failure> {
     Ok(())
 }
 
-fn render(interface: &str, time: &str, measured: &Measured) -> String {
+fn render(interface: &str, time: &str, measured: &SyscallResults) -> String {
     let most = measured.ways.iter().filter_map(|way| way.times_ns.last());
     let most = most.map(|(n, _)| *n).max().unwrap_or(0);
     let mut text = format!(
@@ -66,15 +66,15 @@ fn render(interface: &str, time: &str, measured: &Measured) -> String {
     text
 }
 
-fn name(way: &Row) -> String {
+fn name(way: &WayRow) -> String {
     let direction = match way.direction {
-        Direction::Receive => "receive",
-        Direction::Send => "send",
+        WayDirection::Receive => "receive",
+        WayDirection::Send => "send",
     };
     format!("{direction} {}", way.way)
 }
 
-fn cells(way: &Row) -> Vec<String> {
+fn cells(way: &WayRow) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     vec![
         name(way),
@@ -87,7 +87,7 @@ fn cells(way: &Row) -> Vec<String> {
 }
 
 /// Formats a line for each number of frames, with a column for each way.
-fn times(ways: &[Row]) -> String {
+fn times(ways: &[WayRow]) -> String {
     let mut head = vec!["frames".to_owned()];
     let measured = || ways.iter().filter(|way| way.refused.is_none());
     head.extend(measured().map(name));
@@ -108,20 +108,20 @@ fn times(ways: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tester::syscalls::Fit;
+    use tester::syscalls::LinearFit;
 
     #[test]
     fn a_way_that_is_missing_is_a_line_that_says_why() {
-        let way = |way, refused: Option<&str>| Row {
+        let way = |way, refused: Option<&str>| WayRow {
             way,
-            direction: Direction::Receive,
+            direction: WayDirection::Receive,
             times_ns: refused.map_or(vec![(1, 1_100), (2, 1_350)], |_| vec![]),
-            fit: refused.map_or(Fit::through(&[(1, 1_100), (2, 1_350)]), |_| None),
+            fit: refused.map_or(LinearFit::through(&[(1, 1_100), (2, 1_350)]), |_| None),
             ratio: refused.map_or(Some(1.0), |_| None),
             remark: None,
             refused: refused.map(str::to_owned),
         };
-        let measured = Measured {
+        let measured = SyscallResults {
             is_virtual: true,
             ways: vec![way("read", None), way("io_uring", Some("needs Linux 6.0"))],
             points: vec![],

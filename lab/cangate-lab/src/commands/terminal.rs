@@ -1,7 +1,7 @@
 //! The caller's terminal: its kind and its size, and the raw mode in which every key goes to the
 //! guest.
 
-use guest::machine::Terminal;
+use guest::machine::TerminalSize;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ pub(super) fn is_there() -> bool {
 }
 
 /// Describes the terminal for the guest.
-pub(super) fn describe() -> Terminal {
+pub(super) fn describe() -> TerminalSize {
     let name = std::env::var("TERM").unwrap_or_default();
     let (rows, columns) = size();
-    Terminal {
+    TerminalSize {
         terminfo: terminfo(&name).unwrap_or_default(),
         name,
         rows,
@@ -55,11 +55,11 @@ fn terminfo(name: &str) -> Option<Vec<u8>> {
 
 /// The raw mode of the terminal, until this value is dropped: it passes on every key, and shows its
 /// input unchanged.
-pub(super) struct Raw {
+pub(super) struct RawTerminal {
     before: Termios,
 }
 
-impl Raw {
+impl RawTerminal {
     /// Enters the raw mode.
     pub(super) fn new() -> std::io::Result<Self> {
         let before = tcgetattr(rustix::stdio::stdin())?;
@@ -70,7 +70,7 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         // Input is flushed: keys that were typed for the guest are not for the caller's shell.
         let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Flush, &self.before);

@@ -2,12 +2,12 @@
 //! output on the serial line.
 
 use super::lab;
-use baremetal::bench::{Disturbed, Pattern, Stamp, StampKind, Task, TaskFrame};
-use baremetal::{Drive, Place, Plan, PortPlan};
-use engine::{Fate, Snapshot};
+use baremetal::bench::{DisturbedFrames, SendPattern, BenchStamp, StampKind, BenchTask, TaskFrame};
+use baremetal::{DriveMode, ControllerPlace, ImagePlan, PortPlan};
+use engine::{Fate, CounterSnapshot};
 use frame::{CanId, Frame};
-use guest::{Bare, Lab, Processor, Said, Silent};
-use image::For;
+use guest::{BareMachine, Lab, BareProcessor, BareOutcome, SilentProgress};
+use image::ImageTarget;
 use route::{PortId, Route, Routes};
 use std::time::Duration;
 
@@ -16,12 +16,12 @@ const MS: u64 = 1_000_000;
 
 /// The output of an image: its counters, and the stamps of its tester.
 pub(super) struct Left {
-    pub(super) counters: Snapshot,
-    pub(super) stamps: Vec<Stamp>,
+    pub(super) counters: CounterSnapshot,
+    pub(super) stamps: Vec<BenchStamp>,
 }
 
 impl Left {
-    pub(super) fn of(said: &Said) -> Self {
+    pub(super) fn of(said: &BareOutcome) -> Self {
         let lines = || said.text.lines();
         assert!(
             said.ended && said.text.contains("end of stamps, 0 lost"),
@@ -31,7 +31,7 @@ impl Left {
         let counters = lines()
             .rfind(|line| line.starts_with("{\"at_ns\""))
             .unwrap();
-        let counters: Snapshot = serde_json::from_str(counters).unwrap();
+        let counters: CounterSnapshot = serde_json::from_str(counters).unwrap();
         assert_eq!(counters.check(), Ok(()));
         let stamps = lines().filter(|line| line.starts_with("{\"end\""));
         Self {
@@ -42,7 +42,7 @@ impl Left {
 
     /// Returns the frames of the gateway on this bus, in order.
     pub(super) fn came(&self, bus: u8) -> Vec<Frame> {
-        let of_gateway = |s: &&Stamp| s.bus == bus && s.node != 0 && s.kind == StampKind::Frame;
+        let of_gateway = |s: &&BenchStamp| s.bus == bus && s.node != 0 && s.kind == StampKind::Frame;
         let stamps = self.stamps.iter().filter(of_gateway);
         stamps.map(|stamp| stamp.frame.frame().unwrap()).collect()
     }
@@ -52,7 +52,7 @@ impl Left {
     }
 }
 
-pub(super) fn port(name: &str, place: Place, drive: Drive) -> PortPlan {
+pub(super) fn port(name: &str, place: ControllerPlace, drive: DriveMode) -> PortPlan {
     PortPlan {
         drive,
         restart: Some(10 * MS),
@@ -60,9 +60,9 @@ pub(super) fn port(name: &str, place: Place, drive: Drive) -> PortPlan {
     }
 }
 
-fn on_bench(drive: Drive) -> Plan {
-    let one = |bus, name| port(name, Place::Bench { bus }, drive);
-    Plan {
+fn on_bench(drive: DriveMode) -> ImagePlan {
+    let one = |bus, name| port(name, ControllerPlace::Bench { bus }, drive);
+    ImagePlan {
         ports: vec![one(0, "a"), one(1, "b")],
         routes: through(),
     }
@@ -75,8 +75,8 @@ fn through() -> Routes {
     }
 }
 
-pub(super) fn task(pattern: Pattern, frames: impl IntoIterator<Item = (u64, Frame)>) -> Task {
-    Task {
+pub(super) fn task(pattern: SendPattern, frames: impl IntoIterator<Item = (u64, Frame)>) -> BenchTask {
+    BenchTask {
         ideal: false,
         pattern,
         timeout: 200 * MS,
@@ -105,20 +105,20 @@ fn numbered(count: u16, apart: u64) -> impl Iterator<Item = (u64, Frame)> {
 
 /// Runs the image of a plan.
 pub(super) fn run(
-    plan: Option<&Plan>,
-    task: Option<&Task>,
-    change: impl FnOnce(&mut Bare),
-) -> Said {
+    plan: Option<&ImagePlan>,
+    task: Option<&BenchTask>,
+    change: impl FnOnce(&mut BareMachine),
+) -> BareOutcome {
     let lab = Lab::open(&guest::Locations::default()).unwrap();
-    let template = image::template(For::Pc, &lab.folder().join("image"), &|| ()).unwrap();
-    let mut bare = Bare::new(2, Duration::from_secs(120));
+    let template = image::template(ImageTarget::Pc, &lab.folder().join("image"), &|| ()).unwrap();
+    let mut bare = BareMachine::new(2, Duration::from_secs(120));
     bare.image = std::fs::read(&template.path).unwrap();
     if let Some(plan) = plan {
         image::embed(&mut bare.image, plan).unwrap();
     }
     bare.module = task.map_or_else(Vec::new, |task| serde_json::to_vec(task).unwrap());
     change(&mut bare);
-    lab.run_bare(&bare, &Silent).unwrap()
+    lab.run_bare(&bare, &SilentProgress).unwrap()
 }
 
 #[test]
@@ -126,16 +126,16 @@ pub(super) fn run(
 fn cards_are_driven_by_interrupt_and_by_polling() {
     let Some(_lab) = lab() else { return };
     for (model, drive) in [
-        ("kvaser", Drive::Poll),
-        ("kvaser", Drive::Interrupt),
-        ("ctucan", Drive::Poll),
-        ("ctucan", Drive::Interrupt),
+        ("kvaser", DriveMode::Poll),
+        ("kvaser", DriveMode::Interrupt),
+        ("ctucan", DriveMode::Poll),
+        ("ctucan", DriveMode::Interrupt),
     ] {
         let fd = model == "ctucan";
         let one = |name: &str, slot: u8, drive| {
             let mut port = port(
                 name,
-                Place::Card {
+                ControllerPlace::Card {
                     address: format!("0000:00:{slot:02x}.0"),
                     channel: 0,
                 },
@@ -144,7 +144,7 @@ fn cards_are_driven_by_interrupt_and_by_polling() {
             port.data_bitrate = fd.then_some(2_000_000);
             port
         };
-        let plan = Plan {
+        let plan = ImagePlan {
             ports: vec![one("a", 4, drive), one("b", 5, drive)],
             routes: through(),
         };
@@ -159,9 +159,9 @@ fn cards_are_driven_by_interrupt_and_by_polling() {
             frames.push((0, Frame::fd(id(0x111), 1, &[0xA5; 64]).unwrap()));
         }
         let expected: Vec<Frame> = frames.iter().map(|(_, frame)| *frame).collect();
-        for pattern in [Pattern::OneAtATime, Pattern::Schedule] {
+        for pattern in [SendPattern::OneAtATime, SendPattern::Schedule] {
             let mut task = task(pattern, frames.clone());
-            task.on_cards = Some([one("s", 6, Drive::Poll), one("r", 7, Drive::Poll)]);
+            task.on_cards = Some([one("s", 6, DriveMode::Poll), one("r", 7, DriveMode::Poll)]);
             let said = run(Some(&plan), Some(&task), |bare| {
                 bare.objects = ["b0", "b1", "b2"]
                     .map(|bus| format!("can-bus,id={bus}"))
@@ -189,10 +189,10 @@ fn cards_are_driven_by_interrupt_and_by_polling() {
 #[ignore = "runs an image in QEMU"]
 fn bus_off_is_survived_and_every_frame_has_a_fate() {
     let Some(_lab) = lab() else { return };
-    for drive in [Drive::Poll, Drive::Interrupt] {
-        let mut task = task(Pattern::Schedule, numbered(60, MS));
+    for drive in [DriveMode::Poll, DriveMode::Interrupt] {
+        let mut task = task(SendPattern::Schedule, numbered(60, MS));
         // In the middle of the eleventh frame, until its controller is bus-off.
-        task.disturbed = Some(Disturbed {
+        task.disturbed = Some(DisturbedFrames {
             first: 11,
             count: 40,
         });
@@ -221,10 +221,10 @@ fn bus_off_is_survived_and_every_frame_has_a_fate() {
 #[ignore = "runs an image in QEMU"]
 fn overruns_are_counted_by_image_and_tester_alike() {
     let Some(_lab) = lab() else { return };
-    let task = task(Pattern::Schedule, numbered(200, 0));
+    let task = task(SendPattern::Schedule, numbered(200, 0));
     // An instruction takes 1 µs: the gateway needs more time for a frame than the bus.
-    let slow = |bare: &mut Bare| bare.shift = 10;
-    let left = Left::of(&run(Some(&on_bench(Drive::Poll)), Some(&task), slow));
+    let slow = |bare: &mut BareMachine| bare.shift = 10;
+    let left = Left::of(&run(Some(&on_bench(DriveMode::Poll)), Some(&task), slow));
     let port = left.counters.port("a").unwrap();
     assert!(port.rx.overrun > 0, "{port:?}");
     assert_eq!(port.rx.overrun, left.count(StampKind::Overrun) as u64);
@@ -240,8 +240,8 @@ fn overruns_are_counted_by_image_and_tester_alike() {
 #[ignore = "runs an image in QEMU"]
 fn an_idle_image_sleeps() {
     let Some(_lab) = lab() else { return };
-    let task = task(Pattern::Schedule, numbered(20, 100_000 * MS));
-    let left = Left::of(&run(Some(&on_bench(Drive::Interrupt)), Some(&task), |_| ()));
+    let task = task(SendPattern::Schedule, numbered(20, 100_000 * MS));
+    let left = Left::of(&run(Some(&on_bench(DriveMode::Interrupt)), Some(&task), |_| ()));
     assert_eq!(left.came(1).len(), 20);
     assert!(
         left.counters.at_ns > 1_900_000 * MS,
@@ -254,7 +254,7 @@ fn an_idle_image_sleeps() {
 #[ignore = "runs an image in QEMU"]
 fn the_serial_line_answers_and_says_what_is_wrong() {
     let Some(_lab) = lab() else { return };
-    let says = |plan: Option<&Plan>, letters: &[u8]| {
+    let says = |plan: Option<&ImagePlan>, letters: &[u8]| {
         let said = run(plan, None, |bare| {
             bare.letters = letters.to_vec();
             bare.objects = vec!["can-bus,id=b0".into()];
@@ -265,13 +265,13 @@ fn the_serial_line_answers_and_says_what_is_wrong() {
     };
     let card = |slot: u8| {
         let address = format!("0000:00:{slot:02x}.0");
-        let place = Place::Card {
+        let place = ControllerPlace::Card {
             address,
             channel: 0,
         };
-        Plan {
-            ports: vec![port("a", place, Drive::Interrupt)],
-            ..Plan::default()
+        ImagePlan {
+            ports: vec![port("a", place, DriveMode::Interrupt)],
+            ..ImagePlan::default()
         }
     };
     assert!(says(None, &[]).contains("there is no gateway in this image: `cangate image`"));
@@ -282,7 +282,7 @@ fn the_serial_line_answers_and_says_what_is_wrong() {
     );
     // The counters are requested, and once more at the end.
     let answers = says(Some(&card(4)), b"sq");
-    let counters: Vec<Snapshot> = answers
+    let counters: Vec<CounterSnapshot> = answers
         .lines()
         .filter(|line| line.starts_with("{\"at_ns\""))
         .map(|line| serde_json::from_str(line).unwrap())
@@ -302,11 +302,11 @@ fn sixty_four_routes_fit_a_microcontroller() {
     let Some(_right) = lab() else { return };
     let lab = Lab::open(&guest::Locations::default()).unwrap();
     let folder = lab.folder().join("image");
-    let template = image::template(For::CortexM4, &folder, &|| ()).unwrap();
-    let mut bare = Bare::new(2, Duration::from_secs(120));
-    bare.processor = Processor::CortexM4;
+    let template = image::template(ImageTarget::CortexM4, &folder, &|| ()).unwrap();
+    let mut bare = BareMachine::new(2, Duration::from_secs(120));
+    bare.processor = BareProcessor::CortexM4;
     bare.image = std::fs::read(&template.path).unwrap();
-    let said = lab.run_bare(&bare, &Silent).unwrap();
+    let said = lab.run_bare(&bare, &SilentProgress).unwrap();
     println!("{}", said.text);
     assert!(
         said.ended && said.text.contains("64 routes, 64 frames, 64 came out"),
@@ -318,7 +318,7 @@ fn sixty_four_routes_fit_a_microcontroller() {
         .lines()
         .find(|line| line.starts_with("{\"at_ns\""))
         .unwrap();
-    let counters: Snapshot = serde_json::from_str(counters).unwrap();
+    let counters: CounterSnapshot = serde_json::from_str(counters).unwrap();
     assert_eq!(counters.check(), Ok(()));
     assert_eq!(counters.frames(Fate::Routed), 64);
     assert!(counters.routes.iter().all(|route| route.count.taken == 1));

@@ -6,12 +6,12 @@ use super::bare::{Left, port, run, task};
 use super::rng::Rng;
 use super::rules::Shape;
 use super::{frames, lab, rules};
-use baremetal::bench::Pattern;
-use baremetal::{Drive, Place, Plan};
-use config::Source;
+use baremetal::bench::SendPattern;
+use baremetal::{DriveMode, ControllerPlace, ImagePlan};
+use config::SourceText;
 use frame::{CanId, Frame, FrameRef, Kind};
 use route::cangw::import;
-use route::{Arrival, Forward, PortId, RouteId, Sink, Stop, Table};
+use route::{FrameArrival, ForwardedCopy, PortId, RouteId, DecisionSink, StopReason, RoutingTable};
 
 const SETS: u64 = 12;
 const FRAMES: usize = 120;
@@ -50,10 +50,10 @@ fn on_wire(frame: FrameRef<'_>) -> Option<OnWire> {
 /// Frames by the port that they leave from.
 struct Leaves(Vec<Vec<OnWire>>);
 
-impl Sink for Leaves {
+impl DecisionSink for Leaves {
     fn taken(&mut self, _: RouteId) {}
-    fn stopped(&mut self, _: RouteId, _: Stop) {}
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn stopped(&mut self, _: RouteId, _: StopReason) {}
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         self.0[usize::from(copy.to.0)].extend(on_wire(copy.frame));
     }
 }
@@ -78,11 +78,11 @@ fn routes_mean_the_same_without_an_operating_system() {
         let mut text = "modprobe can-gw max_hops=1\ncangw -A -s a -d b -e\n".to_owned();
         for rule in &drawn {
             let one = format!("{text}cangw -A {}\n", rule.text);
-            if import(&Source::new("rules.sh", one.clone())).is_ok() {
+            if import(&SourceText::new("rules.sh", one.clone())).is_ok() {
                 text = one;
             }
         }
-        let imported = import(&Source::new("rules.sh", text)).unwrap();
+        let imported = import(&SourceText::new("rules.sh", text)).unwrap();
         // By bus: frames come in at the first one only.
         let buses: Vec<_> = imported
             .ports
@@ -115,11 +115,11 @@ fn routes_mean_the_same_without_an_operating_system() {
             })
             .map(Frame::padded)
             .collect();
-        let table = Table::compile(&imported.routes, imported.ports.len()).unwrap();
+        let table = RoutingTable::compile(&imported.routes, imported.ports.len()).unwrap();
         let mut memory = table.memory();
         let mut expected = Leaves(vec![Vec::new(); buses.len()]);
         for frame in &all {
-            let arrival = Arrival {
+            let arrival = FrameArrival {
                 from: PortId(incoming as u16),
                 now: 0,
                 hops: 0,
@@ -127,11 +127,11 @@ fn routes_mean_the_same_without_an_operating_system() {
             table.decide(&mut memory, arrival, frame.view(), &mut expected);
         }
         let ports = imported.ports.iter().zip(&buses).map(|(name, &bus)| {
-            let mut port = port(name, Place::Bench { bus }, Drive::Poll);
+            let mut port = port(name, ControllerPlace::Bench { bus }, DriveMode::Poll);
             port.data_bitrate = Some(2_000_000);
             port
         });
-        let plan = Plan {
+        let plan = ImagePlan {
             ports: ports.collect(),
             routes: imported.routes.clone(),
         };
@@ -140,7 +140,7 @@ fn routes_mean_the_same_without_an_operating_system() {
             .iter()
             .zip(0..)
             .map(|(frame, n)| (n * 20_000_000, *frame));
-        let mut todo = task(Pattern::Schedule, apart);
+        let mut todo = task(SendPattern::Schedule, apart);
         // Up to nine rules take a frame.
         todo.stamps = Some(12 * FRAMES as u32);
         let left = Left::of(&run(Some(&plan), Some(&todo), |_| ()));

@@ -2,17 +2,17 @@
 //! the same nanosecond; and under all events of an interface, a tester and a module.
 
 use super::{exec, lab};
-use bus::{Bus, BusConfig, Event, NodeConfig};
+use bus::{Bus, BusConfig, NodeEvent, NodeConfig};
 use frame::wire::BitRate;
 use frame::{CanId, Nanos, flags};
-use probe::traffic::Pattern;
+use probe::traffic::TrafficPattern;
 use std::path::Path;
-use tester::{Plan, Planned};
+use tester::{TestPlan, PlannedFrame};
 
 const RATE: u32 = 1_000_000;
 const DATA_RATE: u32 = 4_000_000;
 
-fn measured(words: &str, out: &Path) -> probe::Results {
+fn measured(words: &str, out: &Path) -> probe::RunResults {
     let mut command = assert_cmd::Command::cargo_bin("cangate").unwrap();
     command
         .args("lab measure --bench timed --frames 300 --seed 7".split(' '))
@@ -27,7 +27,7 @@ fn measured(words: &str, out: &Path) -> probe::Results {
 
 /// Returns start and end of each frame according to the model: floods have all frames ready at
 /// once.
-fn model(planned: &[Planned]) -> Vec<(Nanos, Nanos)> {
+fn model(planned: &[PlannedFrame]) -> Vec<(Nanos, Nanos)> {
     let mut bus = Bus::new(BusConfig::fd(RATE, DATA_RATE)).unwrap();
     let sender = NodeConfig {
         mailboxes: 1,
@@ -42,7 +42,7 @@ fn model(planned: &[Planned]) -> Vec<(Nanos, Nanos)> {
     }
     let mut times = Vec::new();
     bus.run_until(10_000_000_000, |event| {
-        if let Event::Frame { start, end, .. } = event {
+        if let NodeEvent::Frame { start, end, .. } = event {
             times.push((*start, *end));
         }
     });
@@ -57,16 +57,16 @@ fn a_guests_buses_keep_the_models_time() {
     let dir = tempfile::tempdir().unwrap();
     let id = CanId::from_raw(0x123);
     for (len, pattern, words) in [
-        (8, Pattern::Flood, "--payload 8 --traffic flood"),
-        (64, Pattern::Flood, "--payload 64 --traffic flood"),
+        (8, TrafficPattern::Flood, "--payload 8 --traffic flood"),
+        (64, TrafficPattern::Flood, "--payload 64 --traffic flood"),
         (
             8,
-            Pattern::Load(70),
+            TrafficPattern::Load(70),
             "--payload 8 --traffic load:70 --cpu board",
         ),
     ] {
         let fd = len > 8;
-        let plan = Plan {
+        let plan = TestPlan {
             traffic: pattern.into(),
             frames: 300,
             ids: (id, id),

@@ -127,7 +127,7 @@ fn module(kernel: &str) -> std::path::PathBuf {
 
 fn built(module: guest::Module, kernel: guest::Kernel) -> Vec<std::path::PathBuf> {
     let lab = guest::Lab::open(&guest::Locations::default()).unwrap();
-    lab.module(module, kernel, &guest::Silent).unwrap()
+    lab.module(module, kernel, &guest::SilentProgress).unwrap()
 }
 
 /// The module of a driver builds for a kernel.

@@ -2,7 +2,7 @@
 
 use crate::lab;
 use assert_cmd::Command;
-use experiment::incident::{Aftermath, RETURNED};
+use experiment::incident::{IncidentAftermath, RETURNED};
 use std::path::Path;
 
 /// Makes round trips by this way (with further options after it), and writes them to `out`; returns
@@ -114,13 +114,13 @@ fn a_machine_with_a_card_leaves_at_each_register() {
 
 /// Causes an incident with two machines, of which one asks and the other sends as fast as it can,
 /// and returns its effects.
-fn incident(way: &str, what: &str) -> Aftermath {
+fn incident(way: &str, what: &str) -> IncidentAftermath {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("results.parquet");
     let options = format!("{way} --payload 8 --machines 2 --incident {what}");
     let (json, _) = measured(&out, &options);
     let results = probe::results::read(&out).unwrap();
-    let all = Aftermath::of(&results).unwrap();
+    let all = IncidentAftermath::of(&results).unwrap();
     // The one that asks continues: it is answered each time.
     assert_eq!(results.records.len(), 50, "{way} {what}");
     assert_eq!(json["lost"].as_u64(), Some(0), "{way} {what}: {json}");

@@ -14,7 +14,7 @@ const PACKAGES: [&str; 6] = ["systemd", "iproute2", "can-utils", "kmod", "curl",
 /// read.
 fn archive(folder: &Path) -> PathBuf {
     let lab = guest::Lab::open(&guest::Locations::default()).unwrap();
-    let system = lab.debian(&PACKAGES, &guest::Silent).unwrap();
+    let system = lab.debian(&PACKAGES, &guest::SilentProgress).unwrap();
     let archive = folder.join("debian.tar");
     let spared = ["doc", "locale", "man", "i18n", "zoneinfo"];
     let done = Command::new("tar")

@@ -4,26 +4,26 @@
 
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::stats::{ratio, us};
 use experiment::choices::MOST_FILTERS;
-use experiment::{Bench, Experiment, Filters};
+use experiment::{BenchKind, Experiment, FilterChoice};
 
 /// The longest list of filters.
-pub(super) const LIST: Filters = Filters::List(MOST_FILTERS);
+pub(super) const LIST: FilterChoice = FilterChoice::List(MOST_FILTERS);
 
 /// Returns the experiment with one frame at a time and no filter.
 pub(super) fn one_at_a_time(extent: Extent, path: DataPath) -> Experiment {
     path.of(Experiment {
-        bench: Bench::Kvaser,
+        bench: BenchKind::Kvaser,
         frames: extent.pick(500, 2000),
         ..Experiment::default()
     })
 }
 
 /// Returns the same experiment with filters.
-pub(super) fn filtered(extent: Extent, path: DataPath, filters: Filters) -> Experiment {
+pub(super) fn filtered(extent: Extent, path: DataPath, filters: FilterChoice) -> Experiment {
     Experiment {
         filters,
         ..one_at_a_time(extent, path)
@@ -32,13 +32,13 @@ pub(super) fn filtered(extent: Extent, path: DataPath, filters: Filters) -> Expe
 
 /// Compares the medians of two experiments: `first / second` must be at most `most`.
 pub(super) fn compare(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     conditions: &mut Conditions,
     what: &str,
     first: &Experiment,
     second: &Experiment,
     most: f64,
-) -> Result<String, Missing> {
+) -> Result<String, MissingEvidence> {
     let (a, b) = (evidence.summary(first)?.p50, evidence.summary(second)?.p50);
     let times = ratio(a, b);
     conditions.add(

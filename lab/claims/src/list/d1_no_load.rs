@@ -2,21 +2,21 @@
 
 use super::figures;
 use super::round_trips::{DEVICE, PLAIN, RT, SOCKETS, idle, overhead, shown};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::ratio;
-use experiment::{Experiment, Gateway};
+use experiment::{Experiment, GatewayChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[D1];
 pub(super) const BOUNDS: &[Claim] = &[O15];
 
 const D1: Claim = Claim {
     id: "D1",
-    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 2")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 2")]),
     claim: "On an idle machine, a driver that presents controllers as character devices costs less than SocketCAN",
     figure: "worst 209 against 284, besides 241 on the bus",
     criterion: "median and worst case of the overhead (round trip less both frames' time on the bus) are \
@@ -29,7 +29,7 @@ const D1: Claim = Claim {
 
 const O15: Claim = Claim {
     id: "O15",
-    origin: Origin::Bound("bound of character devices"),
+    origin: ClaimOrigin::Bound("bound of character devices"),
     claim: "A round trip over character devices has at most 0.70 of the overhead that it has over sockets",
     figure: "≤ 0.70",
     criterion: "p50 less both frames' time on the bus, on 6.1: character devices / sockets ≤ 0.70",
@@ -43,11 +43,11 @@ fn kernels(extent: Extent) -> &'static [&'static str] {
 }
 
 fn both(extent: Extent) -> Vec<Experiment> {
-    let each = |kernel: &&'static str| [DEVICE, SOCKETS].map(|g: Gateway| idle(extent, kernel, g));
+    let each = |kernel: &&'static str| [DEVICE, SOCKETS].map(|g: GatewayChoice| idle(extent, kernel, g));
     kernels(extent).iter().flat_map(each).collect()
 }
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for kernel in kernels(extent) {
@@ -70,7 +70,7 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
     Ok(conditions.judge(measured.join("; "), ""))
 }
 
-fn bound(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn bound(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let device = overhead(evidence, &idle(extent, PLAIN, DEVICE))?;
     let sockets = overhead(evidence, &idle(extent, PLAIN, SOCKETS))?;
     let times = ratio(device.p50, sockets.p50);
@@ -97,7 +97,7 @@ mod tests {
     fn overheads_are_compared_without_the_bus() {
         let with = |claim: &Claim, device: u64, worst: u64| {
             verdict(claim, Extent::Quick, move |e| match e.gateway {
-                Gateway::Chardev => vec![device, device, device, worst],
+                GatewayChoice::Chardev => vec![device, device, device, worst],
                 _ => vec![100_000, 100_000, 100_000, 300_000],
             })
         };

@@ -2,14 +2,14 @@
 
 use super::figures;
 use super::round_trips::{DEVICE, PLAIN, SOCKETS, idle, overhead, shown};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::ratio;
-use experiment::{Cpu, Experiment, Gateway};
+use experiment::{Cpu, Experiment, GatewayChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[D2];
 
@@ -18,12 +18,12 @@ const SLOW: Cpu = Cpu::Shift(4);
 
 const D2: Claim = Claim {
     id: "D2",
-    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 3")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 3")]),
     claim: "On a processor of an eighth of the speed the overhead of both kinds of driver is much larger",
     figure: "Figure 3 (300 MHz for 2.4 GHz)",
     criterion: "overhead(slow) / overhead(fast) ≥ 4, of the medians, for sockets and for character devices",
     needs: |extent, _| {
-        let each = |gateway: Gateway| [Cpu::Pc, SLOW].map(|cpu| at(extent, cpu, gateway.clone()));
+        let each = |gateway: GatewayChoice| [Cpu::Pc, SLOW].map(|cpu| at(extent, cpu, gateway.clone()));
         [DEVICE, SOCKETS].into_iter().flat_map(each).collect()
     },
     judge,
@@ -31,14 +31,14 @@ const D2: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn at(extent: Extent, cpu: Cpu, gateway: Gateway) -> Experiment {
+fn at(extent: Extent, cpu: Cpu, gateway: GatewayChoice) -> Experiment {
     Experiment {
         cpu,
         ..idle(extent, PLAIN, gateway)
     }
 }
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for (name, gateway) in [("sockets", SOCKETS), ("character devices", DEVICE)] {
@@ -65,7 +65,7 @@ mod tests {
         let with = |device: u64| {
             verdict(&D2, Extent::Quick, move |e| match (e.cpu, &e.gateway) {
                 (Cpu::Pc, _) => vec![10_000; 3],
-                (_, Gateway::Chardev) => vec![device; 3],
+                (_, GatewayChoice::Chardev) => vec![device; 3],
                 _ => vec![80_000; 3],
             })
         };

@@ -1,14 +1,14 @@
 //! D3, D4: round trips during Ethernet traffic.
 
 use super::round_trips::{DEVICE, RT, SOCKETS, idle, loaded, overhead, shown};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::us;
-use experiment::{Experiment, Gateway, Load, Tuning};
+use experiment::{Experiment, GatewayChoice, MachineLoad, Tuning};
 
 pub(super) const CLAIMS: &[Claim] = &[D3, D4];
 
@@ -32,13 +32,13 @@ const USUAL: Tuning = Tuning {
     softirq_thread: None,
 };
 
-fn receiving(extent: Extent, gateway: Gateway, tuning: Tuning) -> Experiment {
-    loaded(extent, RT, gateway, Load::EthRx, tuning)
+fn receiving(extent: Extent, gateway: GatewayChoice, tuning: Tuning) -> Experiment {
+    loaded(extent, RT, gateway, MachineLoad::EthRx, tuning)
 }
 
 const D3: Claim = Claim {
     id: "D3",
-    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 4")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 4")]),
     claim: "Received Ethernet traffic adds to the round trips of both kinds of driver; a higher priority of the CAN \
         interrupt thread on rt cures character devices only; netdev_budget changes nothing",
     figure: "≈ +300 for both; boosted: as without load for character devices, unchanged for sockets",
@@ -48,7 +48,7 @@ const D3: Claim = Claim {
     needs: |extent, _| match extent {
         Extent::Quick => vec![],
         Extent::Full => {
-            let each = |gateway: Gateway| {
+            let each = |gateway: GatewayChoice| {
                 [
                     idle(extent, RT, gateway.clone()),
                     receiving(extent, gateway.clone(), USUAL),
@@ -64,7 +64,7 @@ const D3: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn receive(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn receive(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for (name, gateway, cured) in [
@@ -114,7 +114,7 @@ fn receive(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement
 
 const D4: Claim = Claim {
     id: "D4",
-    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 5")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 5")]),
     claim: "Sent Ethernet traffic has almost no influence on round trips",
     figure: "Figure 5: the same profiles",
     criterion: "on 6.1-rt, eth-tx changes the overhead's median by at most 10 % and its p99 by at most 50 %, for \
@@ -122,25 +122,25 @@ const D4: Claim = Claim {
     needs: |extent, _| match extent {
         Extent::Quick => vec![],
         Extent::Full => {
-            let each = |gateway: Gateway| {
+            let each = |gateway: GatewayChoice| {
                 [
                     idle(extent, RT, gateway.clone()),
-                    loaded(extent, RT, gateway, Load::EthTx, USUAL),
+                    loaded(extent, RT, gateway, MachineLoad::EthTx, USUAL),
                 ]
             };
             [DEVICE, SOCKETS].into_iter().flat_map(each).collect()
         }
     },
-    judge: |evidence, extent, _| little_influence(evidence, extent, Load::EthTx),
+    judge: |evidence, extent, _| little_influence(evidence, extent, MachineLoad::EthTx),
     ..Claim::BLANK
 };
 
 /// Judges whether a load has little influence.
 pub(super) fn little_influence(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     extent: Extent,
-    load: Load,
-) -> Result<Judgement, Missing> {
+    load: MachineLoad,
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for (name, gateway) in [("character devices", DEVICE), ("sockets", SOCKETS)] {
@@ -168,10 +168,10 @@ mod tests {
     fn with([device, sockets, cured, boosted, budget]: [u64; 5]) -> Verdict {
         verdict(&D3, Extent::Full, move |e| {
             let worst = match (e.load, e.tuning, &e.gateway) {
-                (Load::None, ..) => 200_000,
-                (_, USUAL, Gateway::Chardev) => device,
+                (MachineLoad::None, ..) => 200_000,
+                (_, USUAL, GatewayChoice::Chardev) => device,
                 (_, USUAL, _) => sockets,
-                (_, BOOSTED, Gateway::Chardev) => cured,
+                (_, BOOSTED, GatewayChoice::Chardev) => cured,
                 (_, BOOSTED, _) => boosted,
                 _ => budget,
             };
@@ -195,7 +195,7 @@ mod tests {
     fn d4_wants_the_same_profile() {
         let with = |ns: u64| {
             verdict(&D4, Extent::Full, move |e| match e.load {
-                Load::None => vec![50_000; 9],
+                MachineLoad::None => vec![50_000; 9],
                 _ => vec![ns; 9],
             })
         };

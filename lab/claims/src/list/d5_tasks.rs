@@ -2,21 +2,21 @@
 
 use super::d3_ethernet::little_influence;
 use super::round_trips::{DEVICE, RT, SOCKETS, idle, loaded, overhead};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::kernels;
 use crate::stats::{ratio, us};
-use experiment::{Gateway, Load, Tuning};
+use experiment::{GatewayChoice, MachineLoad, Tuning};
 
 pub(super) const CLAIMS: &[Claim] = &[D5, D6];
 
 const D5: Claim = Claim {
     id: "D5",
-    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 6")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 6")]),
     claim: "hackbench has almost no influence on the round trips of real-time tasks",
     figure: "Figure 6: the same profiles",
     criterion: "on 6.1-rt, hackbench changes the overhead's median by at most 10 % and its p99 by at most 50 %, for \
@@ -24,22 +24,22 @@ const D5: Claim = Claim {
     needs: |extent, _| match extent {
         Extent::Quick => vec![],
         Extent::Full => {
-            let each = |gateway: Gateway| {
+            let each = |gateway: GatewayChoice| {
                 [
                     idle(extent, RT, gateway.clone()),
-                    loaded(extent, RT, gateway, Load::Cpu, Tuning::default()),
+                    loaded(extent, RT, gateway, MachineLoad::Cpu, Tuning::default()),
                 ]
             };
             [DEVICE, SOCKETS].into_iter().flat_map(each).collect()
         }
     },
-    judge: |evidence, _, _| little_influence(evidence, Extent::Full, Load::Cpu),
+    judge: |evidence, _, _| little_influence(evidence, Extent::Full, MachineLoad::Cpu),
     ..Claim::BLANK
 };
 
 const D6: Claim = Claim {
     id: "D6",
-    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 7")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 7")]),
     claim: "Kernels without PREEMPT_RT have rare, very high worst cases",
     figure: "one 22 ms in 10 000, elsewhere below 1 ms",
     criterion: "on an idle machine, on one of the kernels 5.10 to 7.3 and with one of the two kinds of driver, the \
@@ -58,7 +58,7 @@ const D6: Claim = Claim {
 };
 
 /// Returns the worst case as a multiple of the p99, the greater one of both kinds of driver.
-fn tail(evidence: &Evidence, extent: Extent, kernel: &str) -> Result<(f64, String), Missing> {
+fn tail(evidence: &ClaimEvidence, extent: Extent, kernel: &str) -> Result<(f64, String), MissingEvidence> {
     let (mut most, mut shown) = (0.0_f64, Vec::new());
     for gateway in [DEVICE, SOCKETS] {
         let found = overhead(evidence, &idle(extent, kernel, gateway))?;
@@ -68,7 +68,7 @@ fn tail(evidence: &Evidence, extent: Extent, kernel: &str) -> Result<(f64, Strin
     Ok((most, format!("{kernel} {}", shown.join(" and "))))
 }
 
-fn rare(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn rare(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut measured = Vec::new();
     let mut most = (0.0_f64, String::new());
     for kernel in kernels(false) {
@@ -105,7 +105,7 @@ mod tests {
             verdict(&D6, Extent::Full, move |e| {
                 let mut all = vec![50_000; 999];
                 all.push(match (e.kernel.as_str(), &e.gateway) {
-                    ("6.12", Gateway::User(_)) => worst,
+                    ("6.12", GatewayChoice::User(_)) => worst,
                     (RT, _) => rt,
                     _ => 60_000,
                 });
@@ -121,7 +121,7 @@ mod tests {
     fn d5_wants_the_same_profile() {
         let with = |ns: u64| {
             verdict(&D5, Extent::Full, move |e| match e.load {
-                Load::None => vec![50_000; 9],
+                MachineLoad::None => vec![50_000; 9],
                 _ => vec![ns; 9],
             })
         };

@@ -1,21 +1,21 @@
 //! D7, D8: virtual interfaces, and what has changed since the paper.
 
 use super::round_trips::{DEVICE, SOCKETS, idle, overhead, shown};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::kernels;
 use crate::stats::{ratio, us};
-use experiment::{Bench, Experiment};
+use experiment::{BenchKind, Experiment};
 
 pub(super) const CLAIMS: &[Claim] = &[D7, D8];
 
 const D7: Claim = Claim {
     id: "D7",
-    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figures 9 and 10")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figures 9 and 10")]),
     claim: "Virtual CAN interfaces behave oddly on some kernels",
     figure: "550 ms on one kernel, some hundred µs on the others",
     criterion: "the worst round trip over vcan on one of the kernels (5.10 to 7.3) is at least 10 times the worst on \
@@ -33,7 +33,7 @@ const D7: Claim = Claim {
 
 const D8: Claim = Claim {
     id: "D8",
-    origin: Origin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 11")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Drivers2009, "§3.2, Figure 11")]),
     claim: "On the newest kernel the two kinds of driver are close",
     figure: "Figure 11: sockets slightly worse (2.6.31)",
     criterion: "on the newest kernel (7.3) the median overhead over sockets is at most 1.2 times that over character \
@@ -51,12 +51,12 @@ const D8: Claim = Claim {
 
 fn over_vcan(extent: Extent, kernel: &str) -> Experiment {
     Experiment {
-        bench: Bench::Vcan,
+        bench: BenchKind::Vcan,
         ..idle(extent, kernel, SOCKETS)
     }
 }
 
-fn odd(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn odd(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut worst = Vec::new();
     for kernel in kernels(false) {
         let max = evidence.summary(&over_vcan(extent, &kernel))?.max;
@@ -79,7 +79,7 @@ fn odd(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Mi
     Ok(conditions.judge(format!("worst {}", list.join(", ")), ""))
 }
 
-fn close(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn close(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut measured = Vec::new();
     let mut newest = f64::INFINITY;
     for kernel in kernels(false) {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::list::round_trips::tests::verdict;
-    use experiment::Gateway;
+    use experiment::GatewayChoice;
 
     #[test]
     fn d7_wants_one_odd_kernel() {
@@ -124,7 +124,7 @@ mod tests {
         let with = |newest: u64| {
             verdict(&D8, Extent::Full, move |e| {
                 match (e.kernel.as_str(), &e.gateway) {
-                    (_, Gateway::Chardev) => vec![50_000; 3],
+                    (_, GatewayChoice::Chardev) => vec![50_000; 3],
                     ("7.3", _) => vec![newest; 3],
                     _ => vec![100_000; 3],
                 }

@@ -7,15 +7,15 @@ use super::round_trips::overhead;
 use super::v1_virtual_machines;
 use super::v6_own_frames::own;
 use super::ways::word;
-use crate::evidence::{Evidence, Missing};
-use crate::figure::{Axis, Form, LATENCY, Of, Place, Plan, Stated, Value, latency, micros};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
+use crate::figure::{FigureAxis, FigureForm, LATENCY, FigureKind, AxisPlace, FigurePlan, StatedValue, FigureValue, latency, micros};
 use crate::setups::kernels;
 use crate::stats::median;
-use experiment::rate::Bound;
+use experiment::rate::RateLimitedBy;
 use experiment::{
-    Boot, Cpu, Experiment, Filters, Gateway, Hops, Load, Nesting, PAPER_NAMES, Receive, Transmit,
+    Boot, Cpu, Experiment, FilterChoice, GatewayChoice, HopChoice, MachineLoad, Nesting, PAPER_NAMES, ReceiveChoice, TransmitChoice,
 };
-use probe::traffic::Pattern;
+use probe::traffic::TrafficPattern;
 
 const G1_SOURCE: &str = "gateway-2011 §3.1";
 const G2_SOURCE: &str = "gateway-2011 §3.2";
@@ -30,12 +30,12 @@ const V2_SOURCE: &str = "virtualization-2015 §5.1";
 const V3_SOURCE: &str = "virtualization-2015 §5.3";
 const V6_SOURCE: &str = "virtualization-2015 §5.2";
 
-const fn axis(title: &'static str, unit: &'static str) -> Axis {
-    Axis { title, unit }
+const fn axis(title: &'static str, unit: &'static str) -> FigureAxis {
+    FigureAxis { title, unit }
 }
 
 /// Returns one value without a worst case.
-fn one(setting: impl Into<String>, x: Place, median: f64) -> Result<Vec<Value>, Missing> {
+fn one(setting: impl Into<String>, x: AxisPlace, median: f64) -> Result<Vec<FigureValue>, MissingEvidence> {
     Ok(vec![Value {
         setting: setting.into(),
         x,
@@ -44,23 +44,23 @@ fn one(setting: impl Into<String>, x: Place, median: f64) -> Result<Vec<Value>, 
     }])
 }
 
-fn number(n: impl Into<f64>) -> Place {
-    Place::Number(n.into())
+fn number(n: impl Into<f64>) -> AxisPlace {
+    AxisPlace::Number(n.into())
 }
 
-fn name(text: impl Into<String>) -> Place {
-    Place::Name(text.into())
+fn name(text: impl Into<String>) -> AxisPlace {
+    AxisPlace::Name(text.into())
 }
 
 /// Plans a figure of latency profiles, whose series are given by `of`.
 const fn profile(
     title: &'static str,
-    of: fn(&Evidence, &Experiment) -> Result<Vec<Value>, Missing>,
-    paper: Vec<Stated>,
-) -> Plan {
-    Plan {
+    of: fn(&ClaimEvidence, &Experiment) -> Result<Vec<FigureValue>, MissingEvidence>,
+    paper: Vec<StatedValue>,
+) -> FigurePlan {
+    FigurePlan {
         title,
-        form: Form::Profile,
+        form: FigureForm::Profile,
         x: LATENCY,
         y: axis("frames with this latency or more", "frames"),
         of,
@@ -69,7 +69,7 @@ const fn profile(
     }
 }
 
-pub(super) fn g1() -> Plan {
+pub(super) fn g1() -> FigurePlan {
     profile(
         "One frame at a time: latency profile",
         |evidence, e| {
@@ -87,7 +87,7 @@ pub(super) fn g1() -> Plan {
     )
 }
 
-pub(super) fn g2() -> Plan {
+pub(super) fn g2() -> FigurePlan {
     profile(
         "One frame at a time and a flood: latency profiles",
         |evidence, e| latency(evidence, e, e.traffic.to_string(), number(0)),
@@ -99,18 +99,18 @@ pub(super) fn g2() -> Plan {
     )
 }
 
-pub(super) fn g3() -> Plan {
-    let load = |load: Load| name(load_words(load));
-    let stated = |of: Load, y| Stated {
+pub(super) fn g3() -> FigurePlan {
+    let load = |load: MachineLoad| name(load_words(load));
+    let stated = |of: MachineLoad, y| StatedValue {
         name: "",
         x: load(of),
         y: Some(y),
-        of: Of::Worst,
+        of: FigureKind::Worst,
         source: G3_SOURCE,
     };
-    Plan {
+    FigurePlan {
         title: "Latency beside loads",
-        form: Form::Bars,
+        form: FigureForm::Bars,
         x: axis("load of the gateway", ""),
         y: LATENCY,
         of: |evidence, e| latency(evidence, e, "", name(load_words(e.load))),
@@ -123,25 +123,25 @@ pub(super) fn g3() -> Plan {
     }
 }
 
-fn load_words(load: Load) -> String {
+fn load_words(load: MachineLoad) -> String {
     match load {
-        Load::None => "no load".to_owned(),
-        Load::Cpu => "CPU (hackbench)".to_owned(),
-        Load::EthRx => "Ethernet receive".to_owned(),
+        MachineLoad::None => "no load".to_owned(),
+        MachineLoad::Cpu => "CPU (hackbench)".to_owned(),
+        MachineLoad::EthRx => "Ethernet receive".to_owned(),
         other => other.to_string(),
     }
 }
 
-pub(super) fn g4() -> Plan {
-    Plan {
+pub(super) fn g4() -> FigurePlan {
+    FigurePlan {
         title: "Latency over the number of filters",
-        form: Form::Line,
+        form: FigureForm::Line,
         x: axis("filters, of which the last one matches", ""),
         y: LATENCY,
         of: |evidence, e| match e.filters {
-            Filters::List(n) => latency(evidence, e, "list", number(n)),
-            Filters::Sff(n) => latency(evidence, e, "single-ID SFF", number(n)),
-            Filters::None | Filters::Eff(_) => Ok(vec![]),
+            FilterChoice::List(n) => latency(evidence, e, "list", number(n)),
+            FilterChoice::Sff(n) => latency(evidence, e, "single-ID SFF", number(n)),
+            FilterChoice::None | FilterChoice::Eff(_) => Ok(vec![]),
         },
         paper: vec![
             Stated::at("list", 2048.0, 400.0, Of::Best, G4_SOURCE),
@@ -151,11 +151,11 @@ pub(super) fn g4() -> Plan {
     }
 }
 
-pub(super) fn g7() -> Plan {
-    let stated = |kernel: &str, y| Stated::beside(kernel, y, Of::Value, G7_SOURCE);
-    Plan {
+pub(super) fn g7() -> FigurePlan {
+    let stated = |kernel: &str, y| StatedValue::beside(kernel, y, FigureKind::Value, G7_SOURCE);
+    FigurePlan {
         title: "Latency of kernels, more than the oldest plain one's",
-        form: Form::Bars,
+        form: FigureForm::Bars,
         x: axis("kernel", ""),
         y: axis(
             "median latency, more than 5.10's (the paper: than 2.6.33's)",
@@ -183,14 +183,14 @@ pub(super) fn g7() -> Plan {
     }
 }
 
-pub(super) fn g10() -> Plan {
-    Plan {
+pub(super) fn g10() -> FigurePlan {
+    FigurePlan {
         title: "What hops through virtual interfaces add",
-        form: Form::Line,
+        form: FigureForm::Line,
         x: axis("hops", ""),
         y: axis("median latency, more than with the fewest hops", "µs"),
         of: |evidence, e| {
-            if e.traffic != Pattern::OneAtATime {
+            if e.traffic != TrafficPattern::OneAtATime {
                 return Ok(vec![]);
             }
             let (words, fewest) = match e.hops.interfaces {
@@ -198,7 +198,7 @@ pub(super) fn g10() -> Plan {
                 _ => ("two in a chain", 2),
             };
             let first = Experiment {
-                hops: Hops {
+                hops: HopChoice {
                     count: fewest,
                     ..e.hops
                 },
@@ -216,14 +216,14 @@ pub(super) fn g10() -> Plan {
     }
 }
 
-pub(super) fn g12() -> Plan {
-    Plan {
+pub(super) fn g12() -> FigurePlan {
+    FigurePlan {
         title: "Total latency under flood over the payload",
-        form: Form::Line,
+        form: FigureForm::Line,
         x: axis("payload", "bytes"),
         y: axis("latency and the frame's duration", "µs"),
         of: |evidence, e| {
-            if e.load != Load::None {
+            if e.load != MachineLoad::None {
                 return Ok(vec![]);
             }
             let records = &evidence.results(e)?.records;
@@ -262,11 +262,11 @@ pub(super) fn g12() -> Plan {
 
 /// Returns the overheads of round trips, by kind of driver.
 fn drivers(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     e: &Experiment,
     setting: String,
-    x: Place,
-) -> Result<Vec<Value>, Missing> {
+    x: AxisPlace,
+) -> Result<Vec<FigureValue>, MissingEvidence> {
     let found = overhead(evidence, e)?;
     Ok(vec![Value {
         setting,
@@ -276,12 +276,12 @@ fn drivers(
     }])
 }
 
-const OVERHEAD: Axis = axis("round trip less both frames' time on the bus", "µs");
+const OVERHEAD: FigureAxis = axis("round trip less both frames' time on the bus", "µs");
 
-pub(super) fn d1() -> Plan {
-    Plan {
+pub(super) fn d1() -> FigurePlan {
+    FigurePlan {
         title: "Overhead of a round trip, idle machine",
-        form: Form::Bars,
+        form: FigureForm::Bars,
         x: axis("kernel", ""),
         y: OVERHEAD,
         of: |evidence, e| drivers(evidence, e, String::new(), name(e.kernel.clone())),
@@ -299,11 +299,11 @@ pub(super) fn d1() -> Plan {
     }
 }
 
-pub(super) fn d2() -> Plan {
+pub(super) fn d2() -> FigurePlan {
     let fast = "2 ns an instruction (paper: 2.4 GHz)";
-    Plan {
+    FigurePlan {
         title: "Overhead of a round trip on a slower processor",
-        form: Form::Bars,
+        form: FigureForm::Bars,
         x: axis("processor", ""),
         y: OVERHEAD,
         of: |evidence, e| {
@@ -328,30 +328,30 @@ pub(super) fn d2() -> Plan {
 }
 
 /// Returns a gateway's name in a column.
-fn way(gateway: &Gateway) -> String {
+fn way(gateway: &GatewayChoice) -> String {
     match gateway {
-        Gateway::Baremetal { .. } => "no OS".to_owned(),
-        Gateway::OwnRules | Gateway::Cangw => "kernel (can-gw)".to_owned(),
+        GatewayChoice::Baremetal { .. } => "no OS".to_owned(),
+        GatewayChoice::OwnRules | GatewayChoice::Cangw => "kernel (can-gw)".to_owned(),
         other => word(other),
     }
 }
 
-pub(super) fn s2() -> Plan {
+pub(super) fn s2() -> FigurePlan {
     let mut paper = vec![
         Stated::beside("no OS", 15.0, Of::Median, S2_SOURCE),
         Stated::beside("kernel (can-gw)", 49.0, Of::Median, S2_SOURCE),
     ];
     for (_, ways) in PAPER_NAMES {
-        if ways.receive == Receive::BusypollNoIrq {
+        if ways.receive == ReceiveChoice::BusypollNoIrq {
             continue;
         }
         let y = if ways.receive.is_busy() { 100.0 } else { 180.0 };
-        let column = way(&Gateway::User(ways));
-        paper.push(Stated::beside(&column, y, Of::Median, S2_SOURCE));
+        let column = way(&GatewayChoice::User(ways));
+        paper.push(StatedValue::beside(&column, y, FigureKind::Median, S2_SOURCE));
     }
-    Plan {
+    FigurePlan {
         title: "Latency of ways to receive and to send",
-        form: Form::Bars,
+        form: FigureForm::Bars,
         x: axis("gateway", ""),
         y: LATENCY,
         of: |evidence, e| latency(evidence, e, "", name(way(&e.gateway))),
@@ -360,21 +360,21 @@ pub(super) fn s2() -> Plan {
     }
 }
 
-pub(super) fn s4() -> Plan {
+pub(super) fn s4() -> FigurePlan {
     let stated = |receive, transmit, y| {
         let column = word(&super::ways::user(receive, transmit));
-        Stated::beside(&column, y, Of::Value, S2_SOURCE)
+        StatedValue::beside(&column, y, FigureKind::Value, S2_SOURCE)
     };
-    Plan {
+    FigurePlan {
         title: "Shortest period of frames without loss",
-        form: Form::Bars,
+        form: FigureForm::Bars,
         x: axis("gateway", ""),
         y: axis("period of frames", "µs"),
         of: |evidence, e| {
             let rate = evidence.rate(e)?;
             match rate.bound {
-                Bound::None => Ok(vec![]),
-                Bound::Gateway | Bound::Bus => {
+                RateLimitedBy::None => Ok(vec![]),
+                RateLimitedBy::Gateway | RateLimitedBy::Bus => {
                     one("", name(word(&e.gateway)), 1e6 / rate.frames_per_s)
                 }
             }
@@ -393,22 +393,22 @@ pub(super) fn s4() -> Plan {
 
 /// Returns the time that a way through a hypervisor adds to the native round trip, over the
 /// payload.
-fn added(evidence: &Evidence, e: &Experiment) -> Result<Vec<Value>, Missing> {
-    if e.gateway == Gateway::Vm(Nesting::Native) {
+fn added(evidence: &ClaimEvidence, e: &Experiment) -> Result<Vec<FigureValue>, MissingEvidence> {
+    if e.gateway == GatewayChoice::Vm(Nesting::Native) {
         return Ok(vec![]);
     }
     let native = Experiment {
-        gateway: Gateway::Vm(Nesting::Native),
+        gateway: GatewayChoice::Vm(Nesting::Native),
         ..e.clone()
     };
     let more = overhead(evidence, e)?.p50 - overhead(evidence, &native)?.p50;
     one(e.kernel.clone(), number(e.payload), micros(more))
 }
 
-fn over_payload(paper: Vec<Stated>) -> Plan {
-    Plan {
+fn over_payload(paper: Vec<StatedValue>) -> FigurePlan {
+    FigurePlan {
         title: "What sharing a controller adds, over the payload",
-        form: Form::Line,
+        form: FigureForm::Line,
         x: axis("payload", "bytes"),
         y: axis("median round trip, more than the native one", "µs"),
         of: added,
@@ -417,14 +417,14 @@ fn over_payload(paper: Vec<Stated>) -> Plan {
     }
 }
 
-pub(super) fn v2() -> Plan {
+pub(super) fn v2() -> FigurePlan {
     over_payload(vec![
         Stated::at("driver VM", 0.0, 35.0, Of::Value, V2_SOURCE),
         Stated::at("driver VM", 8.0, 35.0, Of::Value, V2_SOURCE),
     ])
 }
 
-pub(super) fn v3() -> Plan {
+pub(super) fn v3() -> FigurePlan {
     over_payload(vec![
         Stated::at("driver VM", 8.0, 35.0, Of::Value, V3_SOURCE),
         Stated::at("virtual function", 8.0, 7.0, Of::Value, V3_SOURCE),
@@ -433,29 +433,29 @@ pub(super) fn v3() -> Plan {
 
 /// Returns the least and the mean latency of own frames and, for the native way, the frame's time
 /// on the bus in addition, on one kernel.
-fn own_frames(evidence: &Evidence, e: &Experiment) -> Result<Vec<Value>, Missing> {
+fn own_frames(evidence: &ClaimEvidence, e: &Experiment) -> Result<Vec<FigureValue>, MissingEvidence> {
     if e.kernel != v1_virtual_machines::PLAIN {
         return Ok(vec![]);
     }
     let own = own(evidence, e)?;
-    let value = |setting: &str, ns| Value {
+    let value = |setting: &str, ns| FigureValue {
         setting: setting.to_owned(),
         x: number(e.payload),
         median: micros(ns),
         worst: None,
     };
     let mut all = vec![value("least", own.least), value("mean", own.mean)];
-    if e.gateway == Gateway::Vm(Nesting::Native) {
+    if e.gateway == GatewayChoice::Vm(Nesting::Native) {
         all.push(value("frame on the bus (can-tx)", own.frame));
     }
     Ok(all)
 }
 
-pub(super) fn v6() -> Plan {
-    let stated = |name, x, y| Stated::at(name, x, y, Of::Value, V6_SOURCE);
-    Plan {
+pub(super) fn v6() -> FigurePlan {
+    let stated = |name, x, y| StatedValue::at(name, x, y, FigureKind::Value, V6_SOURCE);
+    FigurePlan {
         title: "Own frames on one controller, over the payload: what is left without the frame's time on the bus",
-        form: Form::Named,
+        form: FigureForm::Named,
         x: axis("payload", "bytes"),
         y: axis(
             "from the call that sends to the call that brings it, less the bus",
@@ -479,12 +479,12 @@ pub(super) fn v6() -> Plan {
 mod tests {
     use super::*;
     use crate::extent::Extent;
-    use crate::figure::{Figure, tests::figure};
+    use crate::figure::{ClaimFigure, tests::figure};
     use crate::list::round_trips::{DEVICE, PLAIN, RT, SOCKETS};
 
     /// The value of a series at a place.
-    fn at(figure: &Figure, series: (&str, &str), x: &Place) -> f64 {
-        let of = |s: &&crate::figure::Series| (s.gateway.as_str(), s.setting.as_str()) == series;
+    fn at(figure: &ClaimFigure, series: (&str, &str), x: &AxisPlace) -> f64 {
+        let of = |s: &&crate::figure::FigureSeries| (s.gateway.as_str(), s.setting.as_str()) == series;
         let series = figure.series.iter().find(of).unwrap();
         series.points.iter().find(|p| p.x == *x).unwrap().median
     }
@@ -515,7 +515,7 @@ mod tests {
             assert_eq!(Some(at(&hops, ("cangw", stated.name), &stated.x)), stated.y);
         }
         let shared = figure("V2", Extent::Full, |e| match e.gateway {
-            Gateway::Vm(Nesting::Native) => 120_000,
+            GatewayChoice::Vm(Nesting::Native) => 120_000,
             _ => 155_000,
         });
         assert_eq!(at(&shared, ("vm:driver", "6.1"), &number(8)), 35.0);
@@ -550,7 +550,7 @@ mod tests {
     #[test]
     fn every_way_of_the_paper_has_its_column() {
         let ways = figure("S2", Extent::Full, |_| 50_000);
-        let columns: Vec<&Place> = ways
+        let columns: Vec<&AxisPlace> = ways
             .series
             .iter()
             .flat_map(|s| &s.points)
@@ -566,11 +566,11 @@ mod tests {
     fn periods_are_those_of_the_rates_that_were_found() {
         let all = crate::list::all();
         let claim = all.iter().find(|c| c.id == "S4").unwrap();
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in claim.rates(Extent::Full) {
-            let rate = experiment::rate::Rate {
+            let rate = experiment::rate::SearchedRate {
                 frames_per_s: 8_000.0,
-                bound: Bound::Gateway,
+                bound: RateLimitedBy::Gateway,
                 passed: None,
                 failed: None,
                 tries: 1,

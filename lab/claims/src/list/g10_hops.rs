@@ -1,15 +1,15 @@
 //! G10: the cost of a pass through a virtual interface.
 
 use super::figures;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{line, lost, us};
-use experiment::{Experiment, Hops, Pattern, Virtual};
+use experiment::{Experiment, HopChoice, TrafficPattern, VirtualKind};
 
 pub(super) const CLAIMS: &[Claim] = &[
     G10,
@@ -24,16 +24,16 @@ pub(super) const CLAIMS: &[Claim] = &[
 fn hopping(
     extent: Extent,
     path: DataPath,
-    traffic: Pattern,
+    traffic: TrafficPattern,
     count: u8,
     interfaces: u8,
 ) -> Experiment {
-    let hops = Hops {
+    let hops = HopChoice {
         count,
         interfaces,
         through: match path {
-            DataPath::Cangw => Virtual::Vcan,
-            DataPath::OwnRules | DataPath::User | DataPath::Bpf => Virtual::Vxcan,
+            DataPath::Cangw => VirtualKind::Vcan,
+            DataPath::OwnRules | DataPath::User | DataPath::Bpf => VirtualKind::Vxcan,
         },
     };
     path.of(Experiment {
@@ -44,7 +44,7 @@ fn hopping(
     })
 }
 
-const ONE: Pattern = Pattern::OneAtATime;
+const ONE: TrafficPattern = TrafficPattern::OneAtATime;
 
 /// Returns the numbers of hops through one interface. Without any hop the gateway neither filters
 /// nor changes the frame, so that the first hop would include the cost of that.
@@ -57,7 +57,7 @@ const DOUBLE: [u8; 2] = [2, 4];
 
 const G10: Claim = Claim {
     id: "G10",
-    origin: Origin::Papers(&[
+    origin: ClaimOrigin::Papers(&[
         (Paper::Gateway2011, "§3.8"),
         (Paper::Gateway2010Draft, "§IV-E"),
     ]),
@@ -87,11 +87,11 @@ fn floods(extent: Extent, path: DataPath) -> Vec<Experiment> {
     let counts = extent.pick(&[5][..], &[1, 2, 3, 4, 5]);
     let flood = counts
         .iter()
-        .map(|&n| hopping(extent, path, Pattern::Flood, n, 1));
+        .map(|&n| hopping(extent, path, TrafficPattern::Flood, n, 1));
     flood.collect()
 }
 
-fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let fit_of = |path, counts: &[u8], interfaces| {
         let mut points = Vec::new();
         for &n in counts {
@@ -146,9 +146,9 @@ mod tests {
     use super::*;
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::testing::judge;
-    use experiment::{Gateway, fake};
+    use experiment::{GatewayChoice, fake};
 
-    fn with(one: impl Fn(u64) -> u64, two: u64, lossy: u8) -> Judgement {
+    fn with(one: impl Fn(u64) -> u64, two: u64, lossy: u8) -> ClaimJudgement {
         judge(&G10, Extent::Full, |e| {
             let n = u64::from(e.hops.count);
             let more = if e.hops.interfaces == 2 {
@@ -157,7 +157,7 @@ mod tests {
                 one(n)
             };
             let records = fake::records(10, 35_000 + more);
-            let flood = e.traffic == Pattern::Flood;
+            let flood = e.traffic == TrafficPattern::Flood;
             fake::losing(records, |tag| flood && e.hops.count >= lossy && tag == 3)
         })
     }
@@ -186,13 +186,13 @@ mod tests {
     fn other_data_paths_go_through_pairs() {
         for claim in &CLAIMS[1..] {
             for e in claim.needs(Extent::Full) {
-                let papers = e.gateway == Gateway::Cangw;
-                assert_eq!(e.hops.through == Virtual::Vcan, papers, "{}", e.name());
+                let papers = e.gateway == GatewayChoice::Cangw;
+                assert_eq!(e.hops.through == VirtualKind::Vcan, papers, "{}", e.name());
             }
             let judged = judge(claim, Extent::Full, |e| {
                 let each = match e.hops.through {
-                    Virtual::Vcan => 10_000,
-                    Virtual::Vxcan => 7_000 + 700 * u64::from(e.hops.interfaces),
+                    VirtualKind::Vcan => 10_000,
+                    VirtualKind::Vxcan => 7_000 + 700 * u64::from(e.hops.interfaces),
                 };
                 fake::records(10, 35_000 + u64::from(e.hops.count) * each)
             });

@@ -1,25 +1,25 @@
 //! G11: the precision of the measurement.
 
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::us;
-use experiment::{Bench, Experiment, Gateway, Load};
+use experiment::{BenchKind, Experiment, GatewayChoice, MachineLoad};
 
 pub(super) const CLAIMS: &[Claim] = &[G11];
 
 /// Returns the experiment with the tester on its own, on the bench whose tester is a task on the
 /// gateway's machine.
-fn alone(extent: Extent, load: Load) -> Experiment {
+fn alone(extent: Extent, load: MachineLoad) -> Experiment {
     Experiment {
-        gateway: Gateway::None,
+        gateway: GatewayChoice::None,
         load,
         frames: extent.pick(1000, 10_000),
-        bench: Bench::Kvaser,
+        bench: BenchKind::Kvaser,
         ..Experiment::default()
     }
 }
@@ -34,7 +34,7 @@ fn rarely(extent: Extent) -> Experiment {
 
 const G11: Claim = Claim {
     id: "G11",
-    origin: Origin::Papers(&[
+    origin: ClaimOrigin::Papers(&[
         (Paper::Gateway2011, "§2.4"),
         (Paper::Gateway2010Draft, "§IV"),
     ]),
@@ -54,13 +54,13 @@ const G11: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let spread = |load| {
         let profile = evidence.profile(&alone(extent, load))?;
         let least = profile.values().first().copied().unwrap_or(0);
         Ok(profile.quantile(999).unwrap_or(i64::MAX) - least)
     };
-    let (none, eth) = (spread(Load::None)?, spread(Load::EthRx)?);
+    let (none, eth) = (spread(MachineLoad::None)?, spread(MachineLoad::EthRx)?);
     let all = evidence.summary(&simple(extent))?.p50;
     let few = evidence.summary(&rarely(extent))?.p50;
     let change = 100.0 * (all as f64 / few as f64 - 1.0);
@@ -96,10 +96,10 @@ mod tests {
     fn g11_wants_a_small_error_everywhere() {
         let with = |none: u64, eth: u64, stamped: u64| {
             verdict(&G11, Extent::Quick, move |e| match (&e.gateway, e.load) {
-                (Gateway::None, Load::None) => {
+                (GatewayChoice::None, MachineLoad::None) => {
                     fake::with_latencies((0..1000).map(|n| 31_000 + n % 10 * none))
                 }
-                (Gateway::None, _) => {
+                (GatewayChoice::None, _) => {
                     fake::with_latencies((0..1000).map(|n| 31_000 + n % 10 * eth))
                 }
                 _ if e.stamp_every == 1 => fake::records(1000, stamped),

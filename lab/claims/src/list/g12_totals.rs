@@ -1,15 +1,15 @@
 //! G12: a flood of each payload, and the effect of load on it.
 
 use super::figures;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::board;
 use crate::stats::{loss, lost, median, ratio, us, waited};
-use experiment::{Experiment, Load, Pattern};
+use experiment::{Experiment, MachineLoad, TrafficPattern};
 
 pub(super) const CLAIMS: &[Claim] = &[G12];
 
@@ -18,9 +18,9 @@ fn payloads(extent: Extent) -> Vec<u8> {
     extent.pick(vec![2, 8], (2..=8).collect())
 }
 
-fn flooded(extent: Extent, payload: u8, load: Load) -> Experiment {
+fn flooded(extent: Extent, payload: u8, load: MachineLoad) -> Experiment {
     Experiment {
-        traffic: Pattern::Flood,
+        traffic: TrafficPattern::Flood,
         payload,
         load,
         ..board(extent.pick(1000, 10_000))
@@ -29,7 +29,7 @@ fn flooded(extent: Extent, payload: u8, load: Load) -> Experiment {
 
 const G12: Claim = Claim {
     id: "G12",
-    origin: Origin::Papers(&[(Paper::Gateway2010Draft, "§IV-A, §IV-F")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2010Draft, "§IV-A, §IV-F")]),
     claim: "In the simple gateway under flood, 2 to 8 bytes, the total latency is about the \
         frame's transmission time; frames are lost under load only",
     figure: "60–110 in total for 60–108 on the bus; lost 0 / 2 of 10000 (CPU) / ≈20 % (Ethernet)",
@@ -38,8 +38,8 @@ const G12: Claim = Claim {
     needs: |extent, _| {
         let none = payloads(extent)
             .into_iter()
-            .map(|n| flooded(extent, n, Load::None));
-        let loads = [Load::Cpu, Load::EthRx].map(|load| flooded(extent, 8, load));
+            .map(|n| flooded(extent, n, MachineLoad::None));
+        let loads = [MachineLoad::Cpu, MachineLoad::EthRx].map(|load| flooded(extent, 8, load));
         none.chain(loads).collect()
     },
     judge,
@@ -47,11 +47,11 @@ const G12: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let (mut totals, mut worst, mut lost_plain, mut waiting) = (Vec::new(), 0.0f64, 0, 0.0f64);
     for payload in payloads(extent) {
-        let e = flooded(extent, payload, Load::None);
+        let e = flooded(extent, payload, MachineLoad::None);
         let results = evidence.results(&e)?;
         evidence.profile(&e)?;
         lost_plain += lost(results);
@@ -66,7 +66,7 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         worst = worst.max(ratio(total, duration));
     }
     let share = |load| evidence.results(&flooded(extent, 8, load)).map(loss);
-    let (cpu, eth) = (share(Load::Cpu)?, share(Load::EthRx)?);
+    let (cpu, eth) = (share(MachineLoad::Cpu)?, share(MachineLoad::EthRx)?);
     let (first, last) = (
         totals.first().copied().unwrap_or(0),
         totals.last().copied().unwrap_or(0),
@@ -113,8 +113,8 @@ mod tests {
         let with = |latency: u64, none: u64, cpu: u64, eth: u64| {
             verdict(&G12, Extent::Full, move |e| {
                 let every = match e.load {
-                    Load::None => none,
-                    Load::Cpu => cpu,
+                    MachineLoad::None => none,
+                    MachineLoad::Cpu => cpu,
                     _ => eth,
                 };
                 fake::losing(fake::records(1000, latency), |n| {

@@ -1,16 +1,16 @@
 //! G1: one frame at a time, and the timer interrupt.
 
 use super::figures;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{arc, most_within, us, widest_gap};
 use experiment::{Boot, Experiment};
-use probe::Record;
+use probe::FrameRecord;
 
 pub(super) const CLAIMS: &[Claim] = &[G1];
 
@@ -28,7 +28,7 @@ fn ticking(extent: Extent) -> Experiment {
 
 const G1: Claim = Claim {
     id: "G1",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.1")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2011, "§3.1")]),
     claim: "In the simple kernel gateway with one frame at a time, latencies fall into two \
         groups, which timer interrupts separate",
     figure: "best 35, gap at 50, worst 140; a timer interrupt costs ≈20",
@@ -44,7 +44,7 @@ const G1: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let e = simple(extent);
     let profile = evidence.profile(&e)?;
     let s = evidence.summary(&e)?;
@@ -73,7 +73,7 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         ),
     );
     let records = &evidence.results(&e)?.records;
-    let slow = |r: &Record| r.latency().is_some_and(|l| l >= above);
+    let slow = |r: &FrameRecord| r.latency().is_some_and(|l| l >= above);
     let times = came_in(records, slow);
     let arc = arc(&times, TICK).unwrap_or(1.0);
     conditions.add(
@@ -88,13 +88,13 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
 }
 
 /// Returns the times at which the frames of a kind came in, ns.
-fn came_in(records: &[Record], kind: impl Fn(&Record) -> bool) -> Vec<u64> {
+fn came_in(records: &[FrameRecord], kind: impl Fn(&FrameRecord) -> bool) -> Vec<u64> {
     let of_kind = records.iter().filter(|r| kind(r));
     of_kind.filter_map(|r| Some(r.incoming?.end)).collect()
 }
 
 /// Describes the result where the timer never stops and hits the share `met` of the frames.
-fn with_ticks(evidence: &Evidence, extent: Extent, met: f64) -> Result<String, Missing> {
+fn with_ticks(evidence: &ClaimEvidence, extent: Extent, met: f64) -> Result<String, MissingEvidence> {
     if extent == Extent::Quick {
         return Ok("the full run measures where it goes on (nohz=off)".to_owned());
     }
@@ -123,7 +123,7 @@ mod tests {
     use experiment::fake;
 
     /// Frames of 35 µs, of which every tenth is hit by the timer and takes 20 µs longer.
-    fn two_groups(offset: u64) -> Vec<Record> {
+    fn two_groups(offset: u64) -> Vec<FrameRecord> {
         let mut records = fake::with_latencies(
             (0..1000).map(|n| if n % 10 == 0 { 60_000 } else { 35_000 + n % 50 }),
         );

@@ -1,22 +1,22 @@
 //! G2: a flood, and the batches in which it is handled.
 
 use super::figures;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{median, ratio, us, waited};
-use experiment::{Experiment, Pattern};
+use experiment::{Experiment, TrafficPattern};
 
 pub(super) const CLAIMS: &[Claim] = &[G2];
 
 /// Returns the experiment of the simple gateway with a flood.
 fn flood(extent: Extent) -> Experiment {
     Experiment {
-        traffic: Pattern::Flood,
+        traffic: TrafficPattern::Flood,
         ..simple(extent)
     }
 }
@@ -25,14 +25,14 @@ fn flood(extent: Extent) -> Experiment {
 /// outgoing bus can catch up, as the papers' sender, with its single transmit buffer, leaves one.
 fn nearly(extent: Extent) -> Experiment {
     Experiment {
-        traffic: Pattern::Load(90),
+        traffic: TrafficPattern::Load(90),
         ..simple(extent)
     }
 }
 
 const G2: Claim = Claim {
     id: "G2",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.2")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2011, "§3.2")]),
     claim: "A flood has a lower best case than one frame at a time, because frames are handled \
         in batches; the worst case is equal",
     figure: "best →0 against 35, worst about equal",
@@ -43,7 +43,7 @@ const G2: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let one = evidence.summary(&simple(extent))?;
     let records = &evidence.results(&flood(extent))?.records;
     let waited = waited(records);
@@ -99,7 +99,7 @@ mod tests {
     fn g2_wants_a_lower_best_case_and_no_higher_worst_case() {
         let with = |flood: [u64; 2]| {
             verdict(&G2, Extent::Quick, move |e| match e.traffic {
-                Pattern::Flood => fake::with_latencies(flood),
+                TrafficPattern::Flood => fake::with_latencies(flood),
                 _ => fake::with_latencies([35_000, 140_000]),
             })
         };

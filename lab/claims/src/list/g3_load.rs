@@ -1,19 +1,19 @@
 //! G3: the effect of load on one frame at a time.
 
 use super::figures;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{ratio, us};
-use experiment::{Experiment, Load};
+use experiment::{Experiment, MachineLoad};
 
 pub(super) const CLAIMS: &[Claim] = &[G3];
 
-fn loaded(extent: Extent, load: Load) -> Experiment {
+fn loaded(extent: Extent, load: MachineLoad) -> Experiment {
     Experiment {
         load,
         ..simple(extent)
@@ -22,14 +22,14 @@ fn loaded(extent: Extent, load: Load) -> Experiment {
 
 const G3: Claim = Claim {
     id: "G3",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.3")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2011, "§3.3")]),
     claim: "CPU load about doubles the worst case; Ethernet receive load is far worse, because \
         CAN and Ethernet share the receive soft-irq",
     figure: "140 → 250; → ≈3 ms",
     criterion: "1.3 ≤ max(CPU load) / max(no load) ≤ 3 (paper: 1.8); max(Ethernet load) / \
         max(CPU load) ≥ 3 (paper: 12)",
     needs: |extent, _| {
-        [Load::None, Load::Cpu, Load::EthRx]
+        [MachineLoad::None, MachineLoad::Cpu, MachineLoad::EthRx]
             .map(|load| loaded(extent, load))
             .to_vec()
     },
@@ -38,9 +38,9 @@ const G3: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let of = |load| evidence.summary(&loaded(extent, load));
-    let (none, cpu, eth) = (of(Load::None)?, of(Load::Cpu)?, of(Load::EthRx)?);
+    let (none, cpu, eth) = (of(MachineLoad::None)?, of(MachineLoad::Cpu)?, of(MachineLoad::EthRx)?);
     let measured = format!(
         "{} → {} (CPU); → {} (Ethernet)",
         us(none.max),
@@ -73,8 +73,8 @@ mod tests {
         let with = |cpu: u64, eth: u64| {
             verdict(&G3, Extent::Quick, move |e| {
                 let worst = match e.load {
-                    Load::None => 140_000,
-                    Load::Cpu => cpu,
+                    MachineLoad::None => 140_000,
+                    MachineLoad::Cpu => cpu,
                     _ => eth,
                 };
                 fake::with_latencies([35_000, worst])

@@ -1,15 +1,15 @@
 //! G4: the cost of filters.
 
 use super::figures;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{line, ratio, us};
-use experiment::{Experiment, Filters};
+use experiment::{Experiment, FilterChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[
     G4,
@@ -17,7 +17,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     G4.on("G4/bpf", DataPath::Bpf),
 ];
 
-fn filtered(extent: Extent, path: DataPath, filters: Filters) -> Experiment {
+fn filtered(extent: Extent, path: DataPath, filters: FilterChoice) -> Experiment {
     path.quickly(extent).of(Experiment {
         filters,
         frames: extent.pick(200, 2000),
@@ -43,7 +43,7 @@ fn tables(extent: Extent) -> &'static [u32] {
 
 const G4: Claim = Claim {
     id: "G4",
-    origin: Origin::Papers(&[
+    origin: ClaimOrigin::Papers(&[
         (Paper::Gateway2011, "§3.4"),
         (Paper::Gateway2010Draft, "§IV-C1"),
     ]),
@@ -60,8 +60,8 @@ const G4: Claim = Claim {
 
 fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     let filters = || {
-        let lists = lists(extent).iter().map(|&n| Filters::List(n));
-        let tables = tables(extent).iter().map(|&n| Filters::Sff(n));
+        let lists = lists(extent).iter().map(|&n| FilterChoice::List(n));
+        let tables = tables(extent).iter().map(|&n| FilterChoice::Sff(n));
         lists.chain(tables)
     };
     path.beside(extent, |path| {
@@ -69,16 +69,16 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     })
 }
 
-fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let p50_of = |path, f| Ok(evidence.summary(&filtered(extent, path, f))?.p50);
     let p50 = |f| p50_of(path, f);
     let mut points = Vec::new();
     for &n in lists(extent) {
-        points.push((n, p50(Filters::List(n))?));
+        points.push((n, p50(FilterChoice::List(n))?));
     }
     let table: Vec<i64> = tables(extent)
         .iter()
-        .map(|&n| p50(Filters::Sff(n)))
+        .map(|&n| p50(FilterChoice::Sff(n)))
         .collect::<Result<_, _>>()?;
     let (least, most) = (
         table.iter().min().copied().unwrap_or(0),
@@ -95,7 +95,7 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
     let (slope, _, off) = line(&as_line).unwrap_or((0.0, 0.0, f64::INFINITY));
     let beside = path.against(|| {
         let [list, table] =
-            [Filters::List(2048), Filters::Sff(2048)].map(|f| p50_of(DataPath::Cangw, f));
+            [FilterChoice::List(2048), FilterChoice::Sff(2048)].map(|f| p50_of(DataPath::Cangw, f));
         Ok(format!("{} against {}", us(list?), us(table?)))
     })?;
     let measured = format!(
@@ -151,13 +151,13 @@ mod tests {
     use super::*;
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::testing::judge;
-    use experiment::{Gateway, fake};
+    use experiment::{GatewayChoice, fake};
 
-    fn with(list: impl Fn(u64) -> u64, table: impl Fn(u64) -> u64) -> Judgement {
+    fn with(list: impl Fn(u64) -> u64, table: impl Fn(u64) -> u64) -> ClaimJudgement {
         judge(&G4, Extent::Full, |e| {
             let latency = match e.filters {
-                Filters::List(n) => list(u64::from(n)),
-                Filters::Sff(n) => table(u64::from(n)),
+                FilterChoice::List(n) => list(u64::from(n)),
+                FilterChoice::Sff(n) => table(u64::from(n)),
                 _ => 0,
             };
             fake::records(10, latency)
@@ -186,7 +186,7 @@ mod tests {
     fn the_same_is_asked_of_the_other_data_paths_with_can_gw_beside_them() {
         let judged = judge(&CLAIMS[2], Extent::Full, |e| {
             let list = match (&e.gateway, e.filters) {
-                (Gateway::Cangw, Filters::List(n)) => u64::from(n) * 50,
+                (GatewayChoice::Cangw, FilterChoice::List(n)) => u64::from(n) * 50,
                 _ => 0,
             };
             fake::records(10, 35_000 + list)

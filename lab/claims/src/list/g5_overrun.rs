@@ -1,15 +1,15 @@
 //! G5: the effect when filters take longer than the bus leaves time for.
 
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::overrun;
 use crate::stats::{loss, median, received_runs, us};
 use experiment::{Cpu, Experiment};
-use probe::Record;
+use probe::FrameRecord;
 
 pub(super) const CLAIMS: &[Claim] = &[
     G5,
@@ -31,7 +31,7 @@ const FIFO: usize = 4;
 
 const G5: Claim = Claim {
     id: "G5",
-    origin: Origin::Papers(&[(Paper::Gateway2010Draft, "§IV-C2")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2010Draft, "§IV-C2")]),
     claim: "With 2048 list filters at 100 % bus load most frames are dropped, in runs that \
         follow the controller's receive FIFO",
     figure: "≈80 % lost; 4 frames a run",
@@ -49,9 +49,9 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     })
 }
 
-fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgement, Missing> {
-    let board = Overrun::of(evidence, &overrun(extent, path))?;
-    let slower = Overrun::of(evidence, &overrun_slower(extent, path))?;
+fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
+    let board = OverrunCounts::of(evidence, &overrun(extent, path))?;
+    let slower = OverrunCounts::of(evidence, &overrun_slower(extent, path))?;
     let mut conditions = Conditions::default();
     conditions.add(
         (0.7..=0.9).contains(&board.share),
@@ -74,7 +74,7 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
         slower.first
     );
     let beside = path.against(|| {
-        let cangw = Overrun::of(evidence, &overrun(extent, DataPath::Cangw))?;
+        let cangw = OverrunCounts::of(evidence, &overrun(extent, DataPath::Cangw))?;
         Ok(format!("{:.1} % lost", 100.0 * cangw.share))
     })?;
     let measured = format!(
@@ -87,7 +87,7 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
 }
 
 /// The effects of a flood that overloads the gateway.
-struct Overrun {
+struct OverrunCounts {
     /// Share of frames lost, from 0 to 1.
     share: f64,
     /// The median number of frames that came through in succession.
@@ -100,8 +100,8 @@ struct Overrun {
     frame: i64,
 }
 
-impl Overrun {
-    fn of(evidence: &Evidence, experiment: &Experiment) -> Result<Self, Missing> {
+impl OverrunCounts {
+    fn of(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<Self, MissingEvidence> {
         let results = evidence.results(experiment)?;
         evidence.profile(experiment)?;
         let runs = received_runs(&results.records);
@@ -121,7 +121,7 @@ impl Overrun {
 
 /// Returns the median time from the end of one outgoing frame to the end of the next, ns: the time
 /// per frame of a gateway that always has work.
-fn spacing(records: &[Record]) -> i64 {
+fn spacing(records: &[FrameRecord]) -> i64 {
     let mut ends: Vec<u64> = records
         .iter()
         .filter_map(|r| Some(r.outgoing?.end))
@@ -138,12 +138,12 @@ mod tests {
     use super::*;
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::testing::{judge, verdict};
-    use experiment::{Gateway, fake};
+    use experiment::{GatewayChoice, fake};
 
     #[test]
     fn the_same_is_asked_of_the_other_data_paths_with_can_gw_beside_them() {
         let judged = judge(&CLAIMS[2], Extent::Quick, |e| {
-            let lossy = e.gateway != Gateway::Bpf;
+            let lossy = e.gateway != GatewayChoice::Bpf;
             fake::losing(fake::records(1000, 40_000), |n| lossy && n % 25 >= 5)
         });
         assert_eq!(judged.verdict, Differs);

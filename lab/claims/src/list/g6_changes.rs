@@ -1,14 +1,14 @@
 //! G6: the cost of changing a frame.
 
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::us;
-use experiment::{Experiment, Modify};
+use experiment::{Experiment, ModifyChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[
     G6,
@@ -16,7 +16,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     G6.on("G6/bpf", DataPath::Bpf),
 ];
 
-fn changing(extent: Extent, path: DataPath, modify: Modify) -> Experiment {
+fn changing(extent: Extent, path: DataPath, modify: ModifyChoice) -> Experiment {
     path.of(Experiment {
         payload: 8,
         modify,
@@ -25,19 +25,19 @@ fn changing(extent: Extent, path: DataPath, modify: Modify) -> Experiment {
     })
 }
 
-const CHANGES: [Modify; 7] = [
-    Modify::Id,
-    Modify::And,
-    Modify::Or,
-    Modify::Xor,
-    Modify::Set,
-    Modify::Crc8,
-    Modify::Xorsum,
+const CHANGES: [ModifyChoice; 7] = [
+    ModifyChoice::Id,
+    ModifyChoice::And,
+    ModifyChoice::Or,
+    ModifyChoice::Xor,
+    ModifyChoice::Set,
+    ModifyChoice::Crc8,
+    ModifyChoice::Xorsum,
 ];
 
 const G6: Claim = Claim {
     id: "G6",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.5")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2011, "§3.5")]),
     claim: "The cost of modifying a frame is that of copying it; AND, OR, XOR, SET and \
         checksums cost about the same",
     figure: "—",
@@ -49,17 +49,17 @@ const G6: Claim = Claim {
 };
 
 fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
-    let all = || [Modify::None, Modify::Copy].into_iter().chain(CHANGES);
+    let all = || [ModifyChoice::None, ModifyChoice::Copy].into_iter().chain(CHANGES);
     path.beside(extent, |path| {
         all().map(|m| changing(extent, path, m)).collect()
     })
 }
 
-fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let p50_of = |path, m| Ok(evidence.summary(&changing(extent, path, m))?.p50);
     let p50 = |m| p50_of(path, m);
-    let plain = p50(Modify::None)?;
-    let copy = p50(Modify::Copy)? - plain;
+    let plain = p50(ModifyChoice::None)?;
+    let copy = p50(ModifyChoice::Copy)? - plain;
     let mut costs = Vec::new();
     for m in CHANGES {
         costs.push((m, p50(m)? - plain));
@@ -68,14 +68,14 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
         .iter()
         .copied()
         .min_by_key(|c| c.1)
-        .unwrap_or((Modify::Id, 0));
+        .unwrap_or((ModifyChoice::Id, 0));
     let most = costs
         .iter()
         .copied()
         .max_by_key(|c| c.1)
-        .unwrap_or((Modify::Id, 0));
+        .unwrap_or((ModifyChoice::Id, 0));
     let beside = path.against(|| {
-        let [plain, id] = [Modify::None, Modify::Id].map(|m| p50_of(DataPath::Cangw, m));
+        let [plain, id] = [ModifyChoice::None, ModifyChoice::Id].map(|m| p50_of(DataPath::Cangw, m));
         let (plain, id) = (plain?, id?);
         Ok(format!("{}, id +{}", us(plain), us(id - plain)))
     })?;
@@ -115,8 +115,8 @@ mod tests {
     fn with(copy: u64, crc: u64) -> Verdict {
         verdict(&G6, Extent::Quick, move |e| {
             let cost = match e.modify {
-                Modify::None => 0,
-                Modify::Crc8 => crc,
+                ModifyChoice::None => 0,
+                ModifyChoice::Crc8 => crc,
                 _ => copy,
             };
             fake::records(10, 35_000 + cost)

@@ -1,12 +1,12 @@
 //! G7: newer kernels, and fully preemptible ones.
 
 use super::figures;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::{kernels, on_kernel};
 use crate::stats::us;
 use experiment::{Experiment, Kernel};
@@ -19,7 +19,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 
 const G7: Claim = Claim {
     id: "G7",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.6")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2011, "§3.6")]),
     claim: "Newer kernels are slower; rt-preempt kernels are slower than their plain twins when \
         the gateway is in the kernel",
     figure: "+10 (2.6.33→36), +2 (→3.0); rt +20 to +100",
@@ -41,7 +41,7 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     }
 }
 
-fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let p50_of = |path, kernel: &str| Ok(evidence.summary(&on_kernel(extent, path, kernel))?.p50);
     let p50 = |kernel: &str| p50_of(path, kernel);
     let (mut plain, mut steps, mut costs) = (Vec::new(), Vec::new(), Vec::new());
@@ -65,7 +65,7 @@ fn judge(evidence: &Evidence, extent: Extent, path: DataPath) -> Result<Judgemen
     let first = plain.first().map_or(0, |p| p.1);
     let beside = path.against(|| {
         let each = names.iter().map(|k| Ok(us(p50_of(DataPath::Cangw, k)?)));
-        Ok(each.collect::<Result<Vec<_>, Missing>>()?.join(", "))
+        Ok(each.collect::<Result<Vec<_>, MissingEvidence>>()?.join(", "))
     })?;
     let measured = format!(
         "{} (5.10), {}; rt {}{beside}",

@@ -1,15 +1,15 @@
 //! G8: a spike once a second.
 
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::{kernels, on_kernel};
 use crate::stats::us;
-use experiment::{Boot, Cpu, Experiment, Filters};
-use probe::Record;
+use experiment::{Boot, Cpu, Experiment, FilterChoice};
+use probe::FrameRecord;
 
 pub(super) const CLAIMS: &[Claim] = &[
     G8,
@@ -22,7 +22,7 @@ const SPIKE: i64 = 10_000_000;
 
 fn spiky(path: DataPath, kernel: &str) -> Experiment {
     Experiment {
-        filters: Filters::List(2048),
+        filters: FilterChoice::List(2048),
         payload: 2,
         ..on_kernel(Extent::Full, path, kernel)
     }
@@ -47,7 +47,7 @@ fn shorter() -> Boot {
 
 const G8: Claim = Claim {
     id: "G8",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.6")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2011, "§3.6")]),
     claim: "An rt-preempt kernel with 2048 list filters has a latency spike once a second",
     figure: "≈50 ms, every 1 s",
     criterion: "on some rt kernel at least 2 latencies ≥ 10 ms, each 0.9 to 1.1 s after the one \
@@ -70,7 +70,7 @@ fn needs(extent: Extent, path: DataPath) -> Vec<Experiment> {
     }
 }
 
-fn judge(evidence: &Evidence, _: Extent, path: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, _: Extent, path: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let (mut measured, mut regular) = (Vec::new(), Vec::new());
     let mut look = |name: String, e: Experiment| {
@@ -121,7 +121,7 @@ fn judge(evidence: &Evidence, _: Extent, path: DataPath) -> Result<Judgement, Mi
 
 /// Returns the times at which the spikes came in; spikes that follow one another within 100 ms
 /// count as one.
-fn spikes(records: &[Record]) -> Vec<u64> {
+fn spikes(records: &[FrameRecord]) -> Vec<u64> {
     let slow = records
         .iter()
         .filter(|r| r.latency().is_some_and(|l| l >= SPIKE));
@@ -132,8 +132,8 @@ fn spikes(records: &[Record]) -> Vec<u64> {
 }
 
 /// Returns the share of the whole time that the frames spent in the gateway.
-fn busy(records: &[Record]) -> f64 {
-    let inside: i64 = records.iter().filter_map(Record::latency).sum();
+fn busy(records: &[FrameRecord]) -> f64 {
+    let inside: i64 = records.iter().filter_map(FrameRecord::latency).sum();
     let first = records.iter().filter_map(|r| Some(r.incoming?.end)).min();
     let last = records.iter().filter_map(|r| Some(r.outgoing?.end)).max();
     match (first, last) {

@@ -1,22 +1,22 @@
 //! G9: the gateway in user space.
 
-use crate::claim::{Claim, Judgement, Verdict};
+use crate::claim::{Claim, ClaimJudgement, Verdict};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::setups::simple;
 use crate::stats::{lost, ratio, us};
-use experiment::{Experiment, Gateway, Pattern, Ways};
+use experiment::{Experiment, GatewayChoice, TrafficPattern, WayPair};
 
 pub(super) const CLAIMS: &[Claim] = &[G9];
 
-fn routed(extent: Extent, kernel: &str, user: bool, traffic: Pattern) -> Experiment {
+fn routed(extent: Extent, kernel: &str, user: bool, traffic: TrafficPattern) -> Experiment {
     let gateway = if user {
-        Gateway::User(Ways::READ_WRITE)
+        GatewayChoice::User(WayPair::READ_WRITE)
     } else {
-        Gateway::Cangw
+        GatewayChoice::Cangw
     };
     Experiment {
         kernel: kernel.to_owned(),
@@ -27,12 +27,12 @@ fn routed(extent: Extent, kernel: &str, user: bool, traffic: Pattern) -> Experim
     }
 }
 
-const ONE: Pattern = Pattern::OneAtATime;
-const FLOOD: Pattern = Pattern::Flood;
+const ONE: TrafficPattern = TrafficPattern::OneAtATime;
+const FLOOD: TrafficPattern = TrafficPattern::Flood;
 
 const G9: Claim = Claim {
     id: "G9",
-    origin: Origin::Papers(&[(Paper::Gateway2011, "§3.7")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Gateway2011, "§3.7")]),
     claim: "The user-space gateway takes about three times as long as the kernel gateway; under \
         flood a plain kernel drops and delays frames, a tuned rt kernel does not",
     figure: "×3; 100 ms against 2 ms",
@@ -53,7 +53,7 @@ const G9: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let kernel = evidence.summary(&routed(extent, "6.1", false, ONE))?;
     let user = evidence.summary(&routed(extent, "6.1", true, ONE))?;
     let mut conditions = Conditions::default();
@@ -111,9 +111,9 @@ mod tests {
     fn judged(extent: Extent, user: u64, plain: (u64, u64), rt: (u64, u64)) -> Verdict {
         verdict(&G9, extent, move |e| {
             let (latency, lost) = match (&e.gateway, e.traffic, e.kernel.as_str()) {
-                (Gateway::Cangw, ..) => (35_000, 0),
-                (_, Pattern::Flood, "6.1") => plain,
-                (_, Pattern::Flood, _) => rt,
+                (GatewayChoice::Cangw, ..) => (35_000, 0),
+                (_, TrafficPattern::Flood, "6.1") => plain,
+                (_, TrafficPattern::Flood, _) => rt,
                 _ => (user, 0),
             };
             fake::losing(fake::records(100, latency), |n| n < lost)

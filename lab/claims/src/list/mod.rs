@@ -109,12 +109,12 @@ pub fn all() -> Vec<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claim::{Kind, Verdict};
-    use crate::evidence::Evidence;
+    use crate::claim::{ClaimKind, Verdict};
+    use crate::evidence::ClaimEvidence;
     use crate::extent::Extent;
     use crate::testing;
-    use experiment::trial::Failed;
-    use experiment::{Experiment, Gateway, fake};
+    use experiment::trial::FailedGuest;
+    use experiment::{Experiment, GatewayChoice, fake};
     use std::collections::BTreeSet;
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         // Thousands of processes are started for what O3 and O8 share, once.
         let many = needs
             .iter()
-            .filter(|e| e.gateway == Gateway::Cangw && e.filters.count().is_some_and(|n| n > 1));
+            .filter(|e| e.gateway == GatewayChoice::Cangw && e.filters.count().is_some_and(|n| n > 1));
         assert_eq!(many.count(), 1);
         let rates: BTreeSet<_> = all.iter().flat_map(|c| c.rates(Extent::Quick)).collect();
         assert!(rates.len() <= 6, "{}", rates.len());
@@ -162,15 +162,15 @@ mod tests {
         let names: BTreeSet<_> = all.iter().map(|c| c.id).collect();
         assert_eq!(names.len(), all.len());
         let of = |kind| all.iter().filter(|c| c.kind() == kind).count();
-        assert_eq!((of(Kind::Paper), of(Kind::Bound)), (33, 27));
+        assert_eq!((of(ClaimKind::Paper), of(ClaimKind::Bound)), (33, 27));
         for id in ["G4", "G5", "G6", "G7", "G8", "G10"] {
             for path in ["user", "bpf"] {
                 let name = format!("{id}/{path}");
                 let claim = all.iter().find(|c| c.id == name).unwrap();
                 let papers = all.iter().find(|c| c.id == id).unwrap();
                 let needs = claim.needs(Extent::Full);
-                let of = |gateway: &Gateway| needs.iter().filter(|e| e.gateway == *gateway).count();
-                assert_eq!(of(&Gateway::Cangw), of(&needs[0].gateway), "{name}");
+                let of = |gateway: &GatewayChoice| needs.iter().filter(|e| e.gateway == *gateway).count();
+                assert_eq!(of(&GatewayChoice::Cangw), of(&needs[0].gateway), "{name}");
                 for e in papers.needs(Extent::Full) {
                     assert!(needs.contains(&e), "{name}: {}", e.name());
                 }
@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn a_failed_experiment_is_no_verdict() {
         for claim in all() {
-            let mut evidence = Evidence::default();
-            let failed = Failed::without_console("the guest hung");
+            let mut evidence = ClaimEvidence::default();
+            let failed = FailedGuest::without_console("the guest hung");
             for e in claim.needs(Extent::Full) {
                 evidence.add(e, Err(failed.clone()));
             }
@@ -199,7 +199,7 @@ mod tests {
                 judgement.why
             );
             // Nor is one that was not made, or in which no frame came back.
-            let judgement = claim.judge(&Evidence::default(), Extent::Full);
+            let judgement = claim.judge(&ClaimEvidence::default(), Extent::Full);
             assert_eq!(judgement.verdict, Verdict::NotTestable);
             let nothing = |_: &Experiment| fake::losing(fake::records(20, 1), |_| true);
             let verdict = testing::verdict(&claim, Extent::Full, nothing);

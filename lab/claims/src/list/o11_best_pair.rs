@@ -1,20 +1,20 @@
 //! O11: the best pair of ways, one frame at a time.
 
 use super::ways::{BEST, READ_WRITE, one_at_a_time, word};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::own_share::own;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 use crate::stats::{ratio, us};
 
 pub(super) const CLAIMS: &[Claim] = &[O11];
 
 const O11: Claim = Claim {
     id: "O11",
-    origin: Origin::Bound("bound of ways to receive and to transmit"),
+    origin: ClaimOrigin::Bound("bound of ways to receive and to transmit"),
     claim: "The best pair of ways over the kernel's interfaces takes at most 0.80 of what read and write \
         take, one frame at a time",
     figure: "≤ 0.80",
@@ -29,7 +29,7 @@ const O11: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let of = |gateway| own(evidence, &one_at_a_time(extent, gateway));
     let (best, simple) = (of(BEST)?, of(READ_WRITE)?);
     let times = ratio(best, simple);

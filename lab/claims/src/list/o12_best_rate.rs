@@ -1,19 +1,19 @@
 //! O12: the fastest pair of ways, at its highest rate.
 
 use super::ways::{FASTEST, READ_WRITE, saturated, word};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::Origin;
-use experiment::rate::Bound;
+use crate::papers::ClaimOrigin;
+use experiment::rate::RateLimitedBy;
 
 pub(super) const CLAIMS: &[Claim] = &[O12];
 
 const O12: Claim = Claim {
     id: "O12",
-    origin: Origin::Bound("bound of ways to receive and to transmit"),
+    origin: ClaimOrigin::Bound("bound of ways to receive and to transmit"),
     claim: "The highest rate without loss of the best pair of ways is at least 1.5 times that of read and \
         write",
     figure: "≥ 1.50",
@@ -28,17 +28,17 @@ const O12: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let of = |gateway| evidence.rate(&saturated(extent, gateway));
     let (best, simple) = (of(FASTEST)?, of(READ_WRITE)?);
     let times = best.frames_per_s / simple.frames_per_s;
     let by = match best.bound {
-        Bound::Bus => " (the bus)",
-        Bound::Gateway | Bound::None => "",
+        RateLimitedBy::Bus => " (the bus)",
+        RateLimitedBy::Gateway | RateLimitedBy::None => "",
     };
     let mut conditions = Conditions::default();
     conditions.add(
-        best.frames_per_s > 0.0 && simple.bound == Bound::Gateway && times >= 1.5,
+        best.frames_per_s > 0.0 && simple.bound == RateLimitedBy::Gateway && times >= 1.5,
         format!("{} carries {times:.2} times as many frames", word(&FASTEST)),
     );
     let measured = format!(
@@ -52,15 +52,15 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
 mod tests {
     use super::*;
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
-    use experiment::rate::Rate;
+    use experiment::rate::SearchedRate;
 
-    fn with(best: f64, simple: Bound) -> Verdict {
-        let mut evidence = Evidence::default();
+    fn with(best: f64, simple: RateLimitedBy) -> Verdict {
+        let mut evidence = ClaimEvidence::default();
         for e in O12.rates(Extent::Quick) {
             let is_best = e.gateway == FASTEST;
-            let rate = Rate {
+            let rate = SearchedRate {
                 frames_per_s: if is_best { best } else { 1000.0 },
-                bound: if is_best { Bound::Gateway } else { simple },
+                bound: if is_best { RateLimitedBy::Gateway } else { simple },
                 passed: None,
                 failed: None,
                 tries: 9,

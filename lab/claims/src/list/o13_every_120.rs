@@ -2,47 +2,47 @@
 
 use super::s3_every_120::{held, papers};
 use super::ways::{every_120, user};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::Origin;
-use experiment::{Experiment, Gateway, Receive, Transmit, Ways};
+use crate::papers::ClaimOrigin;
+use experiment::{Experiment, GatewayChoice, ReceiveChoice, TransmitChoice, WayPair};
 
 pub(super) const CLAIMS: &[Claim] = &[O13];
 
 const O13: Claim = Claim {
     id: "O13",
-    origin: Origin::Bound("bound of ways to receive and to transmit"),
+    origin: ClaimOrigin::Bound("bound of ways to receive and to transmit"),
     claim: "With a frame every 120 µs, rings, mmsg calls and io_uring lose no frame where read and write \
         lose some",
     figure: "0",
     criterion: "on a processor that read-write saturates: lost > 0 for read-write, lost = 0 for each of the \
         paper's pairs without write(), for io_uring-io_uring and for ring-busy-ring-bypass",
     needs: |extent, _| {
-        let all = every(extent).map(|ways| every_120(extent, Gateway::User(ways)));
+        let all = every(extent).map(|ways| every_120(extent, GatewayChoice::User(ways)));
         all.collect::<Vec<Experiment>>()
     },
     judge,
     ..Claim::BLANK
 };
 
-fn every(extent: Extent) -> impl Iterator<Item = Ways> {
+fn every(extent: Extent) -> impl Iterator<Item = WayPair> {
     let ours = [
-        user(Receive::IoUring, Transmit::IoUring),
-        user(Receive::RingBusy, Transmit::RingBypass),
+        user(ReceiveChoice::IoUring, TransmitChoice::IoUring),
+        user(ReceiveChoice::RingBusy, TransmitChoice::RingBypass),
     ];
     let ours = ours.into_iter().filter_map(|gateway| match gateway {
-        Gateway::User(ways) => Some(ways),
+        GatewayChoice::User(ways) => Some(ways),
         _ => None,
     });
     // Of the pairs with write(), only the one with which all are compared.
     papers(extent)
-        .filter(|ways| ways.transmit != Transmit::Write || *ways == Ways::READ_WRITE)
+        .filter(|ways| ways.transmit != TransmitChoice::Write || *ways == WayPair::READ_WRITE)
         .chain(ours)
 }
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     held(evidence, extent, every(extent))
 }
 
@@ -58,8 +58,8 @@ mod tests {
         let with = |write: u64, uring: u64| {
             verdict(&O13, Extent::Quick, move |e| {
                 let lost = match e.gateway {
-                    Gateway::User(ways) if ways.transmit == Transmit::Write => write,
-                    Gateway::User(ways) if ways.transmit == Transmit::IoUring => uring,
+                    GatewayChoice::User(ways) if ways.transmit == TransmitChoice::Write => write,
+                    GatewayChoice::User(ways) if ways.transmit == TransmitChoice::IoUring => uring,
                     _ => 0,
                 };
                 fake::losing(fake::records(100, 9), |n| n < lost)

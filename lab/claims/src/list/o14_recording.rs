@@ -1,13 +1,13 @@
 //! O14: the cost of recording many buses.
 
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 use experiment::Cpu;
-use experiment::recorders::{Recorders, Recording};
+use experiment::recorders::{RecorderMeasurement, RecorderRun};
 
 pub(super) const CLAIMS: &[Claim] = &[O14];
 
@@ -20,14 +20,14 @@ const THEIRS: &str = "candump";
 
 const O14: Claim = Claim {
     id: "O14",
-    origin: Origin::Bound("bound of recording"),
+    origin: ClaimOrigin::Bound("bound of recording"),
     claim: "Recording 32 interfaces costs cangate capture at most half of candump's processor time a \
         frame, and it loses none at a rate at which candump loses",
     figure: "≤ 0.50; 0",
     criterion: "both write candump's log format: processor time a frame (capture) / (candump) ≤ 0.50 at \
         10 000 frames/s, where neither loses; at 60 000 frames/s lost(capture) = 0 and lost(candump) > 0",
     recorders: |extent| {
-        Some(Recorders {
+        Some(RecorderMeasurement {
             kernel: "6.1".to_owned(),
             cpu: Cpu::Pc,
             rates: RATES.to_vec(),
@@ -39,11 +39,11 @@ const O14: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, _: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, _: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let all = evidence.recordings()?;
-    let of = |name: &str, rate: u32| -> Result<&Recording, Missing> {
+    let of = |name: &str, rate: u32| -> Result<&RecorderRun, MissingEvidence> {
         let found = all.iter().find(|r| r.recorder == name && r.rate == rate);
-        found.ok_or_else(|| Missing {
+        found.ok_or_else(|| MissingEvidence {
             experiment: format!("{name} at {rate} frames/s"),
             why: "it was not made".to_owned(),
         })
@@ -100,7 +100,7 @@ mod tests {
                 _ => (1000.0, theirs_lost),
             };
             let lost = if rate == RATES[1] { lost } else { 0 };
-            Recording {
+            RecorderRun {
                 recorder: name.to_owned(),
                 rate,
                 sent: 100,
@@ -110,7 +110,7 @@ mod tests {
         };
         let names = [OURS, THEIRS, "tcpdump"];
         let all = RATES.iter().flat_map(|rate| names.map(|n| one(n, *rate)));
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         evidence.add_recordings(Ok(all.collect()));
         O14.judge(&evidence, Extent::Quick).verdict
     }

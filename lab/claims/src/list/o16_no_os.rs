@@ -2,19 +2,19 @@
 
 use super::o9_direct::DIRECT;
 use super::ways::{KERNEL, one_at_a_time};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::own_share::own;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 use crate::stats::{ratio, us};
-use experiment::{Experiment, Gateway};
+use experiment::{Experiment, GatewayChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[O16, O17];
 
 /// An image that polls its controllers.
-pub(super) const NO_OS: Gateway = Gateway::Baremetal { irq: false };
+pub(super) const NO_OS: GatewayChoice = GatewayChoice::Baremetal { irq: false };
 
 /// Data bytes at which O17 compares: a frame meets a polling loop at one point of its rounds, and
 /// with another length at another point. With one length alone, less than a third of a round
@@ -23,7 +23,7 @@ const LENGTHS: [u8; 4] = [2, 4, 6, 8];
 
 const O16: Claim = Claim {
     id: "O16",
-    origin: Origin::Bound("bound of the image without an operating system"),
+    origin: ClaimOrigin::Bound("bound of the image without an operating system"),
     claim: "Without an operating system a gateway takes at most 0.25 of can-gw's time",
     figure: "≤ 0.25",
     criterion: "own share (p50 less the floor of its own bench) of baremetal / that of can-gw ≤ 0.25",
@@ -44,14 +44,14 @@ const O17: Claim = Claim {
     ..O16
 };
 
-fn with_length(extent: Extent, gateway: &Gateway, payload: u8) -> Experiment {
+fn with_length(extent: Extent, gateway: &GatewayChoice, payload: u8) -> Experiment {
     Experiment {
         payload,
         ..one_at_a_time(extent, gateway.clone())
     }
 }
 
-fn needs(extent: Extent, one: Gateway, other: Gateway, lengths: &[u8]) -> Vec<Experiment> {
+fn needs(extent: Extent, one: GatewayChoice, other: GatewayChoice, lengths: &[u8]) -> Vec<Experiment> {
     [one, other]
         .iter()
         .flat_map(|gateway| lengths.iter().map(|n| with_length(extent, gateway, *n)))
@@ -59,13 +59,13 @@ fn needs(extent: Extent, one: Gateway, other: Gateway, lengths: &[u8]) -> Vec<Ex
 }
 
 fn judge(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     extent: Extent,
-    [one, other]: [&Gateway; 2],
+    [one, other]: [&GatewayChoice; 2],
     lengths: &[u8],
     most: f64,
-) -> Result<Judgement, Missing> {
-    let of = |gateway: &Gateway| -> Result<i64, Missing> {
+) -> Result<ClaimJudgement, MissingEvidence> {
+    let of = |gateway: &GatewayChoice| -> Result<i64, MissingEvidence> {
         let mut sum = 0;
         for payload in lengths {
             sum += own(evidence, &with_length(extent, gateway, *payload))?;
@@ -94,8 +94,8 @@ mod tests {
     fn with(claim: &Claim, image: u64, direct: u64) -> Verdict {
         verdict_with_floor(claim, Extent::Quick, 5_000, move |e| {
             let ns = match e.gateway {
-                Gateway::Baremetal { .. } => 5_000 + image,
-                Gateway::Direct { .. } => 5_000 + direct,
+                GatewayChoice::Baremetal { .. } => 5_000 + image,
+                GatewayChoice::Direct { .. } => 5_000 + direct,
                 _ => 21_000,
             };
             fake::records(9, ns)
@@ -115,8 +115,8 @@ mod tests {
         let direct_takes = |at_four: u64, elsewhere: u64| {
             verdict_with_floor(&O17, Extent::Quick, 5_000, move |e| {
                 let ns = match e.gateway {
-                    Gateway::Direct { .. } if e.payload == 4 => 5_000 + at_four,
-                    Gateway::Direct { .. } => 5_000 + elsewhere,
+                    GatewayChoice::Direct { .. } if e.payload == 4 => 5_000 + at_four,
+                    GatewayChoice::Direct { .. } => 5_000 + elsewhere,
                     _ => 9_000,
                 };
                 fake::records(9, ns)

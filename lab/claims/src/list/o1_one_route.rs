@@ -4,13 +4,13 @@ use super::bounds::{compare, one_at_a_time};
 use crate::claim::Claim;
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 
 pub(super) const CLAIMS: &[Claim] = &[O1];
 
 const O1: Claim = Claim {
     id: "O1",
-    origin: Origin::Bound("bound of routing in the kernel"),
+    origin: ClaimOrigin::Bound("bound of routing in the kernel"),
     claim: "Without filters a frame takes BPF no longer than can-gw",
     figure: "≤ 1.00",
     criterion: "p50(bpf) / p50(cangw) ≤ 1.00",
@@ -42,10 +42,10 @@ mod tests {
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::extent::Extent;
     use crate::testing::judge;
-    use experiment::{Experiment, Gateway, fake};
+    use experiment::{Experiment, GatewayChoice, fake};
 
     fn is_bpf(e: &Experiment) -> bool {
-        e.gateway == Gateway::Bpf
+        e.gateway == GatewayChoice::Bpf
     }
 
     #[test]

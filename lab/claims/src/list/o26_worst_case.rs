@@ -1,21 +1,21 @@
 //! O26: the worst case, computed before it is measured.
 
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 use crate::setups::board;
 use crate::stats::us;
 use crate::worst_case::{hold, played};
-use experiment::{Experiment, Load, Pattern};
+use experiment::{Experiment, MachineLoad, TrafficPattern};
 
 pub(super) const CLAIMS: &[Claim] = &[O26];
 
 const O26: Claim = Claim {
     id: "O26",
-    origin: Origin::Bound("bound of worst cases"),
+    origin: ClaimOrigin::Bound("bound of worst cases"),
     claim: "In floods, under load and with a set of 40 messages, no frame takes longer than `cangate bound` says",
     figure: "measured ≤ bound",
     criterion: "each latency ≤ the gateway's own time + the bound of what a frame waits in its node on the outgoing \
@@ -30,12 +30,12 @@ const O26: Claim = Claim {
 };
 
 /// A run, and the run from which the gateway's own time is taken.
-struct Pair {
+struct RunPair {
     run: Experiment,
     own: Experiment,
 }
 
-fn at(extent: Extent, path: DataPath, load: Load, payload: u8, traffic: Pattern) -> Experiment {
+fn at(extent: Extent, path: DataPath, load: MachineLoad, payload: u8, traffic: TrafficPattern) -> Experiment {
     path.of(Experiment {
         traffic,
         payload,
@@ -46,14 +46,14 @@ fn at(extent: Extent, path: DataPath, load: Load, payload: u8, traffic: Pattern)
 
 /// Returns the experiment with the same load and payload, on a bus in which frames hardly wait for
 /// one another.
-fn own(extent: Extent, path: DataPath, load: Load, payload: u8) -> Experiment {
-    at(extent, path, load, payload, Pattern::Load(90))
+fn own(extent: Extent, path: DataPath, load: MachineLoad, payload: u8) -> Experiment {
+    at(extent, path, load, payload, TrafficPattern::Load(90))
 }
 
-fn pairs(extent: Extent) -> Vec<Pair> {
+fn pairs(extent: Extent) -> Vec<RunPair> {
     let mut all = Vec::new();
     let mut pair = |path, load, payload, traffic| {
-        all.push(Pair {
+        all.push(RunPair {
             run: at(extent, path, load, payload, traffic),
             own: own(extent, path, load, payload),
         });
@@ -61,38 +61,38 @@ fn pairs(extent: Extent) -> Vec<Pair> {
     let paths = [DataPath::Cangw, DataPath::Bpf, DataPath::User];
     for path in paths {
         // G2's flood, with 4 bytes. A quick run has the other experiments for can-gw only.
-        pair(path, Load::None, 4, Pattern::Flood);
+        pair(path, MachineLoad::None, 4, TrafficPattern::Flood);
         if extent == Extent::Full || path == DataPath::Cangw {
             // G3's loads.
-            for load in [Load::Cpu, Load::EthRx] {
-                pair(path, load, 4, Pattern::OneAtATime);
+            for load in [MachineLoad::Cpu, MachineLoad::EthRx] {
+                pair(path, load, 4, TrafficPattern::OneAtATime);
             }
             // G12's floods.
             for payload in extent.pick(vec![2, 8], (2..=8).collect()) {
-                pair(path, Load::None, payload, Pattern::Flood);
+                pair(path, MachineLoad::None, payload, TrafficPattern::Flood);
             }
         }
         if extent == Extent::Full {
-            for load in [Load::Cpu, Load::EthRx] {
-                pair(path, load, 8, Pattern::Flood);
+            for load in [MachineLoad::Cpu, MachineLoad::EthRx] {
+                pair(path, load, 8, TrafficPattern::Flood);
             }
         }
     }
     for path in paths {
-        let run = at(extent, path, Load::None, 8, Pattern::OneAtATime);
-        all.push(Pair {
+        let run = at(extent, path, MachineLoad::None, 8, TrafficPattern::OneAtATime);
+        all.push(RunPair {
             run: run.playing(played(extent.pick(300_000_000, 2_000_000_000))),
-            own: own(extent, path, Load::None, 8),
+            own: own(extent, path, MachineLoad::None, 8),
         });
     }
     all
 }
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let (mut frames, mut above) = (0, 0);
     let mut nearest = (0.0_f64, String::new());
-    for Pair { run, own } in pairs(extent) {
+    for RunPair { run, own } in pairs(extent) {
         let held = hold(evidence, &run, &own)?;
         frames += held.frames;
         above += held.above;
@@ -132,11 +132,11 @@ mod tests {
         let with = |latency: u64| {
             verdict(&O26, Extent::Quick, move |e| {
                 let latency = match e.traffic {
-                    Pattern::Load(_) => 30_000,
+                    TrafficPattern::Load(_) => 30_000,
                     _ => latency,
                 };
                 let mut records = fake::with_latencies([20_000, latency]);
-                let of_set = e.log.frames(experiment::Side::Incoming);
+                let of_set = e.log.frames(experiment::LogSide::Incoming);
                 for (record, (_, frame)) in records.iter_mut().zip(of_set) {
                     if let Some(outgoing) = &mut record.outgoing {
                         outgoing.id = frame.id();
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(with(60_000), Reproduced);
         assert_eq!(with(140_000), Reproduced);
         assert_eq!(with(180_000), Differs);
-        let nothing = O26.judge(&Evidence::default(), Extent::Quick);
+        let nothing = O26.judge(&ClaimEvidence::default(), Extent::Quick);
         assert_eq!(nothing.verdict, NotTestable);
     }
 }

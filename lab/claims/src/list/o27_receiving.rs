@@ -2,13 +2,13 @@
 //! "line-rate performance").
 
 use super::v1_virtual_machines::{LONGEST, O18, PLAIN, over};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use experiment::receiving::receiving;
-use experiment::{Experiment, Nesting, Pattern, Task};
+use experiment::{Experiment, Nesting, TrafficPattern, ExperimentTask};
 
 pub(super) const CLAIMS: &[Claim] = &[O27];
 
@@ -44,19 +44,19 @@ fn ways(extent: Extent) -> &'static [Nesting] {
 
 fn flooded(extent: Extent, way: Nesting) -> Experiment {
     Experiment {
-        task: Task::Receive,
-        traffic: Pattern::Flood,
+        task: ExperimentTask::Receive,
+        traffic: TrafficPattern::Flood,
         frames: extent.pick(2000, 10_000),
         ..over(extent, PLAIN, way, LONGEST)
     }
 }
 
-fn line_rate(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn line_rate(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for way in ways(extent) {
         let experiment = flooded(extent, *way);
-        let said = receiving(evidence.results(&experiment)?).ok_or_else(|| Missing {
+        let said = receiving(evidence.results(&experiment)?).ok_or_else(|| MissingEvidence {
             experiment: experiment.name(),
             why: "its results do not say what the program received".to_owned(),
         })?;
@@ -87,27 +87,27 @@ fn line_rate(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgeme
 mod tests {
     use super::*;
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
-    use experiment::receiving::{Receiving, entries};
-    use experiment::{Gateway, fake};
+    use experiment::receiving::{ReceivedCounts, entries};
+    use experiment::{GatewayChoice, fake};
 
     /// Returns the verdict where the driver VM's machine has lost `lost` frames, with this bus
     /// load.
     fn with(extent: Extent, lost: u64, load: f64) -> Verdict {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in O27.needs(extent) {
             let bus = u64::from(e.frames);
-            let lost = if e.gateway == Gateway::Vm(Nesting::Driver) {
+            let lost = if e.gateway == GatewayChoice::Vm(Nesting::Driver) {
                 lost
             } else {
                 0
             };
-            let said = Receiving {
+            let said = ReceivedCounts {
                 bus,
                 load,
                 owner: bus,
                 machine: bus - lost,
                 program: bus - lost,
-                ..Receiving::default()
+                ..ReceivedCounts::default()
             };
             let mut results = fake::results(fake::records(3, 1));
             results.description.more.extend(entries(&said));
@@ -123,7 +123,7 @@ mod tests {
             assert_eq!(with(extent, 1, 100.0), Differs);
             assert_eq!(with(extent, 0, 98.9), Differs);
         }
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in O27.needs(Extent::Quick) {
             evidence.add(e, Ok(fake::results(fake::records(3, 1))));
         }

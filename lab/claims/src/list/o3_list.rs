@@ -4,13 +4,13 @@ use super::bounds::{LIST, compare, filtered};
 use crate::claim::Claim;
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 
 pub(super) const CLAIMS: &[Claim] = &[O3];
 
 const O3: Claim = Claim {
     id: "O3",
-    origin: Origin::Bound("bound of routing in the kernel"),
+    origin: ClaimOrigin::Bound("bound of routing in the kernel"),
     claim: "With 2048 routes that can-gw keeps in a list, a frame takes BPF a fraction of \
         can-gw's time",
     figure: "≤ 0.40",
@@ -44,13 +44,13 @@ mod tests {
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::extent::Extent;
     use crate::testing::verdict;
-    use experiment::{Gateway, fake};
+    use experiment::{GatewayChoice, fake};
 
     #[test]
     fn o3_wants_a_fraction_of_can_gws_time() {
         let with = |bpf: u64| {
             verdict(&O3, Extent::Quick, move |e| {
-                let bpf_s = e.gateway == Gateway::Bpf;
+                let bpf_s = e.gateway == GatewayChoice::Bpf;
                 fake::records(9, if bpf_s { bpf } else { 46_000 })
             })
         };

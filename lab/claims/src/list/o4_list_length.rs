@@ -4,26 +4,26 @@ use super::bounds::{LIST, compare, filtered};
 use crate::claim::Claim;
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::papers::Origin;
-use experiment::Filters;
+use crate::papers::ClaimOrigin;
+use experiment::FilterChoice;
 
 pub(super) const CLAIMS: &[Claim] = &[O4];
 
 const O4: Claim = Claim {
     id: "O4",
-    origin: Origin::Bound("bound of routing in the kernel"),
+    origin: ClaimOrigin::Bound("bound of routing in the kernel"),
     claim: "2048 routes that can-gw would keep in a list cost BPF what one costs",
     figure: "≤ 1.02",
     criterion: "p50(bpf, list:2048) / p50(bpf, list:1) ≤ 1.02",
     needs: |extent, _| {
-        [LIST, Filters::List(1)]
+        [LIST, FilterChoice::List(1)]
             .map(|filters| filtered(extent, DataPath::Bpf, filters))
             .to_vec()
     },
     judge: |evidence, extent, _| {
         let mut conditions = Conditions::default();
         let [first, second] =
-            [LIST, Filters::List(1)].map(|filters| filtered(extent, DataPath::Bpf, filters));
+            [LIST, FilterChoice::List(1)].map(|filters| filtered(extent, DataPath::Bpf, filters));
         let measured = compare(
             evidence,
             &mut conditions,

@@ -5,8 +5,8 @@ use crate::claim::Claim;
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
 use crate::extent::Extent;
-use crate::papers::Origin;
-use experiment::Filters;
+use crate::papers::ClaimOrigin;
+use experiment::FilterChoice;
 
 pub(super) const CLAIMS: &[Claim] = &[O5];
 
@@ -15,7 +15,7 @@ const MANY: u32 = 100_000;
 
 const O5: Claim = Claim {
     id: "O5",
-    origin: Origin::Bound("bound of routing in the kernel"),
+    origin: ClaimOrigin::Bound("bound of routing in the kernel"),
     claim: "100 000 routes for one EFF identifier each cost BPF what one costs",
     figure: "≤ 1.05",
     criterion: "p50(bpf, eff:100000) / p50(bpf, eff:1) ≤ 1.05; the last route matches",
@@ -23,12 +23,12 @@ const O5: Claim = Claim {
     needs: |extent, _| match extent {
         Extent::Quick => vec![],
         Extent::Full => [MANY, 1]
-            .map(|n| filtered(extent, DataPath::Bpf, Filters::Eff(n)))
+            .map(|n| filtered(extent, DataPath::Bpf, FilterChoice::Eff(n)))
             .to_vec(),
     },
     judge: |evidence, extent, _| {
         let mut conditions = Conditions::default();
-        let [first, second] = [MANY, 1].map(|n| filtered(extent, DataPath::Bpf, Filters::Eff(n)));
+        let [first, second] = [MANY, 1].map(|n| filtered(extent, DataPath::Bpf, FilterChoice::Eff(n)));
         let measured = compare(
             evidence,
             &mut conditions,

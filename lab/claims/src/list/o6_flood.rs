@@ -1,11 +1,11 @@
 //! O6: a flood through 2048 filters.
 
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 use crate::setups::overrun;
 use crate::stats::{loss, lost};
 use experiment::{Cpu, Experiment};
@@ -29,7 +29,7 @@ fn boards(extent: Extent) -> &'static [Cpu] {
 
 const O6: Claim = Claim {
     id: "O6",
-    origin: Origin::Bound("bound of routing in the kernel"),
+    origin: ClaimOrigin::Bound("bound of routing in the kernel"),
     claim: "In a flood of 2-byte frames through 2048 list filters on the board, can-gw loses \
         frames and BPF none",
     figure: "at least what G5 finds here with 4 bytes; 0",
@@ -46,7 +46,7 @@ const O6: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let of = |e: &Experiment| {
         evidence.profile(e)?;
         let results = evidence.results(e)?;
@@ -78,10 +78,10 @@ mod tests {
     use super::*;
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::testing::judge;
-    use experiment::{Gateway, fake};
+    use experiment::{GatewayChoice, fake};
 
     fn is_bpf(e: &Experiment) -> bool {
-        e.gateway == Gateway::Bpf
+        e.gateway == GatewayChoice::Bpf
     }
 
     #[test]

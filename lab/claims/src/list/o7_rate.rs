@@ -1,15 +1,15 @@
 //! O7: the highest rate without loss.
 
 use super::bounds::LIST;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 use crate::setups::board;
-use experiment::rate::{Bound, Rate};
-use experiment::{Bench, Cpu, Experiment, Filters};
+use experiment::rate::{RateLimitedBy, SearchedRate};
+use experiment::{BenchKind, Cpu, Experiment, FilterChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[O7];
 
@@ -21,7 +21,7 @@ fn rated(extent: Extent, path: DataPath) -> Vec<Experiment> {
         ..board(extent.pick(2000, 10_000))
     };
     let kvaser = Experiment {
-        bench: Bench::Kvaser,
+        bench: BenchKind::Kvaser,
         cpu: Cpu::Pc,
         ..timed.clone()
     };
@@ -42,7 +42,7 @@ fn rated(extent: Extent, path: DataPath) -> Vec<Experiment> {
 
 const O7: Claim = Claim {
     id: "O7",
-    origin: Origin::Bound("bound of routing in the kernel"),
+    origin: ClaimOrigin::Bound("bound of routing in the kernel"),
     claim: "The highest rate of frames without loss is not lower with BPF than with can-gw",
     figure: "≥ 1.00",
     criterion: "rate(bpf) / rate(cangw) ≥ 1.00 on both benches, 2 bytes",
@@ -54,7 +54,7 @@ const O7: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for (bpf, cangw) in rated(extent, DataPath::Bpf)
@@ -62,7 +62,7 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
         .zip(&rated(extent, DataPath::Cangw))
     {
         let mut place = format!("{} bench, {}", bpf.bench, bpf.cpu);
-        if bpf.filters != Filters::None {
+        if bpf.filters != FilterChoice::None {
             place.push_str(&format!(", {}", bpf.filters));
         }
         let (bpf, cangw) = (evidence.rate(bpf)?, evidence.rate(cangw)?);
@@ -79,11 +79,11 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
     Ok(conditions.judge(measured.join("; "), remark))
 }
 
-fn words(rate: &Rate) -> String {
+fn words(rate: &SearchedRate) -> String {
     match rate.bound {
-        Bound::Gateway => format!("{:.0}/s", rate.frames_per_s),
-        Bound::Bus => format!("{:.0}/s (bus)", rate.frames_per_s),
-        Bound::None => "none".to_owned(),
+        RateLimitedBy::Gateway => format!("{:.0}/s", rate.frames_per_s),
+        RateLimitedBy::Bus => format!("{:.0}/s (bus)", rate.frames_per_s),
+        RateLimitedBy::None => "none".to_owned(),
     }
 }
 
@@ -91,24 +91,24 @@ fn words(rate: &Rate) -> String {
 mod tests {
     use super::*;
     use crate::claim::Verdict::{Differs, NotTestable, Reproduced};
-    use experiment::Gateway;
+    use experiment::GatewayChoice;
 
     fn is_bpf(e: &Experiment) -> bool {
-        e.gateway == Gateway::Bpf
+        e.gateway == GatewayChoice::Bpf
     }
 
     #[test]
     fn o7_wants_bpf_to_be_no_slower_anywhere() {
         let with = |extent: Extent, of: fn(&Experiment) -> f64| {
-            let mut evidence = Evidence::default();
+            let mut evidence = ClaimEvidence::default();
             for e in O7.rates(extent) {
                 let frames_per_s = of(&e);
-                let rate = Rate {
+                let rate = SearchedRate {
                     frames_per_s,
                     bound: if frames_per_s > 0.0 {
-                        Bound::Gateway
+                        RateLimitedBy::Gateway
                     } else {
-                        Bound::None
+                        RateLimitedBy::None
                     },
                     passed: None,
                     failed: None,
@@ -128,7 +128,7 @@ mod tests {
         let slow = |e: &Experiment| f64::from(u8::from(!is_bpf(e) || e.cpu == Cpu::Pc));
         assert_eq!(with(Extent::Quick, slow).verdict, Differs);
         assert_eq!(with(Extent::Quick, |_| 0.0).verdict, Differs);
-        let nothing = O7.judge(&Evidence::default(), Extent::Quick);
+        let nothing = O7.judge(&ClaimEvidence::default(), Extent::Quick);
         assert_eq!(nothing.verdict, NotTestable);
     }
 }

@@ -1,28 +1,28 @@
 //! O8: can-gw's rules, added by two programs.
 
 use super::bounds::{LIST, filtered};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 use crate::stats::ratio;
-use experiment::Filters;
+use experiment::FilterChoice;
 
 pub(super) const CLAIMS: &[Claim] = &[O8];
 
 /// Returns the rules that are added by two programs.
-fn same(extent: Extent) -> &'static [Filters] {
+fn same(extent: Extent) -> &'static [FilterChoice] {
     extent.pick(
-        &[Filters::None, LIST],
-        &[Filters::None, LIST, Filters::Sff(2048)],
+        &[FilterChoice::None, LIST],
+        &[FilterChoice::None, LIST, FilterChoice::Sff(2048)],
     )
 }
 
 const O8: Claim = Claim {
     id: "O8",
-    origin: Origin::Bound("bound of routing in the kernel"),
+    origin: ClaimOrigin::Bound("bound of routing in the kernel"),
     claim: "can-gw takes as long with the rules that cangate puts in as with those of cangw",
     figure: "≤ 1.01",
     criterion: "|p50(can-gw) / p50(cangw) − 1| ≤ 0.01 for no filter and list:2048, in the full \
@@ -36,7 +36,7 @@ const O8: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for &filters in same(extent) {
@@ -54,13 +54,13 @@ mod tests {
     use super::*;
     use crate::claim::Verdict::{Differs, Reproduced};
     use crate::testing::verdict;
-    use experiment::{Gateway, fake};
+    use experiment::{GatewayChoice, fake};
 
     #[test]
     fn o8_wants_the_same_of_both() {
         let with = |own: u64| {
             verdict(&O8, Extent::Quick, move |e| {
-                let own_rules = e.gateway == Gateway::OwnRules;
+                let own_rules = e.gateway == GatewayChoice::OwnRules;
                 fake::records(9, if own_rules { own } else { 18_000 })
             })
         };

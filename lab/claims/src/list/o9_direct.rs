@@ -1,26 +1,26 @@
 //! O9: a process that drives the controllers itself, and polls them.
 
 use super::ways::{KERNEL, one_at_a_time};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::own_share::own;
-use crate::papers::Origin;
+use crate::papers::ClaimOrigin;
 use crate::stats::{ratio, us};
-use experiment::Gateway;
+use experiment::GatewayChoice;
 
 pub(super) const CLAIMS: &[Claim] = &[O9, O10];
 
 /// The gateway that polls.
-pub(super) const DIRECT: Gateway = Gateway::Direct { irq: false };
+pub(super) const DIRECT: GatewayChoice = GatewayChoice::Direct { irq: false };
 /// The gateway that uses interrupts.
-pub(super) const BY_INTERRUPT: Gateway = Gateway::Direct { irq: true };
+pub(super) const BY_INTERRUPT: GatewayChoice = GatewayChoice::Direct { irq: true };
 
 const O9: Claim = Claim {
     id: "O9",
-    origin: Origin::Bound("bound of controllers driven from user space"),
+    origin: ClaimOrigin::Bound("bound of controllers driven from user space"),
     claim: "A process that drives the controllers itself and polls them takes at most 0.15 of can-gw's time",
     figure: "≤ 0.15",
     criterion: "own share (p50 less the bench's floor) of direct / that of can-gw ≤ 0.15",
@@ -40,19 +40,19 @@ const O10: Claim = Claim {
     ..O9
 };
 
-fn needs(extent: Extent, gateway: Gateway) -> Vec<experiment::Experiment> {
+fn needs(extent: Extent, gateway: GatewayChoice) -> Vec<experiment::Experiment> {
     [gateway, KERNEL]
         .map(|gateway| one_at_a_time(extent, gateway))
         .to_vec()
 }
 
 fn judge(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     extent: Extent,
-    gateway: &Gateway,
+    gateway: &GatewayChoice,
     most: f64,
-) -> Result<Judgement, Missing> {
-    let of = |gateway: &Gateway| own(evidence, &one_at_a_time(extent, gateway.clone()));
+) -> Result<ClaimJudgement, MissingEvidence> {
+    let of = |gateway: &GatewayChoice| own(evidence, &one_at_a_time(extent, gateway.clone()));
     let (direct, kernel) = (of(gateway)?, of(&KERNEL)?);
     let times = ratio(direct, kernel);
     let mut conditions = Conditions::default();
@@ -76,7 +76,7 @@ mod tests {
         let with = |claim: &Claim, direct: u64| {
             verdict_with_floor(claim, Extent::Quick, 5_000, move |e| {
                 let ns = match e.gateway {
-                    Gateway::Direct { .. } => direct,
+                    GatewayChoice::Direct { .. } => direct,
                     _ => 21_000,
                 };
                 fake::records(9, ns)

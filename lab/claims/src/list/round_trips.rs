@@ -6,26 +6,26 @@
 //! controllers (`--cpu pc`), the same bus and frames. The overhead is compared: a round trip less
 //! both frames' time on the bus.
 
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::stats::us;
-use experiment::{Bench, Experiment, Gateway, Load, Task, Tuning, Ways, round_trip};
+use experiment::{BenchKind, Experiment, GatewayChoice, MachineLoad, ExperimentTask, Tuning, WayPair, round_trip};
 
-use probe::Summary;
+use probe::LatencySummary;
 
 /// The gateway with read(2) and write(2), as canping uses them.
-pub(super) const SOCKETS: Gateway = Gateway::User(Ways::READ_WRITE);
-pub(super) const DEVICE: Gateway = Gateway::Chardev;
+pub(super) const SOCKETS: GatewayChoice = GatewayChoice::User(WayPair::READ_WRITE);
+pub(super) const DEVICE: GatewayChoice = GatewayChoice::Chardev;
 /// The kernels of claims about PREEMPT_RT, and about ordinary ones.
 pub(super) const RT: &str = "6.1-rt";
 pub(super) const PLAIN: &str = "6.1";
 
 /// Returns the paper's round trip, on an idle machine.
-pub(super) fn idle(extent: Extent, kernel: &str, gateway: Gateway) -> Experiment {
+pub(super) fn idle(extent: Extent, kernel: &str, gateway: GatewayChoice) -> Experiment {
     Experiment {
         kernel: kernel.to_owned(),
-        bench: Bench::Timed,
-        task: Task::RoundTrip,
+        bench: BenchKind::Timed,
+        task: ExperimentTask::RoundTrip,
         gateway,
         payload: 8,
         frames: extent.pick(500, 10_000),
@@ -37,8 +37,8 @@ pub(super) fn idle(extent: Extent, kernel: &str, gateway: Gateway) -> Experiment
 pub(super) fn loaded(
     extent: Extent,
     kernel: &str,
-    gateway: Gateway,
-    load: Load,
+    gateway: GatewayChoice,
+    load: MachineLoad,
     tuning: Tuning,
 ) -> Experiment {
     Experiment {
@@ -46,7 +46,7 @@ pub(super) fn loaded(
         tuning,
         // With 400 tasks running, each round trip takes the host a tenth of a second.
         frames: match load {
-            Load::Cpu => 1000,
+            MachineLoad::Cpu => 1000,
             _ => extent.pick(500, 10_000),
         },
         ..idle(extent, kernel, gateway)
@@ -55,21 +55,21 @@ pub(super) fn loaded(
 
 /// Overheads, ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Overhead {
+pub(super) struct OverheadTimes {
     pub(super) p50: i64,
     pub(super) p99: i64,
     pub(super) max: i64,
 }
 
 /// Returns the time of a round trip in addition to both frames' time on the bus.
-pub(super) fn overhead(evidence: &Evidence, experiment: &Experiment) -> Result<Overhead, Missing> {
-    let Summary { p50, p99, max, .. } = evidence.summary(experiment)?;
+pub(super) fn overhead(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<OverheadTimes, MissingEvidence> {
+    let LatencySummary { p50, p99, max, .. } = evidence.summary(experiment)?;
     let results = evidence.results(experiment)?;
-    let bus = round_trip::bus_time(results).ok_or_else(|| Missing {
+    let bus = round_trip::bus_time(results).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
         why: "its results do not say how long the frames were on the bus".to_owned(),
     })?;
-    Ok(Overhead {
+    Ok(OverheadTimes {
         p50: p50 - bus,
         p99: p99 - bus,
         max: max - bus,
@@ -77,7 +77,7 @@ pub(super) fn overhead(evidence: &Evidence, experiment: &Experiment) -> Result<O
 }
 
 /// Formats the median and worst case as a claim shows them.
-pub(super) fn shown(overhead: &Overhead) -> String {
+pub(super) fn shown(overhead: &OverheadTimes) -> String {
     format!("{} (worst {})", us(overhead.p50), us(overhead.max))
 }
 
@@ -86,7 +86,7 @@ pub(super) mod tests {
     use super::*;
     use crate::claim::{Claim, Verdict};
     use experiment::fake;
-    use probe::Results;
+    use probe::RunResults;
 
     /// Returns the verdict where an experiment's overheads are these, ns.
     pub(in crate::list) fn verdict(
@@ -94,7 +94,7 @@ pub(super) mod tests {
         extent: Extent,
         of: impl Fn(&Experiment) -> Vec<u64>,
     ) -> Verdict {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in claim.needs(extent) {
             let results = trips(of(&e));
             evidence.add(e, Ok(results));
@@ -103,7 +103,7 @@ pub(super) mod tests {
     }
 
     /// Returns round trips with these overheads, ns.
-    pub(in crate::list) fn trips(overheads: Vec<u64>) -> Results {
+    pub(in crate::list) fn trips(overheads: Vec<u64>) -> RunResults {
         const BUS: u64 = 249_000;
         let latencies = overheads.into_iter().map(|ns| ns + BUS);
         let mut results = fake::results(fake::with_latencies(latencies));

@@ -1,19 +1,19 @@
 //! S1: the cost of the system calls that move frames.
 
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::line;
 use experiment::Cpu;
-use experiment::bursts::{Bursts, Point};
+use experiment::bursts::{BurstMeasurement, BurstPoint};
 
 pub(super) const CLAIMS: &[Claim] = &[S1];
 
-fn bursts(extent: Extent) -> Option<Bursts> {
-    Some(Bursts {
+fn bursts(extent: Extent) -> Option<BurstMeasurement> {
+    Some(BurstMeasurement {
         kernel: "6.1".to_owned(),
         cpu: Cpu::Pc,
         most: extent.pick(1000, 50_000),
@@ -22,7 +22,7 @@ fn bursts(extent: Extent) -> Option<Bursts> {
 
 const S1: Claim = Claim {
     id: "S1",
-    origin: Origin::Papers(&[(Paper::Syscalls2014, "§4.1")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Syscalls2014, "§4.1")]),
     claim: "On a virtual interface recvmmsg beats read and sendmmsg beats write, and is never \
         worse even for one frame; times are linear in the number of frames; write costs 3 to 6 \
         times read",
@@ -35,10 +35,10 @@ const S1: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, _: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, _: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let points = evidence.points()?;
     let Some((last, before)) = points.split_last() else {
-        return Err(Missing {
+        return Err(MissingEvidence {
             experiment: "system calls".to_owned(),
             why: "no number of frames was measured".to_owned(),
         });
@@ -78,10 +78,10 @@ fn judge(evidence: &Evidence, _: Extent, _: DataPath) -> Result<Judgement, Missi
         },
     );
     let off = [
-        |p: &Point| p.read_ns,
-        |p: &Point| p.recvmmsg_ns,
-        |p: &Point| p.write_ns,
-        |p: &Point| p.sendmmsg_ns,
+        |p: &BurstPoint| p.read_ns,
+        |p: &BurstPoint| p.recvmmsg_ns,
+        |p: &BurstPoint| p.write_ns,
+        |p: &BurstPoint| p.sendmmsg_ns,
     ]
     .into_iter()
     .map(|pick| beside(before, last, pick))
@@ -102,7 +102,7 @@ fn judge(evidence: &Evidence, _: Extent, _: DataPath) -> Result<Judgement, Missi
 }
 
 /// Returns the distance of the last point from the line through the others, per cent.
-fn beside(before: &[Point], last: &Point, pick: fn(&Point) -> u64) -> f64 {
+fn beside(before: &[BurstPoint], last: &BurstPoint, pick: fn(&BurstPoint) -> u64) -> f64 {
     let points: Vec<_> = before
         .iter()
         .map(|p| (f64::from(p.frames), pick(p) as f64))
@@ -122,7 +122,7 @@ mod tests {
     fn with(of: impl Fn(u64) -> [u64; 4]) -> Verdict {
         let point = |frames: u32| {
             let [read_ns, recvmmsg_ns, write_ns, sendmmsg_ns] = of(u64::from(frames));
-            Point {
+            BurstPoint {
                 frames,
                 read_ns,
                 recvmmsg_ns,
@@ -130,7 +130,7 @@ mod tests {
                 sendmmsg_ns,
             }
         };
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         evidence.add_points(Ok([1, 10, 100, 1000].map(point).to_vec()));
         S1.judge(&evidence, Extent::Quick).verdict
     }

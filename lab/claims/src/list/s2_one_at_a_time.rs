@@ -3,27 +3,27 @@
 use super::figures;
 use super::o16_no_os::NO_OS;
 use super::ways::{KERNEL, one_at_a_time, word};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
-use experiment::{Gateway, PAPER_NAMES, Receive, Ways};
+use experiment::{GatewayChoice, PAPER_NAMES, ReceiveChoice, WayPair};
 
 pub(super) const CLAIMS: &[Claim] = &[S2];
 
 const S2: Claim = Claim {
     id: "S2",
-    origin: Origin::Papers(&[(Paper::Syscalls2014, "§4.2, Figure 4.2")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Syscalls2014, "§4.2, Figure 4.2")]),
     claim: "One frame at a time, a user-space gateway that blocks takes about 3.7 times as long as \
         the kernel gateway, and one that waits busily about twice as long",
     figure: "kernel 49; blocking ≈180; busy ≈100 (no OS: 15)",
     criterion: "2.5 ≤ p50 / p50(can-gw) ≤ 5 for the blocking ones, 1.4 ≤ p50 / p50(can-gw) ≤ 3 for the \
         busy ones, and each busy one is faster than each blocking one",
     needs: |extent, _| {
-        let users = papers().map(|ways| one_at_a_time(extent, Gateway::User(ways)));
+        let users = papers().map(|ways| one_at_a_time(extent, GatewayChoice::User(ways)));
         users
             .chain([KERNEL, NO_OS].map(|gateway| one_at_a_time(extent, gateway)))
             .collect()
@@ -34,18 +34,18 @@ const S2: Claim = Claim {
 };
 
 /// Returns the pairs of Table 3.1. The one for which the paper changed drivers belongs to S5.
-fn papers() -> impl Iterator<Item = Ways> {
+fn papers() -> impl Iterator<Item = WayPair> {
     let all = PAPER_NAMES.into_iter().map(|(_, ways)| ways);
-    all.filter(|ways| ways.receive != Receive::BusypollNoIrq)
+    all.filter(|ways| ways.receive != ReceiveChoice::BusypollNoIrq)
 }
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let p50 = |gateway| Ok(evidence.summary(&one_at_a_time(extent, gateway))?.p50);
     let kernel = p50(KERNEL)?;
     let mut conditions = Conditions::default();
     let (mut blocking, mut busy) = (Vec::new(), Vec::new());
     for ways in papers() {
-        let gateway = Gateway::User(ways);
+        let gateway = GatewayChoice::User(ways);
         let name = word(&gateway);
         let all = if ways.receive.is_busy() {
             &mut busy
@@ -100,9 +100,9 @@ mod tests {
         let with = |blocking: u64, busy: u64| {
             verdict(&S2, Extent::Quick, move |e| {
                 let ns = match e.gateway {
-                    Gateway::User(ways) if ways.receive.is_busy() => busy,
-                    Gateway::User(_) => blocking,
-                    Gateway::Baremetal { .. } => 15_000,
+                    GatewayChoice::User(ways) if ways.receive.is_busy() => busy,
+                    GatewayChoice::User(_) => blocking,
+                    GatewayChoice::Baremetal { .. } => 15_000,
                     _ => 49_000,
                 };
                 fake::records(9, ns)

@@ -2,42 +2,42 @@
 
 use super::figures;
 use super::ways::{READ_WRITE, saturated, user, word};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
-use experiment::rate::{Bound, Rate};
-use experiment::{Experiment, Gateway, Receive, Transmit};
+use crate::papers::{ClaimOrigin, Paper};
+use experiment::rate::{RateLimitedBy, SearchedRate};
+use experiment::{Experiment, GatewayChoice, ReceiveChoice, TransmitChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[S4];
 
 /// The gateways that saturate first, next and last.
-const GROUPS: [(&str, &[Gateway]); 3] = [
+const GROUPS: [(&str, &[GatewayChoice]); 3] = [
     (
         "read*-write",
-        &[READ_WRITE, user(Receive::ReadNonblock, Transmit::Write)],
+        &[READ_WRITE, user(ReceiveChoice::ReadNonblock, TransmitChoice::Write)],
     ),
     (
         "mmap*-write",
         &[
-            user(Receive::Ring, Transmit::Write),
-            user(Receive::RingBusy, Transmit::Write),
+            user(ReceiveChoice::Ring, TransmitChoice::Write),
+            user(ReceiveChoice::RingBusy, TransmitChoice::Write),
         ],
     ),
     (
         "mmap/mmsg",
         &[
-            user(Receive::Ring, Transmit::Ring),
-            user(Receive::Recvmmsg, Transmit::Sendmmsg),
+            user(ReceiveChoice::Ring, TransmitChoice::Ring),
+            user(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg),
         ],
     ),
 ];
 
 const S4: Claim = Claim {
     id: "S4",
-    origin: Origin::Papers(&[(Paper::Syscalls2014, "§4.2, Figure 4.4")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Syscalls2014, "§4.2, Figure 4.4")]),
     claim: "Gateways that read and write are saturated first, those with a ring and write() later, \
         those with rings or mmsg calls on both sides not at all",
     figure: "read*-write 150–155; mmap*-write 127; mmap/mmsg never (above 120)",
@@ -61,14 +61,14 @@ fn searched(extent: Extent) -> Vec<Experiment> {
 }
 
 /// Returns the interval between frames, µs; infinite where even the slowest traffic loses some.
-fn period(rate: &Rate) -> f64 {
+fn period(rate: &SearchedRate) -> f64 {
     match rate.bound {
-        Bound::None => f64::INFINITY,
-        Bound::Gateway | Bound::Bus => 1e6 / rate.frames_per_s,
+        RateLimitedBy::None => f64::INFINITY,
+        RateLimitedBy::Gateway | RateLimitedBy::Bus => 1e6 / rate.frames_per_s,
     }
 }
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     let mut before = f64::INFINITY;
@@ -79,8 +79,8 @@ fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
             let period = period(rate);
             (least, most) = (least.min(period), most.max(period));
             let by = match rate.bound {
-                Bound::Bus => " (the bus)",
-                Bound::Gateway | Bound::None => "",
+                RateLimitedBy::Bus => " (the bus)",
+                RateLimitedBy::Gateway | RateLimitedBy::None => "",
             };
             measured.push(format!("{} {period:.0}{by}", word(gateway)));
             if *gateway == READ_WRITE {
@@ -108,12 +108,12 @@ mod tests {
     use super::*;
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
 
-    fn with(of: impl Fn(&Gateway) -> f64) -> Verdict {
-        let mut evidence = Evidence::default();
+    fn with(of: impl Fn(&GatewayChoice) -> f64) -> Verdict {
+        let mut evidence = ClaimEvidence::default();
         for e in S4.rates(Extent::Full) {
-            let rate = Rate {
+            let rate = SearchedRate {
                 frames_per_s: 1e6 / of(&e.gateway),
-                bound: Bound::Gateway,
+                bound: RateLimitedBy::Gateway,
                 passed: None,
                 failed: None,
                 tries: 9,
@@ -123,10 +123,10 @@ mod tests {
         S4.judge(&evidence, Extent::Full).verdict
     }
 
-    fn papers(gateway: &Gateway) -> f64 {
+    fn papers(gateway: &GatewayChoice) -> f64 {
         match gateway {
-            Gateway::User(w) if w.transmit != Transmit::Write => 90.0,
-            Gateway::User(w) if matches!(w.receive, Receive::Ring | Receive::RingBusy) => 127.0,
+            GatewayChoice::User(w) if w.transmit != TransmitChoice::Write => 90.0,
+            GatewayChoice::User(w) if matches!(w.receive, ReceiveChoice::Ring | ReceiveChoice::RingBusy) => 127.0,
             _ => 150.0,
         }
     }
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn s4_wants_three_groups_in_order() {
         assert_eq!(with(papers), Reproduced);
-        let all_alike = |_: &Gateway| 150.0;
+        let all_alike = |_: &GatewayChoice| 150.0;
         assert_eq!(with(all_alike), Differs);
-        let slow = |g: &Gateway| 2.0 * papers(g);
+        let slow = |g: &GatewayChoice| 2.0 * papers(g);
         assert_eq!(with(slow), Differs);
         assert_eq!(
             S4.judge(&Evidence::default(), Extent::Quick).verdict,

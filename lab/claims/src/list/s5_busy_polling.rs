@@ -1,24 +1,24 @@
 //! S5: sockets that poll the driver.
 
 use super::ways::{one_at_a_time, user};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
-use experiment::{Gateway, Receive, Transmit};
+use experiment::{GatewayChoice, ReceiveChoice, TransmitChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[S5];
 
-const NONBLOCK: Gateway = user(Receive::ReadNonblock, Transmit::Write);
-const BUSYPOLL: Gateway = user(Receive::ReadBusypoll, Transmit::Write);
-const NO_IRQ: Gateway = user(Receive::BusypollNoIrq, Transmit::Write);
+const NONBLOCK: GatewayChoice = user(ReceiveChoice::ReadNonblock, TransmitChoice::Write);
+const BUSYPOLL: GatewayChoice = user(ReceiveChoice::ReadBusypoll, TransmitChoice::Write);
+const NO_IRQ: GatewayChoice = user(ReceiveChoice::BusypollNoIrq, TransmitChoice::Write);
 
 const S5: Claim = Claim {
     id: "S5",
-    origin: Origin::Papers(&[(Paper::Syscalls2014, "§4.3")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Syscalls2014, "§4.3")]),
     claim: "Sockets that poll the driver bring CAN little: they are about as fast as reading again and \
         again, and turning interrupts off while polling saves little more",
     figure: "−7 without interrupts",
@@ -33,7 +33,7 @@ const S5: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let p50 = |gateway| Ok(evidence.summary(&one_at_a_time(extent, gateway))?.p50);
     let (nonblock, busypoll, no_irq) = (p50(NONBLOCK)?, p50(BUSYPOLL)?, p50(NO_IRQ)?);
     let change = |new, old| 100.0 * (ratio(new, old) - 1.0);

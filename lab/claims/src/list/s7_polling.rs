@@ -3,21 +3,21 @@
 use super::o9_direct::DIRECT;
 use super::o16_no_os::NO_OS;
 use super::ways::{KERNEL, READ_WRITE, one_at_a_time};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
 use crate::own_share::own;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
-use experiment::{Experiment, Gateway};
+use experiment::{Experiment, GatewayChoice};
 
 pub(super) const CLAIMS: &[Claim] = &[S6, S7];
 
 const S6: Claim = Claim {
     id: "S6",
-    origin: Origin::Papers(&[(Paper::Syscalls2014, "§5")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Syscalls2014, "§5")]),
     claim: "Against no operating system at all, the kernel gateway is about 3 times and a user-space \
         gateway up to 13 times slower",
     figure: "×3; ×13",
@@ -44,7 +44,7 @@ const S6: Claim = Claim {
 
 const S7: Claim = Claim {
     id: "S7",
-    origin: Origin::Papers(&[(Paper::Syscalls2014, "§5, future work")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Syscalls2014, "§5, future work")]),
     claim: "Polling the controller from the task itself, with frames in mapped memory, would bypass the \
         network stack and perform very well",
     figure: "not built",
@@ -54,19 +54,19 @@ const S7: Claim = Claim {
     ..Claim::BLANK
 };
 
-fn needs(extent: Extent, least: Gateway) -> Vec<Experiment> {
+fn needs(extent: Extent, least: GatewayChoice) -> Vec<Experiment> {
     [least, KERNEL, READ_WRITE]
         .map(|gateway| one_at_a_time(extent, gateway))
         .to_vec()
 }
 
 /// Returns the own shares of the gateway with the least software, of can-gw and of read-write.
-fn shares(evidence: &Evidence, extent: Extent, least: Gateway) -> Result<(i64, i64, i64), Missing> {
+fn shares(evidence: &ClaimEvidence, extent: Extent, least: GatewayChoice) -> Result<(i64, i64, i64), MissingEvidence> {
     let of = |gateway| own(evidence, &one_at_a_time(extent, gateway));
     Ok((of(least)?, of(KERNEL)?, of(READ_WRITE)?))
 }
 
-fn judge(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn judge(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let (direct, kernel, user) = shares(evidence, extent, DIRECT)?;
     let mut conditions = Conditions::default();
     conditions.add(
@@ -96,8 +96,8 @@ mod tests {
     fn with(claim: &Claim, direct: u64) -> Verdict {
         verdict_with_floor(claim, Extent::Quick, 5_000, move |e| {
             let ns = match e.gateway {
-                Gateway::Direct { .. } | Gateway::Baremetal { .. } => direct,
-                Gateway::User(_) => 60_000,
+                GatewayChoice::Direct { .. } | GatewayChoice::Baremetal { .. } => direct,
+                GatewayChoice::User(_) => 60_000,
                 _ => 21_000,
             };
             fake::records(9, ns)

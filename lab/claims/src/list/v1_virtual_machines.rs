@@ -11,22 +11,22 @@
 
 use super::figures;
 use super::round_trips::overhead;
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
 use experiment::nested::{exits, exits_a_frame};
-use experiment::{Bench, Experiment, Gateway, Nesting, Task, round_trip};
+use experiment::{BenchKind, Experiment, GatewayChoice, Nesting, ExperimentTask, round_trip};
 
 pub(super) const CLAIMS: &[Claim] = &[V1, V2, V3, V4];
 pub(super) const BOUNDS: &[Claim] = &[O18, O19, O20, O21, O25];
 
 const V1: Claim = Claim {
     id: "V1",
-    origin: Origin::Papers(&[(Paper::Virtualization2015, "§5.1, Figure 4")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Virtualization2015, "§5.1, Figure 4")]),
     claim: "Natively, sending and receiving cost little beside the frame's time on the bus",
     figure: "send 8, receive 11.5",
     criterion: "half of the native round trip, less the frame's time on the bus (8 bytes, median), is at most half of that time",
@@ -37,7 +37,7 @@ const V1: Claim = Claim {
 
 const V2: Claim = Claim {
     id: "V2",
-    origin: Origin::Papers(&[(Paper::Virtualization2015, "§5.1, Figure 4")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Virtualization2015, "§5.1, Figure 4")]),
     claim: "Sharing a controller through a driver VM adds a constant, whatever the payload",
     figure: "≈35",
     criterion: "what vm:driver adds to the native round trip (median) differs over 0 to 8 bytes by at most a fifth of its \
@@ -50,7 +50,7 @@ const V2: Claim = Claim {
 
 const V3: Claim = Claim {
     id: "V3",
-    origin: Origin::Papers(&[(Paper::Virtualization2015, "§5.3")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Virtualization2015, "§5.3")]),
     claim: "A controller that shares itself (virtual functions) adds a fifth of what a driver VM adds",
     figure: "7 against 35",
     criterion: "what vm:vf adds to the native round trip (8 bytes, median) is at most 0.2 of what vm:driver adds",
@@ -66,7 +66,7 @@ const V3: Claim = Claim {
 
 const V4: Claim = Claim {
     id: "V4",
-    origin: Origin::Papers(&[(Paper::Virtualization2015, "§5.3")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Virtualization2015, "§5.3")]),
     claim: "What sharing adds stays under a frame's time on the bus, so that line rate is possible",
     figure: "35 and 7, under every frame's time",
     criterion: "what vm:driver and vm:vf add to the native round trip (8 bytes, median) is less than the frame's time on the \
@@ -83,7 +83,7 @@ const V4: Claim = Claim {
 
 pub(super) const O18: Claim = Claim {
     id: "O18",
-    origin: Origin::Bound("bound of virtual machines"),
+    origin: ClaimOrigin::Bound("bound of virtual machines"),
     claim: "A machine with a virtio port leaves for the hypervisor at most 3 times a frame",
     figure: "≤ 3",
     criterion: "KVM's exits in a round trip by vm:host on 6.1 (8 bytes), divided by its two frames: ≤ 3",
@@ -156,9 +156,9 @@ fn payloads(extent: Extent) -> &'static [u8] {
 pub(super) fn over(extent: Extent, kernel: &str, nesting: Nesting, payload: u8) -> Experiment {
     Experiment {
         kernel: kernel.to_owned(),
-        bench: Bench::Vm,
-        task: Task::RoundTrip,
-        gateway: Gateway::Vm(nesting),
+        bench: BenchKind::Vm,
+        task: ExperimentTask::RoundTrip,
+        gateway: GatewayChoice::Vm(nesting),
         payload,
         frames: extent.pick(300, 1000),
         ..Experiment::default()
@@ -184,9 +184,9 @@ fn over_payloads(extent: Extent, ways: &[Nesting]) -> Vec<Experiment> {
 }
 
 /// Returns the time of a frame on the bus, ns: half the time of both frames of a round trip.
-fn frame(evidence: &Evidence, experiment: &Experiment) -> Result<i64, Missing> {
+fn frame(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<i64, MissingEvidence> {
     let both = round_trip::bus_time(evidence.results(experiment)?);
-    both.map(|ns| ns / 2).ok_or_else(|| Missing {
+    both.map(|ns| ns / 2).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
         why: "its results do not say how long the frames were on the bus".to_owned(),
     })
@@ -194,17 +194,17 @@ fn frame(evidence: &Evidence, experiment: &Experiment) -> Result<i64, Missing> {
 
 /// Returns the time that a way adds to a native round trip, ns.
 fn added(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     extent: Extent,
     kernel: &str,
     way: Nesting,
     payload: u8,
-) -> Result<i64, Missing> {
+) -> Result<i64, MissingEvidence> {
     let of = |way| overhead(evidence, &over(extent, kernel, way, payload));
     Ok(of(way)?.p50 - of(Nesting::Native)?.p50)
 }
 
-fn native(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn native(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let experiment = over(extent, PLAIN, Nesting::Native, LONGEST);
     let both_ways = overhead(evidence, &experiment)?.p50 / 2;
     let frame = frame(evidence, &experiment)?;
@@ -220,11 +220,11 @@ fn native(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement,
     Ok(conditions.judge(format!("{} for both", us(both_ways)), ""))
 }
 
-fn constant(evidence: &Evidence, extent: Extent, way: Nesting) -> Result<Judgement, Missing> {
+fn constant(evidence: &ClaimEvidence, extent: Extent, way: Nesting) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for kernel in kernels(extent) {
-        let all: Result<Vec<i64>, Missing> = payloads(extent)
+        let all: Result<Vec<i64>, MissingEvidence> = payloads(extent)
             .iter()
             .map(|payload| added(evidence, extent, kernel, way, *payload))
             .collect();
@@ -246,11 +246,11 @@ fn constant(evidence: &Evidence, extent: Extent, way: Nesting) -> Result<Judgeme
 /// Judges the time that a way adds, as a part of the time that a driver VM adds, with the longest
 /// frame.
 fn share(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     extent: Extent,
     way: Nesting,
     most: f64,
-) -> Result<Judgement, Missing> {
+) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let measured = part(evidence, extent, way, most, &mut conditions)?;
     Ok(conditions.judge(measured, ""))
@@ -258,12 +258,12 @@ fn share(
 
 /// Adds the condition that this part is at most `most`, and returns the part in words.
 fn part(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     extent: Extent,
     way: Nesting,
     most: f64,
     conditions: &mut Conditions,
-) -> Result<String, Missing> {
+) -> Result<String, MissingEvidence> {
     let of = |way| added(evidence, extent, PLAIN, way, LONGEST);
     let (one, driver) = (of(way)?, of(Nesting::Driver)?);
     let times = ratio(one, driver);
@@ -274,7 +274,7 @@ fn part(
     Ok(format!("{times:.3} ({} against {})", us(one), us(driver)))
 }
 
-fn fifth(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn fifth(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for kernel in kernels(extent) {
@@ -299,7 +299,7 @@ fn fifth(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, 
     Ok(conditions.judge(measured.join("; "), ""))
 }
 
-fn under_a_frame(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn under_a_frame(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let frame = frame(evidence, &over(extent, PLAIN, Nesting::Native, LONGEST))?;
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
@@ -318,7 +318,7 @@ fn under_a_frame(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Jud
     Ok(conditions.judge(measured.join("; "), "O24 and O27 measure the rate itself"))
 }
 
-fn no_exits(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn no_exits(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let experiment = over(extent, PLAIN, Nesting::Function, LONGEST);
     let counts: Vec<(&str, f64)> = exits(evidence.results(&experiment)?).collect();
     let count = |name: &str| counts.iter().find(|(kind, _)| *kind == name).map(|c| c.1);
@@ -337,14 +337,14 @@ fn no_exits(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgemen
     ))
 }
 
-fn uncounted(experiment: &Experiment) -> Missing {
-    Missing {
+fn uncounted(experiment: &Experiment) -> MissingEvidence {
+    MissingEvidence {
         experiment: experiment.name(),
         why: "its results do not say how often the machine was left".to_owned(),
     }
 }
 
-fn few_exits(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn few_exits(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let each = at_most_three(evidence, extent, Nesting::Host, &mut conditions)?;
     Ok(conditions.judge(format!("{each:.2}"), ""))
@@ -352,11 +352,11 @@ fn few_exits(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgeme
 
 /// Adds the condition of at most three exits per frame, and returns their number.
 fn at_most_three(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     extent: Extent,
     way: Nesting,
     conditions: &mut Conditions,
-) -> Result<f64, Missing> {
+) -> Result<f64, MissingEvidence> {
     let experiment = over(extent, PLAIN, way, LONGEST);
     let each =
         exits_a_frame(evidence.results(&experiment)?).ok_or_else(|| uncounted(&experiment))?;
@@ -364,7 +364,7 @@ fn at_most_three(
     Ok(each)
 }
 
-fn own_monitor(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn own_monitor(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let measured = part(evidence, extent, Nesting::Own, 0.5, &mut conditions)?;
     let each = at_most_three(evidence, extent, Nesting::Own, &mut conditions)?;
@@ -383,8 +383,8 @@ mod tests {
     fn with(claim: &Claim, native: u64, driver: fn(u8) -> u64, function: u64) -> Verdict {
         verdict(claim, Extent::Quick, move |e| {
             let all = match e.gateway {
-                Gateway::Vm(Nesting::Driver) => driver(e.payload),
-                Gateway::Vm(Nesting::Function | Nesting::Host) => function,
+                GatewayChoice::Vm(Nesting::Driver) => driver(e.payload),
+                GatewayChoice::Vm(Nesting::Function | Nesting::Host) => function,
                 _ => native,
             };
             vec![all; 3]
@@ -428,7 +428,7 @@ mod tests {
 
     /// Returns the verdict where results have these counts.
     fn counted(claim: &Claim, counts: &[(&str, &str)]) -> Verdict {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in claim.needs(Extent::Quick) {
             let mut results = fake::results(fake::records(3, 1));
             let entry =
@@ -449,11 +449,11 @@ mod tests {
     /// Returns the verdict on our own monitor where it adds `added` ns, with 200 000 added by a
     /// driver VM, and has these exits.
     fn own(added: u64, exits: &str) -> Verdict {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in O25.needs(Extent::Quick) {
             let ns = match e.gateway {
-                Gateway::Vm(Nesting::Driver) => 250_000,
-                Gateway::Vm(Nesting::Own) => 50_000 + added,
+                GatewayChoice::Vm(Nesting::Driver) => 250_000,
+                GatewayChoice::Vm(Nesting::Own) => 50_000 + added,
                 _ => 50_000,
             };
             let mut results = trips(vec![ns; 3]);

@@ -8,15 +8,15 @@
 
 use super::round_trips::overhead;
 use super::v1_virtual_machines::{LONGEST, O18, PLAIN, over};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::us;
-use experiment::nested::{Beside, beside};
-use experiment::{Experiment, Machines, Nesting, Others};
+use experiment::nested::{OtherRoundTrips, beside};
+use experiment::{Experiment, Machines, Nesting, OtherTraffic};
 use probe::Status;
 
 pub(super) const CLAIMS: &[Claim] = &[V5];
@@ -24,7 +24,7 @@ pub(super) const BOUNDS: &[Claim] = &[O22, O23, O24];
 
 const V5: Claim = Claim {
     id: "V5",
-    origin: Origin::Papers(&[(Paper::Virtualization2015, "§5.3")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Virtualization2015, "§5.3")]),
     claim: "Several machines that send at once: expected to add more where software shares",
     figure: "not measured",
     criterion: "what the others add to the median round trip (8 bytes, 2 machines; in the full run also 4 and 8; the others send \
@@ -169,7 +169,7 @@ fn flooded(extent: Extent, way: Nesting, count: u8) -> Experiment {
 /// Returns the experiment in which one of them babbles.
 fn babbling(extent: Extent, way: Nesting, count: u8, budget: u32) -> Experiment {
     let mut experiment = flooded(extent, way, count);
-    experiment.machines.others = Others::Babble;
+    experiment.machines.others = OtherTraffic::Babble;
     experiment.machines.budget = budget;
     experiment
 }
@@ -183,24 +183,24 @@ fn unbounded(extent: Extent, way: Nesting, count: u8) -> Experiment {
 }
 
 /// Returns the figures of the other machines.
-fn others(evidence: &Evidence, experiment: &Experiment) -> Result<Beside, Missing> {
-    beside(evidence.results(experiment)?).ok_or_else(|| Missing {
+fn others(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<OtherRoundTrips, MissingEvidence> {
+    beside(evidence.results(experiment)?).ok_or_else(|| MissingEvidence {
         experiment: experiment.name(),
         why: "its results do not say what the other machines did".to_owned(),
     })
 }
 
 /// Returns the number of round trips without an answer.
-fn unanswered(evidence: &Evidence, experiment: &Experiment) -> Result<usize, Missing> {
+fn unanswered(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<usize, MissingEvidence> {
     let records = &evidence.results(experiment)?.records;
     Ok(records.iter().filter(|r| r.status == Status::Lost).count())
 }
 
-fn interference(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn interference(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for count in counts(extent) {
-        let of = |way| -> Result<(i64, i64), Missing> {
+        let of = |way| -> Result<(i64, i64), MissingEvidence> {
             let alone = overhead(evidence, &flooded(extent, way, 1))?;
             let with = overhead(evidence, &flooded(extent, way, *count))?;
             Ok((with.p50 - alone.p50, with.max - alone.max))
@@ -225,7 +225,7 @@ fn interference(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judg
     Ok(conditions.judge(measured.join("; "), ""))
 }
 
-fn one_frame(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn one_frame(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let count = most(extent);
     let natively = flooded(extent, Nesting::Native, count);
     let native = overhead(evidence, &natively)?.max;
@@ -253,7 +253,7 @@ fn one_frame(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgeme
     ))
 }
 
-fn babble(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn babble(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let (mut measured, mut without) = (Vec::new(), Vec::new());
     for way in budgeted(extent).iter().copied() {
@@ -283,7 +283,7 @@ fn babble(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement,
     Ok(conditions.judge(measured.join("; "), &without.join(", ")))
 }
 
-fn line_rate(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn line_rate(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for way in [Nesting::Host, Nesting::Driver, Nesting::Function] {
@@ -312,7 +312,7 @@ fn line_rate(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgeme
 mod tests {
     use super::*;
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
-    use experiment::{Gateway, fake};
+    use experiment::{GatewayChoice, fake};
 
     const BUS: u64 = 249_000;
 
@@ -322,11 +322,11 @@ mod tests {
         claim: &Claim,
         extent: Extent,
         worst: impl Fn(Nesting, &Machines) -> u64,
-        did: impl Fn(Nesting) -> Option<Beside>,
+        did: impl Fn(Nesting) -> Option<OtherRoundTrips>,
     ) -> Verdict {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in claim.needs(extent) {
-            let Gateway::Vm(way) = e.gateway else {
+            let GatewayChoice::Vm(way) = e.gateway else {
                 panic!("{}", e.name());
             };
             let latencies = vec![BUS + worst(way, &e.machines); 3];
@@ -341,12 +341,12 @@ mod tests {
         claim.judge(&evidence, extent).verdict
     }
 
-    fn busy(load: f64, lost: u64) -> Option<Beside> {
-        Some(Beside {
+    fn busy(load: f64, lost: u64) -> Option<OtherRoundTrips> {
+        Some(OtherRoundTrips {
             frame: 115_000,
             load,
             lost,
-            ..Beside::default()
+            ..OtherRoundTrips::default()
         })
     }
 
@@ -390,7 +390,7 @@ mod tests {
     fn o23_is_about_what_a_babbler_adds() {
         let worst = |added: u64| {
             move |_: Nesting, m: &Machines| match m.others {
-                Others::Babble if m.budget > 0 => 100_000 + added,
+                OtherTraffic::Babble if m.budget > 0 => 100_000 + added,
                 _ => 100_000,
             }
         };

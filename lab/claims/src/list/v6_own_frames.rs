@@ -11,20 +11,20 @@
 
 use super::figures;
 use super::v1_virtual_machines::{LONGEST, PLAIN, over};
-use crate::claim::{Claim, Judgement};
+use crate::claim::{Claim, ClaimJudgement};
 use crate::conditions::Conditions;
 use crate::data_path::DataPath;
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use crate::extent::Extent;
-use crate::papers::{Origin, Paper};
+use crate::papers::{ClaimOrigin, Paper};
 use crate::stats::{ratio, us};
-use experiment::{Experiment, Nesting, Task, round_trip};
+use experiment::{Experiment, Nesting, ExperimentTask, round_trip};
 
 pub(super) const CLAIMS: &[Claim] = &[V6];
 
 const V6: Claim = Claim {
     id: "V6",
-    origin: Origin::Papers(&[(Paper::Virtualization2015, "§5.2, Figures 5 and 6")]),
+    origin: ClaimOrigin::Papers(&[(Paper::Virtualization2015, "§5.2, Figures 5 and 6")]),
     claim: "From a machine, a controller that shares itself is nearly as fast as natively, whatever the payload",
     figure: "least 13 → 20 to 24; mean 11 above it → 25",
     criterion: "less the frame's time on the bus, the least latency of own frames by vm:vf is at most twice the native one with \
@@ -56,22 +56,22 @@ fn payloads(extent: Extent) -> &'static [u8] {
 
 fn looped(extent: Extent, kernel: &str, way: Nesting, payload: u8) -> Experiment {
     Experiment {
-        task: Task::Loop,
+        task: ExperimentTask::Loop,
         ..over(extent, kernel, way, payload)
     }
 }
 
 /// Latencies from sending a frame to receiving it, less the frame's time on the bus, ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Own {
+pub(super) struct OwnTimes {
     pub(super) least: i64,
     pub(super) mean: i64,
     /// The first frame's time on the bus.
     pub(super) frame: i64,
 }
 
-pub(super) fn own(evidence: &Evidence, experiment: &Experiment) -> Result<Own, Missing> {
-    let missing = |why: &str| Missing {
+pub(super) fn own(evidence: &ClaimEvidence, experiment: &Experiment) -> Result<OwnTimes, MissingEvidence> {
+    let missing = |why: &str| MissingEvidence {
         experiment: experiment.name(),
         why: why.to_owned(),
     };
@@ -85,19 +85,19 @@ pub(super) fn own(evidence: &Evidence, experiment: &Experiment) -> Result<Own, M
         .ok_or_else(|| missing("no frame came back"))?;
     let count = i128::try_from(all.len()).unwrap_or(1);
     let sum: i128 = all.iter().map(|ns| i128::from(*ns)).sum();
-    Ok(Own {
+    Ok(OwnTimes {
         least: *least,
         mean: i64::try_from(sum / count).unwrap_or(i64::MAX),
         frame,
     })
 }
 
-fn near_native(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judgement, Missing> {
+fn near_native(evidence: &ClaimEvidence, extent: Extent, _: DataPath) -> Result<ClaimJudgement, MissingEvidence> {
     let mut conditions = Conditions::default();
     let mut measured = Vec::new();
     for kernel in kernels(extent) {
         let of = |way, payload: &u8| own(evidence, &looped(extent, kernel, way, *payload));
-        let all = |way| -> Result<Vec<Own>, Missing> {
+        let all = |way| -> Result<Vec<OwnTimes>, MissingEvidence> {
             payloads(extent).iter().map(|p| of(way, p)).collect()
         };
         let (native, function) = (all(Nesting::Native)?, all(Nesting::Function)?);
@@ -116,7 +116,7 @@ fn near_native(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judge
                 format!("on {kernel} the least by vm:{way} differs over payloads by {spread:.2} of its mean (at most 0.20)"),
             );
         }
-        let above = |own: &[Own]| own.last().map_or(0, |own| own.mean - own.least);
+        let above = |own: &[OwnTimes]| own.last().map_or(0, |own| own.mean - own.least);
         conditions.add(
             above(&function) > above(&native),
             format!(
@@ -137,7 +137,7 @@ fn near_native(evidence: &Evidence, extent: Extent, _: DataPath) -> Result<Judge
 }
 
 /// Returns the difference of the least latencies, as a part of their mean.
-fn spread(own: &[Own]) -> f64 {
+fn spread(own: &[OwnTimes]) -> f64 {
     let least = || own.iter().map(|own| own.least);
     let (Some(low), Some(high)) = (least().min(), least().max()) else {
         return f64::INFINITY;
@@ -151,7 +151,7 @@ fn spread(own: &[Own]) -> f64 {
 }
 
 /// Formats the range from the lowest to the highest of them.
-fn range(own: &[Own]) -> String {
+fn range(own: &[OwnTimes]) -> String {
     let least = || own.iter().map(|own| own.least);
     match (least().min(), least().max()) {
         (Some(low), Some(high)) => format!("{} to {}", us(low), us(high)),
@@ -163,14 +163,14 @@ fn range(own: &[Own]) -> String {
 mod tests {
     use super::*;
     use crate::claim::Verdict::{self, Differs, NotTestable, Reproduced};
-    use experiment::{Gateway, fake};
+    use experiment::{GatewayChoice, fake};
 
     /// Returns the verdict where the least and another latency of a way with a payload are these,
     /// ns.
     fn with(extent: Extent, of: impl Fn(Nesting, u8) -> [u64; 2]) -> Verdict {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in V6.needs(extent) {
-            let Gateway::Vm(way) = e.gateway else {
+            let GatewayChoice::Vm(way) = e.gateway else {
                 panic!("{}", e.name());
             };
             let mut results = fake::results(fake::with_latencies(of(way, e.payload)));
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn without_the_frames_time_there_is_no_verdict() {
-        let mut evidence = Evidence::default();
+        let mut evidence = ClaimEvidence::default();
         for e in V6.needs(Extent::Quick) {
             evidence.add(e, Ok(fake::results(fake::records(3, 13_000))));
         }

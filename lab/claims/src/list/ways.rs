@@ -8,22 +8,22 @@
 
 use crate::extent::Extent;
 use crate::setups::board;
-use experiment::{Cpu, Experiment, Gateway, Pattern, Priority, Receive, Transmit, Ways};
+use experiment::{Cpu, Experiment, GatewayChoice, TrafficPattern, Priority, ReceiveChoice, TransmitChoice, WayPair};
 
 /// Returns a gateway in user space, for any of the lab's words.
-pub(super) const fn user(receive: Receive, transmit: Transmit) -> Gateway {
-    Gateway::User(Ways::of(receive, transmit))
+pub(super) const fn user(receive: ReceiveChoice, transmit: TransmitChoice) -> GatewayChoice {
+    GatewayChoice::User(WayPair::of(receive, transmit))
 }
 
 /// The simplest pair.
-pub(super) const READ_WRITE: Gateway = Gateway::User(Ways::READ_WRITE);
+pub(super) const READ_WRITE: GatewayChoice = GatewayChoice::User(WayPair::READ_WRITE);
 
 /// can-gw, with which all gateways are compared.
-pub(super) const KERNEL: Gateway = Gateway::OwnRules;
+pub(super) const KERNEL: GatewayChoice = GatewayChoice::OwnRules;
 
 /// Returns the experiment with one frame at a time, 4 bytes. The paper's runs have 3200 frames
 /// (§4.2).
-pub(super) fn one_at_a_time(extent: Extent, gateway: Gateway) -> Experiment {
+pub(super) fn one_at_a_time(extent: Extent, gateway: GatewayChoice) -> Experiment {
     Experiment {
         gateway,
         ..board(extent.pick(500, 3200))
@@ -35,7 +35,7 @@ pub(super) fn one_at_a_time(extent: Extent, gateway: Gateway) -> Experiment {
 /// soft interrupts have precedence, so that it is the gateway that saturates: otherwise the
 /// controller's FIFO of four frames overruns while frames wait to be read out of it, whatever the
 /// gateway does.
-pub(super) fn saturated(extent: Extent, gateway: Gateway) -> Experiment {
+pub(super) fn saturated(extent: Extent, gateway: GatewayChoice) -> Experiment {
     Experiment {
         gateway,
         cpu: Cpu::BoardAt(3),
@@ -47,26 +47,26 @@ pub(super) fn saturated(extent: Extent, gateway: Gateway) -> Experiment {
 
 /// Returns the experiment with a frame every 120 µs (§4.2, Figure 4.3), as many as in the paper:
 /// the first hundreds fit into the socket's buffer, however it is read.
-pub(super) fn every_120(extent: Extent, gateway: Gateway) -> Experiment {
+pub(super) fn every_120(extent: Extent, gateway: GatewayChoice) -> Experiment {
     Experiment {
-        traffic: Pattern::Period(120_000),
+        traffic: TrafficPattern::Period(120_000),
         frames: 3200,
         ..saturated(extent, gateway)
     }
 }
 
 /// Returns a gateway's word without `user:`.
-pub(super) fn word(gateway: &Gateway) -> String {
+pub(super) fn word(gateway: &GatewayChoice) -> String {
     match gateway {
-        Gateway::User(ways) => ways.to_string(),
+        GatewayChoice::User(ways) => ways.to_string(),
         other => other.to_string(),
     }
 }
 
 /// The pair that is expected to be the best: a ring that is polled without pause, and batches past
 /// the interface's queueing discipline.
-pub(super) const BEST: Gateway = user(Receive::RingBusy, Transmit::RingBypass);
+pub(super) const BEST: GatewayChoice = user(ReceiveChoice::RingBusy, TransmitChoice::RingBypass);
 
 /// The pair that carries the most frames: of the pairs with rings and busy reading that were
 /// searched (see docs/findings.md), by 1 %.
-pub(super) const FASTEST: Gateway = user(Receive::RingBusy, Transmit::Sendmmsg);
+pub(super) const FASTEST: GatewayChoice = user(ReceiveChoice::RingBusy, TransmitChoice::Sendmmsg);

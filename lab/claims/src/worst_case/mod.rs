@@ -16,16 +16,16 @@ mod set;
 
 pub(crate) use set::played;
 
-use crate::evidence::{Evidence, Missing};
+use crate::evidence::{ClaimEvidence, MissingEvidence};
 use analysis::{
-    Arrival, BusSpec, Compiled, Hop, LengthRule, Lengths, Message, Network, NodeSpec, Order, Place,
-    Refill, Shape,
+    Arrival, BusSpec, CompiledBus, GatewayHop, LengthRule, LengthSearch, Message, Network, NodeSpec, SendOrder, MessagePlace,
+    BufferRefill, FrameShape,
 };
 use experiment::under_test::sent_id;
-use experiment::{Experiment, Pattern};
+use experiment::{Experiment, TrafficPattern};
 use frame::wire::BitRate;
 use frame::{CanId, Header, Kind, Nanos};
-use probe::Record;
+use probe::FrameRecord;
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 
@@ -36,7 +36,7 @@ use std::num::NonZeroU8;
 const MSCAN_FRAMES: u32 = 382;
 
 /// The frame of a run that comes nearest to its bound, and the counts of all frames.
-pub(crate) struct Held {
+pub(crate) struct BoundedFrame {
     /// Number of frames that were compared with a bound.
     pub(crate) frames: usize,
     /// Number of frames above their bound.
@@ -49,7 +49,7 @@ pub(crate) struct Held {
 
 /// Messages on the first bus, all of which go through the gateway, and other messages on the
 /// second.
-pub(crate) struct Traffic {
+pub(crate) struct RouteTraffic {
     pub(crate) through: Vec<Message>,
     pub(crate) beside: Vec<Message>,
 }
@@ -58,13 +58,13 @@ pub(crate) struct Traffic {
 /// `own`.
 ///
 /// # Errors
-/// [`Missing`]: one of the two was not run, or there is no bound.
+/// [`MissingEvidence`]: one of the two was not run, or there is no bound.
 pub(crate) fn hold(
-    evidence: &Evidence,
+    evidence: &ClaimEvidence,
     run: &Experiment,
     own: &Experiment,
-) -> Result<Held, Missing> {
-    let none = |why: String| Missing {
+) -> Result<BoundedFrame, MissingEvidence> {
+    let none = |why: String| MissingEvidence {
         experiment: run.name(),
         why,
     };
@@ -75,8 +75,8 @@ pub(crate) fn hold(
     held(&evidence.results(run)?.records, &waiting, own).map_err(none)
 }
 
-fn held(records: &[Record], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Result<Held, String> {
-    let mut held: Option<Held> = None;
+fn held(records: &[FrameRecord], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Result<BoundedFrame, String> {
+    let mut held: Option<BoundedFrame> = None;
     let (mut frames, mut above) = (0, 0);
     for record in records {
         let (Some(outgoing), Some(latency)) = (record.outgoing, record.latency()) else {
@@ -89,12 +89,12 @@ fn held(records: &[Record], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Res
         frames += 1;
         above += usize::from(latency > bound);
         // Compares two ratios without dividing.
-        let nearer = |old: &Held| {
+        let nearer = |old: &BoundedFrame| {
             i128::from(latency) * i128::from(old.bound)
                 > i128::from(old.latency) * i128::from(bound)
         };
         if held.as_ref().is_none_or(nearer) {
-            held = Some(Held {
+            held = Some(BoundedFrame {
                 frames: 0,
                 above: 0,
                 latency,
@@ -103,7 +103,7 @@ fn held(records: &[Record], waiting: &BTreeMap<CanId, Nanos>, own: Nanos) -> Res
         }
     }
     let held = held.ok_or("no frame came back")?;
-    Ok(Held {
+    Ok(BoundedFrame {
         frames,
         above,
         ..held
@@ -120,12 +120,12 @@ fn waiting(run: &Experiment, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, Strin
         return Err("there is no model of this traffic".to_owned());
     }
     let shape = free(sent_id(run), usize::from(run.payload))?;
-    let alone = Traffic {
+    let alone = RouteTraffic {
         through: vec![message(shape, 1)?],
         beside: Vec::new(),
     };
     let network = network(&alone, own)?;
-    let bus = Compiled::new(&network.buses[1], &mut Lengths::new());
+    let bus = CompiledBus::new(&network.buses[1], &mut LengthSearch::new());
     let bus = bus.map_err(|error| error.to_string())?;
     let frames = u64::from(run.frames);
     let waits = bus.passing(0, own, frames).ok_or("there is no message")?;
@@ -133,12 +133,12 @@ fn waiting(run: &Experiment, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, Strin
 }
 
 /// Returns the shape of frames whose payload bits are all unknown.
-fn free(id: CanId, len: usize) -> Result<Shape, String> {
+fn free(id: CanId, len: usize) -> Result<FrameShape, String> {
     let header = Header::new(Kind::Classic, id, len).map_err(|error| error.to_string())?;
-    Shape::any(header).map_err(|error| error.to_string())
+    FrameShape::any(header).map_err(|error| error.to_string())
 }
 
-fn message(shape: Shape, period: Nanos) -> Result<Message, String> {
+fn message(shape: FrameShape, period: Nanos) -> Result<Message, String> {
     Ok(Message {
         name: String::new(),
         node: 0,
@@ -151,9 +151,9 @@ fn message(shape: Shape, period: Nanos) -> Result<Message, String> {
 
 /// Returns, for each identifier of a set, the greatest time that a frame waits in the gateway's
 /// node, ns.
-fn of_set(traffic: &Traffic, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, String> {
+fn of_set(traffic: &RouteTraffic, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, String> {
     let network = network(traffic, own)?;
-    let found = network.assess(&mut Lengths::new());
+    let found = network.assess(&mut LengthSearch::new());
     let found = found.map_err(|error| error.to_string())?;
     let each = network.hops.iter().map(|hop| {
         let id = network.buses[hop.to.bus].messages[hop.to.message]
@@ -167,11 +167,11 @@ fn of_set(traffic: &Traffic, own: Nanos) -> Result<BTreeMap<CanId, Nanos>, Strin
     each.collect()
 }
 
-fn network(traffic: &Traffic, own: Nanos) -> Result<Network, String> {
+fn network(traffic: &RouteTraffic, own: Nanos) -> Result<Network, String> {
     let rate = BitRate::new(experiment::spec::BITRATE, None).map_err(|error| error.to_string())?;
-    let one = |name| NodeSpec::new(name, Order::Mailboxes(NonZeroU8::MIN));
+    let one = |name| NodeSpec::new(name, SendOrder::Mailboxes(NonZeroU8::MIN));
     let gateway = NodeSpec {
-        refill: Some(Refill {
+        refill: Some(BufferRefill {
             time: own,
             every: MSCAN_FRAMES,
         }),
@@ -194,9 +194,9 @@ fn network(traffic: &Traffic, own: Nanos) -> Result<Network, String> {
     });
     let first_passed = second.len();
     second.extend(passed);
-    let hops = (0..traffic.through.len()).map(|message| Hop {
-        from: Place { bus: 0, message },
-        to: Place {
+    let hops = (0..traffic.through.len()).map(|message| GatewayHop {
+        from: MessagePlace { bus: 0, message },
+        to: MessagePlace {
             bus: 1,
             message: first_passed + message,
         },
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_flood_waits_for_the_gateways_time_and_the_difference_of_two_lengths() {
         let run = Experiment {
-            traffic: Pattern::Flood,
+            traffic: TrafficPattern::Flood,
             payload: 8,
             ..crate::setups::board(10)
         };
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(waiting.len(), traffic.through.len());
         let log = played(100_000_000);
         let of_set = |id: &CanId| waiting.contains_key(id);
-        let frames = log.frames(experiment::Side::Incoming);
+        let frames = log.frames(experiment::LogSide::Incoming);
         assert!(frames.iter().all(|(_, frame)| of_set(&frame.id())));
         // Each message of the set is in it.
         let ids: std::collections::BTreeSet<CanId> = frames.iter().map(|(_, f)| f.id()).collect();

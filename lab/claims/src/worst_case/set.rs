@@ -1,7 +1,7 @@
 //! A message set of 40 messages, and a log of it for the timed bench.
 
-use super::{Traffic, free, message};
-use experiment::{Log, Side};
+use super::{RouteTraffic, free, message};
+use experiment::{LogTraffic, LogSide};
 use frame::{CanId, Frame, Nanos};
 
 /// The number of messages.
@@ -14,15 +14,15 @@ const PERIODS_MS: [u64; 7] = [4, 5, 10, 10, 20, 20, 50];
 const LEN: usize = 8;
 
 /// A message: the side on which it is sent, its identifier and its period, ns.
-struct One {
-    side: Side,
+struct SetMessage {
+    side: LogSide,
     id: CanId,
     period: Nanos,
 }
 
 /// Returns the messages. Every fifth is EFF. The shorter the period, the higher the priority,
 /// except for every third message.
-fn all() -> Vec<One> {
+fn all() -> Vec<SetMessage> {
     let one = |n: u32| {
         let place = n as usize % PERIODS_MS.len();
         // 17 and 0x80 have no common factor, so identifiers differ.
@@ -34,10 +34,10 @@ fn all() -> Vec<One> {
             _ => CanId::sff(number),
         };
         let side = match n % BESIDE {
-            3 => Side::Outgoing,
-            _ => Side::Incoming,
+            3 => LogSide::Outgoing,
+            _ => LogSide::Incoming,
         };
-        id.ok().map(|id| One {
+        id.ok().map(|id| SetMessage {
             side,
             id,
             period: PERIODS_MS[(place + usize::from(n.is_multiple_of(3))) % PERIODS_MS.len()]
@@ -48,16 +48,16 @@ fn all() -> Vec<One> {
 }
 
 /// Returns the set, with unknown payloads.
-pub(super) fn traffic() -> Result<Traffic, String> {
-    let mut traffic = Traffic {
+pub(super) fn traffic() -> Result<RouteTraffic, String> {
+    let mut traffic = RouteTraffic {
         through: Vec::new(),
         beside: Vec::new(),
     };
     for one in all() {
         let message = message(free(one.id, LEN)?, one.period)?;
         match one.side {
-            Side::Incoming => traffic.through.push(message),
-            Side::Outgoing => traffic.beside.push(message),
+            LogSide::Incoming => traffic.through.push(message),
+            LogSide::Outgoing => traffic.beside.push(message),
         }
     }
     Ok(traffic)
@@ -65,8 +65,8 @@ pub(super) fn traffic() -> Result<Traffic, String> {
 
 /// Returns its frames up to a time, ns: all messages begin together, the lowest priority first.
 /// Payloads have many stuff bits, or few.
-pub(crate) fn played(until: Nanos) -> Log {
-    let mut frames: Vec<(Side, Nanos, Frame)> = Vec::new();
+pub(crate) fn played(until: Nanos) -> LogTraffic {
+    let mut frames: Vec<(LogSide, Nanos, Frame)> = Vec::new();
     for one in all() {
         let releases = (0..).map(|n: u64| (n, n * one.period));
         for (n, at) in releases.take_while(|(_, at)| *at < until) {
@@ -82,5 +82,5 @@ pub(crate) fn played(until: Nanos) -> Log {
         |frame: &Frame| std::cmp::Reverse(frame::wire::arbitration_key(&frame.header()));
     frames.sort_by_key(|(_, at, frame)| (*at, low_first(frame)));
     // The log has frames of 8 bytes for the incoming bus: it can be replayed.
-    Log::new("set-of-40.log", frames).unwrap_or_default()
+    LogTraffic::new("set-of-40.log", frames).unwrap_or_default()
 }

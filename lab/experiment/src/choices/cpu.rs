@@ -1,7 +1,7 @@
 //! The speed of the guest's processor, and the gateway's controllers.
 
 use super::word::{WordError, number};
-use guest::machine::Controller;
+use guest::machine::BitcanController;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -33,10 +33,10 @@ impl Cpu {
 
     /// Returns the gateway's controllers on the timed bench.
     #[must_use]
-    pub const fn controller(self) -> Controller {
+    pub const fn controller(self) -> BitcanController {
         match self {
-            Self::Board | Self::BoardAt(_) => Controller::Mscan,
-            Self::Pc | Self::Shift(_) => Controller::Sja1000,
+            Self::Board | Self::BoardAt(_) => BitcanController::Mscan,
+            Self::Pc | Self::Shift(_) => BitcanController::Sja1000,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// The filters of the gateway. With a count, the last rule is the one that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Filters {
+pub enum FilterChoice {
     /// No filter: one rule for all frames.
     None,
     /// Rules for one SFF ID each (`ID:C00007FF`), which the kernel keeps in a table.
@@ -27,8 +27,8 @@ pub const MOST_FILTERS: u32 = 2048;
 /// [`Experiment::check`]: crate::Experiment::check
 pub const MOST_EFF: u32 = 100_000;
 
-impl Filters {
-    /// Returns the number of rules; `None` for [`Filters::None`].
+impl FilterChoice {
+    /// Returns the number of rules; `None` for [`FilterChoice::None`].
     #[must_use]
     pub const fn count(self) -> Option<u32> {
         match self {
@@ -38,7 +38,7 @@ impl Filters {
     }
 }
 
-impl fmt::Display for Filters {
+impl fmt::Display for FilterChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("none"),
@@ -49,7 +49,7 @@ impl fmt::Display for Filters {
     }
 }
 
-impl FromStr for Filters {
+impl FromStr for FilterChoice {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {

@@ -1,7 +1,7 @@
 //! The gateway under test.
 
 use super::nesting::Nesting;
-use super::ways::Ways;
+use super::ways::WayPair;
 use super::word::WordError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,13 +9,13 @@ use std::str::FromStr;
 
 /// The gateway under test.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Gateway {
+pub enum GatewayChoice {
     /// can-gw, its rules added by Debian's `cangw`.
     #[serde(rename = "cangw")]
     Cangw,
     /// `cangate run` routing in its process, which receives and transmits in these ways.
     #[serde(rename = "user")]
-    User(Ways),
+    User(WayPair),
     /// No cost but that of the bench itself, the floor of every figure on it. On the timed bench
     /// the two controllers are joined inside the module, with no software in between; on the kvaser
     /// bench the gateway's incoming card belongs to the tester, on the incoming bus, so that one
@@ -58,7 +58,7 @@ pub enum Gateway {
     BaremetalIdeal,
 }
 
-impl Gateway {
+impl GatewayChoice {
     /// Returns whether the data path is can-gw, whichever program adds its rules.
     #[must_use]
     pub const fn by_rules(&self) -> bool {
@@ -99,7 +99,7 @@ impl Gateway {
     }
 }
 
-impl fmt::Display for Gateway {
+impl fmt::Display for GatewayChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cangw => f.write_str("cangw"),
@@ -119,7 +119,7 @@ impl fmt::Display for Gateway {
     }
 }
 
-impl FromStr for Gateway {
+impl FromStr for GatewayChoice {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {

@@ -7,22 +7,22 @@ use std::str::FromStr;
 
 /// Passes through virtual interfaces between the two buses (gateway-2010-draft §IV-E).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Hops {
+pub struct HopChoice {
     /// The number of passes.
     pub count: u8,
     /// The number of interfaces in a chain: 1 or 2.
     pub interfaces: u8,
     /// The kind of interface.
     #[serde(default)]
-    pub through: Virtual,
+    pub through: VirtualKind,
 }
 
-impl Hops {
+impl HopChoice {
     /// Directly from one bus to the other.
     pub const NONE: Self = Self {
         count: 0,
         interfaces: 1,
-        through: Virtual::Vcan,
+        through: VirtualKind::Vcan,
     };
 }
 
@@ -31,7 +31,7 @@ impl Hops {
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Virtual {
+pub enum VirtualKind {
     /// vcan, as in the papers: a rule of can-gw sends with echo and gets the frame back on the
     /// same interface.
     #[default]
@@ -45,26 +45,26 @@ pub enum Virtual {
 /// net/can/gw.c): one takes it from each virtual interface, and one from the first bus.
 pub const MOST_HOPS: u8 = 5;
 
-impl fmt::Display for Hops {
+impl fmt::Display for HopChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.count)?;
         if self.interfaces != 1 {
             write!(f, ":{}", self.interfaces)?;
         }
         match self.through {
-            Virtual::Vcan => Ok(()),
-            Virtual::Vxcan => f.write_str(":vxcan"),
+            VirtualKind::Vcan => Ok(()),
+            VirtualKind::Vxcan => f.write_str(":vxcan"),
         }
     }
 }
 
-impl FromStr for Hops {
+impl FromStr for HopChoice {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
         let (numbers, through) = match text.strip_suffix(":vxcan") {
-            Some(numbers) => (numbers, Virtual::Vxcan),
-            None => (text, Virtual::Vcan),
+            Some(numbers) => (numbers, VirtualKind::Vxcan),
+            None => (text, VirtualKind::Vcan),
         };
         let (count, interfaces) = numbers.split_once(':').unwrap_or((numbers, "1"));
         let count = number(count, 0, MOST_HOPS, "number of hops").map_err(|mut error| {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The load on the gateway's machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Load {
+pub enum MachineLoad {
     /// No load.
     None,
     /// hackbench.
@@ -18,10 +18,10 @@ pub enum Load {
 }
 
 plain_words!(
-    Load,
+    MachineLoad,
     "load",
-    Load::None = "none",
-    Load::Cpu = "cpu",
-    Load::EthRx = "eth-rx",
-    Load::EthTx = "eth-tx"
+    MachineLoad::None = "none",
+    MachineLoad::Cpu = "cpu",
+    MachineLoad::EthRx = "eth-rx",
+    MachineLoad::EthTx = "eth-tx"
 );

@@ -17,7 +17,7 @@ const NONE: &str = "none";
 
 /// A bus of the timed bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Side {
+pub enum LogSide {
     /// The bus from which the gateway takes frames.
     Incoming,
     /// The bus to which it sends them.
@@ -27,8 +27,8 @@ pub enum Side {
 /// A frame of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Played {
-    side: Side,
+struct LogFrame {
+    side: LogSide,
     at: Nanos,
     /// The frame in candump's notation.
     frame: String,
@@ -38,13 +38,13 @@ struct Played {
 ///
 /// Its word is the log's name with a checksum of all its frames, so that other frames make another
 /// experiment. Two logs with the same word are considered the same. A word does not contain the
-/// frames: an experiment that was read from words cannot be run again ([`Log::is_at_hand`]).
+/// frames: an experiment that was read from words cannot be run again ([`LogTraffic::is_at_hand`]).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Log {
+pub struct LogTraffic {
     /// The name of the file, and the checksum.
     identity: Option<(String, String)>,
-    frames: Vec<Played>,
+    frames: Vec<LogFrame>,
 }
 
 /// A log that cannot be replayed.
@@ -80,7 +80,7 @@ pub enum LogError {
     },
 }
 
-impl Log {
+impl LogTraffic {
     /// No log: frames are generated.
     pub const NONE: Self = Self {
         identity: None,
@@ -93,14 +93,14 @@ impl Log {
     /// [`LogError`]
     pub fn new(
         name: &str,
-        frames: impl IntoIterator<Item = (Side, Nanos, Frame)>,
+        frames: impl IntoIterator<Item = (LogSide, Nanos, Frame)>,
     ) -> Result<Self, LogError> {
         let mut played = Vec::new();
         let mut kind = None;
         for (index, (side, at, frame)) in (1..).zip(frames) {
             let text = || frame.to_string();
             let data = !frame.id().is_err() && !frame.id().is_rtr();
-            if side == Side::Incoming && !(data && number_in(frame.data(), 0).is_some()) {
+            if side == LogSide::Incoming && !(data && number_in(frame.data(), 0).is_some()) {
                 let frame = text();
                 return Err(LogError::Short { index, frame });
             }
@@ -108,7 +108,7 @@ impl Log {
                 let frame = text();
                 return Err(LogError::Mixed { index, frame });
             }
-            played.push(Played {
+            played.push(LogFrame {
                 side,
                 at,
                 frame: text(),
@@ -117,7 +117,7 @@ impl Log {
         if played.len() > MOST_FRAMES as usize {
             return Err(LogError::Many(played.len()));
         }
-        if !played.iter().any(|p| p.side == Side::Incoming) {
+        if !played.iter().any(|p| p.side == LogSide::Incoming) {
             return Err(LogError::Nothing);
         }
         let text: String = played
@@ -151,7 +151,7 @@ impl Log {
 
     /// Returns the frames for one of the buses, with their times on the log's clock, ns.
     #[must_use]
-    pub fn frames(&self, side: Side) -> Vec<(Nanos, Frame)> {
+    pub fn frames(&self, side: LogSide) -> Vec<(Nanos, Frame)> {
         let of_side = self.frames.iter().filter(|p| p.side == side);
         // Text that `new` wrote can be parsed again.
         of_side
@@ -162,7 +162,7 @@ impl Log {
     /// Returns the number of frames that go through the gateway.
     #[must_use]
     pub fn count(&self) -> u32 {
-        let incoming = self.frames.iter().filter(|p| p.side == Side::Incoming);
+        let incoming = self.frames.iter().filter(|p| p.side == LogSide::Incoming);
         u32::try_from(incoming.count()).unwrap_or(u32::MAX)
     }
 
@@ -170,7 +170,7 @@ impl Log {
     /// FD.
     #[must_use]
     pub fn payload(&self) -> u8 {
-        let all = self.frames(Side::Incoming);
+        let all = self.frames(LogSide::Incoming);
         let fd = all.iter().any(|(_, frame)| frame.kind() == Kind::Fd);
         let longest = all.iter().map(|(_, frame)| frame.data().len()).max();
         let longest = longest.unwrap_or(0);
@@ -200,33 +200,33 @@ fn plain(name: &str) -> String {
     }
 }
 
-impl PartialEq for Log {
+impl PartialEq for LogTraffic {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Log {}
+impl Eq for LogTraffic {}
 
-impl Hash for Log {
+impl Hash for LogTraffic {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.key().hash(state);
     }
 }
 
-impl PartialOrd for Log {
+impl PartialOrd for LogTraffic {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Log {
+impl Ord for LogTraffic {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(other.key())
     }
 }
 
-impl fmt::Display for Log {
+impl fmt::Display for LogTraffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.identity {
             None => f.write_str(NONE),
@@ -235,7 +235,7 @@ impl fmt::Display for Log {
     }
 }
 
-impl FromStr for Log {
+impl FromStr for LogTraffic {
     type Err = WordError;
 
     fn from_str(word: &str) -> Result<Self, WordError> {
@@ -267,23 +267,23 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn log(frames: &[(Side, Nanos, &str)]) -> Result<Log, LogError> {
+    fn log(frames: &[(LogSide, Nanos, &str)]) -> Result<LogTraffic, LogError> {
         let frames = frames
             .iter()
             .map(|(side, at, text)| (*side, *at, frame(text)));
-        Log::new("a b.log", frames)
+        LogTraffic::new("a b.log", frames)
     }
 
     #[test]
     fn a_log_is_known_by_all_its_frames() {
-        use Side::{Incoming, Outgoing};
+        use LogSide::{Incoming, Outgoing};
         let one = log(&[(Incoming, 5, "123#0011"), (Outgoing, 3, "7FF#R")]).unwrap();
         assert_eq!((one.count(), one.payload()), (1, 2));
         assert_eq!(one.frames(Incoming), [(5, frame("123#0011"))]);
         assert_eq!(one.frames(Outgoing), [(3, frame("7FF#R"))]);
         let word = one.to_string();
         assert!(word.starts_with("a-b.log."), "{word}");
-        let by_word: Log = word.parse().unwrap();
+        let by_word: LogTraffic = word.parse().unwrap();
         assert_eq!(by_word, one);
         assert!(!by_word.is_at_hand() && by_word.is_some());
         for other in [
@@ -294,13 +294,13 @@ mod tests {
             assert_ne!(other.unwrap(), one);
         }
         let json = serde_json::to_string(&one).unwrap();
-        let again: Log = serde_json::from_str(&json).unwrap();
+        let again: LogTraffic = serde_json::from_str(&json).unwrap();
         assert_eq!(again.frames(Incoming), one.frames(Incoming));
     }
 
     #[test]
     fn what_cannot_be_played_is_refused_by_frame() {
-        use Side::{Incoming, Outgoing};
+        use LogSide::{Incoming, Outgoing};
         assert_eq!(
             log(&[(Outgoing, 0, "123#0011")]).unwrap_err(),
             LogError::Nothing
@@ -323,8 +323,8 @@ mod tests {
             "x.0123456789ABCDEF",
             "a b.0123456789abcdef",
         ] {
-            assert!(bad.parse::<Log>().is_err(), "{bad}");
+            assert!(bad.parse::<LogTraffic>().is_err(), "{bad}");
         }
-        assert_eq!("none".parse::<Log>(), Ok(Log::NONE));
+        assert_eq!("none".parse::<LogTraffic>(), Ok(LogTraffic::NONE));
     }
 }

@@ -18,9 +18,9 @@ pub struct Machines {
     /// The number of machines, including the one that asks.
     pub count: u8,
     /// The frames that the others send.
-    pub others: Others,
+    pub others: OtherTraffic,
     /// The order in which the frames of all are sent.
-    pub order: Order,
+    pub order: MachineOrder,
     /// Number of frames per second that each of the others may send; 0: no limit.
     pub budget: u32,
     /// The incident in the middle of the round trips.
@@ -32,8 +32,8 @@ impl Machines {
     /// Only the machine that asks.
     pub const ONE: Self = Self {
         count: 1,
-        others: Others::Flood,
-        order: Order::Priority,
+        others: OtherTraffic::Flood,
+        order: MachineOrder::Priority,
         budget: 0,
         incident: Incident::None,
     };
@@ -54,7 +54,7 @@ impl Default for Machines {
 /// The frames that the machines other than the one that asks send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Others {
+pub enum OtherTraffic {
     /// As fast as they can, with lower priority than the one that asks.
     Flood,
     /// This percentage of the bus's capacity, all of them together, with lower priority.
@@ -63,7 +63,7 @@ pub enum Others {
     Babble,
 }
 
-impl fmt::Display for Others {
+impl fmt::Display for OtherTraffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flood => f.write_str("flood"),
@@ -73,7 +73,7 @@ impl fmt::Display for Others {
     }
 }
 
-impl FromStr for Others {
+impl FromStr for OtherTraffic {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
@@ -93,7 +93,7 @@ impl FromStr for Others {
 /// The order in which frames of several machines are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum MachineOrder {
     /// By their priority on the bus, as far as the way allows: frames that wait in software by
     /// `[controllers.NAME]` or `order = "priority"`; natively a controller for each program.
     Priority,
@@ -103,10 +103,10 @@ pub enum Order {
 }
 
 plain_words!(
-    Order,
+    MachineOrder,
     "order of frames",
-    Order::Priority = "priority",
-    Order::Fifo = "fifo",
+    MachineOrder::Priority = "priority",
+    MachineOrder::Fifo = "fifo",
 );
 
 /// The incident that occurs while all machines send, in the middle of the round trips.
@@ -145,10 +145,10 @@ mod tests {
     #[test]
     fn words_come_back() {
         for word in ["flood", "load:1", "load:100", "babble"] {
-            assert_eq!(word.parse::<Others>().unwrap().to_string(), word);
+            assert_eq!(word.parse::<OtherTraffic>().unwrap().to_string(), word);
         }
         for word in ["priority", "fifo"] {
-            assert_eq!(word.parse::<Order>().unwrap().to_string(), word);
+            assert_eq!(word.parse::<MachineOrder>().unwrap().to_string(), word);
         }
         for word in ["none", "kill", "pause", "reset", "bus-off"] {
             assert_eq!(word.parse::<Incident>().unwrap().to_string(), word);
@@ -156,9 +156,9 @@ mod tests {
         for bad in [
             "", "load", "load:", "load:0", "load:101", "load:+5", "Flood",
         ] {
-            assert!(bad.parse::<Others>().is_err(), "{bad}");
+            assert!(bad.parse::<OtherTraffic>().is_err(), "{bad}");
         }
-        let error = "silence".parse::<Others>().unwrap_err();
+        let error = "silence".parse::<OtherTraffic>().unwrap_err();
         assert!(error.hint.contains("load:PERCENT"), "{error}");
         assert_eq!(Machines::default().beside(), 0);
     }

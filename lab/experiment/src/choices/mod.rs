@@ -18,18 +18,18 @@ mod word;
 
 pub use boot::Boot;
 pub use cpu::Cpu;
-pub use filters::{Filters, MOST_EFF, MOST_FILTERS};
-pub use gateway::Gateway;
-pub use hops::{Hops, MOST_HOPS, Virtual};
-pub use load::Load;
-pub use log::{Log, LogError, Side};
-pub use machines::{Incident, MOST_BUDGET, MOST_MACHINES, Machines, Order, Others};
-pub use modify::Modify;
+pub use filters::{FilterChoice, MOST_EFF, MOST_FILTERS};
+pub use gateway::GatewayChoice;
+pub use hops::{HopChoice, MOST_HOPS, VirtualKind};
+pub use load::MachineLoad;
+pub use log::{LogTraffic, LogError, LogSide};
+pub use machines::{Incident, MOST_BUDGET, MOST_MACHINES, Machines, MachineOrder, OtherTraffic};
+pub use modify::ModifyChoice;
 pub use nesting::Nesting;
 pub use priority::Priority;
-pub use task::Task;
+pub use task::ExperimentTask;
 pub use tuning::Tuning;
-pub use ways::{PAPER_NAMES, Receive, Transmit, Ways};
+pub use ways::{PAPER_NAMES, ReceiveChoice, TransmitChoice, WayPair};
 pub use word::WordError;
 pub(crate) use word::number;
 
@@ -37,8 +37,8 @@ pub(crate) use word::number;
 mod tests {
     use super::*;
     use guest::Kernel;
-    use guest::machine::Bench;
-    use probe::traffic::Pattern;
+    use guest::machine::BenchKind;
+    use probe::traffic::TrafficPattern;
     use proptest::prelude::*;
     use std::fmt;
     use std::str::FromStr;
@@ -68,23 +68,23 @@ mod tests {
             "vm:trap",
             "none",
         ] {
-            assert_eq!(word.parse::<Gateway>().unwrap().to_string(), word);
+            assert_eq!(word.parse::<GatewayChoice>().unwrap().to_string(), word);
         }
         for word in [
             "none", "copy", "id", "and", "or", "xor", "set", "crc8", "xorsum",
         ] {
-            assert_eq!(word.parse::<Modify>().unwrap().to_string(), word);
+            assert_eq!(word.parse::<ModifyChoice>().unwrap().to_string(), word);
         }
         for word in ["0", "1", "5", "2:2", "4:2", "1:vxcan", "4:2:vxcan"] {
-            assert_eq!(word.parse::<Hops>().unwrap().to_string(), word);
+            assert_eq!(word.parse::<HopChoice>().unwrap().to_string(), word);
         }
-        assert_eq!("0:2".parse(), Ok(Hops::NONE));
-        assert_eq!("0:vxcan".parse(), Ok(Hops::NONE));
+        assert_eq!("0:2".parse(), Ok(HopChoice::NONE));
+        assert_eq!("0:vxcan".parse(), Ok(HopChoice::NONE));
     }
 
     #[test]
     fn errors_name_what_there_is() {
-        let error = WordError::from("often".parse::<Pattern>().unwrap_err());
+        let error = WordError::from("often".parse::<TrafficPattern>().unwrap_err());
         assert!(error.hint.contains("oneatatime"), "{error}");
         let error = WordError::from("2.6.33".parse::<Kernel>().unwrap_err());
         assert_eq!(
@@ -92,7 +92,7 @@ mod tests {
             "`2.6.33` is not a kernel: choose one of 5.10, 5.10-rt, 6.1, 6.1-rt, 6.12, 6.12-rt, \
              7.3, 7.3-rt"
         );
-        let error = WordError::from("x".parse::<Bench>().unwrap_err());
+        let error = WordError::from("x".parse::<BenchKind>().unwrap_err());
         assert_eq!(
             error.to_string(),
             "`x` is not a bench: choose one of kvaser, ctucan, timed, vm, vcan, none"
@@ -106,7 +106,7 @@ mod tests {
             "eff:100001",
             "none:1",
         ] {
-            assert!(bad.parse::<Filters>().is_err(), "{bad}");
+            assert!(bad.parse::<FilterChoice>().is_err(), "{bad}");
         }
         for bad in [
             "",
@@ -119,10 +119,10 @@ mod tests {
             "2:vcan",
             "2:vxcan:2",
         ] {
-            assert!(bad.parse::<Hops>().is_err(), "{bad}");
+            assert!(bad.parse::<HopChoice>().is_err(), "{bad}");
         }
         for bad in ["user", "user:", "user:magic", "cangw:x", "bpf:", "cangw-"] {
-            assert!(bad.parse::<Gateway>().is_err(), "{bad}");
+            assert!(bad.parse::<GatewayChoice>().is_err(), "{bad}");
         }
         for good in ["none", "nohz=off", "nohz=off+threadirqs", "a.b_c=1.5+d="] {
             let boot: Boot = good.parse().unwrap();
@@ -151,9 +151,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_count_comes_back(n in 1..=MOST_FILTERS, eff in 1..=MOST_EFF, shift in 0u8..=10) {
-            back(&Filters::Sff(n));
-            back(&Filters::List(n));
-            back(&Filters::Eff(eff));
+            back(&FilterChoice::Sff(n));
+            back(&FilterChoice::List(n));
+            back(&FilterChoice::Eff(eff));
             back(&Cpu::Shift(shift));
             let word = format!("board:{shift}");
             let cpu: Cpu = word.parse().unwrap();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The changes that the gateway makes to a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Modify {
+pub enum ModifyChoice {
     /// No change.
     None,
     /// SET of the identifier to its existing value: only the copy has a cost.
@@ -28,15 +28,15 @@ pub enum Modify {
 }
 
 plain_words!(
-    Modify,
+    ModifyChoice,
     "change",
-    Modify::None = "none",
-    Modify::Copy = "copy",
-    Modify::Id = "id",
-    Modify::And = "and",
-    Modify::Or = "or",
-    Modify::Xor = "xor",
-    Modify::Set = "set",
-    Modify::Crc8 = "crc8",
-    Modify::Xorsum = "xorsum"
+    ModifyChoice::None = "none",
+    ModifyChoice::Copy = "copy",
+    ModifyChoice::Id = "id",
+    ModifyChoice::And = "and",
+    ModifyChoice::Or = "or",
+    ModifyChoice::Xor = "xor",
+    ModifyChoice::Set = "set",
+    ModifyChoice::Crc8 = "crc8",
+    ModifyChoice::Xorsum = "xorsum"
 );

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Task {
+pub enum ExperimentTask {
     /// It routes them from one bus to the other; the tester measures its latency.
     #[default]
     Gateway,
@@ -26,10 +26,10 @@ pub enum Task {
 }
 
 plain_words!(
-    Task,
+    ExperimentTask,
     "task",
-    Task::Gateway = "gateway",
-    Task::RoundTrip = "round-trip",
-    Task::Loop = "loop",
-    Task::Receive = "receive",
+    ExperimentTask::Gateway = "gateway",
+    ExperimentTask::RoundTrip = "round-trip",
+    ExperimentTask::Loop = "loop",
+    ExperimentTask::Receive = "receive",
 );

@@ -6,10 +6,10 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The way in which the gateway in user space receives: `receive` of its ports, except for
-/// [`Receive::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose interrupts
+/// [`ReceiveChoice::BusypollNoIrq`], which is a port's `read-busypoll` on an interface whose interrupts
 /// the lab has deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Receive {
+pub enum ReceiveChoice {
     /// `read(2)`, when poll(2) reports a frame.
     Read,
     /// `read(2)` in a loop.
@@ -30,7 +30,7 @@ pub enum Receive {
     IoUring,
 }
 
-impl Receive {
+impl ReceiveChoice {
     /// All ways to receive.
     pub const ALL: [Self; 8] = [
         Self::Read,
@@ -69,20 +69,20 @@ impl Receive {
 }
 
 plain_words! {
-    Receive, "way to receive",
-    Receive::Read = "read",
-    Receive::ReadNonblock = "read-nonblock",
-    Receive::ReadBusypoll = "read-busypoll",
-    Receive::BusypollNoIrq = "read-noirq",
-    Receive::Recvmmsg = "recvmmsg",
-    Receive::Ring = "ring",
-    Receive::RingBusy = "ring-busy",
-    Receive::IoUring = "io_uring",
+    ReceiveChoice, "way to receive",
+    ReceiveChoice::Read = "read",
+    ReceiveChoice::ReadNonblock = "read-nonblock",
+    ReceiveChoice::ReadBusypoll = "read-busypoll",
+    ReceiveChoice::BusypollNoIrq = "read-noirq",
+    ReceiveChoice::Recvmmsg = "recvmmsg",
+    ReceiveChoice::Ring = "ring",
+    ReceiveChoice::RingBusy = "ring-busy",
+    ReceiveChoice::IoUring = "io_uring",
 }
 
 /// The way in which the gateway in user space transmits: `transmit` of its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Transmit {
+pub enum TransmitChoice {
     /// `write(2)`.
     Write,
     /// `sendmmsg(2)`.
@@ -95,7 +95,7 @@ pub enum Transmit {
     IoUring,
 }
 
-impl Transmit {
+impl TransmitChoice {
     /// All ways to transmit.
     pub const ALL: [Self; 5] = [
         Self::Write,
@@ -118,77 +118,77 @@ impl Transmit {
 }
 
 plain_words! {
-    Transmit, "way to transmit",
-    Transmit::Write = "write",
-    Transmit::Sendmmsg = "sendmmsg",
-    Transmit::Ring = "ring",
-    Transmit::RingBypass = "ring-bypass",
-    Transmit::IoUring = "io_uring",
+    TransmitChoice, "way to transmit",
+    TransmitChoice::Write = "write",
+    TransmitChoice::Sendmmsg = "sendmmsg",
+    TransmitChoice::Ring = "ring",
+    TransmitChoice::RingBypass = "ring-bypass",
+    TransmitChoice::IoUring = "io_uring",
 }
 
 /// A way to receive and one to transmit: `read-write`, `ring-busy-sendmmsg`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Ways {
+pub struct WayPair {
     /// The way to receive.
-    pub receive: Receive,
+    pub receive: ReceiveChoice,
     /// The way to transmit.
-    pub transmit: Transmit,
+    pub transmit: TransmitChoice,
 }
 
 /// The names of syscalls-2014, Table 3.1, and their equivalents here.
-pub const PAPER_NAMES: [(&str, Ways); 10] = [
-    ("read-write", Ways::of(Receive::Read, Transmit::Write)),
+pub const PAPER_NAMES: [(&str, WayPair); 10] = [
+    ("read-write", WayPair::of(ReceiveChoice::Read, TransmitChoice::Write)),
     (
         "readnb-write",
-        Ways::of(Receive::ReadNonblock, Transmit::Write),
+        WayPair::of(ReceiveChoice::ReadNonblock, TransmitChoice::Write),
     ),
     (
         "readbusy-write",
-        Ways::of(Receive::ReadBusypoll, Transmit::Write),
+        WayPair::of(ReceiveChoice::ReadBusypoll, TransmitChoice::Write),
     ),
     (
         "readbusynoirq-write",
-        Ways::of(Receive::BusypollNoIrq, Transmit::Write),
+        WayPair::of(ReceiveChoice::BusypollNoIrq, TransmitChoice::Write),
     ),
-    ("mmap-mmap", Ways::of(Receive::Ring, Transmit::Ring)),
-    ("mmap-write", Ways::of(Receive::Ring, Transmit::Write)),
-    ("mmapbusy-mmap", Ways::of(Receive::RingBusy, Transmit::Ring)),
+    ("mmap-mmap", WayPair::of(ReceiveChoice::Ring, TransmitChoice::Ring)),
+    ("mmap-write", WayPair::of(ReceiveChoice::Ring, TransmitChoice::Write)),
+    ("mmapbusy-mmap", WayPair::of(ReceiveChoice::RingBusy, TransmitChoice::Ring)),
     (
         "mmapbusy-write",
-        Ways::of(Receive::RingBusy, Transmit::Write),
+        WayPair::of(ReceiveChoice::RingBusy, TransmitChoice::Write),
     ),
     (
         "readnb-mmap",
-        Ways::of(Receive::ReadNonblock, Transmit::Ring),
+        WayPair::of(ReceiveChoice::ReadNonblock, TransmitChoice::Ring),
     ),
-    ("mmsg-mmsg", Ways::of(Receive::Recvmmsg, Transmit::Sendmmsg)),
+    ("mmsg-mmsg", WayPair::of(ReceiveChoice::Recvmmsg, TransmitChoice::Sendmmsg)),
 ];
 
-impl Ways {
+impl WayPair {
     /// The simplest pair, with which the others are compared.
-    pub const READ_WRITE: Self = Self::of(Receive::Read, Transmit::Write);
+    pub const READ_WRITE: Self = Self::of(ReceiveChoice::Read, TransmitChoice::Write);
 
     /// Returns a pair.
     #[must_use]
-    pub const fn of(receive: Receive, transmit: Transmit) -> Self {
+    pub const fn of(receive: ReceiveChoice, transmit: TransmitChoice) -> Self {
         Self { receive, transmit }
     }
 
     /// Returns every pair.
     pub fn all() -> impl Iterator<Item = Self> {
-        let with = |receive| Transmit::ALL.map(|transmit| Self::of(receive, transmit));
-        Receive::ALL.into_iter().flat_map(with)
+        let with = |receive| TransmitChoice::ALL.map(|transmit| Self::of(receive, transmit));
+        ReceiveChoice::ALL.into_iter().flat_map(with)
     }
 }
 
-impl fmt::Display for Ways {
+impl fmt::Display for WayPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.receive, self.transmit)
     }
 }
 
-impl FromStr for Ways {
+impl FromStr for WayPair {
     type Err = WordError;
 
     fn from_str(text: &str) -> Result<Self, WordError> {
@@ -205,8 +205,8 @@ impl FromStr for Ways {
                     format!(
                         "give RECEIVE-TRANSMIT, with one of {} and one of {}; or a name of the \
                          paper's: {}",
-                        words(&Receive::ALL.map(|way| way.to_string())),
-                        words(&Transmit::ALL.map(|way| way.to_string())),
+                        words(&ReceiveChoice::ALL.map(|way| way.to_string())),
+                        words(&TransmitChoice::ALL.map(|way| way.to_string())),
                         words(&PAPER_NAMES.map(|(name, _)| name.to_owned())),
                     ),
                 )
@@ -214,13 +214,13 @@ impl FromStr for Ways {
     }
 }
 
-impl From<Ways> for String {
-    fn from(ways: Ways) -> Self {
+impl From<WayPair> for String {
+    fn from(ways: WayPair) -> Self {
         ways.to_string()
     }
 }
 
-impl TryFrom<String> for Ways {
+impl TryFrom<String> for WayPair {
     type Error = WordError;
 
     fn try_from(text: String) -> Result<Self, WordError> {
@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn every_pair_has_a_word_of_its_own() {
-        let words: BTreeSet<_> = Ways::all().map(|ways| ways.to_string()).collect();
-        assert_eq!(words.len(), Receive::ALL.len() * Transmit::ALL.len());
-        for ways in Ways::all() {
+        let words: BTreeSet<_> = WayPair::all().map(|ways| ways.to_string()).collect();
+        assert_eq!(words.len(), ReceiveChoice::ALL.len() * TransmitChoice::ALL.len());
+        for ways in WayPair::all() {
             assert_eq!(ways.to_string().parse(), Ok(ways));
         }
     }
@@ -247,9 +247,9 @@ mod tests {
         for (name, ways) in PAPER_NAMES {
             assert_eq!(name.parse(), Ok(ways), "{name}");
         }
-        let busy: Ways = "mmapbusy-mmap".parse().unwrap();
+        let busy: WayPair = "mmapbusy-mmap".parse().unwrap();
         assert_eq!(busy.to_string(), "ring-busy-ring");
-        let error = "mmap-read".parse::<Ways>().unwrap_err().to_string();
+        let error = "mmap-read".parse::<WayPair>().unwrap_err().to_string();
         assert!(
             error.contains("ring-busy") && error.contains("mmsg-mmsg"),
             "{error}"

@@ -1,7 +1,7 @@
 //! Words: the values that users type after `cangate lab measure`'s options, that are in matrix
 //! files, and that are printed with every result. Each is parsed back to the same value.
 
-use guest::machine::{Bench, UnknownBench};
+use guest::machine::{BenchKind, UnknownBench};
 use guest::{Kernel, UnknownKernel};
 use probe::traffic::PatternError;
 use std::fmt;
@@ -39,7 +39,7 @@ impl WordError {
 
 impl From<UnknownBench> for WordError {
     fn from(UnknownBench(text): UnknownBench) -> Self {
-        Self::unknown(&text, "bench", &Bench::ALL.map(Bench::name).join(", "))
+        Self::unknown(&text, "bench", &BenchKind::ALL.map(BenchKind::name).join(", "))
     }
 }
 

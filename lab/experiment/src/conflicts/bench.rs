@@ -1,10 +1,10 @@
 //! The possible frames and logs, and the benches that support them.
 
 use super::Conflicts;
-use crate::choices::Task;
+use crate::choices::ExperimentTask;
 use crate::settings::Setting;
-use guest::machine::Bench;
-use probe::traffic::{Pattern, SHORTEST_PAYLOAD};
+use guest::machine::BenchKind;
+use probe::traffic::{TrafficPattern, SHORTEST_PAYLOAD};
 
 impl Conflicts<'_> {
     /// Checks the settings of frames.
@@ -12,7 +12,7 @@ impl Conflicts<'_> {
         let e = self.experiment;
         self.refuse(
             usize::from(e.payload) < SHORTEST_PAYLOAD
-                && matches!(e.task, Task::Gateway | Task::Receive),
+                && matches!(e.task, ExperimentTask::Gateway | ExperimentTask::Receive),
             &[Setting::Payload],
             "the first two bytes are the frame's number: give at least 2",
         );
@@ -40,18 +40,18 @@ impl Conflicts<'_> {
             "only the name of this log is known, not its frames: `cangate lab measure --log FILE` plays a log",
         );
         self.refuse(
-            e.bench != Bench::Timed,
+            e.bench != BenchKind::Timed,
             &[Setting::Log, Setting::Bench],
             "a log is played at its own times by the tester of the timed bench: --bench timed",
         );
         self.refuse(
-            e.task != Task::Gateway || e.gateway.is_bare() || !e.gateway.has_routes(),
+            e.task != ExperimentTask::Gateway || e.gateway.is_bare() || !e.gateway.has_routes(),
             &[Setting::Log, Setting::Task, Setting::Gateway],
             "a log is played at a gateway with a kernel: cangw, can-gw, bpf, user:RECEIVE-TRANSMIT, direct or \
              chardev",
         );
         let others = [
-            (e.traffic != Pattern::OneAtATime, Setting::Traffic),
+            (e.traffic != TrafficPattern::OneAtATime, Setting::Traffic),
             (e.stamp_every != 1, Setting::StampEvery),
         ];
         for (is_set, setting) in self.done_to_frames().into_iter().chain(others) {
@@ -67,25 +67,25 @@ impl Conflicts<'_> {
     /// Checks the abilities of the bench.
     pub(super) fn bench(&mut self) {
         let e = self.experiment;
-        let timed = e.bench == Bench::Timed;
+        let timed = e.bench == BenchKind::Timed;
         self.refuse(
-            !matches!(e.bench, Bench::Kvaser | Bench::Ctucan | Bench::Timed)
-                && e.task == Task::Gateway,
+            !matches!(e.bench, BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Timed)
+                && e.task == ExperimentTask::Gateway,
             &[Setting::Bench],
             "no tester is on this bench: measure on kvaser, ctucan or timed",
         );
         self.refuse(
-            e.is_fd() && e.bench == Bench::Kvaser,
+            e.is_fd() && e.bench == BenchKind::Kvaser,
             &[Setting::Payload, Setting::Bench],
             "FD frames need --bench timed or ctucan: the cards of the kvaser bench are classic",
         );
         self.refuse(
-            e.bench == Bench::Ctucan && e.kernel.starts_with("5.10"),
+            e.bench == BenchKind::Ctucan && e.kernel.starts_with("5.10"),
             &[Setting::Bench, Setting::Kernel],
             "the driver of CTU CAN FD came with Linux 5.19: --kernel 6.1 or newer",
         );
         self.refuse(
-            matches!(e.traffic, Pattern::Load(_)) && !timed && e.task != Task::Receive,
+            matches!(e.traffic, TrafficPattern::Load(_)) && !timed && e.task != ExperimentTask::Receive,
             &[Setting::Traffic, Setting::Bench],
             "a share of the bus needs a bus that takes time: --bench timed, or period:MICROSECONDS",
         );

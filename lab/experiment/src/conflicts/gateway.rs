@@ -2,19 +2,19 @@
 
 use super::Conflicts;
 use crate::choices::{
-    Filters, Gateway, Hops, Load, MOST_FILTERS, Modify, Priority, Receive, Task, Tuning, Virtual,
-    Ways,
+    FilterChoice, GatewayChoice, HopChoice, MachineLoad, MOST_FILTERS, ModifyChoice, Priority, ReceiveChoice, ExperimentTask, Tuning, VirtualKind,
+    WayPair,
 };
 use crate::settings::Setting;
-use guest::machine::{Bench, Controller};
+use guest::machine::{BenchKind, BitcanController};
 
 impl Conflicts<'_> {
     /// Checks the abilities of the gateway.
     pub(super) fn gateway(&mut self) {
         let e = self.experiment;
-        let none = e.gateway == Gateway::None;
+        let none = e.gateway == GatewayChoice::None;
         self.refuse(
-            none && e.bench == Bench::Timed,
+            none && e.bench == BenchKind::Timed,
             &[Setting::Gateway, Setting::Bench],
             "the timed bench stamps in its buses, and without a gateway nothing comes back: the \
              tester's own precision is measured on the kvaser bench",
@@ -23,28 +23,28 @@ impl Conflicts<'_> {
             e.priority != Priority::Gateway
                 && !matches!(
                     e.gateway,
-                    Gateway::User(_) | Gateway::Direct { .. } | Gateway::Chardev
+                    GatewayChoice::User(_) | GatewayChoice::Direct { .. } | GatewayChoice::Chardev
                 ),
             &[Setting::Priority, Setting::Gateway],
             "only a gateway in user space has a priority of its own: --gateway user:…, direct or chardev",
         );
         let polled = matches!(
             e.gateway,
-            Gateway::User(Ways {
-                receive: Receive::ReadBusypoll | Receive::BusypollNoIrq,
+            GatewayChoice::User(WayPair {
+                receive: ReceiveChoice::ReadBusypoll | ReceiveChoice::BusypollNoIrq,
                 ..
             })
         );
         self.refuse(
-            polled && (e.bench != Bench::Timed || e.cpu.controller() != Controller::Mscan),
+            polled && (e.bench != BenchKind::Timed || e.cpu.controller() != BitcanController::Mscan),
             &[Setting::Gateway, Setting::Bench, Setting::Cpu],
             "a call can only poll a driver that reads frames in NAPI, as that of the mscan \
              controllers: --bench timed --cpu board",
         );
         let (no_irq, uring) = match e.gateway {
-            Gateway::User(ways) => (
-                ways.receive == Receive::BusypollNoIrq,
-                ways.receive == Receive::IoUring,
+            GatewayChoice::User(ways) => (
+                ways.receive == ReceiveChoice::BusypollNoIrq,
+                ways.receive == ReceiveChoice::IoUring,
             ),
             _ => (false, false),
         };
@@ -70,20 +70,20 @@ impl Conflicts<'_> {
             );
         }
         let bare = e.gateway.is_bare();
-        let direct = bare || matches!(e.gateway, Gateway::Direct { .. } | Gateway::Chardev);
+        let direct = bare || matches!(e.gateway, GatewayChoice::Direct { .. } | GatewayChoice::Chardev);
         self.refuse(
-            direct && e.bench != Bench::Timed,
+            direct && e.bench != BenchKind::Timed,
             &[Setting::Gateway, Setting::Bench],
             "controllers that are no interfaces are on the timed bench only: --bench timed",
         );
         self.refuse(
-            direct && e.hops != Hops::NONE,
+            direct && e.hops != HopChoice::NONE,
             &[Setting::Gateway, Setting::Hops],
             "hops go through virtual interfaces, and these ports are no interfaces",
         );
         for (is_set, setting) in [
-            (e.load != Load::None, Setting::Load),
-            (e.task != Task::Gateway, Setting::Task),
+            (e.load != MachineLoad::None, Setting::Load),
+            (e.task != ExperimentTask::Gateway, Setting::Task),
             (e.tuning != Tuning::default(), Setting::Tuning),
             (!e.boot.0.is_empty(), Setting::Boot),
             (e.stamp_every != 1, Setting::StampEvery),
@@ -99,28 +99,28 @@ impl Conflicts<'_> {
             &[Setting::Gateway, Setting::Filters],
             "an image has room for 2048 routes of an experiment: at most 2048",
         );
-        let by_vcan = e.hops != Hops::NONE && e.hops.through == Virtual::Vcan;
+        let by_vcan = e.hops != HopChoice::NONE && e.hops.through == VirtualKind::Vcan;
         let why = match e.gateway {
-            Gateway::User(_) => {
+            GatewayChoice::User(_) => {
                 "a program does not receive what it sends into a vcan interface; it does through \
                  a pair: --hops N:vxcan"
             }
-            Gateway::OwnRules => {
+            GatewayChoice::OwnRules => {
                 "cangate puts in no rules that would take their own echoes, as these do on a vcan \
                  interface: --gateway cangw, or --hops N:vxcan"
             }
-            Gateway::Bpf => {
+            GatewayChoice::Bpf => {
                 "what BPF puts into a vcan interface does not come back; it does through a pair: \
                  --hops N:vxcan"
             }
-            Gateway::Cangw
-            | Gateway::Ideal
-            | Gateway::None
-            | Gateway::Direct { .. }
-            | Gateway::Chardev
-            | Gateway::Baremetal { .. }
-            | Gateway::Vm(_)
-            | Gateway::BaremetalIdeal => "",
+            GatewayChoice::Cangw
+            | GatewayChoice::Ideal
+            | GatewayChoice::None
+            | GatewayChoice::Direct { .. }
+            | GatewayChoice::Chardev
+            | GatewayChoice::Baremetal { .. }
+            | GatewayChoice::Vm(_)
+            | GatewayChoice::BaremetalIdeal => "",
         };
         self.refuse(
             by_vcan && !why.is_empty(),
@@ -139,13 +139,13 @@ impl Conflicts<'_> {
     pub(super) fn changes(&mut self) {
         let e = self.experiment;
         self.refuse(
-            e.hops != Hops::NONE && (e.filters != Filters::None || e.modify != Modify::None),
+            e.hops != HopChoice::NONE && (e.filters != FilterChoice::None || e.modify != ModifyChoice::None),
             &[Setting::Hops, Setting::Filters, Setting::Modify],
             "on hops the identifier says how far a frame has come, so that there can be no other filters \
              or changes",
         );
         self.refuse(
-            matches!(e.modify, Modify::Crc8 | Modify::Xorsum) && e.payload < 3,
+            matches!(e.modify, ModifyChoice::Crc8 | ModifyChoice::Xorsum) && e.payload < 3,
             &[Setting::Modify, Setting::Payload],
             "the checksum needs a byte behind the frame's number: give at least 3",
         );

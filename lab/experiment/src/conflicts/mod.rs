@@ -5,7 +5,7 @@ mod gateway;
 mod nesting;
 mod task;
 
-use crate::choices::{Filters, Hops, Modify};
+use crate::choices::{FilterChoice, HopChoice, ModifyChoice};
 use crate::experiment::Experiment;
 use crate::settings::Setting;
 use std::fmt;
@@ -65,9 +65,9 @@ impl Conflicts<'_> {
     fn done_to_frames(&self) -> [(bool, Setting); 3] {
         let e = self.experiment;
         [
-            (e.filters != Filters::None, Setting::Filters),
-            (e.modify != Modify::None, Setting::Modify),
-            (e.hops != Hops::NONE, Setting::Hops),
+            (e.filters != FilterChoice::None, Setting::Filters),
+            (e.modify != ModifyChoice::None, Setting::Modify),
+            (e.hops != HopChoice::NONE, Setting::Hops),
         ]
     }
 

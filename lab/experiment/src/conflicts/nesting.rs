@@ -1,21 +1,21 @@
 //! The settings possible with inner machines.
 
 use super::Conflicts;
-use crate::choices::{Gateway, Incident, Load, Machines, Nesting, Order, Priority, Task, Tuning};
+use crate::choices::{GatewayChoice, Incident, MachineLoad, Machines, Nesting, MachineOrder, Priority, ExperimentTask, Tuning};
 use crate::settings::Setting;
-use guest::machine::Bench;
+use guest::machine::BenchKind;
 
 impl Conflicts<'_> {
     /// Checks the settings for inner machines.
     pub(super) fn nesting(&mut self) {
         let e = self.experiment;
-        let vm = matches!(e.gateway, Gateway::Vm(_));
+        let vm = matches!(e.gateway, GatewayChoice::Vm(_));
         self.refuse(
-            vm != (e.bench == Bench::Vm),
+            vm != (e.bench == BenchKind::Vm),
             &[Setting::Gateway, Setting::Bench],
             "inner machines are on the bench vm, and nothing else is: --bench vm --gateway vm:…",
         );
-        let machines = matches!(e.gateway, Gateway::Vm(nesting) if nesting.has_machines());
+        let machines = matches!(e.gateway, GatewayChoice::Vm(nesting) if nesting.has_machines());
         self.refuse(
             e.exit_cost > 0 && !machines,
             &[Setting::ExitCost, Setting::Gateway],
@@ -26,7 +26,7 @@ impl Conflicts<'_> {
             return;
         }
         self.refuse(
-            e.task == Task::Gateway,
+            e.task == ExperimentTask::Gateway,
             &[Setting::Task, Setting::Gateway],
             "what is measured of an inner machine is a round trip, how long its own frames take, or what it receives: \
              --task round-trip, loop or receive",
@@ -37,7 +37,7 @@ impl Conflicts<'_> {
             "inner machines have been tried on the kernels 6.1, 6.12 and 7.3",
         );
         for (is_set, setting) in [
-            (e.load != Load::None, Setting::Load),
+            (e.load != MachineLoad::None, Setting::Load),
             (e.is_fd(), Setting::Payload),
             (e.priority != Priority::Gateway, Setting::Priority),
             (e.tuning != Tuning::default(), Setting::Tuning),
@@ -56,7 +56,7 @@ impl Conflicts<'_> {
         let (e, one) = (self.experiment, Machines::ONE);
         let shares = matches!(
             e.gateway,
-            Gateway::Vm(
+            GatewayChoice::Vm(
                 Nesting::Native
                     | Nesting::Host
                     | Nesting::Own
@@ -82,14 +82,14 @@ impl Conflicts<'_> {
             );
         }
         self.refuse(
-            e.machines.order == Order::Fifo && e.gateway == Gateway::Vm(Nesting::Function),
+            e.machines.order == MachineOrder::Fifo && e.gateway == GatewayChoice::Vm(Nesting::Function),
             &[Setting::Order, Setting::Gateway],
             "a controller that shares itself orders by priority: vm:native, vm:host or vm:driver",
         );
         let budgets = matches!(
             (&e.gateway, e.machines.order),
-            (Gateway::Vm(Nesting::Host | Nesting::Own), Order::Priority)
-                | (Gateway::Vm(Nesting::Function), _)
+            (GatewayChoice::Vm(Nesting::Host | Nesting::Own), MachineOrder::Priority)
+                | (GatewayChoice::Vm(Nesting::Function), _)
         );
         self.refuse(
             e.machines.budget > 0 && e.machines.count > 1 && !budgets,
@@ -100,7 +100,7 @@ impl Conflicts<'_> {
         self.refuse(
             e.machines.incident != Incident::None
                 && e.machines.count > 1
-                && (!budgets || e.gateway == Gateway::Vm(Nesting::Own)),
+                && (!budgets || e.gateway == GatewayChoice::Vm(Nesting::Own)),
             &[Setting::Incident, Setting::Gateway],
             "what became of a machine's frames is known of a controller that knows its functions: vm:vf, or vm:host with \
              --order priority",

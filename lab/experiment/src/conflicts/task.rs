@@ -1,44 +1,44 @@
 //! The tasks other than that of a gateway, and the kernel tuning possible for them.
 
 use super::Conflicts;
-use crate::choices::{Gateway, Nesting, Priority, Task, Transmit, Ways};
+use crate::choices::{GatewayChoice, Nesting, Priority, ExperimentTask, TransmitChoice, WayPair};
 use crate::settings::Setting;
-use guest::machine::{Bench, Controller};
-use probe::traffic::Pattern;
+use guest::machine::{BenchKind, BitcanController};
+use probe::traffic::TrafficPattern;
 
 impl Conflicts<'_> {
     /// Checks the settings for a task other than that of a gateway.
     pub(super) fn task(&mut self) {
         let e = self.experiment;
-        if e.task == Task::Gateway {
+        if e.task == ExperimentTask::Gateway {
             return;
         }
-        let sockets = matches!(e.gateway, Gateway::User(_));
+        let sockets = matches!(e.gateway, GatewayChoice::User(_));
         self.refuse(
             !sockets
                 && !matches!(
                     e.gateway,
-                    Gateway::Direct { .. } | Gateway::Chardev | Gateway::Vm(_)
+                    GatewayChoice::Direct { .. } | GatewayChoice::Chardev | GatewayChoice::Vm(_)
                 ),
             &[Setting::Gateway, Setting::Task],
             "a round trip is between two programs: --gateway user:RECEIVE-TRANSMIT, chardev or \
              direct:irq says how both receive and transmit",
         );
         self.refuse(
-            e.bench == Bench::None,
+            e.bench == BenchKind::None,
             &[Setting::Bench, Setting::Task],
             "it needs CAN interfaces: --bench timed, kvaser, ctucan or vcan",
         );
-        if e.task == Task::Receive {
+        if e.task == ExperimentTask::Receive {
             self.refuse(
-                e.traffic == Pattern::OneAtATime,
+                e.traffic == TrafficPattern::OneAtATime,
                 &[Setting::Traffic, Setting::Task],
                 "nothing comes back, for which the next frame could wait: --traffic flood, load:PERCENT or \
                  period:MICROSECONDS",
             );
         } else {
             self.refuse(
-                !matches!(e.traffic, Pattern::OneAtATime | Pattern::Period(_)),
+                !matches!(e.traffic, TrafficPattern::OneAtATime | TrafficPattern::Period(_)),
                 &[Setting::Traffic, Setting::Task],
                 "the next frame leaves when the answer has come, or in a period: --traffic oneatatime or \
                  period:MICROSECONDS",
@@ -46,8 +46,8 @@ impl Conflicts<'_> {
         }
         self.one_controller();
         let busy = match e.gateway {
-            Gateway::User(ways) => ways.receive.is_busy(),
-            Gateway::Direct { irq } => !irq,
+            GatewayChoice::User(ways) => ways.receive.is_busy(),
+            GatewayChoice::Direct { irq } => !irq,
             _ => false,
         };
         self.refuse(
@@ -58,13 +58,13 @@ impl Conflicts<'_> {
         );
         let bypass = matches!(
             e.gateway,
-            Gateway::User(Ways {
-                transmit: Transmit::RingBypass,
+            GatewayChoice::User(WayPair {
+                transmit: TransmitChoice::RingBypass,
                 ..
             })
         );
         self.refuse(
-            e.bench == Bench::Vcan && (bypass || !sockets),
+            e.bench == BenchKind::Vcan && (bypass || !sockets),
             &[Setting::Gateway, Setting::Bench],
             "on a virtual interface both ends have sockets with a queueing discipline: \
              user:RECEIVE-TRANSMIT without -bypass",
@@ -74,7 +74,7 @@ impl Conflicts<'_> {
             &[Setting::Priority, Setting::Task],
             "ksoftirqd's priority is a matter of gateways: gateway or ordinary",
         );
-        let whole = matches!(e.traffic, Pattern::Period(ns) if ns % 1000 != 0);
+        let whole = matches!(e.traffic, TrafficPattern::Period(ns) if ns % 1000 != 0);
         self.refuse(
             whole,
             &[Setting::Traffic, Setting::Task],
@@ -93,11 +93,11 @@ impl Conflicts<'_> {
     /// Checks the settings for programs that have one controller and no slave.
     fn one_controller(&mut self) {
         let e = self.experiment;
-        if e.task == Task::RoundTrip {
+        if e.task == ExperimentTask::RoundTrip {
             return;
         }
         self.refuse(
-            !matches!(e.gateway, Gateway::Vm(_)),
+            !matches!(e.gateway, GatewayChoice::Vm(_)),
             &[Setting::Task, Setting::Gateway],
             "it is measured natively and in inner machines: --bench vm --gateway vm:native, vm:host, vm:own or vm:vf",
         );
@@ -107,12 +107,12 @@ impl Conflicts<'_> {
             "it is measured of one machine that has the controller for itself: --machines 1",
         );
         self.refuse(
-            e.task == Task::Loop && e.gateway == Gateway::Vm(Nesting::Driver),
+            e.task == ExperimentTask::Loop && e.gateway == GatewayChoice::Vm(Nesting::Driver),
             &[Setting::Task, Setting::Gateway],
             "the interface of a machine behind a driver VM says that a frame is sent when it is in the shared memory, long \
              before it is on the bus: vm:native, vm:host, vm:own or vm:vf",
         );
-        let card = matches!(e.gateway, Gateway::Vm(nesting) if nesting.is_card());
+        let card = matches!(e.gateway, GatewayChoice::Vm(nesting) if nesting.is_card());
         self.refuse(
             card,
             &[Setting::Task, Setting::Gateway],
@@ -124,7 +124,7 @@ impl Conflicts<'_> {
     pub(super) fn tuning(&mut self) {
         let e = self.experiment;
         let threads = e.is_rt() || e.boot.0.iter().any(|word| word == "threadirqs");
-        let sockets = matches!(e.bench, Bench::Timed | Bench::Kvaser | Bench::Ctucan);
+        let sockets = matches!(e.bench, BenchKind::Timed | BenchKind::Kvaser | BenchKind::Ctucan);
         self.refuse(
             e.tuning.irq_thread.is_some() && !(threads && sockets),
             &[Setting::Tuning, Setting::Kernel, Setting::Boot],
@@ -136,10 +136,10 @@ impl Conflicts<'_> {
             &[Setting::Tuning, Setting::Priority],
             "both give ksoftirqd a priority: leave one out",
         );
-        let napi = e.bench == Bench::Timed && e.cpu.controller() == Controller::Mscan;
-        let mapped = matches!(e.gateway, Gateway::Direct { .. });
+        let napi = e.bench == BenchKind::Timed && e.cpu.controller() == BitcanController::Mscan;
+        let mapped = matches!(e.gateway, GatewayChoice::Direct { .. });
         self.refuse(
-            e.tuning.threaded_napi && e.gateway == Gateway::Chardev,
+            e.tuning.threaded_napi && e.gateway == GatewayChoice::Chardev,
             &[Setting::Tuning, Setting::Gateway],
             "a character device has no NAPI: its frames are read in the interrupt",
         );

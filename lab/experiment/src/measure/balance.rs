@@ -1,12 +1,12 @@
 //! The balance of all frames: those that the tester saw compared with those that the gateway
 //! counted.
 
-use super::counts::Counts;
-use crate::choices::{Gateway, Load};
+use super::counts::GatewayCounts;
+use crate::choices::{GatewayChoice, MachineLoad};
 use crate::experiment::Experiment;
-use guest::machine::Bench;
+use guest::machine::BenchKind;
 use probe::Status;
-use tester::Outcome;
+use tester::TesterOutcome;
 
 /// Counts that do not agree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,30 +16,30 @@ use tester::Outcome;
     sides.0,
     sides.1
 )]
-pub struct Imbalance {
+pub struct CountImbalance {
     /// The names of the two counts.
     what: &'static str,
     left: u64,
     right: u64,
     /// All counts of both sides.
-    sides: Box<(Observed, Counts)>,
+    sides: Box<(ObservedFrames, GatewayCounts)>,
 }
 
 /// Compares the frames that the tester saw with the counts; returns where frames were lost, for the
 /// results.
 ///
 /// # Errors
-/// [`Imbalance`]: which counts do not agree.
+/// [`CountImbalance`]: which counts do not agree.
 pub(super) fn check(
     experiment: &Experiment,
-    outcome: &Outcome,
-    counts: &Counts,
-) -> Result<Vec<(String, String)>, Imbalance> {
+    outcome: &TesterOutcome,
+    counts: &GatewayCounts,
+) -> Result<Vec<(String, String)>, CountImbalance> {
     let records = &outcome.results.records;
     // A frame that was given up has no outgoing stamp, whether it came out later or not.
     let in_time = records.iter().filter(|r| r.outgoing.is_some()).count() as u64;
     let late = late(experiment, outcome.counts.late, counts.sent, in_time);
-    let observed = Observed {
+    let observed = ObservedFrames {
         went_in: records.iter().filter(|r| r.incoming.is_some()).count() as u64,
         came_out: in_time + late,
         late,
@@ -48,8 +48,8 @@ pub(super) fn check(
     };
     // On the kvaser bench an ideal gateway is one more receiver: nothing else has counters.
     let counts_nothing = match experiment.gateway {
-        Gateway::None | Gateway::BaremetalIdeal => true,
-        Gateway::Ideal => experiment.bench != Bench::Timed,
+        GatewayChoice::None | GatewayChoice::BaremetalIdeal => true,
+        GatewayChoice::Ideal => experiment.bench != BenchKind::Timed,
         _ => false,
     };
     if counts_nothing || experiment.stamp_every > 1 {
@@ -79,7 +79,7 @@ pub(super) fn check(
 /// where the place of all lost frames is known (timed bench), against which [`agree`] checks the
 /// sum.
 fn late(experiment: &Experiment, observed: u64, sent: u64, in_time: u64) -> u64 {
-    if experiment.bench == Bench::Timed && experiment.load != Load::None {
+    if experiment.bench == BenchKind::Timed && experiment.load != MachineLoad::None {
         observed.max(sent.saturating_sub(in_time))
     } else {
         observed
@@ -89,8 +89,8 @@ fn late(experiment: &Experiment, observed: u64, sent: u64, in_time: u64) -> u64 
 /// Returns the number of frames that found the gateway's socket full. The gateway's overruns
 /// include error frames, of which the driver sends one each time that the FIFO is full: the kernel
 /// counts those that the socket had no room for (`SO_RXQ_OVFL`), the port those that arrived.
-fn lost_in_socket(experiment: &Experiment, counts: &Counts) -> u64 {
-    let exact = matches!(experiment.gateway, Gateway::User(_))
+fn lost_in_socket(experiment: &Experiment, counts: &GatewayCounts) -> u64 {
+    let exact = matches!(experiment.gateway, GatewayChoice::User(_))
         && counts.backlog == 0
         && experiment.hops.count == 0;
     let frames = counts.received.saturating_sub(counts.handled);
@@ -103,7 +103,7 @@ fn lost_in_socket(experiment: &Experiment, counts: &Counts) -> u64 {
 
 /// The tester's observations, frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Observed {
+pub(super) struct ObservedFrames {
     went_in: u64,
     came_out: u64,
     /// Of those that came out, the number that counted as lost by then.
@@ -113,16 +113,16 @@ pub(super) struct Observed {
     fifo: u64,
 }
 
-fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Result<(), Imbalance> {
+fn agree(experiment: &Experiment, observed: &ObservedFrames, counts: &GatewayCounts) -> Result<(), CountImbalance> {
     let wrong = |what, left: u64, right: u64| {
-        Err(Imbalance {
+        Err(CountImbalance {
             what,
             left,
             right,
             sides: Box::new((*observed, *counts)),
         })
     };
-    let timed = experiment.bench == Bench::Timed;
+    let timed = experiment.bench == BenchKind::Timed;
     // The real driver counts one error for several frames that its FIFO lost.
     if timed && observed.went_in != counts.received + observed.fifo {
         let got = counts.received + observed.fifo;
@@ -142,17 +142,17 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
         counts.received * passes,
     );
     let taken = match experiment.gateway {
-        Gateway::Cangw | Gateway::OwnRules => counts.handled + counts.dropped,
+        GatewayChoice::Cangw | GatewayChoice::OwnRules => counts.handled + counts.dropped,
         // Frames that were taken and not sent are already included.
-        Gateway::User(_)
-        | Gateway::Bpf
-        | Gateway::None
-        | Gateway::Direct { .. }
-        | Gateway::Chardev
-        | Gateway::Vm(_)
-        | Gateway::Baremetal { .. } => counts.handled,
+        GatewayChoice::User(_)
+        | GatewayChoice::Bpf
+        | GatewayChoice::None
+        | GatewayChoice::Direct { .. }
+        | GatewayChoice::Chardev
+        | GatewayChoice::Vm(_)
+        | GatewayChoice::Baremetal { .. } => counts.handled,
         // A frame received is in the other controller immediately.
-        Gateway::Ideal | Gateway::BaremetalIdeal => counts.received,
+        GatewayChoice::Ideal | GatewayChoice::BaremetalIdeal => counts.received,
     };
     // Frames dropped on the way make no further passes.
     let least = least.saturating_sub(counts.dropped * (passes - 1));
@@ -189,23 +189,23 @@ fn agree(experiment: &Experiment, observed: &Observed, counts: &Counts) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::Hops;
+    use crate::choices::HopChoice;
 
     fn timed() -> Experiment {
         Experiment {
-            bench: Bench::Timed,
+            bench: BenchKind::Timed,
             ..Experiment::default()
         }
     }
 
-    const OBSERVED: Observed = Observed {
+    const OBSERVED: ObservedFrames = ObservedFrames {
         went_in: 100,
         came_out: 90,
         late: 0,
         lost: 10,
         fifo: 6,
     };
-    const COUNTED: Counts = Counts {
+    const COUNTED: GatewayCounts = GatewayCounts {
         received: 94,
         receive_errors: 6,
         sent: 90,
@@ -219,19 +219,19 @@ mod tests {
     fn sums_that_add_up_are_taken_and_no_others() {
         agree(&timed(), &OBSERVED, &COUNTED).unwrap();
         for wrong in [
-            Counts {
+            GatewayCounts {
                 received: 93,
                 ..COUNTED
             },
-            Counts {
+            GatewayCounts {
                 handled: 89,
                 ..COUNTED
             },
-            Counts {
+            GatewayCounts {
                 sent: 91,
                 ..COUNTED
             },
-            Counts {
+            GatewayCounts {
                 dropped: 3,
                 handled: 91,
                 ..COUNTED
@@ -247,29 +247,29 @@ mod tests {
         }
         // BPF counts the frames it took, including those that found the queue full.
         let bpf = Experiment {
-            gateway: Gateway::Bpf,
+            gateway: GatewayChoice::Bpf,
             ..timed()
         };
-        let took = Counts {
+        let took = GatewayCounts {
             handled: 94,
             ..COUNTED
         };
         agree(&bpf, &OBSERVED, &took).unwrap();
         agree(&bpf, &OBSERVED, &COUNTED).unwrap_err();
         let own = Experiment {
-            gateway: Gateway::OwnRules,
+            gateway: GatewayChoice::OwnRules,
             ..timed()
         };
         agree(&own, &OBSERVED, &COUNTED).unwrap();
         agree(&own, &OBSERVED, &took).unwrap_err();
         // One frame that the backlog may have lost.
-        let backlog = Counts {
+        let backlog = GatewayCounts {
             handled: 89,
             backlog: 5,
             sent: 89,
             ..COUNTED
         };
-        let seen = Observed {
+        let seen = ObservedFrames {
             came_out: 89,
             lost: 11,
             ..OBSERVED
@@ -278,7 +278,7 @@ mod tests {
         agree(
             &timed(),
             &seen,
-            &Counts {
+            &GatewayCounts {
                 backlog: 0,
                 ..backlog
             },
@@ -294,14 +294,14 @@ mod tests {
             gateway: "user:read-nonblock-sendmmsg".parse().unwrap(),
             ..timed()
         };
-        let observed = Observed {
+        let observed = ObservedFrames {
             went_in: 1000,
             came_out: 668,
             late: 0,
             lost: 332,
             fifo: 4,
         };
-        let counts = Counts {
+        let counts = GatewayCounts {
             received: 996,
             receive_errors: 4,
             sent: 668,
@@ -314,10 +314,10 @@ mod tests {
         assert_eq!(lost_in_socket(&user, &counts), 328);
         // More than there were error frames, or fewer than frames are missing.
         for overrun in [327, 333] {
-            let wrong = Counts { overrun, ..counts };
+            let wrong = GatewayCounts { overrun, ..counts };
             agree(&user, &observed, &wrong).unwrap_err();
         }
-        let one = Observed {
+        let one = ObservedFrames {
             lost: 331,
             ..observed
         };
@@ -327,29 +327,29 @@ mod tests {
     #[test]
     fn the_backlog_can_take_what_the_tester_of_the_kvaser_bench_was_to_see() {
         let kvaser = Experiment {
-            bench: Bench::Kvaser,
+            bench: BenchKind::Kvaser,
             ..timed()
         };
-        let counts = Counts {
+        let counts = GatewayCounts {
             received: 94,
             sent: 90,
             handled: 90,
             dropped: 4,
-            ..Counts::default()
+            ..GatewayCounts::default()
         };
-        let unseen = Observed {
+        let unseen = ObservedFrames {
             came_out: 85,
             lost: 15,
             ..OBSERVED
         };
         agree(&kvaser, &OBSERVED, &counts).unwrap();
         agree(&kvaser, &unseen, &counts).unwrap_err();
-        let full = |backlog| Counts { backlog, ..counts };
+        let full = |backlog| GatewayCounts { backlog, ..counts };
         agree(&kvaser, &unseen, &full(5)).unwrap();
         agree(&kvaser, &unseen, &full(4)).unwrap_err();
         agree(&timed(), &unseen, &full(5)).unwrap_err();
         // More frames are seen than were sent.
-        let more = Observed {
+        let more = ObservedFrames {
             came_out: 91,
             ..OBSERVED
         };
@@ -359,14 +359,14 @@ mod tests {
     #[test]
     fn only_behind_a_load_can_a_frame_come_unseen() {
         let loaded = Experiment {
-            load: Load::Cpu,
+            load: MachineLoad::Cpu,
             ..timed()
         };
         assert_eq!(late(&loaded, 1, 100, 98), 2);
         assert_eq!(late(&loaded, 1, 98, 98), 1);
         assert_eq!(late(&timed(), 1, 100, 98), 1);
         let kvaser = Experiment {
-            bench: Bench::Kvaser,
+            bench: BenchKind::Kvaser,
             ..loaded
         };
         assert_eq!(late(&kvaser, 0, 100, 98), 0);
@@ -374,50 +374,50 @@ mod tests {
 
     #[test]
     fn a_frame_that_comes_after_it_was_given_up_is_lost_and_seen() {
-        let late = Observed {
+        let late = ObservedFrames {
             went_in: 100,
             came_out: 100,
             late: 2,
             lost: 2,
             fifo: 0,
         };
-        let counts = Counts {
+        let counts = GatewayCounts {
             received: 100,
             sent: 100,
             handled: 100,
-            ..Counts::default()
+            ..GatewayCounts::default()
         };
         agree(&timed(), &late, &counts).unwrap();
-        agree(&timed(), &Observed { late: 1, ..late }, &counts).unwrap_err();
+        agree(&timed(), &ObservedFrames { late: 1, ..late }, &counts).unwrap_err();
     }
 
     #[test]
     fn each_pass_is_counted() {
         let e = Experiment {
-            hops: Hops {
+            hops: HopChoice {
                 count: 2,
-                ..Hops::NONE
+                ..HopChoice::NONE
             },
             ..timed()
         };
-        let seen = Observed {
+        let seen = ObservedFrames {
             went_in: 100,
             came_out: 100,
             late: 0,
             lost: 0,
             fifo: 0,
         };
-        let counts = Counts {
+        let counts = GatewayCounts {
             received: 100,
             sent: 100,
             handled: 300,
-            ..Counts::default()
+            ..GatewayCounts::default()
         };
         agree(&e, &seen, &counts).unwrap();
         agree(
             &e,
             &seen,
-            &Counts {
+            &GatewayCounts {
                 handled: 299,
                 ..counts
             },

@@ -8,14 +8,14 @@
 
 use super::error::MeasureError;
 use super::gateway::file;
-use super::sharing::Other;
-use crate::choices::{Machines, Others};
-use crate::nested::Beside;
+use super::sharing::OtherMachine;
+use crate::choices::{Machines, OtherTraffic};
+use crate::nested::OtherRoundTrips;
 use crate::spec::BITRATE;
 use crate::under_test::{INCOMING, OUTGOING};
 use frame::wire::{self, BitRate};
 use frame::{CanId, Frame, Nanos};
-use guest::inner::{Exits, Machine};
+use guest::inner::{ExitCounts, InnerMachine};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::output;
 use std::time::{Duration, Instant};
@@ -40,14 +40,14 @@ const SEND: &str = include_str!("beside.sh");
 const SILENT: &str = include_str!("silent.sh");
 
 /// One of the senders.
-pub(super) enum Sender {
+pub(super) enum LoadSender {
     /// A machine.
-    Inside(Box<Other>),
+    Inside(Box<OtherMachine>),
     /// A program next to the hypervisor's programs, on this interface.
     Native(String),
 }
 
-impl Sender {
+impl LoadSender {
     fn interface(&self) -> &str {
         match self {
             Self::Inside(_) => INSIDE,
@@ -65,14 +65,14 @@ impl Sender {
 
 /// The counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct SentCounts {
     pub(super) heard: u64,
     pub(super) overrun: u64,
     pub(super) sent: u64,
     refused: u64,
 }
 
-impl Counted {
+impl SentCounts {
     fn since(self, before: Self) -> Self {
         Self {
             heard: self.heard.saturating_sub(before.heard),
@@ -87,7 +87,7 @@ impl Counted {
 pub(super) fn counted(
     interface: &str,
     run: impl FnOnce(&[&str]) -> Result<String, MeasureError>,
-) -> Result<Counted, MeasureError> {
+) -> Result<SentCounts, MeasureError> {
     let names = [
         "rx_packets",
         "rx_over_errors",
@@ -105,7 +105,7 @@ pub(super) fn counted(
             "the counters of {interface} are `{text}`"
         )));
     };
-    Ok(Counted {
+    Ok(SentCounts {
         heard,
         overrun,
         sent,
@@ -113,24 +113,24 @@ pub(super) fn counted(
     })
 }
 
-pub(super) fn native(interface: &str) -> Result<Counted, MeasureError> {
+pub(super) fn native(interface: &str) -> Result<SentCounts, MeasureError> {
     counted(interface, |line| Ok(output(Some(GATEWAY), line)?))
 }
 
 /// All values known at a moment.
-pub(super) struct Moment {
+pub(super) struct LoadMoment {
     at: Instant,
     heard: u64,
-    exits: Option<Exits>,
+    exits: Option<ExitCounts>,
     idle: Duration,
 }
 
-impl Moment {
+impl LoadMoment {
     /// Reads the current values; `machines`: some of the senders are machines.
     pub(super) fn now(machines: bool) -> Result<Self, MeasureError> {
         Ok(Self {
             heard: native(OUTGOING)?.heard,
-            exits: machines.then(Exits::now).transpose()?,
+            exits: machines.then(ExitCounts::now).transpose()?,
             idle: idle()?,
             at: Instant::now(),
         })
@@ -138,23 +138,23 @@ impl Moment {
 }
 
 /// The events between two moments.
-pub(super) struct Span {
+pub(super) struct MomentSpan {
     time: Duration,
     /// Frames that the node that answers has received.
     heard: u64,
-    exits: Option<Exits>,
+    exits: Option<ExitCounts>,
     idle: Duration,
 }
 
-impl Span {
+impl MomentSpan {
     /// Does the work, and returns its result and the events during it.
     pub(super) fn of<T>(
         machines: bool,
         work: impl FnOnce() -> Result<T, MeasureError>,
     ) -> Result<(T, Self), MeasureError> {
-        let before = Moment::now(machines)?;
+        let before = LoadMoment::now(machines)?;
         let done = work()?;
-        let now = Moment::now(machines)?;
+        let now = LoadMoment::now(machines)?;
         let exits = now.exits.as_ref().zip(before.exits.as_ref());
         let span = Self {
             time: now.at.saturating_duration_since(before.at),
@@ -200,17 +200,17 @@ pub(super) fn idle() -> Result<Duration, MeasureError> {
 }
 
 /// Senders that are sending.
-pub(super) struct Sending {
+pub(super) struct RunningSenders {
     /// The counters before any of them sent.
-    node: Counted,
-    each: Vec<Counted>,
-    asks: Counted,
+    node: SentCounts,
+    each: Vec<SentCounts>,
+    asks: SentCounts,
 }
 
 /// Returns the identifier of one of them.
 pub(super) fn id(machines: Machines, number: usize) -> u32 {
     let last = number + 1 == usize::from(machines.beside());
-    if last && machines.others == Others::Babble {
+    if last && machines.others == OtherTraffic::Babble {
         BABBLE
     } else {
         FIRST + number as u32
@@ -236,8 +236,8 @@ fn durations(machines: Machines) -> (Nanos, Nanos) {
 /// Returns the gap between two frames of one of them, ms.
 fn gap(machines: Machines) -> String {
     match machines.others {
-        Others::Flood | Others::Babble => "0".to_owned(),
-        Others::Load(percent) => {
+        OtherTraffic::Flood | OtherTraffic::Babble => "0".to_owned(),
+        OtherTraffic::Load(percent) => {
             let all = durations(machines).1 * u64::from(machines.beside()) * 100;
             let ns = all / u64::from(percent.max(1));
             format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
@@ -245,12 +245,12 @@ fn gap(machines: Machines) -> String {
     }
 }
 
-impl Sending {
+impl RunningSenders {
     /// Starts all senders.
     pub(super) fn start(
-        senders: &mut [Sender],
+        senders: &mut [LoadSender],
         machines: Machines,
-        asks: impl FnOnce() -> Result<Counted, MeasureError>,
+        asks: impl FnOnce() -> Result<SentCounts, MeasureError>,
     ) -> Result<Self, MeasureError> {
         let node = native(OUTGOING)?;
         let mut each = Vec::new();
@@ -274,13 +274,13 @@ impl Sending {
     /// without round trips. `gone`: a sender that no longer sends, and has lost its counters.
     pub(super) fn stop(
         self,
-        senders: &mut [Sender],
+        senders: &mut [LoadSender],
         machines: Machines,
         gone: Option<usize>,
-        (asking, trips, both): (&Span, u64, Nanos),
-        alone: &Span,
-        asks: impl FnOnce() -> Result<Counted, MeasureError>,
-    ) -> Result<Beside, MeasureError> {
+        (asking, trips, both): (&MomentSpan, u64, Nanos),
+        alone: &MomentSpan,
+        asks: impl FnOnce() -> Result<SentCounts, MeasureError>,
+    ) -> Result<OtherRoundTrips, MeasureError> {
         for (number, sender) in senders.iter_mut().enumerate() {
             if Some(number) != gone {
                 let id = format!("{:03X}", id(machines, number));
@@ -296,16 +296,16 @@ impl Sending {
             }
             let name = sender.interface().to_owned();
             // Programs that share the interface of the one that asks share its counters.
-            if matches!(sender, Sender::Native(_)) && name == INCOMING {
+            if matches!(sender, LoadSender::Native(_)) && name == INCOMING {
                 continue;
             }
             let more = counted(&name, |line| sender.run(line))?.since(*before);
             all.sent += more.sent;
             all.refused += more.refused;
         }
-        let exits = alone.exits.iter().flat_map(Exits::iter);
+        let exits = alone.exits.iter().flat_map(ExitCounts::iter);
         let each = |count: u64| count as f64 / alone.heard.max(1) as f64;
-        Ok(Beside {
+        Ok(OtherRoundTrips {
             frame: durations(machines).1,
             asking: asking.load(machines, trips, both),
             rate: alone.heard as f64 / alone.seconds(),
@@ -324,9 +324,9 @@ impl Sending {
 
 /// Returns the counters of the interface of the program that asks.
 pub(super) fn asks(
-    machine: &mut Option<Machine>,
+    machine: &mut Option<InnerMachine>,
     interface: &str,
-) -> Result<Counted, MeasureError> {
+) -> Result<SentCounts, MeasureError> {
     match machine {
         Some(machine) => counted(interface, |line| Ok(machine.output(line)?)),
         None => native(interface),
@@ -353,13 +353,13 @@ pub(super) fn silence() -> Result<(), MeasureError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::{Incident, Order};
+    use crate::choices::{Incident, MachineOrder};
 
-    fn machines(count: u8, others: Others) -> Machines {
+    fn machines(count: u8, others: OtherTraffic) -> Machines {
         Machines {
             count,
             others,
-            order: Order::Priority,
+            order: MachineOrder::Priority,
             budget: 0,
             incident: Incident::None,
         }
@@ -371,26 +371,26 @@ mod tests {
             let m = machines(4, others);
             (0..3).map(|n| id(m, n)).collect::<Vec<_>>()
         };
-        assert_eq!(all(Others::Flood), [0x7F1, 0x7F2, 0x7F3]);
-        assert_eq!(all(Others::Babble), [0x7F1, 0x7F2, 0x100]);
+        assert_eq!(all(OtherTraffic::Flood), [0x7F1, 0x7F2, 0x7F3]);
+        assert_eq!(all(OtherTraffic::Babble), [0x7F1, 0x7F2, 0x100]);
     }
 
     #[test]
     fn a_load_is_shared_by_all_others() {
-        assert_eq!(gap(machines(8, Others::Flood)), "0");
-        let (least, most) = durations(machines(2, Others::Flood));
+        assert_eq!(gap(machines(8, OtherTraffic::Flood)), "0");
+        let (least, most) = durations(machines(2, OtherTraffic::Flood));
         assert_eq!(least, most);
         // 108 bits without stuff bits, and the intermission (ISO 11898-1).
         assert!((111_000..=135_000).contains(&most), "{most}");
-        let half = gap(machines(2, Others::Load(50)));
+        let half = gap(machines(2, OtherTraffic::Load(50)));
         assert_eq!(half, format!("0.{:06}", 2 * most));
     }
 
     #[test]
     fn the_bus_is_as_busy_as_its_frames_are_long() {
-        let m = machines(2, Others::Flood);
+        let m = machines(2, OtherTraffic::Flood);
         let frame = durations(m).0;
-        let span = |frames: u64| Span {
+        let span = |frames: u64| MomentSpan {
             time: Duration::from_nanos(20 * frame),
             heard: frames,
             exits: None,

@@ -24,7 +24,7 @@ pub enum CountsError {
 
 /// The counts of gateway and kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
+pub(super) struct GatewayCounts {
     /// Frames that the driver of the incoming interface received.
     pub(super) received: u64,
     /// Frames that it reports as lost.
@@ -42,7 +42,7 @@ pub(super) struct Counts {
     pub(super) overrun: u64,
 }
 
-impl Counts {
+impl GatewayCounts {
     /// Returns the counts since `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         let minus = |a: u64, b: u64| a.saturating_sub(b);
@@ -145,7 +145,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Reads the counts of an image without an operating system: like [`Counts::stats`], but its
+    /// Reads the counts of an image without an operating system: like [`GatewayCounts::stats`], but its
     /// ports are the controllers.
     pub(super) fn image(&mut self, text: &str) -> Result<(), CountsError> {
         self.stats(text)?;
@@ -173,13 +173,13 @@ impl Counts {
     /// is not informed whether there was room.
     pub(super) fn queue(&mut self, text: &str) -> Result<(), CountsError> {
         #[derive(serde::Deserialize)]
-        struct Queue {
+        struct QueueCounts {
             #[serde(default)]
             root: bool,
             #[serde(default)]
             drops: u64,
         }
-        let queues: Vec<Queue> =
+        let queues: Vec<QueueCounts> =
             serde_json::from_str(text).map_err(|source| CountsError::Queue(OUTGOING, source))?;
         let root = queues.iter().filter(|q| q.root);
         self.dropped += root.map(|q| q.drops).sum::<u64>();
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn counters_are_read() {
-        let mut counts = Counts::default();
+        let mut counts = GatewayCounts::default();
         counts.interfaces(
             "Inter-|   Receive                                                |  Transmit\n \
              face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs\n    \
@@ -202,9 +202,9 @@ mod tests {
              gw1:       0       2    0    0    0     0          0         0     2000     497    0    0    0     0       0          0\n",
         );
         counts.backlog("00000a00 00000010 00000000\n");
-        let mut mapped = Counts {
+        let mut mapped = GatewayCounts {
             overrun: 3,
-            ..Counts::default()
+            ..GatewayCounts::default()
         };
         mapped.controllers(
             "can7 bus=0 model=mscan\n\
@@ -224,7 +224,7 @@ mod tests {
              cangw -A -s gw0 -d gw1 -f 002:7FF # 10 handled 0 dropped 0 deleted\n",
         );
         assert_eq!(rules, 2);
-        let expected = Counts {
+        let expected = GatewayCounts {
             received: 500,
             receive_errors: 3,
             sent: 497,
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(counts, expected);
         let json = r#"{"ports":[{"name":"gw1","received":0,"rx":{"overrun":0},"fates":{"refused":0}},
             {"name":"gw0","received":7,"rx":{"overrun":2},"fates":{"refused":1}}]}"#;
-        let mut counts = Counts::default();
+        let mut counts = GatewayCounts::default();
         counts.stats(json).unwrap();
         assert_eq!((counts.handled, counts.overrun, counts.dropped), (7, 2, 1));
         assert!(counts.stats("{}").is_err());

@@ -1,9 +1,9 @@
 //! The errors of an experiment in the guest.
 
-use super::balance::Imbalance;
+use super::balance::CountImbalance;
 use super::counts::CountsError;
 use crate::under_test::GatewayError;
-use guest::program::{Ended, ProgramError};
+use guest::program::{EndedProgram, ProgramError};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub enum MeasureError {
     Inner(#[from] guest::inner::InnerError),
     /// The gateway ended on its own.
     #[error("the gateway did not stay: {0}")]
-    GatewayEnded(Ended),
+    GatewayEnded(EndedProgram),
     /// The gateway does not answer.
     #[error("the gateway does not answer within {} s", .0.as_secs())]
     GatewaySilent(Duration),
@@ -44,7 +44,7 @@ pub enum MeasureError {
     Control(#[source] io::Error),
     /// The load ended on its own.
     #[error("the load did not stay: {0}")]
-    LoadEnded(Ended),
+    LoadEnded(EndedProgram),
     /// A thread of the kernel is missing.
     #[error("the kernel has no thread {0}")]
     NoThread(&'static str),
@@ -89,7 +89,7 @@ pub enum MeasureError {
     Trips(#[from] probe::results::ReadError),
     /// The sums do not add up.
     #[error(transparent)]
-    Imbalance(#[from] Imbalance),
+    Imbalance(#[from] CountImbalance),
     /// The results cannot be written.
     #[error(transparent)]
     Results(#[from] probe::results::WriteError),

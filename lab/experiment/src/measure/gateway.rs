@@ -1,12 +1,12 @@
 //! The gateway under test, started, counted and stopped in its namespace.
 
-use super::counts::Counts;
+use super::counts::GatewayCounts;
 use super::error::MeasureError;
-use crate::choices::{Gateway, Hops, MOST_FILTERS, Priority, Receive, Virtual};
+use crate::choices::{GatewayChoice, HopChoice, MOST_FILTERS, Priority, ReceiveChoice, VirtualKind};
 use crate::experiment::Experiment;
 use crate::under_test::{self, INCOMING, OUTGOING, SOCKET};
-use guest::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
-use guest::program::{Background, output, printed};
+use guest::machine::{BenchKind, GATEWAY_NAMESPACE as GATEWAY};
+use guest::program::{BackgroundProgram, output, printed};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -27,11 +27,11 @@ pub(super) enum UnderTest {
     /// can-gw, and the number of its rules.
     Cangw(usize),
     /// `cangate run`.
-    User(#[allow(dead_code)] Background),
+    User(#[allow(dead_code)] BackgroundProgram),
     /// `cangate run` on controllers that are not interfaces.
-    Direct(#[allow(dead_code)] Background),
+    Direct(#[allow(dead_code)] BackgroundProgram),
     /// `cangate run` with its routes in the kernel, in what form, and the number of them.
-    InKernel(#[allow(dead_code)] Background, InKernel, usize),
+    InKernel(#[allow(dead_code)] BackgroundProgram, InKernel, usize),
     /// No gateway, or one without software: nothing runs and nothing is queried.
     None,
 }
@@ -59,36 +59,36 @@ impl UnderTest {
     pub(super) fn start(experiment: &Experiment) -> Result<Self, MeasureError> {
         let config = under_test::config(experiment)?;
         match &experiment.gateway {
-            Gateway::None => Ok(Self::None),
-            Gateway::Vm(_) => Err(MeasureError::Run(
+            GatewayChoice::None => Ok(Self::None),
+            GatewayChoice::Vm(_) => Err(MeasureError::Run(
                 "nothing on the bench of inner machines is a gateway between two buses".to_owned(),
             )),
-            Gateway::Baremetal { .. } | Gateway::BaremetalIdeal => Err(MeasureError::Run(
+            GatewayChoice::Baremetal { .. } | GatewayChoice::BaremetalIdeal => Err(MeasureError::Run(
                 "an image runs instead of a guest, not in one".to_owned(),
             )),
-            Gateway::Ideal => {
+            GatewayChoice::Ideal => {
                 match experiment.bench {
-                    Bench::Timed | Bench::Vm => join_controllers()?,
-                    Bench::Kvaser | Bench::Ctucan | Bench::Vcan | Bench::None => take_over_card()?,
+                    BenchKind::Timed | BenchKind::Vm => join_controllers()?,
+                    BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Vcan | BenchKind::None => take_over_card()?,
                 }
                 Ok(Self::None)
             }
-            Gateway::Cangw => {
+            GatewayChoice::Cangw => {
                 virtual_interfaces(experiment)?;
                 write(RULES, &config)?;
                 // With hops the script loads the module itself, with its parameter.
-                if experiment.hops == Hops::NONE {
+                if experiment.hops == HopChoice::NONE {
                     output(None, &["modprobe", "can-gw"])?;
                 }
                 output(Some(GATEWAY), &["sh", "-e", RULES])?;
                 Ok(Self::Cangw(rules(&config)))
             }
-            Gateway::User(ways) => {
+            GatewayChoice::User(ways) => {
                 virtual_interfaces(experiment)?;
                 if experiment.priority == Priority::Softirq {
                     set_priority("ksoftirqd/0", 50)?;
                 }
-                if ways.receive == Receive::BusypollNoIrq {
+                if ways.receive == ReceiveChoice::BusypollNoIrq {
                     defer_interrupts()?;
                 }
                 if experiment.is_rt() {
@@ -110,25 +110,25 @@ impl UnderTest {
                 }
                 Err(MeasureError::GatewaySilent(LOOK_EVERY * LOOKS))
             }
-            Gateway::Direct { .. } => {
+            GatewayChoice::Direct { .. } => {
                 other_controllers("mapped", [0, 1])?;
                 let mut running = cangate_run(&config)?;
                 answers(&mut running)?;
                 Ok(Self::Direct(running))
             }
-            Gateway::Chardev => {
+            GatewayChoice::Chardev => {
                 other_controllers(&chardev_model(experiment), [0, 1])?;
                 let mut running = cangate_run(&config)?;
                 answers(&mut running)?;
                 Ok(Self::Direct(running))
             }
-            Gateway::OwnRules => {
+            GatewayChoice::OwnRules => {
                 virtual_interfaces(experiment)?;
                 let hops = format!("max_hops={}", experiment.hops.count + 1);
                 output(None, &["modprobe", "can-gw", &hops])?;
                 Self::in_kernel(&config, InKernel::Rules)
             }
-            Gateway::Bpf => {
+            GatewayChoice::Bpf => {
                 virtual_interfaces(experiment)?;
                 // Without these modules, a program cannot be attached on kernels before 6.6.
                 output(None, &["modprobe", "-a", "sch_ingress", "cls_bpf"])?;
@@ -146,9 +146,9 @@ impl UnderTest {
     }
 
     /// Returns the counts up to now.
-    pub(super) fn counts(&self) -> Result<Counts, MeasureError> {
+    pub(super) fn counts(&self) -> Result<GatewayCounts, MeasureError> {
         let read = |path| output(Some(GATEWAY), &["cat", path]);
-        let mut counts = Counts::default();
+        let mut counts = GatewayCounts::default();
         counts.interfaces(&read("/proc/net/dev")?);
         counts.backlog(&read("/proc/net/softnet_stat")?);
         match self {
@@ -199,18 +199,18 @@ impl UnderTest {
 }
 
 /// Starts `cangate run` in the gateway's namespace.
-pub(super) fn cangate_run(config: &str) -> Result<Background, MeasureError> {
+pub(super) fn cangate_run(config: &str) -> Result<BackgroundProgram, MeasureError> {
     write(TOML, config)?;
     // Of its output, only errors are of use here.
     let line = ["cangate", "run", "-q", TOML];
-    Ok(Background::start(Some(GATEWAY), &line, "/tmp/gateway")?)
+    Ok(BackgroundProgram::start(Some(GATEWAY), &line, "/tmp/gateway")?)
 }
 
 /// Does the same; after its end its sums are in [`SUMS`].
-pub(super) fn cangate_run_to_the_end(config: &str) -> Result<Background, MeasureError> {
+pub(super) fn cangate_run_to_the_end(config: &str) -> Result<BackgroundProgram, MeasureError> {
     write(TOML, config)?;
     let line = format!("exec cangate run -q --json {TOML} >{SUMS}");
-    Ok(Background::start(
+    Ok(BackgroundProgram::start(
         Some(GATEWAY),
         &["sh", "-c", &line],
         "/tmp/gateway",
@@ -218,7 +218,7 @@ pub(super) fn cangate_run_to_the_end(config: &str) -> Result<Background, Measure
 }
 
 /// Waits until the gateway answers, which it does when its routes are active.
-pub(super) fn answers(running: &mut Background) -> Result<(), MeasureError> {
+pub(super) fn answers(running: &mut BackgroundProgram) -> Result<(), MeasureError> {
     let mut waited = Duration::ZERO;
     while waited < START {
         std::thread::sleep(LOOK_EVERY);
@@ -271,14 +271,14 @@ fn virtual_interfaces(experiment: &Experiment) -> Result<(), MeasureError> {
         ip(&["set", "dev", name, "up"])
     };
     match experiment.hops.through {
-        Virtual::Vcan => {
+        VirtualKind::Vcan => {
             output(None, &["modprobe", "vcan"])?;
             for [name, _] in ends {
                 ip(&["add", "dev", name, "type", "vcan"])?;
                 up(name)?;
             }
         }
-        Virtual::Vxcan => {
+        VirtualKind::Vxcan => {
             output(None, &["modprobe", "vxcan"])?;
             for [into, out] in ends {
                 ip(&["add", "dev", into, "type", "vxcan", "peer", "name", out])?;

@@ -5,13 +5,13 @@
 //! frames are counted by the component that shares the controller: it reports, for each machine,
 //! the requested frames and their fate. The node that answers has received all frames on the bus.
 
-use super::beside::{self, DATA, Sender, native};
+use super::beside::{self, DATA, LoadSender, native};
 use super::error::MeasureError;
 use super::gateway::{SUMS, ask, file};
-use super::sharing::{BITCAN, INSIDE, Other, PHYSICAL, Sharing, tell};
-use crate::choices::{Gateway, Incident, Machines, Nesting};
+use super::sharing::{BITCAN, INSIDE, OtherMachine, PHYSICAL, SharingMachines, tell};
+use crate::choices::{GatewayChoice, Incident, Machines, Nesting};
 use crate::experiment::Experiment;
-use crate::incident::{Aftermath, RETURNED};
+use crate::incident::{IncidentAftermath, RETURNED};
 use crate::under_test::sharing::{CALL, port};
 use crate::under_test::{INCOMING, OUTGOING};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
@@ -59,16 +59,16 @@ fn said(what: &str, text: &str) -> MeasureError {
 }
 
 /// Returns the machine to which the incident happens.
-fn victim(senders: &mut [Sender]) -> Result<&mut Other, MeasureError> {
+fn victim(senders: &mut [LoadSender]) -> Result<&mut OtherMachine, MeasureError> {
     match senders.get_mut(VICTIM) {
-        Some(Sender::Inside(other)) => Ok(other),
+        Some(LoadSender::Inside(other)) => Ok(other),
         _ => Err(said("no machine is there to which it could happen", "")),
     }
 }
 
 /// The observations at the time of the incident.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SeenIncident {
     /// Round trips before the incident.
     before: u64,
     /// Frames of the machine that were on the bus, just after the incident.
@@ -80,12 +80,12 @@ pub(super) struct Seen {
 /// Causes the incident of the machine after `trips` round trips; `answered` returns the number of
 /// answers sent.
 pub(super) fn strike(
-    senders: &mut [Sender],
+    senders: &mut [LoadSender],
     nesting: Nesting,
     incident: Incident,
     trips: u32,
     answered: impl Fn() -> Result<u64, MeasureError>,
-) -> Result<Seen, MeasureError> {
+) -> Result<SeenIncident, MeasureError> {
     let victim = victim(senders)?;
     let mut before = 0;
     wait("too few round trips are made", || {
@@ -108,7 +108,7 @@ pub(super) fn strike(
     if incident == Incident::Pause {
         victim.machine.go_on();
     }
-    Ok(Seen {
+    Ok(SeenIncident {
         before,
         sent,
         told: 0,
@@ -118,10 +118,10 @@ pub(super) fn strike(
 /// Makes the controller bus-off while all send, after `before` round trips, and counts the machines
 /// that are notified. Then its owner restarts it.
 pub(super) fn bus_off(
-    sharing: &mut Sharing,
+    sharing: &mut SharingMachines,
     nesting: Nesting,
     before: u32,
-) -> Result<Seen, MeasureError> {
+) -> Result<SeenIncident, MeasureError> {
     let (node, host) = match nesting {
         Nesting::Function => (PHYSICAL, false),
         _ => (INCOMING, true),
@@ -155,7 +155,7 @@ pub(super) fn bus_off(
         })?;
         Ok(all)
     })?;
-    Ok(Seen {
+    Ok(SeenIncident {
         before: u64::from(before),
         sent,
         told,
@@ -191,7 +191,7 @@ type In<'a> = dyn FnMut(&mut dyn FnMut(&[&str]) -> Result<String, MeasureError>)
 
 /// Runs the operation in each machine, the one that asks first.
 fn each(
-    sharing: &mut Sharing,
+    sharing: &mut SharingMachines,
     mut work: impl FnMut(
         &mut dyn FnMut(&[&str]) -> Result<String, MeasureError>,
     ) -> Result<(), MeasureError>,
@@ -201,7 +201,7 @@ fn each(
         work(&mut |line| Ok(machine.output(line)?))?;
     }
     for sender in &mut sharing.beside {
-        if let Sender::Inside(other) = sender {
+        if let LoadSender::Inside(other) = sender {
             work(&mut |line| Ok(other.machine.output(line)?))?;
         }
     }
@@ -225,11 +225,11 @@ fn wait(
 /// Determines the effects of the incident, when all others are silent: the machine returns, and all
 /// frames are counted.
 pub(super) fn aftermath(
-    mut sharing: Sharing,
+    mut sharing: SharingMachines,
     experiment: &Experiment,
     nesting: Nesting,
-    seen: Seen,
-) -> Result<Aftermath, MeasureError> {
+    seen: SeenIncident,
+) -> Result<IncidentAftermath, MeasureError> {
     let machines = experiment.machines;
     let later = sent_by_victim(nesting)?.saturating_sub(seen.sent);
     let victim = victim(&mut sharing.beside)?;
@@ -244,8 +244,8 @@ pub(super) fn aftermath(
     let (returned, received) = returns(victim, machines)?;
     let heard = native(OUTGOING)?;
     let accounts = accounts(sharing, experiment, nesting)?;
-    let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum();
-    Ok(Aftermath {
+    let sum = |of: fn(&MachineAccount) -> u64| accounts.iter().map(of).sum();
+    Ok(IncidentAftermath {
         before: seen.before,
         later,
         told: seen.told,
@@ -262,7 +262,7 @@ pub(super) fn aftermath(
 
 /// Lets the machine send some frames, and the node that answers send one: returns how many of the
 /// former the node received, and how many frames the machine received.
-fn returns(victim: &mut Other, machines: Machines) -> Result<(u64, u64), MeasureError> {
+fn returns(victim: &mut OtherMachine, machines: Machines) -> Result<(u64, u64), MeasureError> {
     let id = format!("{:03X}", beside::id(machines, VICTIM));
     let data: String = DATA.iter().map(|byte| format!("{byte:02X}")).collect();
     let count = RETURNED.to_string();
@@ -286,7 +286,7 @@ fn returns(victim: &mut Other, machines: Machines) -> Result<(u64, u64), Measure
 
 /// The fates of the frames of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Account {
+struct MachineAccount {
     requested: u64,
     sent: u64,
     refused: u64,
@@ -321,10 +321,10 @@ fn sent_by_victim(nesting: Nesting) -> Result<u64, MeasureError> {
 
 /// Returns the accounts of all machines.
 fn accounts(
-    mut sharing: Sharing,
+    mut sharing: SharingMachines,
     experiment: &Experiment,
     nesting: Nesting,
-) -> Result<Vec<Account>, MeasureError> {
+) -> Result<Vec<MachineAccount>, MeasureError> {
     let count = u32::from(experiment.machines.count);
     if nesting == Nesting::Function {
         let text = bitcan()?;
@@ -354,7 +354,7 @@ fn accounts(
 }
 
 /// Parses `/dev/bitcan`: `pf0/N key=value …`.
-fn of_function(text: &str, number: u32) -> Option<Account> {
+fn of_function(text: &str, number: u32) -> Option<MachineAccount> {
     let name = format!("{PHYSICAL}/{number} ");
     let line = text.lines().find_map(|line| line.strip_prefix(&name))?;
     let value = |key: &str| -> Option<u64> {
@@ -362,7 +362,7 @@ fn of_function(text: &str, number: u32) -> Option<Account> {
         words.find_map(|word| word.strip_prefix(key)?.strip_prefix('=')?.parse().ok())
     };
     let sum = |keys: &[&str]| keys.iter().map(|key| value(key)).sum::<Option<u64>>();
-    Some(Account {
+    Some(MachineAccount {
         requested: value("requested")?,
         sent: value("sent")?,
         refused: sum(&["full", "not_permitted", "unsupported", "down"])?,
@@ -373,7 +373,7 @@ fn of_function(text: &str, number: u32) -> Option<Account> {
 
 /// Parses a remark of a port at a controller: `… N frames asked for = N sent, N refused by its
 /// rights, N while it was down or not of its kind, N given up, N waiting; …`.
-fn of_remark(text: &str) -> Option<Account> {
+fn of_remark(text: &str) -> Option<MachineAccount> {
     let (_, text) = text.split_once("controller can: ")?;
     let (text, _) = text.split_once(';')?;
     let (requested, fates) = text.split_once(" frames asked for = ")?;
@@ -384,7 +384,7 @@ fn of_remark(text: &str) -> Option<Account> {
     let [sent, rights, down, given_up, waiting] = numbers[..] else {
         return None;
     };
-    Some(Account {
+    Some(MachineAccount {
         requested: requested.parse().ok()?,
         sent,
         refused: rights + down,
@@ -397,7 +397,7 @@ fn of_remark(text: &str) -> Option<Account> {
 pub(super) fn wanted(experiment: &Experiment) -> Option<(Nesting, Incident)> {
     match (&experiment.gateway, experiment.machines.incident) {
         (_, Incident::None) => None,
-        (Gateway::Vm(nesting), incident) => Some((*nesting, incident)),
+        (GatewayChoice::Vm(nesting), incident) => Some((*nesting, incident)),
         _ => None,
     }
 }
@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn accounts_are_read_from_what_shares_the_controller() {
-        let expected = Account {
+        let expected = MachineAccount {
             requested: 21,
             sent: 9,
             refused: 10,

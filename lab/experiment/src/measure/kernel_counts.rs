@@ -1,11 +1,11 @@
 //! The counters of a gateway whose routes are in the kernel.
 
-use super::counts::{Counts, CountsError};
-use route::Stop;
+use super::counts::{GatewayCounts, CountsError};
+use route::StopReason;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-impl Counts {
+impl GatewayCounts {
     /// Reads the answer of a gateway whose routes are rules of can-gw. Returns the number of
     /// routes.
     pub(super) fn kernel_rules(&mut self, text: &[u8]) -> Result<usize, CountsError> {
@@ -35,7 +35,7 @@ struct InKernel {
     taken: Option<u64>,
     sent: u64,
     failed: u64,
-    /// In addition to its name, a number for each reason of [`Stop::ALL`], by [`Stop::key`].
+    /// In addition to its name, a number for each reason of [`StopReason::ALL`], by [`StopReason::key`].
     #[serde(flatten)]
     others: BTreeMap<String, Value>,
 }
@@ -44,8 +44,8 @@ impl InKernel {
     /// Returns the number of frames that the route stopped; no experiment's route does so on
     /// purpose.
     fn stopped(&self) -> Result<u64, CountsError> {
-        let of = |why: &Stop| self.others.get(why.key()).and_then(Value::as_u64);
-        let all: Option<u64> = Stop::ALL.iter().map(of).sum();
+        let of = |why: &StopReason| self.others.get(why.key()).and_then(Value::as_u64);
+        let all: Option<u64> = StopReason::ALL.iter().map(of).sum();
         all.ok_or(CountsError::Lack("frames stopped"))
     }
 }
@@ -53,20 +53,20 @@ impl InKernel {
 /// Returns the routes in the kernel, from a gateway's answer.
 fn in_kernel(text: &[u8]) -> Result<Vec<InKernel>, CountsError> {
     #[derive(serde::Deserialize)]
-    struct Reply {
-        ok: Option<Stats>,
+    struct CountReply {
+        ok: Option<CountStats>,
         error: Option<String>,
     }
     #[derive(serde::Deserialize)]
-    struct Stats {
+    struct CountStats {
         #[serde(default)]
-        kernel: Vec<Part>,
+        kernel: Vec<CountPart>,
     }
     #[derive(serde::Deserialize)]
-    struct Part {
+    struct CountPart {
         routes: Vec<InKernel>,
     }
-    let reply: Reply = serde_json::from_slice(text).map_err(CountsError::Gateway)?;
+    let reply: CountReply = serde_json::from_slice(text).map_err(CountsError::Gateway)?;
     let refused = || CountsError::Refused(reply.error.unwrap_or_else(|| "no answer".to_owned()));
     let stats = reply.ok.ok_or_else(refused)?;
     if stats.kernel.is_empty() {
@@ -83,11 +83,11 @@ mod tests {
     /// and one idle route.
     fn kernel(taken: &str, sent: u64, failed: u64) -> Vec<u8> {
         // The keys come from route's list: the answer that a gateway writes is read here.
-        let number = |why: Stop| {
-            let frames = u8::from(why == Stop::HopLimit);
+        let number = |why: StopReason| {
+            let frames = u8::from(why == StopReason::HopLimit);
             format!("\"{}\":{frames}", why.key())
         };
-        let zeros = Stop::ALL.map(number).join(",");
+        let zeros = StopReason::ALL.map(number).join(",");
         format!(
             r#"{{"cangate":1,"ok":{{"ports":[],"kernel":[{{"how":"x","routes":[
                 {{"name":"r0","taken":{taken},"sent":{sent},{zeros},"failed":{failed}}},
@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn counters_of_routes_in_the_kernel_are_read() {
-        let mut rules = Counts::default();
+        let mut rules = GatewayCounts::default();
         assert_eq!(rules.kernel_rules(&kernel("null", 40, 3)).unwrap(), 2);
         assert_eq!((rules.handled, rules.dropped), (40, 5));
-        let mut program = Counts::default();
+        let mut program = GatewayCounts::default();
         let queue = r#"[{"kind":"pfifo_fast","handle":"0:","root":true,"drops":4,"qlen":0},
             {"kind":"clsact","handle":"ffff:","parent":"ffff:fff1","drops":99}]"#;
         program.queue(queue).unwrap();

@@ -15,26 +15,26 @@ mod round_trip;
 mod sharing;
 mod tuning;
 
-use counts::Counts;
+use counts::GatewayCounts;
 
 pub use counts::CountsError;
 pub use error::MeasureError;
 
-use crate::choices::{Gateway, Load, Nesting, Task};
+use crate::choices::{GatewayChoice, MachineLoad, Nesting, ExperimentTask};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::plan::{bit_rate, plan};
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING};
-use guest::agent::Outputs;
-use guest::machine::Bench;
-use nested::Nested;
-use probe::Description;
-use probe::traffic::Pattern;
-use receiving::Receiver;
+use guest::agent::JobOutputs;
+use guest::machine::BenchKind;
+use nested::NestedProgram;
+use probe::RunDescription;
+use probe::traffic::TrafficPattern;
+use receiving::SharingPeer;
 use round_trip::RoundTrip;
 use std::time::Duration;
-use tester::{Bitcan, Buses, Interfaces, Measure, Outcome, Setup};
+use tester::{TimedBench, BusTimes, TesterInterfaces, LatencyMeasure, TesterOutcome, TestSetup};
 
 /// A frame that is not back after this time is lost, ns (gateway-2011 §2.1).
 const TIMEOUT: u64 = 1_000_000_000;
@@ -54,29 +54,29 @@ const SETTLE: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// [`MeasureError`]: it does not start.
-pub fn prepare(experiment: &Experiment) -> Result<Prepared, MeasureError> {
+pub fn prepare(experiment: &Experiment) -> Result<PreparedGuest, MeasureError> {
     match experiment.task {
-        Task::Gateway => {
+        ExperimentTask::Gateway => {
             let under_test = gateway::UnderTest::start(experiment)?;
             tuning::apply(experiment)?;
-            Ok(Prepared(Ready::Gateway(under_test)))
+            Ok(PreparedGuest(ReadyBench::Gateway(under_test)))
         }
-        Task::RoundTrip => match experiment.gateway {
-            Gateway::Vm(nesting) => Nested::prepare(experiment, nesting)
-                .map(|nested| Prepared(Ready::Nested(Box::new(nested)))),
-            _ => RoundTrip::prepare(experiment).map(|ends| Prepared(Ready::Ends(ends))),
+        ExperimentTask::RoundTrip => match experiment.gateway {
+            GatewayChoice::Vm(nesting) => NestedProgram::prepare(experiment, nesting)
+                .map(|nested| PreparedGuest(ReadyBench::Nested(Box::new(nested)))),
+            _ => RoundTrip::prepare(experiment).map(|ends| PreparedGuest(ReadyBench::Ends(ends))),
         },
-        Task::Loop => Nested::prepare(experiment, nesting(experiment)?)
-            .map(|nested| Prepared(Ready::Nested(Box::new(nested)))),
-        Task::Receive => Receiver::prepare(experiment, nesting(experiment)?)
-            .map(|receiver| Prepared(Ready::Receiver(Box::new(receiver)))),
+        ExperimentTask::Loop => NestedProgram::prepare(experiment, nesting(experiment)?)
+            .map(|nested| PreparedGuest(ReadyBench::Nested(Box::new(nested)))),
+        ExperimentTask::Receive => SharingPeer::prepare(experiment, nesting(experiment)?)
+            .map(|receiver| PreparedGuest(ReadyBench::Receiver(Box::new(receiver)))),
     }
 }
 
 /// Returns the way into an inner machine.
 fn nesting(experiment: &Experiment) -> Result<Nesting, MeasureError> {
     match experiment.gateway {
-        Gateway::Vm(nesting) => Ok(nesting),
+        GatewayChoice::Vm(nesting) => Ok(nesting),
         _ => Err(MeasureError::Run(format!(
             "this is measured with inner machines only, not with {}",
             experiment.gateway
@@ -85,13 +85,13 @@ fn nesting(experiment: &Experiment) -> Result<Nesting, MeasureError> {
 }
 
 /// A guest in which a measurement can begin.
-pub struct Prepared(Ready);
+pub struct PreparedGuest(ReadyBench);
 
-enum Ready {
+enum ReadyBench {
     Gateway(gateway::UnderTest),
     Ends(RoundTrip),
-    Nested(Box<Nested>),
-    Receiver(Box<Receiver>),
+    Nested(Box<NestedProgram>),
+    Receiver(Box<SharingPeer>),
 }
 
 /// Measures in a prepared guest, and passes the results to the host.
@@ -99,22 +99,22 @@ enum Ready {
 /// # Errors
 /// [`MeasureError`]: a missing resource, or counts that do not agree.
 pub fn measure(
-    Prepared(ready): Prepared,
+    PreparedGuest(ready): PreparedGuest,
     experiment: &Experiment,
-    outputs: &mut Outputs,
+    outputs: &mut JobOutputs,
 ) -> Result<(), MeasureError> {
     match ready {
-        Ready::Gateway(under_test) => latencies(under_test, experiment, outputs),
-        Ready::Ends(ends) => ends.measure(experiment, outputs),
-        Ready::Nested(nested) => nested.measure(experiment, outputs),
-        Ready::Receiver(receiver) => receiver.measure(experiment, outputs),
+        ReadyBench::Gateway(under_test) => latencies(under_test, experiment, outputs),
+        ReadyBench::Ends(ends) => ends.measure(experiment, outputs),
+        ReadyBench::Nested(nested) => nested.measure(experiment, outputs),
+        ReadyBench::Receiver(receiver) => receiver.measure(experiment, outputs),
     }
 }
 
 fn latencies(
     under_test: gateway::UnderTest,
     experiment: &Experiment,
-    outputs: &mut Outputs,
+    outputs: &mut JobOutputs,
 ) -> Result<(), MeasureError> {
     let setup = setup(experiment)?;
     let load = load::start(experiment.load)?;
@@ -130,7 +130,7 @@ fn latencies(
     let mut outcome = send(experiment, &setup)?;
     // Every frame is back or given up by now; a frame that is still on its way needs a node that
     // acknowledges it.
-    let listening = (experiment.bench == Bench::Timed).then(tester::Listening::begin);
+    let listening = (experiment.bench == BenchKind::Timed).then(tester::ListeningTester::begin);
     let listening = listening.transpose()?;
     drop(load);
     // A frame that was given up can still be on its way, behind all the work that the load left.
@@ -162,13 +162,13 @@ fn latencies(
 /// [`MeasureError`]: the counts that do not agree.
 pub(crate) fn accounted(
     experiment: &Experiment,
-    mut outcome: Outcome,
+    mut outcome: TesterOutcome,
     counters: Option<&str>,
 ) -> Result<Vec<u8>, MeasureError> {
     if let Some(failure) = &outcome.failure {
         return Err(MeasureError::Run(failure.clone()));
     }
-    let mut counts = Counts::default();
+    let mut counts = GatewayCounts::default();
     counts.image(counters.unwrap_or_default())?;
     let more = balance::check(experiment, &outcome, &counts)?;
     finished(experiment, &mut outcome, more)
@@ -177,7 +177,7 @@ pub(crate) fn accounted(
 /// Returns the results' file, with all entries known by now.
 fn finished(
     experiment: &Experiment,
-    outcome: &mut Outcome,
+    outcome: &mut TesterOutcome,
     more: Vec<(String, String)>,
 ) -> Result<Vec<u8>, MeasureError> {
     let description = &mut outcome.results.description;
@@ -202,7 +202,7 @@ fn blind_spots(experiment: &Experiment) -> &'static str {
     }
     match (experiment.real_time, experiment.load) {
         (true, _) => "real time of an emulated machine: nothing but itself to compare it with",
-        (false, Load::EthRx | Load::EthTx) => {
+        (false, MachineLoad::EthRx | MachineLoad::EthTx) => {
             "virtual time counts instructions: no cache misses, no waiting for memory or \
              peripherals; both ends of the Ethernet load share the gateway's processor"
         }
@@ -212,39 +212,39 @@ fn blind_spots(experiment: &Experiment) -> &'static str {
     }
 }
 
-pub(crate) fn setup(experiment: &Experiment) -> Result<Setup, MeasureError> {
-    let mut description = Description {
+pub(crate) fn setup(experiment: &Experiment) -> Result<TestSetup, MeasureError> {
+    let mut description = RunDescription {
         version: format!("cangate {}", env!("CARGO_PKG_VERSION")),
         config: under_test::abridged(&under_test::config(experiment)?),
-        ..Description::default()
+        ..RunDescription::default()
     };
     describe(&mut description, experiment, &[]);
-    Ok(Setup {
+    Ok(TestSetup {
         plan: plan(experiment),
         timeout: TIMEOUT,
         priority: Some(PRIORITY),
         virtual_time: !experiment.real_time,
         measure: match experiment.gateway {
-            Gateway::None => Measure::Sending,
-            Gateway::Cangw
-            | Gateway::User(_)
-            | Gateway::Direct { .. }
-            | Gateway::Chardev
-            | Gateway::Baremetal { .. }
-            | Gateway::BaremetalIdeal
-            | Gateway::Vm(_)
-            | Gateway::OwnRules
-            | Gateway::Bpf
-            | Gateway::Ideal => Measure::Gateway,
+            GatewayChoice::None => LatencyMeasure::Sending,
+            GatewayChoice::Cangw
+            | GatewayChoice::User(_)
+            | GatewayChoice::Direct { .. }
+            | GatewayChoice::Chardev
+            | GatewayChoice::Baremetal { .. }
+            | GatewayChoice::BaremetalIdeal
+            | GatewayChoice::Vm(_)
+            | GatewayChoice::OwnRules
+            | GatewayChoice::Bpf
+            | GatewayChoice::Ideal => LatencyMeasure::Gateway,
         },
         description,
-        ..Setup::default()
+        ..TestSetup::default()
     })
 }
 
-fn warm_up(experiment: &Experiment, setup: &Setup) -> Result<(), MeasureError> {
+fn warm_up(experiment: &Experiment, setup: &TestSetup) -> Result<(), MeasureError> {
     let mut first = setup.clone();
-    first.plan.traffic = Pattern::OneAtATime.into();
+    first.plan.traffic = TrafficPattern::OneAtATime.into();
     first.plan.beside.clear();
     first.plan.frames = WARM_UP;
     let outcome = send(
@@ -260,11 +260,11 @@ fn warm_up(experiment: &Experiment, setup: &Setup) -> Result<(), MeasureError> {
     }
 }
 
-fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError> {
+fn send(experiment: &Experiment, setup: &TestSetup) -> Result<TesterOutcome, MeasureError> {
     let fd = experiment.is_fd();
     let outcome = match experiment.bench {
-        Bench::Timed | Bench::Vm => {
-            let bench = Bitcan {
+        BenchKind::Timed | BenchKind::Vm => {
+            let bench = TimedBench {
                 send_bus: 0,
                 receive_bus: 1,
                 stamp_every: experiment.stamp_every,
@@ -272,14 +272,14 @@ fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError>
             };
             tester::over_bitcan(setup, &bench)
         }
-        Bench::Kvaser | Bench::Ctucan | Bench::Vcan | Bench::None => {
+        BenchKind::Kvaser | BenchKind::Ctucan | BenchKind::Vcan | BenchKind::None => {
             let (reference, receive) = match experiment.gateway {
-                Gateway::None => (None, "can1"),
+                GatewayChoice::None => (None, "can1"),
                 // Also on the incoming bus.
-                Gateway::Ideal => (Some("can1"), INCOMING),
+                GatewayChoice::Ideal => (Some("can1"), INCOMING),
                 _ => (Some("can1"), "can2"),
             };
-            let names = Interfaces {
+            let names = TesterInterfaces {
                 send: "can0".to_owned(),
                 reference: reference.map(str::to_owned),
                 receive: receive.to_owned(),
@@ -287,7 +287,7 @@ fn send(experiment: &Experiment, setup: &Setup) -> Result<Outcome, MeasureError>
                 hardware_stamps: false,
                 rate: None,
             };
-            tester::over_sockets(setup, names, Buses::TIMELESS)
+            tester::over_sockets(setup, names, BusTimes::TIMELESS)
         }
     };
     Ok(outcome?)

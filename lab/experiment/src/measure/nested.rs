@@ -6,14 +6,14 @@
 //! own. It is the same for all ways, and the time that one way adds to another is in the round trip
 //! once for sending and once for receiving.
 
-use super::beside::{Sending, Span, asks};
+use super::beside::{RunningSenders, MomentSpan, asks};
 use super::error::MeasureError;
 use super::gateway::write;
-use super::incident::{self, Seen};
+use super::incident::{self, SeenIncident};
 use super::round_trip::{LOSS, PRIORITY, SETTLE, TRIPS, WARM_UP};
-use super::sharing::{self, CARD, INSIDE, OTHER_CARD, Sharing};
+use super::sharing::{self, CARD, INSIDE, OTHER_CARD, SharingMachines};
 use super::{TIMEOUT, blind_spots};
-use crate::choices::{Gateway, Incident, Nesting, Task};
+use crate::choices::{GatewayChoice, Incident, Nesting, ExperimentTask};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::nested::{self, PER_TRIP};
@@ -21,15 +21,15 @@ use crate::round_trip::{self, BUS};
 use crate::spec::BITRATE;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
-use guest::agent::Outputs;
-use guest::inner::{Exits, Machine};
+use guest::agent::JobOutputs;
+use guest::inner::{ExitCounts, InnerMachine};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
-use guest::program::{Background, ProgramError, output};
-use probe::Results;
-use probe::traffic::Pattern;
+use guest::program::{BackgroundProgram, ProgramError, output};
+use probe::RunResults;
+use probe::traffic::TrafficPattern;
 use std::path::Path;
 use std::time::Duration;
-use tester::Listening;
+use tester::ListeningTester;
 
 /// The priority of the node that answers: above everything under test.
 const ANSWERS: &str = "95";
@@ -44,26 +44,26 @@ const START: Duration = Duration::from_millis(500);
 pub(super) const EXIT_COST: &str = "/sys/module/nesting/parameters/exit_ns";
 
 /// A program that asks, or waits for its own frames, and another node of the bus.
-pub(super) struct Nested {
-    sharing: Sharing,
-    node: Node,
+pub(super) struct NestedProgram {
+    sharing: SharingMachines,
+    node: OtherNode,
 }
 
 /// The other node of the bus; it exists as long as this value.
-enum Node {
+enum OtherNode {
     /// The node answers.
-    Answers(Background),
+    Answers(BackgroundProgram),
     /// The node acknowledges, and takes no processor time.
-    Acknowledges(#[allow(dead_code, reason = "it listens as long as it is kept")] Listening),
+    Acknowledges(#[allow(dead_code, reason = "it listens as long as it is kept")] ListeningTester),
 }
 
-impl Nested {
+impl NestedProgram {
     /// Starts the component that shares the controller with its machines, and the other node.
     pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
         let sharing = sharing::start(experiment, nesting)?;
-        if experiment.task == Task::Loop {
+        if experiment.task == ExperimentTask::Loop {
             leave_the_bus()?;
-            let node = Node::Acknowledges(Listening::begin()?);
+            let node = OtherNode::Acknowledges(ListeningTester::begin()?);
             let mut nested = Self { sharing, node };
             nested.ping(experiment, WARM_UP)?;
             return Ok(nested);
@@ -75,12 +75,12 @@ impl Nested {
         };
         let slave = ["cangate", "ping", "-q", "--slave", other];
         let line = [&slave[..], &["--priority", ANSWERS]].concat();
-        let mut slave = Background::start(Some(GATEWAY), &line, "/tmp/answers")?;
+        let mut slave = BackgroundProgram::start(Some(GATEWAY), &line, "/tmp/answers")?;
         std::thread::sleep(START);
         if let Some(ended) = slave.ended() {
             return Err(MeasureError::GatewayEnded(ended));
         }
-        let node = Node::Answers(slave);
+        let node = OtherNode::Answers(slave);
         let mut nested = Self { sharing, node };
         nested.ping(experiment, WARM_UP)?;
         Ok(nested)
@@ -90,7 +90,7 @@ impl Nested {
     pub(super) fn measure(
         mut self,
         experiment: &Experiment,
-        outputs: &mut Outputs,
+        outputs: &mut JobOutputs,
     ) -> Result<(), MeasureError> {
         let inside = self.sharing.machine.is_some();
         if inside {
@@ -141,7 +141,7 @@ impl Nested {
     fn alone(
         &mut self,
         experiment: &Experiment,
-    ) -> Result<(Results, Vec<(String, String)>), MeasureError> {
+    ) -> Result<(RunResults, Vec<(String, String)>), MeasureError> {
         // Both counts include the cost of starting and ending the program.
         let (_, few) = self.counted(experiment, WARM_UP)?;
         std::thread::sleep(SETTLE);
@@ -160,18 +160,18 @@ impl Nested {
     fn beside(
         &mut self,
         experiment: &Experiment,
-    ) -> Result<(Results, Vec<(String, String)>), MeasureError> {
+    ) -> Result<(RunResults, Vec<(String, String)>), MeasureError> {
         let machines = experiment.machines;
         let interface = interface(experiment, self.sharing.machine.is_some());
         self.sharing.budgets(machines.budget)?;
         let sharing = &mut self.sharing;
-        let sending = Sending::start(&mut sharing.beside, machines, || {
+        let sending = RunningSenders::start(&mut sharing.beside, machines, || {
             asks(&mut sharing.machine, interface)
         })?;
         let kvm = self.sharing.machine.is_some();
         // Both spans include the cost of starting and ending the program.
         let (few, many) = (WARM_UP, WARM_UP + experiment.frames);
-        let ((), first) = Span::of(kvm, || self.run(experiment, few))?;
+        let ((), first) = MomentSpan::of(kvm, || self.run(experiment, few))?;
         let incident = incident::wanted(experiment);
         let off = match incident {
             Some((nesting, Incident::BusOff)) => {
@@ -179,14 +179,14 @@ impl Nested {
             }
             _ => None,
         };
-        let (struck, second) = Span::of(kvm, || match incident {
+        let (struck, second) = MomentSpan::of(kvm, || match incident {
             Some((nesting, what)) if off.is_none() => {
                 self.run_and_strike(experiment, nesting, what)
             }
-            _ => self.run(experiment, many).map(|()| Seen::default()),
+            _ => self.run(experiment, many).map(|()| SeenIncident::default()),
         })?;
         let results = self.trips()?;
-        let ((), alone) = Span::of(kvm, || {
+        let ((), alone) = MomentSpan::of(kvm, || {
             std::thread::sleep(ALONE);
             Ok(())
         })?;
@@ -215,15 +215,15 @@ impl Nested {
         experiment: &Experiment,
         nesting: Nesting,
         incident: Incident,
-    ) -> Result<Seen, MeasureError> {
+    ) -> Result<SeenIncident, MeasureError> {
         let (count, trips) = (WARM_UP + experiment.frames, WARM_UP + experiment.frames / 4);
-        let Node::Answers(slave) = &self.node else {
+        let OtherNode::Answers(slave) = &self.node else {
             return Err(MeasureError::Run("nobody answers".to_owned()));
         };
         let node = slave.id();
         let at_first = incident::frames_sent(OUTGOING, node)?;
         let answered = move || Ok(incident::frames_sent(OUTGOING, node)?.saturating_sub(at_first));
-        let Sharing {
+        let SharingMachines {
             machine, beside, ..
         } = &mut self.sharing;
         std::thread::scope(|scope| {
@@ -244,18 +244,18 @@ impl Nested {
         &mut self,
         experiment: &Experiment,
         count: u32,
-    ) -> Result<(Results, Option<Exits>), MeasureError> {
+    ) -> Result<(RunResults, Option<ExitCounts>), MeasureError> {
         if self.sharing.machine.is_none() {
             return Ok((self.ping(experiment, count)?, None));
         }
-        let before = Exits::now()?;
+        let before = ExitCounts::now()?;
         self.run(experiment, count)?;
-        let exits = Exits::now()?.since(&before);
+        let exits = ExitCounts::now()?.since(&before);
         Ok((self.trips()?, Some(exits)))
     }
 
     /// Makes `count` round trips. Unanswered ones are in the results.
-    fn ping(&mut self, experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
+    fn ping(&mut self, experiment: &Experiment, count: u32) -> Result<RunResults, MeasureError> {
         self.run(experiment, count)?;
         self.trips()
     }
@@ -264,7 +264,7 @@ impl Nested {
         run(&mut self.sharing.machine, experiment, count)
     }
 
-    fn trips(&mut self) -> Result<Results, MeasureError> {
+    fn trips(&mut self) -> Result<RunResults, MeasureError> {
         let path = Path::new(TRIPS);
         Ok(match &mut self.sharing.machine {
             Some(machine) => probe::results::read_bytes(path, machine.read(TRIPS)?)?,
@@ -281,7 +281,7 @@ pub(super) fn leave_the_bus() -> Result<(), MeasureError> {
 
 /// Makes `count` round trips, in the machine if there is one.
 fn run(
-    machine: &mut Option<Machine>,
+    machine: &mut Option<InnerMachine>,
     experiment: &Experiment,
     count: u32,
 ) -> Result<(), MeasureError> {
@@ -305,7 +305,7 @@ fn run(
 }
 
 fn is_card(experiment: &Experiment) -> bool {
-    matches!(experiment.gateway, Gateway::Vm(nesting) if nesting.is_card())
+    matches!(experiment.gateway, GatewayChoice::Vm(nesting) if nesting.is_card())
 }
 
 /// Returns the interface of the program that asks.
@@ -320,7 +320,7 @@ fn interface(experiment: &Experiment, inside: bool) -> &'static str {
 /// Returns the command that makes `count` round trips.
 fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
     let period = match experiment.traffic {
-        Pattern::Period(ns) => ns / 1000,
+        TrafficPattern::Period(ns) => ns / 1000,
         _ => 0,
     };
     let interface = interface(experiment, inside);
@@ -338,7 +338,7 @@ fn words(experiment: &Experiment, count: u32, inside: bool) -> Vec<String> {
     if !is_card(experiment) {
         line.push_str(&format!(" --bitrate {BITRATE}"));
     }
-    if experiment.task == Task::Loop {
+    if experiment.task == ExperimentTask::Loop {
         line.push_str(" --own");
     }
     line.split(' ').map(str::to_owned).collect()

@@ -10,25 +10,25 @@ use super::error::MeasureError;
 use super::gateway::write;
 use super::nested::{EXIT_COST, leave_the_bus};
 use super::round_trip::{PRIORITY, SETTLE, WARM_UP};
-use super::sharing::{self, INSIDE, OWNED, Sharing};
+use super::sharing::{self, INSIDE, OWNED, SharingMachines};
 use super::{PAUSE, blind_spots};
 use crate::choices::Nesting;
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::plan::plan;
-use crate::receiving::{Receiving, entries};
+use crate::receiving::{ReceivedCounts, entries};
 use crate::spec::BITRATE;
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING};
 use frame::wire::BitRate;
-use guest::agent::Outputs;
-use guest::inner::Exits;
+use guest::agent::JobOutputs;
+use guest::inner::ExitCounts;
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
 use guest::program::output;
-use probe::traffic::{Pattern, number_in};
-use probe::{Description, Incoming, Record, Results, Status};
+use probe::traffic::{TrafficPattern, number_in};
+use probe::{RunDescription, IncomingFrame, FrameRecord, RunResults, Status};
 use std::time::Duration;
-use tester::{Plan, Sent, one_way};
+use tester::{TestPlan, SentFrame, one_way};
 
 /// The bus of the controller under test.
 const BUS: u8 = 0;
@@ -42,27 +42,27 @@ const END: &str = include_str!("received.sh");
 const THERE: Duration = Duration::from_millis(500);
 
 /// The component that shares the controller with the machine that receives.
-pub(super) struct Receiver {
-    sharing: Sharing,
+pub(super) struct SharingPeer {
+    sharing: SharingMachines,
     nesting: Nesting,
 }
 
 /// The observations of a run.
-struct Seen {
-    sent: Vec<Sent>,
-    counts: Receiving,
+struct SeenRun {
+    sent: Vec<SentFrame>,
+    counts: ReceivedCounts,
     /// The numbers of the frames that the program received, in their order.
     numbers: Vec<u16>,
 }
 
-impl Receiver {
+impl SharingPeer {
     /// Starts the component that shares the controller, and sends some frames.
     pub(super) fn prepare(experiment: &Experiment, nesting: Nesting) -> Result<Self, MeasureError> {
         let sharing = sharing::start(experiment, nesting)?;
         leave_the_bus()?;
         let mut receiver = Self { sharing, nesting };
-        let few = Plan {
-            traffic: Pattern::Load(10).into(),
+        let few = TestPlan {
+            traffic: TrafficPattern::Load(10).into(),
             frames: WARM_UP,
             ..plan(experiment)
         };
@@ -74,7 +74,7 @@ impl Receiver {
     pub(super) fn measure(
         mut self,
         experiment: &Experiment,
-        outputs: &mut Outputs,
+        outputs: &mut JobOutputs,
     ) -> Result<(), MeasureError> {
         if self.sharing.machine.is_some() {
             // This is set only now, so that saved guests are the same for all costs.
@@ -82,21 +82,21 @@ impl Receiver {
         }
         std::thread::sleep(SETTLE);
         let seen = self.run(&plan(experiment))?;
-        let mut description = Description {
+        let mut description = RunDescription {
             version: format!("cangate {}", env!("CARGO_PKG_VERSION")),
             config: under_test::abridged(&under_test::config(experiment)?),
             stamp: "end of frame on the bus; when the program had it was not taken".to_owned(),
             time_base: "virtual time (the bus's)".to_owned(),
             blind_spots: blind_spots(experiment).to_owned(),
-            ..Description::default()
+            ..RunDescription::default()
         };
         describe(&mut description, experiment, &[]);
         description.more.extend(entries(&seen.counts));
-        let results = Results {
+        let results = RunResults {
             description,
             ports: vec![INCOMING.to_owned()],
             records: records(&seen.sent, &seen.numbers),
-            ..Results::default()
+            ..RunResults::default()
         };
         let mut bytes = Vec::new();
         probe::results::write_to(&mut bytes, &results)?;
@@ -104,7 +104,7 @@ impl Receiver {
     }
 
     /// Lets the program receive the frames that the tester sends.
-    fn run(&mut self, plan: &Plan) -> Result<Seen, MeasureError> {
+    fn run(&mut self, plan: &TestPlan) -> Result<SeenRun, MeasureError> {
         let interface = if self.sharing.machine.is_some() {
             INSIDE
         } else {
@@ -118,12 +118,12 @@ impl Receiver {
             .sharing
             .machine
             .is_some()
-            .then(Exits::now)
+            .then(ExitCounts::now)
             .transpose()?;
         let before = idle()?;
         let sent = one_way(plan, BUS, BitRate::new(BITRATE, None)?, None)?;
         let idle = idle()?.saturating_sub(before);
-        let exits = exits.map(|exits| Ok::<_, MeasureError>(Exits::now()?.since(&exits)));
+        let exits = exits.map(|exits| Ok::<_, MeasureError>(ExitCounts::now()?.since(&exits)));
         let exits = exits.transpose()?;
         // Frames on their way to the machine arrive during this pause.
         std::thread::sleep(PAUSE);
@@ -138,7 +138,7 @@ impl Receiver {
         };
         let time = span(&sent);
         let frames = sent.len().max(1) as f64;
-        let counts = Receiving {
+        let counts = ReceivedCounts {
             bus: sent.len() as u64,
             load: load(&sent),
             owner: self.owner()?.saturating_sub(owner),
@@ -149,12 +149,12 @@ impl Receiver {
             idle: 100.0 * idle.as_nanos() as f64 / time.max(1) as f64,
             exits: exits
                 .iter()
-                .flat_map(Exits::iter)
+                .flat_map(ExitCounts::iter)
                 .map(|(name, count)| (name.to_owned(), count as f64 / frames))
                 .collect(),
         };
         let numbers = numbers(&String::from_utf8_lossy(&log));
-        Ok(Seen {
+        Ok(SeenRun {
             sent,
             counts,
             numbers,
@@ -180,7 +180,7 @@ impl Receiver {
 }
 
 /// Returns the time from the first end of frame to the last, ns.
-fn span(sent: &[Sent]) -> u64 {
+fn span(sent: &[SentFrame]) -> u64 {
     match (sent.first(), sent.last()) {
         (Some(first), Some(last)) => last.end.saturating_sub(first.end),
         _ => 0,
@@ -188,7 +188,7 @@ fn span(sent: &[Sent]) -> u64 {
 }
 
 /// Returns the percentage of that time with a frame on the bus, intermissions included.
-fn load(sent: &[Sent]) -> f64 {
+fn load(sent: &[SentFrame]) -> f64 {
     let pause = INTERMISSION * 1_000_000_000 / u64::from(BITRATE);
     let busy: u64 = sent
         .iter()
@@ -210,16 +210,16 @@ fn numbers(log: &str) -> Vec<u16> {
 }
 
 /// Returns the fate of each frame: those that arrived keep their order.
-fn records(sent: &[Sent], numbers: &[u16]) -> Vec<Record> {
+fn records(sent: &[SentFrame], numbers: &[u16]) -> Vec<FrameRecord> {
     let mut arrived = numbers.iter().copied().peekable();
     let mut records = Vec::with_capacity(sent.len());
     for (tag, one) in (0..).zip(sent) {
         let number = number_in(one.frame.data(), 0);
         let here = arrived.next_if(|next| Some(*next) == number).is_some();
-        records.push(Record {
+        records.push(FrameRecord {
             tag,
             route: None,
-            incoming: Some(Incoming {
+            incoming: Some(IncomingFrame {
                 port: 0,
                 id: one.frame.id(),
                 kind: Some(one.frame.kind()),
@@ -244,8 +244,8 @@ mod tests {
     use super::*;
     use frame::{CanId, Frame};
 
-    fn sent(count: u16) -> Vec<Sent> {
-        let one = |n: u16| Sent {
+    fn sent(count: u16) -> Vec<SentFrame> {
+        let one = |n: u16| SentFrame {
             frame: Frame::classic(CanId::from_raw(0x123), &n.to_be_bytes()).unwrap(),
             end: 1_000 + u64::from(n) * 10_000,
             duration: 4_000,
@@ -257,7 +257,7 @@ mod tests {
     fn what_a_program_has_is_told_by_numbers() {
         let log = "(1.0) can0 123#0000AA\n(1.1) can0 123#0002\n(1.2) can0 20000088#00\n";
         assert_eq!(numbers(log), [0, 2]);
-        let of = |r: &Record| r.status;
+        let of = |r: &FrameRecord| r.status;
         let statuses: Vec<Status> = records(&sent(3), &[0, 2]).iter().map(of).collect();
         assert_eq!(
             statuses,

@@ -4,17 +4,17 @@
 use super::error::MeasureError;
 use super::gateway::{chardev_model, other_controllers, write};
 use super::{TIMEOUT, blind_spots, load, tuning};
-use crate::choices::{Gateway, Priority};
+use crate::choices::{GatewayChoice, Priority};
 use crate::describe::describe;
 use crate::experiment::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
 use crate::trial::RESULTS;
 use crate::under_test::{self, INCOMING, OUTGOING};
-use guest::agent::Outputs;
-use guest::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
+use guest::agent::JobOutputs;
+use guest::machine::{BenchKind, GATEWAY_NAMESPACE as GATEWAY};
 use guest::program::{ProgramError, output};
-use probe::Results;
-use probe::traffic::Pattern;
+use probe::RunResults;
+use probe::traffic::TrafficPattern;
 use std::path::Path;
 use std::time::Duration;
 
@@ -38,13 +38,13 @@ impl RoundTrip {
     /// Puts both controllers on the first bus, and writes the ports' file.
     pub(super) fn prepare(experiment: &Experiment) -> Result<Self, MeasureError> {
         match (experiment.bench, &experiment.gateway) {
-            (Bench::Timed, Gateway::Direct { .. }) => other_controllers("mapped", [0, 0])?,
-            (Bench::Timed, Gateway::Chardev) => {
+            (BenchKind::Timed, GatewayChoice::Direct { .. }) => other_controllers("mapped", [0, 0])?,
+            (BenchKind::Timed, GatewayChoice::Chardev) => {
                 other_controllers(&chardev_model(experiment), [0, 0])?;
             }
-            (Bench::Timed, _) => on_one_bus(experiment)?,
-            (Bench::Kvaser | Bench::Ctucan, _) => neighbour(experiment)?,
-            (Bench::Vm | Bench::Vcan | Bench::None, _) => {}
+            (BenchKind::Timed, _) => on_one_bus(experiment)?,
+            (BenchKind::Kvaser | BenchKind::Ctucan, _) => neighbour(experiment)?,
+            (BenchKind::Vm | BenchKind::Vcan | BenchKind::None, _) => {}
         }
         write(TOML, &under_test::config(experiment)?)?;
         Ok(Self(()))
@@ -54,7 +54,7 @@ impl RoundTrip {
     pub(super) fn measure(
         self,
         experiment: &Experiment,
-        outputs: &mut Outputs,
+        outputs: &mut JobOutputs,
     ) -> Result<(), MeasureError> {
         std::thread::sleep(SETTLE);
         ping(experiment, WARM_UP)?;
@@ -87,9 +87,9 @@ impl RoundTrip {
 }
 
 /// Makes `count` round trips. Unanswered ones are in the results.
-fn ping(experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
+fn ping(experiment: &Experiment, count: u32) -> Result<RunResults, MeasureError> {
     let period = match experiment.traffic {
-        Pattern::Period(ns) => ns / 1000,
+        TrafficPattern::Period(ns) => ns / 1000,
         _ => 0,
     };
     let timeout = TIMEOUT / 1_000_000;
@@ -107,7 +107,7 @@ fn ping(experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
     let mut line = vec!["cangate", "ping", "-q"];
     let namespace = match (experiment.bench, &experiment.gateway) {
         // Both ends are on one virtual interface, which two ports of a file cannot share.
-        (Bench::Vcan, Gateway::User(ways)) => {
+        (BenchKind::Vcan, GatewayChoice::User(ways)) => {
             line.extend(["vcan0", "vcan0", "--receive", ways.receive.key()]);
             line.extend(["--transmit", ways.transmit.key()]);
             None
@@ -120,7 +120,7 @@ fn ping(experiment: &Experiment, count: u32) -> Result<Results, MeasureError> {
     line.extend(["--count", &count, "--period", &period]);
     line.extend(["--timeout", &timeout, "--payload", &payload]);
     line.extend(["--priority", priority, "--out", TRIPS]);
-    if experiment.bench == Bench::Timed {
+    if experiment.bench == BenchKind::Timed {
         line.extend(["--bitrate", &bitrate]);
     }
     if experiment.is_fd() {

@@ -1,17 +1,17 @@
 //! The components between an inner machine and the hypervisor's controller: everything that is
 //! started for each way of [`Nesting`].
 
-use super::beside::Sender;
+use super::beside::LoadSender;
 use super::error::MeasureError;
 use super::gateway::{answers, cangate_run, cangate_run_to_the_end, file, write};
-use crate::choices::{Nesting, Order};
+use crate::choices::{Nesting, MachineOrder};
 use crate::experiment::Experiment;
 use crate::spec::BITRATE;
 use crate::under_test::sharing::{ANSWERS, CALL, port, virtio};
 use crate::under_test::{self, INCOMING};
-use guest::inner::{Device, Machine, Monitor};
+use guest::inner::{InnerDevice, InnerMachine, MonitorKind};
 use guest::machine::GATEWAY_NAMESPACE as GATEWAY;
-use guest::program::{Background, output};
+use guest::program::{BackgroundProgram, output};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,20 +43,20 @@ const LINKED: &str = include_str!("linked.sh");
 
 /// The running components.
 #[derive(Default)]
-pub(super) struct Sharing {
+pub(super) struct SharingMachines {
     /// The machine whose programs are measured; `None`: they run next to the hypervisor's programs.
-    pub(super) machine: Option<Machine>,
+    pub(super) machine: Option<InnerMachine>,
     /// The senders that send at the same time.
-    pub(super) beside: Vec<Sender>,
+    pub(super) beside: Vec<LoadSender>,
     /// The virtual functions of those senders.
     functions: Vec<u32>,
     /// The machine that owns the controller, if there is one. It runs as long as this value exists.
-    pub(super) owner: Option<Machine>,
+    pub(super) owner: Option<InnerMachine>,
     /// The programs, which run as long as this value exists.
-    pub(super) programs: Vec<Background>,
+    pub(super) programs: Vec<BackgroundProgram>,
 }
 
-impl Sharing {
+impl SharingMachines {
     /// Sets the budget of each machine that sends at the same time, frames per second; 0: no limit.
     /// Where a process shares the controller, its file already contains the budgets.
     pub(super) fn budgets(&self, rate: u32) -> Result<(), MeasureError> {
@@ -73,12 +73,12 @@ impl Sharing {
 }
 
 /// Starts all components that the experiment's way needs.
-pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<Sharing, MeasureError> {
+pub(super) fn start(experiment: &Experiment, nesting: Nesting) -> Result<SharingMachines, MeasureError> {
     match nesting {
         Nesting::Native => native(experiment),
-        Nesting::Card => Ok(Sharing::default()),
-        Nesting::Host => host(experiment, Monitor::Qemu),
-        Nesting::Own => host(experiment, Monitor::Own),
+        Nesting::Card => Ok(SharingMachines::default()),
+        Nesting::Host => host(experiment, MonitorKind::Qemu),
+        Nesting::Own => host(experiment, MonitorKind::Own),
         Nesting::Driver => driver(experiment),
         Nesting::Function => function(experiment),
         Nesting::Trap => trap(),
@@ -92,14 +92,14 @@ fn beside(experiment: &Experiment) -> std::ops::Range<u8> {
 
 /// Starts no machine: programs run next to the hypervisor's programs; each that sends has a
 /// controller on the bus, or all share the interface of the one that asks.
-fn native(experiment: &Experiment) -> Result<Sharing, MeasureError> {
-    let mut sharing = Sharing::default();
+fn native(experiment: &Experiment) -> Result<SharingMachines, MeasureError> {
+    let mut sharing = SharingMachines::default();
     for number in beside(experiment) {
         let name = match experiment.machines.order {
-            Order::Fifo => INCOMING.to_owned(),
-            Order::Priority => port(number),
+            MachineOrder::Fifo => INCOMING.to_owned(),
+            MachineOrder::Priority => port(number),
         };
-        if experiment.machines.order == Order::Priority {
+        if experiment.machines.order == MachineOrder::Priority {
             let model = experiment.cpu.controller().name();
             let order = format!("echo add {name} bus=0 model={model} > {BITCAN}");
             output(Some(GATEWAY), &["sh", "-c", &order])?;
@@ -109,13 +109,13 @@ fn native(experiment: &Experiment) -> Result<Sharing, MeasureError> {
                 output(Some(GATEWAY), &[&set[..], how].concat())?;
             }
         }
-        sharing.beside.push(Sender::Native(name));
+        sharing.beside.push(LoadSender::Native(name));
     }
     Ok(sharing)
 }
 
 /// Starts `cangate run` on the hypervisor, next to the machines.
-fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureError> {
+fn host(experiment: &Experiment, monitor: MonitorKind) -> Result<SharingMachines, MeasureError> {
     let config = under_test::config(experiment)?;
     let mut gateway = if experiment.machines.count > 1 {
         cangate_run_to_the_end(&config)?
@@ -123,22 +123,22 @@ fn host(experiment: &Experiment, monitor: Monitor) -> Result<Sharing, MeasureErr
         cangate_run(&config)?
     };
     answers(&mut gateway)?;
-    let mut machine = Machine::start_by(monitor, "vm", &[Device::Virtio(virtio(None).into())])?;
+    let mut machine = InnerMachine::start_by(monitor, "vm", &[InnerDevice::Virtio(virtio(None).into())])?;
     up(&mut machine)?;
-    let mut sharing = Sharing {
+    let mut sharing = SharingMachines {
         machine: Some(machine),
         programs: vec![gateway],
-        ..Sharing::default()
+        ..SharingMachines::default()
     };
     for number in beside(experiment) {
-        let devices = [Device::Virtio(virtio(Some(number)).into())];
+        let devices = [InnerDevice::Virtio(virtio(Some(number)).into())];
         sharing.beside.push(other(monitor, number, &devices, None)?);
     }
     Ok(sharing)
 }
 
 /// Starts `cangate run` in a machine that owns the controller.
-fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
+fn driver(experiment: &Experiment) -> Result<SharingMachines, MeasureError> {
     let mut memory = vec![link("/run/link.sock")?];
     let others: Vec<String> = beside(experiment)
         .map(|number| format!("/run/{}.link", port(number)))
@@ -149,43 +149,43 @@ fn driver(experiment: &Experiment) -> Result<Sharing, MeasureError> {
     physical(1)?;
     let function = mediated(0, ALL)?;
     let mut devices = vec![
-        Device::Pci(function.path),
-        Device::Shm("/run/link.sock".into()),
+        InnerDevice::Pci(function.path),
+        InnerDevice::Shm("/run/link.sock".into()),
     ];
-    devices.extend(others.iter().map(|socket| Device::Shm(socket.into())));
-    let mut owner = Machine::start("driver", &devices)?;
+    devices.extend(others.iter().map(|socket| InnerDevice::Shm(socket.into())));
+    let mut owner = InnerMachine::start("driver", &devices)?;
     timed(function.number, &owner)?;
     let config = under_test::config(experiment)?;
     owner.output(&["sh", "-c", DRIVER, "sh", &config])?;
-    let machine = machine(&[Device::Shm("/run/link.sock".into())], None)?;
+    let machine = machine(&[InnerDevice::Shm("/run/link.sock".into())], None)?;
     owner.output(&["sh", "-c", LINKED, "sh", "vm"])?;
     let mut senders = Vec::new();
     for (number, socket) in beside(experiment).zip(&others) {
-        let devices = [Device::Shm(socket.into())];
-        senders.push(other(Monitor::Qemu, number, &devices, None)?);
+        let devices = [InnerDevice::Shm(socket.into())];
+        senders.push(other(MonitorKind::Qemu, number, &devices, None)?);
         owner.output(&["sh", "-c", LINKED, "sh", &port(number)])?;
     }
     // This is done only now, because a machine that boots takes the whole processor.
     owner.prioritize(MACHINE)?;
-    Ok(Sharing {
+    Ok(SharingMachines {
         machine: Some(machine),
         beside: senders,
         owner: Some(owner),
         programs: memory,
-        ..Sharing::default()
+        ..SharingMachines::default()
     })
 }
 
 /// Creates memory between the driver VM and a machine.
-fn link(socket: &str) -> Result<Background, MeasureError> {
+fn link(socket: &str) -> Result<BackgroundProgram, MeasureError> {
     let line = ["cangate", "shm", socket, "--frames", LINK_FRAMES];
-    let mut memory = Background::start(None, &line, "/tmp/link")?;
+    let mut memory = BackgroundProgram::start(None, &line, "/tmp/link")?;
     there(&mut memory, Path::new(socket))?;
     Ok(memory)
 }
 
 /// Gives each machine a virtual function of its own.
-fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
+fn function(experiment: &Experiment) -> Result<SharingMachines, MeasureError> {
     physical(u32::from(experiment.machines.count))?;
     let rights = if experiment.machines.count == 1 {
         ALL.to_owned()
@@ -193,17 +193,17 @@ fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
         format!("receive={ANSWERS} send=all")
     };
     let function = mediated(0, &rights)?;
-    let devices = [Device::Pci(function.path)];
-    let mut sharing = Sharing {
+    let devices = [InnerDevice::Pci(function.path)];
+    let mut sharing = SharingMachines {
         machine: Some(machine(&devices, Some(function.number))?),
-        ..Sharing::default()
+        ..SharingMachines::default()
     };
     for number in beside(experiment) {
         let rights = format!("receive={CALL}:7FF send=all");
         let function = mediated(u32::from(number) + 1, &rights)?;
         sharing.functions.push(function.number);
-        let devices = [Device::Pci(function.path)];
-        let sender = other(Monitor::Qemu, number, &devices, Some(function.number))?;
+        let devices = [InnerDevice::Pci(function.path)];
+        let sender = other(MonitorKind::Qemu, number, &devices, Some(function.number))?;
         sharing.beside.push(sender);
     }
     Ok(sharing)
@@ -212,35 +212,35 @@ fn function(experiment: &Experiment) -> Result<Sharing, MeasureError> {
 /// Starts a machine in addition to the measured one, with its interface up. It stays an ordinary
 /// process.
 fn other(
-    monitor: Monitor,
+    monitor: MonitorKind,
     number: u8,
-    devices: &[Device],
+    devices: &[InnerDevice],
     function: Option<u32>,
-) -> Result<Sender, MeasureError> {
+) -> Result<LoadSender, MeasureError> {
     let machine = match monitor {
-        Monitor::Qemu => Machine::start_resettable(&port(number), devices)?,
+        MonitorKind::Qemu => InnerMachine::start_resettable(&port(number), devices)?,
         // This monitor has no reset button.
-        Monitor::Own => Machine::start_by(monitor, &port(number), devices)?,
+        MonitorKind::Own => InnerMachine::start_by(monitor, &port(number), devices)?,
     };
-    let mut other = Other {
+    let mut other = OtherMachine {
         machine,
         name: port(number),
         devices: devices.to_vec(),
         function,
     };
     other.up()?;
-    Ok(Sender::Inside(Box::new(other)))
+    Ok(LoadSender::Inside(Box::new(other)))
 }
 
 /// A machine in addition to the measured one, and its parameters.
-pub(super) struct Other {
-    pub(super) machine: Machine,
+pub(super) struct OtherMachine {
+    pub(super) machine: InnerMachine,
     name: String,
-    devices: Vec<Device>,
+    devices: Vec<InnerDevice>,
     function: Option<u32>,
 }
 
-impl Other {
+impl OtherMachine {
     /// Sets its interface up, once its virtual function has been given the machine's clock.
     pub(super) fn up(&mut self) -> Result<(), MeasureError> {
         if let Some(number) = self.function {
@@ -252,13 +252,13 @@ impl Other {
 
     /// Starts a new machine in place of one that is gone.
     pub(super) fn start_again(&mut self) -> Result<(), MeasureError> {
-        self.machine = Machine::start_resettable(&self.name, &self.devices)?;
+        self.machine = InnerMachine::start_resettable(&self.name, &self.devices)?;
         self.up()
     }
 }
 
 /// Takes the card from the guest, and gives it to a machine.
-fn trap() -> Result<Sharing, MeasureError> {
+fn trap() -> Result<SharingMachines, MeasureError> {
     let folder = format!("/sys/class/net/{CARD}/device");
     let find = ["readlink", "-f", &folder];
     let path = output(Some(GATEWAY), &find)?.trim().to_owned();
@@ -266,21 +266,21 @@ fn trap() -> Result<Sharing, MeasureError> {
     write(&format!("{path}/driver_override"), "vfio-pci")?;
     write(&format!("{path}/driver/unbind"), &address)?;
     write("/sys/bus/pci/drivers_probe", &address)?;
-    let mut machine = Machine::start("vm", &[Device::Pci(path.into())])?;
+    let mut machine = InnerMachine::start("vm", &[InnerDevice::Pci(path.into())])?;
     let rate = BITRATE.to_string();
     let line = ["ip", "link", "set", INSIDE, "type", "can", "bitrate", &rate];
     machine.output(&line)?;
     up(&mut machine)?;
-    Ok(Sharing {
+    Ok(SharingMachines {
         machine: Some(machine),
-        ..Sharing::default()
+        ..SharingMachines::default()
     })
 }
 
 /// Starts the measured machine, with its interface up. Its virtual function is given the machine's
 /// clock first.
-fn machine(devices: &[Device], function: Option<u32>) -> Result<Machine, MeasureError> {
-    let mut machine = Machine::start("vm", devices)?;
+fn machine(devices: &[InnerDevice], function: Option<u32>) -> Result<InnerMachine, MeasureError> {
+    let mut machine = InnerMachine::start("vm", devices)?;
     if let Some(number) = function {
         timed(number, &machine)?;
     }
@@ -288,7 +288,7 @@ fn machine(devices: &[Device], function: Option<u32>) -> Result<Machine, Measure
     Ok(machine)
 }
 
-fn up(machine: &mut Machine) -> Result<(), MeasureError> {
+fn up(machine: &mut InnerMachine) -> Result<(), MeasureError> {
     machine.output(&["ip", "link", "set", INSIDE, "up"])?;
     // This is done only now, because a machine that boots takes the whole processor.
     Ok(machine.prioritize(MACHINE)?)
@@ -306,7 +306,7 @@ fn physical(functions: u32) -> Result<(), MeasureError> {
 }
 
 /// A virtual function as a mediated device.
-struct Mediated {
+struct MediatedDevice {
     path: PathBuf,
     /// The number of the controller's function.
     number: u32,
@@ -316,7 +316,7 @@ struct Mediated {
 const ALL: &str = "receive=all send=all";
 
 /// Creates a mediated device, with these rights.
-fn mediated(index: u32, rights: &str) -> Result<Mediated, MeasureError> {
+fn mediated(index: u32, rights: &str) -> Result<MediatedDevice, MeasureError> {
     let name = format!("00000000-0000-4000-8000-{index:012}");
     let kind = format!("mdev_supported_types/{PHYSICAL_CLASS}-function/create");
     write(
@@ -330,7 +330,7 @@ fn mediated(index: u32, rights: &str) -> Result<Mediated, MeasureError> {
     let number = text.trim().rsplit('/').next().and_then(|n| n.parse().ok());
     let number = number.ok_or_else(|| MeasureError::Run(format!("{which}: {text}")))?;
     tell(&format!("vf {PHYSICAL} {number} {rights}"))?;
-    Ok(Mediated { path, number })
+    Ok(MediatedDevice { path, number })
 }
 
 /// The class of devices of such controllers (kmod/bitcan/mdev.c).
@@ -338,7 +338,7 @@ const PHYSICAL_CLASS: &str = "bitcan-pf";
 
 /// Gives the machine's clock to the function, so that a request counts from the time at which the
 /// machine wrote it.
-fn timed(function: u32, machine: &Machine) -> Result<(), MeasureError> {
+fn timed(function: u32, machine: &InnerMachine) -> Result<(), MeasureError> {
     let clock = machine.clock()?;
     tell(&format!("vf {PHYSICAL} {function} clock={clock}"))
 }
@@ -348,7 +348,7 @@ pub(super) fn tell(words: &str) -> Result<(), MeasureError> {
 }
 
 /// Waits until the program has created its socket.
-fn there(program: &mut Background, socket: &Path) -> Result<(), MeasureError> {
+fn there(program: &mut BackgroundProgram, socket: &Path) -> Result<(), MeasureError> {
     let mut waited = Duration::ZERO;
     while !socket.exists() {
         if let Some(ended) = program.ended() {

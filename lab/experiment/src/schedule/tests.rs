@@ -1,11 +1,11 @@
 //! Schedules over a machine without guests.
 
 use super::*;
-use crate::fake::{self, Fake};
-use guest::{Failure, Outcome};
+use crate::fake::{self, FakeMachine};
+use guest::{GuestFailure, GuestOutcome};
 use std::sync::Arc;
 
-const OPTIONS: Options = Options {
+const OPTIONS: ScheduleOptions = ScheduleOptions {
     jobs: 3,
     retry_failed: false,
 };
@@ -19,11 +19,11 @@ fn some(n: u64) -> Vec<Experiment> {
 }
 
 fn go(
-    machine: &Fake,
-    store: &Store,
+    machine: &FakeMachine,
+    store: &ResultStore,
     all: &[Experiment],
-    options: Options,
-) -> Result<Tally, ScheduleError> {
+    options: ScheduleOptions,
+) -> Result<ScheduleTally, ScheduleError> {
     run(
         machine,
         store,
@@ -34,29 +34,29 @@ fn go(
     )
 }
 
-fn store() -> (tempfile::TempDir, Store) {
+fn store() -> (tempfile::TempDir, ResultStore) {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = ResultStore::open(dir.path()).unwrap();
     (dir, store)
 }
 
 #[test]
 fn what_is_there_is_never_made_again() {
     let (_dir, store) = store();
-    let machine = Fake::default();
+    let machine = FakeMachine::default();
     let all = some(7);
     let tally = go(&machine, &store, &all[..4], OPTIONS).unwrap();
     assert_eq!(
         tally,
-        Tally {
+        ScheduleTally {
             made: 4,
-            ..Tally::default()
+            ..ScheduleTally::default()
         }
     );
     let tally = go(&machine, &store, &all, OPTIONS).unwrap();
     assert_eq!(
         tally,
-        Tally {
+        ScheduleTally {
             made: 3,
             kept: 4,
             failed: 0
@@ -70,13 +70,13 @@ fn what_is_there_is_never_made_again() {
 #[test]
 fn another_version_makes_all_again() {
     let (_dir, store) = store();
-    go(&Fake::default(), &store, &some(2), OPTIONS).unwrap();
-    let mut newer = Fake::default();
+    go(&FakeMachine::default(), &store, &some(2), OPTIONS).unwrap();
+    let mut newer = FakeMachine::default();
     newer.versions = vec![("qemu".to_owned(), "12".to_owned())];
     let mut again = Vec::new();
     let stop = AtomicBool::new(false);
     let tally = run(&newer, &store, &some(2), OPTIONS, &stop, &mut |e| {
-        if let Event::Again(_, why) = e {
+        if let ScheduleEvent::Again(_, why) = e {
             again.push(why.to_string());
         }
     });
@@ -90,19 +90,19 @@ fn a_failing_guest_is_written_down_and_the_others_go_on() {
     let panics = |e: &Experiment| {
         let mut outcome = fake::outcome(e);
         if e.seed % 2 == 1 {
-            outcome = Outcome {
-                failure: Some(Failure::Panic("Oops".to_owned())),
+            outcome = GuestOutcome {
+                failure: Some(GuestFailure::Panic("Oops".to_owned())),
                 console: "Oops".to_owned(),
-                ..Outcome::default()
+                ..GuestOutcome::default()
             };
         }
         Ok(outcome)
     };
-    let machine = Fake::new(panics);
+    let machine = FakeMachine::new(panics);
     let tally = go(&machine, &store, &some(6), OPTIONS).unwrap();
     assert_eq!(
         tally,
-        Tally {
+        ScheduleTally {
             made: 3,
             kept: 0,
             failed: 3
@@ -112,7 +112,7 @@ fn a_failing_guest_is_written_down_and_the_others_go_on() {
     let tally = go(&machine, &store, &some(6), OPTIONS).unwrap();
     assert_eq!(
         tally,
-        Tally {
+        ScheduleTally {
             made: 0,
             kept: 3,
             failed: 3
@@ -120,14 +120,14 @@ fn a_failing_guest_is_written_down_and_the_others_go_on() {
     );
     assert_eq!(machine.asked().len(), 6);
     // … until requested.
-    let again = Options {
+    let again = ScheduleOptions {
         retry_failed: true,
         ..OPTIONS
     };
-    let tally = go(&Fake::default(), &store, &some(6), again).unwrap();
+    let tally = go(&FakeMachine::default(), &store, &some(6), again).unwrap();
     assert_eq!(
         tally,
-        Tally {
+        ScheduleTally {
             made: 3,
             kept: 3,
             failed: 0
@@ -141,23 +141,23 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
     let stop = Arc::new(AtomicBool::new(false));
     let seen = stop.clone();
     // The third guest receives Ctrl-C and is ended without a message.
-    let machine = Fake::new(move |e| {
+    let machine = FakeMachine::new(move |e| {
         if e.seed == 2 {
             seen.store(true, Ordering::SeqCst);
-            return Ok(Outcome {
-                failure: Some(Failure::Stopped),
-                ..Outcome::default()
+            return Ok(GuestOutcome {
+                failure: Some(GuestFailure::Stopped),
+                ..GuestOutcome::default()
             });
         }
         Ok(fake::outcome(e))
     });
-    let options = Options { jobs: 1, ..OPTIONS };
+    let options = ScheduleOptions { jobs: 1, ..OPTIONS };
     let end = run(&machine, &store, &some(9), options, &stop, &mut |_| {});
     assert!(matches!(end, Err(ScheduleError::Stopped)));
     assert!(machine.stopped.load(Ordering::SeqCst));
     assert_eq!(machine.asked().len(), 3);
     // No failure was noted, completed results are stored, and the rest follows.
-    let second = Fake::default();
+    let second = FakeMachine::default();
     let tally = go(&second, &store, &some(9), OPTIONS).unwrap();
     assert_eq!(tally.failed, 0);
     assert_eq!(tally.kept + tally.made, 9);
@@ -168,7 +168,7 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
 #[test]
 fn where_no_guest_can_be_had_it_ends_and_says_why() {
     let (_dir, store) = store();
-    let machine = Fake::new(|_| Err(guest::Error::Mirror("nowhere".to_owned())));
+    let machine = FakeMachine::new(|_| Err(guest::Error::Mirror("nowhere".to_owned())));
     let end = go(&machine, &store, &some(50), OPTIONS).unwrap_err();
     assert!(end.to_string().contains("`nowhere`"), "{end}");
     // The guests are ended, and the error is reported: `stop` would end the process with another
@@ -185,19 +185,19 @@ fn where_no_guest_can_be_had_it_ends_and_says_why() {
 fn a_full_disk_ends_the_run_and_keeps_what_is_there() {
     let (dir, store) = store();
     let all = some(9);
-    go(&Fake::default(), &store, &all[..2], OPTIONS).unwrap();
+    go(&FakeMachine::default(), &store, &all[..2], OPTIONS).unwrap();
     for e in &all[2..] {
         let partial = dir.path().join(format!("{}.parquet.partial", e.name()));
         std::os::unix::fs::symlink("/dev/full", partial).unwrap();
     }
-    let end = go(&Fake::default(), &store, &all, OPTIONS).unwrap_err();
+    let end = go(&FakeMachine::default(), &store, &all, OPTIONS).unwrap_err();
     assert!(end.to_string().contains("no room left"), "{end}");
     drop(store);
-    let store = Store::open(dir.path()).unwrap();
-    let tally = go(&Fake::default(), &store, &all, OPTIONS).unwrap();
+    let store = ResultStore::open(dir.path()).unwrap();
+    let tally = go(&FakeMachine::default(), &store, &all, OPTIONS).unwrap();
     assert_eq!(
         tally,
-        Tally {
+        ScheduleTally {
             made: 7,
             kept: 2,
             failed: 0
@@ -210,10 +210,10 @@ fn the_same_experiment_gives_the_same_file() {
     let bytes = |jobs| {
         let (_dir, store) = store();
         go(
-            &Fake::default(),
+            &FakeMachine::default(),
             &store,
             &some(5),
-            Options { jobs, ..OPTIONS },
+            ScheduleOptions { jobs, ..OPTIONS },
         )
         .unwrap();
         let read = |e: &Experiment| std::fs::read(store.path(e)).unwrap();

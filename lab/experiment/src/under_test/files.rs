@@ -3,10 +3,10 @@
 use super::interfaces::interfaces;
 use super::routes::routes;
 use super::sharing;
-use crate::choices::{Gateway, Hops, Priority, Transmit, Ways};
+use crate::choices::{GatewayChoice, HopChoice, Priority, TransmitChoice, WayPair};
 use crate::experiment::Experiment;
 use crate::spec::{BITRATE, DATA_BITRATE};
-use route::cangw::Inexpressible;
+use route::cangw::CanGwInexpressible;
 
 /// The control socket of `cangate run`, in the guest.
 pub const SOCKET: &str = "/run/gateway.sock";
@@ -18,10 +18,10 @@ const KEPT: usize = 4096;
 pub enum GatewayError {
     /// can-gw has no rule for these routes: the settings were not checked.
     #[error("can-gw cannot do it: {}", joined(.0))]
-    Inexpressible(Vec<Inexpressible>),
+    Inexpressible(Vec<CanGwInexpressible>),
 }
 
-fn joined(all: &[Inexpressible]) -> String {
+fn joined(all: &[CanGwInexpressible]) -> String {
     let all: Vec<_> = all.iter().map(ToString::to_string).collect();
     all.join("; ")
 }
@@ -32,15 +32,15 @@ fn joined(all: &[Inexpressible]) -> String {
 /// [`GatewayError`] where can-gw has no rule for the requested settings.
 pub fn config(experiment: &Experiment) -> Result<String, GatewayError> {
     match &experiment.gateway {
-        Gateway::Cangw => cangw_script(experiment),
-        Gateway::User(_)
-        | Gateway::OwnRules
-        | Gateway::Bpf
-        | Gateway::Direct { .. }
-        | Gateway::Chardev
-        | Gateway::Baremetal { .. } => Ok(gateway_toml(experiment).unwrap_or_default()),
-        Gateway::Vm(nesting) => Ok(sharing::file(*nesting, experiment.machines)),
-        Gateway::Ideal | Gateway::BaremetalIdeal | Gateway::None => Ok(String::new()),
+        GatewayChoice::Cangw => cangw_script(experiment),
+        GatewayChoice::User(_)
+        | GatewayChoice::OwnRules
+        | GatewayChoice::Bpf
+        | GatewayChoice::Direct { .. }
+        | GatewayChoice::Chardev
+        | GatewayChoice::Baremetal { .. } => Ok(gateway_toml(experiment).unwrap_or_default()),
+        GatewayChoice::Vm(nesting) => Ok(sharing::file(*nesting, experiment.machines)),
+        GatewayChoice::Ideal | GatewayChoice::BaremetalIdeal | GatewayChoice::None => Ok(String::new()),
     }
 }
 
@@ -57,13 +57,13 @@ pub fn cangw_script(experiment: &Experiment) -> Result<String, GatewayError> {
 #[must_use]
 pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     let (how, keys) = match &experiment.gateway {
-        Gateway::User(ways) => (
+        GatewayChoice::User(ways) => (
             process(ways.receive.is_busy(), experiment.priority),
             keys(*ways),
         ),
-        Gateway::Direct { irq } => (process(!irq, experiment.priority), String::new()),
-        Gateway::Chardev => (process(false, experiment.priority), String::new()),
-        Gateway::Baremetal { .. } => (String::new(), String::new()),
+        GatewayChoice::Direct { irq } => (process(!irq, experiment.priority), String::new()),
+        GatewayChoice::Chardev => (process(false, experiment.priority), String::new()),
+        GatewayChoice::Baremetal { .. } => (String::new(), String::new()),
         other => (
             format!("offload = \"{}\"\n", other.offload()?),
             String::new(),
@@ -71,16 +71,16 @@ pub fn gateway_toml(experiment: &Experiment) -> Option<String> {
     };
     let names = interfaces(experiment);
     let mut text = format!("[gateway]\ncontrol = \"{SOCKET}\"\n{how}");
-    if experiment.hops != Hops::NONE {
+    if experiment.hops != HopChoice::NONE {
         text.push_str(&format!("max_hops = {}\n", experiment.hops.count + 1));
     }
     for name in &names {
         match experiment.gateway {
-            Gateway::Direct { irq } | Gateway::Baremetal { irq } => {
+            GatewayChoice::Direct { irq } | GatewayChoice::Baremetal { irq } => {
                 text.push_str(&direct(name, irq, experiment.is_fd()));
                 continue;
             }
-            Gateway::Chardev => {
+            GatewayChoice::Chardev => {
                 text.push_str(&chardev(name, experiment.is_fd()));
                 continue;
             }
@@ -111,9 +111,9 @@ fn process(is_busy: bool, priority: Priority) -> String {
 }
 
 /// Returns the keys of each port.
-fn keys(ways: Ways) -> String {
+fn keys(ways: WayPair) -> String {
     let bypass = match ways.transmit {
-        Transmit::RingBypass => "qdisc_bypass = true\n",
+        TransmitChoice::RingBypass => "qdisc_bypass = true\n",
         _ => "",
     };
     let (receive, transmit) = (ways.receive.key(), ways.transmit.key());

@@ -1,6 +1,6 @@
 //! The interfaces that a gateway under test connects.
 
-use crate::choices::{Hops, Virtual};
+use crate::choices::{HopChoice, VirtualKind};
 use crate::experiment::Experiment;
 
 /// The gateway's interface on the incoming bus.
@@ -24,10 +24,10 @@ pub fn interfaces(experiment: &Experiment) -> Vec<String> {
 
 /// Returns the two ends of each virtual interface that hops use.
 #[must_use]
-pub fn virtuals(hops: Hops) -> &'static [[&'static str; 2]] {
+pub fn virtuals(hops: HopChoice) -> &'static [[&'static str; 2]] {
     let all = match hops.through {
-        Virtual::Vcan => &VCAN,
-        Virtual::Vxcan => &VXCAN,
+        VirtualKind::Vcan => &VCAN,
+        VirtualKind::Vxcan => &VXCAN,
     };
     let used = if hops.count == 0 { 0 } else { hops.interfaces };
     all.get(..usize::from(used)).unwrap_or(all)

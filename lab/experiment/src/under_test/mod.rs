@@ -13,26 +13,26 @@ pub use routes::{routes, sent_id};
 mod tests {
     use super::*;
     use crate::arbitrary::any_experiment;
-    use crate::choices::{Cpu, Filters, Gateway, Hops, Modify, Priority, Task, Tuning, Virtual};
+    use crate::choices::{Cpu, FilterChoice, GatewayChoice, HopChoice, ModifyChoice, Priority, ExperimentTask, Tuning, VirtualKind};
     use crate::experiment::Experiment;
     use crate::settings::Setting;
     use frame::CanId;
     use proptest::prelude::*;
-    use route::{Arrival, Forward, PortId, RouteId, Sink, Stop, Table};
+    use route::{FrameArrival, ForwardedCopy, PortId, RouteId, DecisionSink, StopReason, RoutingTable};
 
     fn experiment(words: &[(Setting, &str)]) -> Experiment {
         Experiment::from_words(words.iter().copied()).unwrap()
     }
 
     #[derive(Default)]
-    struct Forwarded(Vec<(u32, u16, u32, Vec<u8>)>);
+    struct ForwardedCounts(Vec<(u32, u16, u32, Vec<u8>)>);
 
-    impl Sink for Forwarded {
+    impl DecisionSink for ForwardedCounts {
         fn taken(&mut self, _: RouteId) {}
-        fn stopped(&mut self, route: RouteId, why: Stop) {
+        fn stopped(&mut self, route: RouteId, why: StopReason) {
             panic!("{route:?} {why:?}");
         }
-        fn forward(&mut self, copy: Forward<'_>) {
+        fn forward(&mut self, copy: ForwardedCopy<'_>) {
             let frame = copy.frame;
             self.0.push((
                 copy.route.0,
@@ -45,15 +45,15 @@ mod tests {
 
     /// Returns the frames to which the routing table forwards a frame of the experiment.
     fn forwarded(e: &Experiment, from: u16, id: u32, data: &[u8]) -> Vec<(u32, u16, u32, Vec<u8>)> {
-        let table = Table::compile(&routes(e), interfaces(e).len()).unwrap();
+        let table = RoutingTable::compile(&routes(e), interfaces(e).len()).unwrap();
         let id = CanId::from_raw(id);
         let frame = if e.payload > 8 {
             frame::Frame::fd(id, 0, data).unwrap()
         } else {
             frame::Frame::classic(id, data).unwrap()
         };
-        let mut seen = Forwarded::default();
-        let arrival = Arrival {
+        let mut seen = ForwardedCounts::default();
+        let arrival = FrameArrival {
             from: PortId(from),
             now: 0,
             hops: 0,
@@ -176,44 +176,44 @@ mod tests {
 
     /// Returns the same without incompatible settings, and with a gateway.
     fn fitting(mut e: Experiment) -> Experiment {
-        e.bench = guest::machine::Bench::Timed;
+        e.bench = guest::machine::BenchKind::Timed;
         e.cpu = Cpu::Board;
         e.priority = Priority::Gateway;
-        e.task = Task::Gateway;
+        e.task = ExperimentTask::Gateway;
         e.tuning = Tuning::default();
         e.kernel = "6.1".to_owned();
         e.real_time = false;
         e.stamp_every = 1;
-        e.log = crate::choices::Log::NONE;
+        e.log = crate::choices::LogTraffic::NONE;
         e.exit_cost = 0;
         e.machines = crate::choices::Machines::ONE;
         e.payload = match e.payload {
             n @ 3..=8 => n,
             n => [8, 12, 16, 20, 24, 32, 48, 64][usize::from(n % 8)],
         };
-        if e.hops != Hops::NONE {
-            (e.filters, e.modify) = (Filters::None, Modify::None);
+        if e.hops != HopChoice::NONE {
+            (e.filters, e.modify) = (FilterChoice::None, ModifyChoice::None);
         }
         if !e.gateway.has_routes() {
-            e.gateway = Gateway::Cangw;
+            e.gateway = GatewayChoice::Cangw;
         }
         let devices = matches!(
             e.gateway,
-            Gateway::Direct { .. } | Gateway::Chardev | Gateway::Baremetal { .. }
+            GatewayChoice::Direct { .. } | GatewayChoice::Chardev | GatewayChoice::Baremetal { .. }
         );
         if e.gateway.is_bare() {
-            (e.load, e.boot) = (crate::choices::Load::None, crate::choices::Boot::default());
+            (e.load, e.boot) = (crate::choices::MachineLoad::None, crate::choices::Boot::default());
         }
-        if e.hops != Hops::NONE && devices {
-            e.gateway = Gateway::Bpf;
+        if e.hops != HopChoice::NONE && devices {
+            e.gateway = GatewayChoice::Bpf;
         }
-        if e.hops != Hops::NONE && e.gateway != Gateway::Cangw {
-            e.hops.through = Virtual::Vxcan;
+        if e.hops != HopChoice::NONE && e.gateway != GatewayChoice::Cangw {
+            e.hops.through = VirtualKind::Vxcan;
         }
         if e.filters.count() > Some(2048) {
             // The program is compiled once per case.
-            e.filters = Filters::Eff(e.filters.count().unwrap_or(0) % 4096 + 1);
-            e.gateway = Gateway::Bpf;
+            e.filters = FilterChoice::Eff(e.filters.count().unwrap_or(0) % 4096 + 1);
+            e.gateway = GatewayChoice::Bpf;
         }
         e
     }
@@ -230,7 +230,7 @@ mod tests {
             let mut at = (0, sent_id(&e).raw(), data.clone());
             for pass in 0..=e.hops.count {
                 // A frame that goes into one end of a pair comes out of the other.
-                if pass > 0 && e.hops.through == Virtual::Vxcan {
+                if pass > 0 && e.hops.through == VirtualKind::Vxcan {
                     at.0 += 1;
                 }
                 let seen = forwarded(&e, at.0, at.1, &at.2);
@@ -244,18 +244,18 @@ mod tests {
                 at = (to, id, bytes);
             }
             let same_id = at.1 == sent_id(&e).raw();
-            let id_changes = e.modify == Modify::Id || e.hops.count > 0;
+            let id_changes = e.modify == ModifyChoice::Id || e.hops.count > 0;
             prop_assert_eq!(same_id, !id_changes);
-            if matches!(e.modify, Modify::Xor | Modify::Or | Modify::And) && e.payload > 2 {
+            if matches!(e.modify, ModifyChoice::Xor | ModifyChoice::Or | ModifyChoice::And) && e.payload > 2 {
                 prop_assert_ne!(&at.2, &data);
             }
-            if matches!(e.modify, Modify::None | Modify::Id | Modify::Copy | Modify::Set) {
+            if matches!(e.modify, ModifyChoice::None | ModifyChoice::Id | ModifyChoice::Copy | ModifyChoice::Set) {
                 prop_assert_eq!(&at.2, &data);
             }
             if e.gateway.by_rules() {
                 prop_assert!(cangw_script(&e).is_ok());
             }
-            prop_assert_eq!(gateway_toml(&e).is_some(), e.gateway != Gateway::Cangw);
+            prop_assert_eq!(gateway_toml(&e).is_some(), e.gateway != GatewayChoice::Cangw);
         }
     }
 }

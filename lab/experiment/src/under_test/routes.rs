@@ -1,6 +1,6 @@
 //! The routes of a gateway under test: defined once, for every data path.
 
-use crate::choices::{Filters, Hops, Modify, Virtual};
+use crate::choices::{FilterChoice, HopChoice, ModifyChoice, VirtualKind};
 use crate::experiment::Experiment;
 use frame::CanId;
 use route::{
@@ -21,16 +21,16 @@ const EFF_MASK: u32 = 0xDFFF_FFFF;
 const LIST_MASK: u32 = 0x0000_07FF;
 /// SAE J1850's polynomial, of the CRC8 checksum.
 const J1850: u8 = 0x1D;
-/// The identifier that [`Modify::Id`] sets.
+/// The identifier that [`ModifyChoice::Id`] sets.
 const NEW_ID: u32 = 0x124;
 
 /// Returns the identifier of the frames to send: the one that the last filter takes.
 #[must_use]
 pub fn sent_id(experiment: &Experiment) -> CanId {
     CanId::from_raw(match experiment.filters {
-        Filters::None => ID,
-        Filters::Sff(n) | Filters::List(n) => n.saturating_sub(1),
-        Filters::Eff(n) => EFF_FLAG | (EFF_FIRST + n.saturating_sub(1)),
+        FilterChoice::None => ID,
+        FilterChoice::Sff(n) | FilterChoice::List(n) => n.saturating_sub(1),
+        FilterChoice::Eff(n) => EFF_FLAG | (EFF_FIRST + n.saturating_sub(1)),
     })
 }
 
@@ -38,7 +38,7 @@ pub fn sent_id(experiment: &Experiment) -> CanId {
 /// frames.
 #[must_use]
 pub fn routes(experiment: &Experiment) -> Routes {
-    let routes = if experiment.hops == Hops::NONE {
+    let routes = if experiment.hops == HopChoice::NONE {
         filtered(experiment)
     } else {
         chained(experiment)
@@ -73,10 +73,10 @@ fn masked(id: u32, mask: u32) -> IdFilter {
 fn filtered(experiment: &Experiment) -> Vec<Route> {
     let fd = experiment.is_fd();
     let (count, first, mask) = match experiment.filters {
-        Filters::None => (1, None, 0),
-        Filters::Sff(n) => (n, Some(0), SFF_MASK),
-        Filters::List(n) => (n, Some(0), LIST_MASK),
-        Filters::Eff(n) => (n, Some(EFF_FLAG | EFF_FIRST), EFF_MASK),
+        FilterChoice::None => (1, None, 0),
+        FilterChoice::Sff(n) => (n, Some(0), SFF_MASK),
+        FilterChoice::List(n) => (n, Some(0), LIST_MASK),
+        FilterChoice::Eff(n) => (n, Some(EFF_FLAG | EFF_FIRST), EFF_MASK),
     };
     let one = |n: u32| {
         let mut route = route(format!("r{n}"), 0, 1, fd);
@@ -95,7 +95,7 @@ fn filtered(experiment: &Experiment) -> Vec<Route> {
 /// Each rule sends with `echo` into a vcan, which returns only frames sent in that way.
 fn chained(experiment: &Experiment) -> Vec<Route> {
     let fd = experiment.is_fd();
-    let Hops {
+    let HopChoice {
         count,
         interfaces,
         through,
@@ -105,8 +105,8 @@ fn chained(experiment: &Experiment) -> Vec<Route> {
     let ports = |pass: u8| {
         let which = usize::from((pass - 1) % interfaces.max(1));
         match through {
-            Virtual::Vcan => (2 + which, 2 + which),
-            Virtual::Vxcan => (2 + 2 * which, 3 + 2 * which),
+            VirtualKind::Vcan => (2 + which, 2 + which),
+            VirtualKind::Vxcan => (2 + 2 * which, 3 + 2 * which),
         }
     };
     let step = |pass: u8| {
@@ -119,7 +119,7 @@ fn chained(experiment: &Experiment) -> Vec<Route> {
         route
             .actions
             .push(modify(ModifyOp::Set, Some(id + 1), None));
-        route.echo = !last && through == Virtual::Vcan;
+        route.echo = !last && through == VirtualKind::Vcan;
         route.allow_same_port = from == to;
         route
     };
@@ -158,14 +158,14 @@ fn changes(experiment: &Experiment) -> Vec<Action> {
         })
     };
     match experiment.modify {
-        Modify::None => vec![],
-        Modify::Copy => vec![modify(ModifyOp::Set, Some(sent_id(experiment).raw()), None)],
-        Modify::Id => vec![modify(ModifyOp::Set, Some(NEW_ID), None)],
-        Modify::And => vec![modify(ModifyOp::And, None, data(0xFF, 0x55))],
-        Modify::Or => vec![modify(ModifyOp::Or, None, data(0, 0x55))],
-        Modify::Xor => vec![modify(ModifyOp::Xor, None, data(0, 0x55))],
-        Modify::Set => vec![set()],
-        Modify::Crc8 => vec![
+        ModifyChoice::None => vec![],
+        ModifyChoice::Copy => vec![modify(ModifyOp::Set, Some(sent_id(experiment).raw()), None)],
+        ModifyChoice::Id => vec![modify(ModifyOp::Set, Some(NEW_ID), None)],
+        ModifyChoice::And => vec![modify(ModifyOp::And, None, data(0xFF, 0x55))],
+        ModifyChoice::Or => vec![modify(ModifyOp::Or, None, data(0, 0x55))],
+        ModifyChoice::Xor => vec![modify(ModifyOp::Xor, None, data(0, 0x55))],
+        ModifyChoice::Set => vec![set()],
+        ModifyChoice::Crc8 => vec![
             set(),
             Action::Crc8(Crc8 {
                 from: 0,
@@ -177,7 +177,7 @@ fn changes(experiment: &Experiment) -> Vec<Action> {
                 profile: Crc8Profile::None,
             }),
         ],
-        Modify::Xorsum => vec![
+        ModifyChoice::Xorsum => vec![
             set(),
             Action::XorSum(XorSum {
                 from: 0,

@@ -3,7 +3,7 @@
 
 use super::files::SOCKET;
 use super::interfaces::INCOMING;
-use crate::choices::{Machines, Nesting, Order};
+use crate::choices::{Machines, Nesting, MachineOrder};
 
 /// The identifiers that the machine that asks receives, where others send at the same time: the
 /// answers are among them.
@@ -37,13 +37,13 @@ fn memory(beside: Option<u8>) -> String {
 
 /// Returns the queue settings of a bus in a gateway that routes: no frame is dropped, and senders
 /// wait.
-fn waiting(order: Order) -> String {
+fn waiting(order: MachineOrder) -> String {
     format!("queue = 16\norder = \"{order}\"\nwhen_full = \"wait\"\n")
 }
 
 /// Returns the gateway's file; empty where no software shares the controller.
 pub(super) fn file(nesting: Nesting, machines: Machines) -> String {
-    let fifo = machines.order == Order::Fifo;
+    let fifo = machines.order == MachineOrder::Fifo;
     match nesting {
         Nesting::Native | Nesting::Function | Nesting::Card | Nesting::Trap => String::new(),
         Nesting::Driver => {
@@ -128,12 +128,12 @@ fn routes(machines: Machines) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::{Incident, Others};
+    use crate::choices::{Incident, OtherTraffic};
 
-    fn several(order: Order, budget: u32) -> Machines {
+    fn several(order: MachineOrder, budget: u32) -> Machines {
         Machines {
             count: 3,
-            others: Others::Flood,
+            others: OtherTraffic::Flood,
             order,
             budget,
             incident: Incident::None,
@@ -152,17 +152,17 @@ mod tests {
 
     #[test]
     fn those_beside_only_send() {
-        let host = file(Nesting::Host, several(Order::Priority, 200));
+        let host = file(Nesting::Host, several(MachineOrder::Priority, 200));
         assert_eq!(host.matches("receive = [\"7D0\"]").count(), 2, "{host}");
         assert_eq!(host.matches("budget = \"200/s\"").count(), 2, "{host}");
         assert!(host.contains("/run/other1.sock"), "{host}");
         for nesting in [Nesting::Host, Nesting::Driver] {
-            let fifo = file(nesting, several(Order::Fifo, 0));
+            let fifo = file(nesting, several(MachineOrder::Fifo, 0));
             assert!(fifo.contains("order = \"fifo\""), "{fifo}");
             assert_eq!(fifo.matches("to = \"bus\"").count(), 3, "{fifo}");
             assert_eq!(fifo.matches("from = \"bus\"").count(), 1, "{fifo}");
         }
-        let driver = file(Nesting::Driver, several(Order::Priority, 0));
+        let driver = file(Nesting::Driver, several(MachineOrder::Priority, 0));
         assert!(driver.contains("order = \"priority\""), "{driver}");
         assert!(driver.contains("0000:00:13.0"), "{driver}");
     }

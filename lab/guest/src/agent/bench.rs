@@ -1,10 +1,10 @@
-//! Brings the bench up: the table of [`crate::machine::Bench`].
+//! Brings the bench up: the table of [`crate::machine::BenchKind`].
 
 use super::error::AgentError;
-use super::orders::Orders;
+use super::orders::BenchOrders;
 use super::system::{interface_at, interfaces_at, modprobe, wait_for};
 use crate::devices::{card_addresses, ctu_card_addresses, ethernet_addresses, vm_card_addresses};
-use crate::machine::{Bench, GATEWAY_NAMESPACE as GATEWAY};
+use crate::machine::{BenchKind, GATEWAY_NAMESPACE as GATEWAY};
 use crate::program;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SENDER: (&str, u32) = ("can0", 200);
 
 /// Brings the bench up.
-pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
+pub(super) fn up(orders: &BenchOrders) -> Result<(), AgentError> {
     ip("link set lo up")?;
     // IPv6 is not used, and sends packets on its own, which would disturb measurements.
     let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
@@ -29,16 +29,16 @@ pub(super) fn up(orders: &Orders) -> Result<(), AgentError> {
         ip(&format!("-n {GATEWAY} link set lo up"))?;
     }
     match orders.bench {
-        Bench::Kvaser => kvaser(orders)?,
-        Bench::Ctucan => ctucan(orders)?,
-        Bench::Timed => timed(orders, [0, 1])?,
-        Bench::Vm => {
+        BenchKind::Kvaser => kvaser(orders)?,
+        BenchKind::Ctucan => ctucan(orders)?,
+        BenchKind::Timed => timed(orders, [0, 1])?,
+        BenchKind::Vm => {
             timed(orders, [0, 0])?;
             cards(orders)?;
             hypervisor()?;
         }
-        Bench::Vcan => vcan()?,
-        Bench::None => {}
+        BenchKind::Vcan => vcan()?,
+        BenchKind::None => {}
     }
     if orders.ethernet {
         ethernet()?;
@@ -64,7 +64,7 @@ fn ip(words: &str) -> Result<(), AgentError> {
     Ok(())
 }
 
-fn kvaser(orders: &Orders) -> Result<(), AgentError> {
+fn kvaser(orders: &BenchOrders) -> Result<(), AgentError> {
     modprobe(&["can-raw", "kvaser_pci"])?;
     // The driver finds the cards in an order that the agent cannot control: names are assigned by
     // PCI address, through a temporary name that no card has, because the final name may still be
@@ -81,7 +81,7 @@ fn kvaser(orders: &Orders) -> Result<(), AgentError> {
 }
 
 /// Sets up the cards of a hypervisor, in the gateway's namespace.
-fn cards(orders: &Orders) -> Result<(), AgentError> {
+fn cards(orders: &BenchOrders) -> Result<(), AgentError> {
     modprobe(&["kvaser_pci"])?;
     for (name, address) in vm_card_addresses() {
         let found = interface_at(&address)?;
@@ -94,7 +94,7 @@ fn cards(orders: &Orders) -> Result<(), AgentError> {
     Ok(())
 }
 
-fn ctucan(orders: &Orders) -> Result<(), AgentError> {
+fn ctucan(orders: &BenchOrders) -> Result<(), AgentError> {
     modprobe(&["can-raw", "can-dev"])?;
     for module in ["ctucanfd", "ctucanfd_pci"] {
         program::output(None, &["insmod", &format!("/lab/modules/{module}.ko")])?;
@@ -128,14 +128,14 @@ pub(super) fn registers(address: &str) -> Result<u64, AgentError> {
 }
 
 /// Sets the bit rate and brings an interface up; the gateway's in its namespace.
-fn start_can(orders: &Orders, name: &str) -> Result<(), AgentError> {
+fn start_can(orders: &BenchOrders, name: &str) -> Result<(), AgentError> {
     let mut within = String::new();
     if name.starts_with(GATEWAY) {
         ip(&format!("link set dev {name} netns {GATEWAY}"))?;
         within = format!("-n {GATEWAY} ");
     }
     let mut how = format!("bitrate {}", orders.bitrate);
-    if let (Some(rate), Bench::Timed | Bench::Ctucan | Bench::Vm) =
+    if let (Some(rate), BenchKind::Timed | BenchKind::Ctucan | BenchKind::Vm) =
         (orders.data_bitrate, orders.bench)
     {
         how.push_str(&format!(" dbitrate {rate} fd on"));
@@ -148,7 +148,7 @@ fn start_can(orders: &Orders, name: &str) -> Result<(), AgentError> {
 }
 
 /// Sets up both interfaces of the gateway, on these buses.
-fn timed(orders: &Orders, buses: [u8; 2]) -> Result<(), AgentError> {
+fn timed(orders: &BenchOrders, buses: [u8; 2]) -> Result<(), AgentError> {
     modprobe(&["can-raw", "can-dev"])?;
     program::output(None, &["insmod", "/lab/modules/bitcan.ko"])?;
     let device = Path::new("/dev/bitcan");

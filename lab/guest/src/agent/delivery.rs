@@ -2,7 +2,7 @@
 
 use super::error::AgentError;
 use super::system::modprobe;
-use crate::machine::Job;
+use crate::machine::GuestJob;
 use crate::program;
 use std::fs;
 use std::path::Path;
@@ -13,9 +13,9 @@ const JOB: &str = "/sys/firmware/qemu_fw_cfg/by_name/opt/cangate/job/raw";
 /// The content that the host leaves in fw_cfg.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Delivery {
+pub(crate) enum HostDelivery {
     /// Do this job.
-    Job(Job),
+    Job(GuestJob),
     /// Prepare the guest for this task and others like it ([`crate::machine::Spec::prepare`]), stop
     /// the machine to be saved, and go on with the delivery that is there then.
     Prepare {
@@ -24,7 +24,7 @@ pub(crate) enum Delivery {
     },
 }
 
-impl Delivery {
+impl HostDelivery {
     /// Reads the current delivery.
     pub(super) fn read() -> Result<Self, AgentError> {
         // The driver reads the sizes of fw_cfg's files once, when it is loaded.

@@ -1,8 +1,8 @@
 //! A command, its output as it is printed, and its exit status.
 
 use super::error::AgentError;
-use super::outputs::Outputs;
-use crate::wire::Piece;
+use super::outputs::JobOutputs;
+use crate::wire::WirePiece;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
@@ -12,15 +12,15 @@ use std::time::Duration;
 /// Time for which processes that the command left running may still print after its end.
 const LINGER: Duration = Duration::from_millis(200);
 
-pub(super) enum Event {
-    Piece(Piece),
+pub(super) enum ExecEvent {
+    Piece(WirePiece),
     /// One of the outputs is closed.
     Closed,
     Exit(io::Result<ExitStatus>),
 }
 
 /// Runs the command.
-pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, AgentError> {
+pub(super) fn run(command: &[String], outputs: &mut JobOutputs) -> Result<i32, AgentError> {
     let (program, arguments) = command.split_first().ok_or(AgentError::NoCommand)?;
     let spawned = Command::new(program)
         .args(arguments)
@@ -43,13 +43,13 @@ pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, Agen
     };
     let (to, from) = channel();
     if let Some(pipe) = child.stdout.take() {
-        pump(pipe, to.clone(), Piece::Stdout);
+        pump(pipe, to.clone(), WirePiece::Stdout);
     }
     if let Some(pipe) = child.stderr.take() {
-        pump(pipe, to.clone(), Piece::Stderr);
+        pump(pipe, to.clone(), WirePiece::Stderr);
     }
     std::thread::spawn(move || {
-        let _ = to.send(Event::Exit(child.wait()));
+        let _ = to.send(ExecEvent::Exit(child.wait()));
     });
     collect(&from, 2, outputs)
 }
@@ -58,9 +58,9 @@ pub(super) fn run(command: &[String], outputs: &mut Outputs) -> Result<i32, Agen
 /// closed, or the processes that it left running have been silent for a while. Returns the exit
 /// status as a shell does.
 pub(super) fn collect(
-    from: &Receiver<Event>,
+    from: &Receiver<ExecEvent>,
     mut open: u32,
-    outputs: &mut Outputs,
+    outputs: &mut JobOutputs,
 ) -> Result<i32, AgentError> {
     let as_number = |status: &ExitStatus| {
         let signal = || status.signal().map(|signal| 128 + signal);
@@ -79,9 +79,9 @@ pub(super) fn collect(
             None => from.recv().map_err(|_| AgentError::Lost)?,
         };
         match event {
-            Event::Piece(piece) => outputs.hand_out(&piece)?,
-            Event::Closed => open -= 1,
-            Event::Exit(done) => {
+            ExecEvent::Piece(piece) => outputs.hand_out(&piece)?,
+            ExecEvent::Closed => open -= 1,
+            ExecEvent::Exit(done) => {
                 status = Some(done.map_err(AgentError::Wait)?);
             }
         }
@@ -91,8 +91,8 @@ pub(super) fn collect(
 /// Reads an output to its end, in a thread of its own.
 pub(super) fn pump(
     mut pipe: impl Read + Send + 'static,
-    to: Sender<Event>,
-    make: fn(Vec<u8>) -> Piece,
+    to: Sender<ExecEvent>,
+    make: fn(Vec<u8>) -> WirePiece,
 ) {
     std::thread::spawn(move || {
         let mut buffer = [0; 1 << 14];
@@ -101,7 +101,7 @@ pub(super) fn pump(
                 Ok(0) => break,
                 Ok(count) => {
                     if to
-                        .send(Event::Piece(make(buffer[..count].to_vec())))
+                        .send(ExecEvent::Piece(make(buffer[..count].to_vec())))
                         .is_err()
                     {
                         return;
@@ -111,6 +111,6 @@ pub(super) fn pump(
                 Err(_) => break,
             }
         }
-        let _ = to.send(Event::Closed);
+        let _ = to.send(ExecEvent::Closed);
     });
 }

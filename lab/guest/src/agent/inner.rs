@@ -4,9 +4,9 @@
 use super::error::AgentError;
 use super::system::{port_both_ways, serial_line};
 use crate::inner::parts::ORDER;
-use crate::inner::request::Request;
+use crate::inner::request::InnerRequest;
 use crate::program;
-use crate::wire::{LONGEST, Piece, Reader};
+use crate::wire::{LONGEST, WirePiece, PieceReader};
 use crate::with_causes;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -46,21 +46,21 @@ pub(super) fn serve() -> Result<(), AgentError> {
     }
     program::output(None, &["ip", "link", "set", "lo", "up"])?;
     let mut port = port()?;
-    let mut reader = Reader::default();
-    say(&mut port, &Piece::Ready(String::new()))?;
+    let mut reader = PieceReader::default();
+    say(&mut port, &WirePiece::Ready(String::new()))?;
     let mut buffer = [0; 1 << 12];
     loop {
         while let Some((kind, bytes)) = reader.next_of_any_kind().map_err(garbled)? {
-            let Some(request) = Request::from_parts(kind, &bytes) else {
+            let Some(request) = InnerRequest::from_parts(kind, &bytes) else {
                 say(
                     &mut port,
-                    &Piece::Failed("it is asked nothing that it knows".to_owned()),
+                    &WirePiece::Failed("it is asked nothing that it knows".to_owned()),
                 )?;
                 continue;
             };
             let last = match answer(&request, &mut port) {
-                Ok(status) => Piece::Status(status),
-                Err(error) => Piece::Failed(with_causes(&error)),
+                Ok(status) => WirePiece::Status(status),
+                Err(error) => WirePiece::Failed(with_causes(&error)),
             };
             say(&mut port, &last)?;
         }
@@ -78,14 +78,14 @@ fn garbled(error: crate::wire::WireError) -> AgentError {
     AgentError::Host(io::Error::other(error))
 }
 
-fn say(port: &mut File, piece: &Piece) -> Result<(), AgentError> {
+fn say(port: &mut File, piece: &WirePiece) -> Result<(), AgentError> {
     piece.write(port).map_err(AgentError::Host)
 }
 
 /// Carries out the request, and returns its exit status.
-fn answer(request: &Request, port: &mut File) -> Result<i32, AgentError> {
+fn answer(request: &InnerRequest, port: &mut File) -> Result<i32, AgentError> {
     match request {
-        Request::Run(words) => {
+        InnerRequest::Run(words) => {
             let (program, arguments) = words.split_first().ok_or(AgentError::NoCommand)?;
             let output = Command::new(program)
                 .args(arguments)
@@ -94,19 +94,19 @@ fn answer(request: &Request, port: &mut File) -> Result<i32, AgentError> {
                 .output()
                 .map_err(AgentError::file("run", Path::new(program)))?;
             for part in output.stdout.chunks(LONGEST) {
-                say(port, &Piece::Stdout(part.to_vec()))?;
+                say(port, &WirePiece::Stdout(part.to_vec()))?;
             }
             for part in output.stderr.chunks(LONGEST) {
-                say(port, &Piece::Stderr(part.to_vec()))?;
+                say(port, &WirePiece::Stderr(part.to_vec()))?;
             }
             let signal = || output.status.signal().map(|signal| 128 + signal);
             Ok(output.status.code().or_else(signal).unwrap_or(255))
         }
-        Request::Read(path) => {
+        InnerRequest::Read(path) => {
             let path = Path::new(path);
             let bytes = fs::read(path).map_err(AgentError::file("read", path))?;
             for part in bytes.chunks(LONGEST) {
-                say(port, &Piece::Part(part.to_vec()))?;
+                say(port, &WirePiece::Part(part.to_vec()))?;
             }
             Ok(0)
         }

@@ -16,14 +16,14 @@ mod pause;
 mod shell;
 mod system;
 
-pub(crate) use delivery::Delivery;
+pub(crate) use delivery::HostDelivery;
 pub use error::AgentError;
-pub(crate) use orders::Orders;
-pub use outputs::Outputs;
+pub(crate) use orders::BenchOrders;
+pub use outputs::JobOutputs;
 
 use crate::devices::card_addresses;
-use crate::machine::{Bench, Job};
-use crate::wire::Piece;
+use crate::machine::{BenchKind, GuestJob};
+use crate::wire::WirePiece;
 use crate::with_causes;
 use std::fs;
 
@@ -31,7 +31,7 @@ use std::fs;
 pub(crate) const REGISTERS: &str = "registers-";
 
 /// Jobs of a guest other than running a command: the caller's own tasks.
-pub trait Tasks {
+pub trait AgentTasks {
     /// A guest that is prepared for a task.
     type Prepared;
     /// The reason why a task could not be done.
@@ -52,7 +52,7 @@ pub trait Tasks {
         &self,
         task: &serde_json::Value,
         prepared: Option<Self::Prepared>,
-        outputs: &mut Outputs,
+        outputs: &mut JobOutputs,
     ) -> Result<(), Self::Error>;
 }
 
@@ -67,7 +67,7 @@ fn task_error(error: impl std::error::Error + Send + Sync + 'static) -> AgentErr
 ///
 /// The process is not in a guest. In a guest, errors go to the host or else to the console, and the
 /// machine is switched off.
-pub fn run<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
+pub fn run<T: AgentTasks>(tasks: &T) -> Result<(), AgentError> {
     if std::process::id() != 1 {
         return Err(AgentError::NotAGuest);
     }
@@ -81,43 +81,43 @@ pub fn run<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
     }
 }
 
-fn serve<T: Tasks>(tasks: &T) -> Result<(), AgentError> {
+fn serve<T: AgentTasks>(tasks: &T) -> Result<(), AgentError> {
     system::mount_all()?;
     system::gather_randomness()?;
     if inner::is_here()? {
         return inner::serve();
     }
-    let orders = Orders::read()?;
+    let orders = BenchOrders::read()?;
     system::modprobe(&["virtio_pci", "virtio_console"])?;
-    let mut outputs = Outputs::new(system::port()?);
+    let mut outputs = JobOutputs::new(system::port()?);
     let done = bench::up(&orders)
         .map_err(|error| AgentError::Bench(Box::new(error)))
         .and_then(|()| job(&orders, tasks, &mut outputs));
     outputs.hand_out(&match done {
-        Ok(status) => Piece::Status(status),
-        Err(error) => Piece::Failed(with_causes(&error)),
+        Ok(status) => WirePiece::Status(status),
+        Err(error) => WirePiece::Failed(with_causes(&error)),
     })
 }
 
-fn job<T: Tasks>(orders: &Orders, tasks: &T, outputs: &mut Outputs) -> Result<i32, AgentError> {
+fn job<T: AgentTasks>(orders: &BenchOrders, tasks: &T, outputs: &mut JobOutputs) -> Result<i32, AgentError> {
     if orders.pause {
         pause::pause()?;
     }
     ready(orders, outputs)?;
-    let mut delivery = Delivery::read()?;
+    let mut delivery = HostDelivery::read()?;
     let mut prepared = None;
-    if let Delivery::Prepare { task } = &delivery {
+    if let HostDelivery::Prepare { task } = &delivery {
         prepared = Some(tasks.prepare(task).map_err(task_error)?);
         pause::pause()?;
         // From here on, the machine is a copy, whose host has left a job of its own.
         ready(orders, outputs)?;
-        delivery = Delivery::read()?;
+        delivery = HostDelivery::read()?;
     }
     match delivery {
-        Delivery::Prepare { .. } => Err(AgentError::PreparedTwice),
-        Delivery::Job(Job::Exec { command }) => exec::run(&command, outputs),
-        Delivery::Job(Job::Shell { terminal }) => shell::run(terminal, outputs),
-        Delivery::Job(Job::Task { task }) => tasks
+        HostDelivery::Prepare { .. } => Err(AgentError::PreparedTwice),
+        HostDelivery::Job(GuestJob::Exec { command }) => exec::run(&command, outputs),
+        HostDelivery::Job(GuestJob::Shell { terminal }) => shell::run(terminal, outputs),
+        HostDelivery::Job(GuestJob::Task { task }) => tasks
             .run(&task, prepared, outputs)
             .map(|()| 0)
             .map_err(task_error),
@@ -125,7 +125,7 @@ fn job<T: Tasks>(orders: &Orders, tasks: &T, outputs: &mut Outputs) -> Result<i3
 }
 
 /// Notifies the host that the guest is up, and of the versions that run in it.
-fn ready(orders: &Orders, outputs: &mut Outputs) -> Result<(), AgentError> {
+fn ready(orders: &BenchOrders, outputs: &mut JobOutputs) -> Result<(), AgentError> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version = fs::read_to_string("/proc/sys/kernel/version").unwrap_or_default();
     let mut text = format!(
@@ -133,11 +133,11 @@ fn ready(orders: &Orders, outputs: &mut Outputs) -> Result<(), AgentError> {
         release.trim(),
         version.trim()
     );
-    if orders.bench == Bench::Kvaser {
+    if orders.bench == BenchKind::Kvaser {
         for (name, address) in card_addresses() {
             let base = bench::registers(&address)?;
             text.push_str(&format!("{REGISTERS}{name}={base:#x}\n"));
         }
     }
-    outputs.hand_out(&Piece::Ready(text))
+    outputs.hand_out(&WirePiece::Ready(text))
 }

@@ -1,15 +1,15 @@
 //! The agent's orders on the kernel's command line, one word each.
 
 use super::error::AgentError;
-use crate::machine::{Bench, Controller, Spec};
+use crate::machine::{BenchKind, BitcanController, GuestSpec};
 use std::fs;
 use std::path::Path;
 
 /// The configuration of the bench.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Orders {
-    pub(crate) bench: Bench,
-    pub(crate) controller: Controller,
+pub(crate) struct BenchOrders {
+    pub(crate) bench: BenchKind,
+    pub(crate) controller: BitcanController,
     /// The bit rate, bit/s.
     pub(crate) bitrate: u32,
     /// The data bit rate, bit/s.
@@ -19,9 +19,9 @@ pub(crate) struct Orders {
     pub(crate) pause: bool,
 }
 
-impl Orders {
+impl BenchOrders {
     /// Returns the orders that a guest needs.
-    pub(crate) fn of(spec: &Spec, pause: bool) -> Self {
+    pub(crate) fn of(spec: &GuestSpec, pause: bool) -> Self {
         Self {
             bench: spec.bench,
             controller: spec.controller,
@@ -79,10 +79,10 @@ impl Orders {
         };
         let number = |name, text: &str| text.parse().map_err(|_| wrong(name, text));
         let (bench, controller) = (need("bench")?, need("controller")?);
-        let is = |c: &Controller| c.name() == controller;
+        let is = |c: &BitcanController| c.name() == controller;
         Ok(Self {
             bench: bench.parse().map_err(|_| wrong("bench", bench))?,
-            controller: Controller::ALL
+            controller: BitcanController::ALL
                 .into_iter()
                 .find(is)
                 .ok_or_else(|| wrong("controller", controller))?,
@@ -102,21 +102,21 @@ mod tests {
 
     #[test]
     fn what_is_ordered_is_what_is_read() {
-        for bench in Bench::ALL {
+        for bench in BenchKind::ALL {
             for (data_bitrate, ethernet) in [(None, true), (Some(4_000_000), false)] {
-                let orders = Orders {
+                let orders = BenchOrders {
                     bench,
-                    controller: Controller::Mscan,
+                    controller: BitcanController::Mscan,
                     bitrate: 500_000,
                     data_bitrate,
                     ethernet,
                     pause: ethernet,
                 };
                 let line = format!("console=ttyS0 {} -- lab agent\n", orders.words().join(" "));
-                assert_eq!(Orders::parse(&line).unwrap(), orders);
+                assert_eq!(BenchOrders::parse(&line).unwrap(), orders);
             }
         }
-        assert!(Orders::parse("cangate.bench=x").is_err());
-        assert!(Orders::parse("").is_err());
+        assert!(BenchOrders::parse("cangate.bench=x").is_err());
+        assert!(BenchOrders::parse("").is_err());
     }
 }

@@ -1,12 +1,12 @@
 //! A shell whose input comes from the host, with a terminal of its own or with a pipe.
 
 use super::error::AgentError;
-use super::exec::{Event, collect, pump};
-use super::outputs::Outputs;
+use super::exec::{ExecEvent, collect, pump};
+use super::outputs::JobOutputs;
 use super::system::input_port;
-use crate::keyboard::Input;
-use crate::machine::Terminal;
-use crate::wire::{Piece, Reader};
+use crate::keyboard::KeyInput;
+use crate::machine::TerminalSize;
+use crate::wire::{WirePiece, PieceReader};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::{self, File, OpenOptions};
@@ -22,9 +22,9 @@ use std::time::Duration;
 const TERMINFO: &str = "/run/terminfo";
 
 /// Runs the shell to its end.
-pub(super) fn run(terminal: Option<Terminal>, outputs: &mut Outputs) -> Result<i32, AgentError> {
+pub(super) fn run(terminal: Option<TerminalSize>, outputs: &mut JobOutputs) -> Result<i32, AgentError> {
     let port = input_port()?;
-    outputs.hand_out(&Piece::Listening)?;
+    outputs.hand_out(&WirePiece::Listening)?;
     match terminal {
         Some(terminal) => with_terminal(&terminal, port, outputs),
         None => piped(port, outputs),
@@ -32,7 +32,7 @@ pub(super) fn run(terminal: Option<Terminal>, outputs: &mut Outputs) -> Result<i
 }
 
 /// Runs bash, which reads commands from a pipe.
-fn piped(port: File, outputs: &mut Outputs) -> Result<i32, AgentError> {
+fn piped(port: File, outputs: &mut JobOutputs) -> Result<i32, AgentError> {
     let mut child = Command::new("bash")
         .current_dir("/root")
         .stdin(Stdio::piped())
@@ -42,35 +42,35 @@ fn piped(port: File, outputs: &mut Outputs) -> Result<i32, AgentError> {
         .map_err(AgentError::Shell)?;
     let (to, from) = channel();
     if let Some(pipe) = child.stdout.take() {
-        pump(pipe, to.clone(), Piece::Stdout);
+        pump(pipe, to.clone(), WirePiece::Stdout);
     }
     if let Some(pipe) = child.stderr.take() {
-        pump(pipe, to.clone(), Piece::Stderr);
+        pump(pipe, to.clone(), WirePiece::Stderr);
     }
     let mut stdin: Option<ChildStdin> = child.stdin.take();
     feed(port, move |input| match input {
-        Input::Bytes(bytes) => match &mut stdin {
+        KeyInput::Bytes(bytes) => match &mut stdin {
             // A shell that has closed its input reads no more.
             Some(pipe) => pipe.write_all(&bytes).is_ok(),
             None => false,
         },
-        Input::Size(..) => true,
-        Input::End => {
+        KeyInput::Size(..) => true,
+        KeyInput::End => {
             stdin = None;
             false
         }
     });
     std::thread::spawn(move || {
-        let _ = to.send(Event::Exit(child.wait()));
+        let _ = to.send(ExecEvent::Exit(child.wait()));
     });
     collect(&from, 2, outputs)
 }
 
 /// Runs bash with a terminal, whose other side is connected to the host.
 fn with_terminal(
-    terminal: &Terminal,
+    terminal: &TerminalSize,
     port: File,
-    outputs: &mut Outputs,
+    outputs: &mut JobOutputs,
 ) -> Result<i32, AgentError> {
     let failed = |error: rustix::io::Errno| AgentError::Shell(error.into());
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).map_err(failed)?;
@@ -108,25 +108,25 @@ fn with_terminal(
     drop(slave);
     let (to, from) = channel();
     let screen = master.try_clone().map_err(AgentError::Shell)?;
-    pump(screen, to.clone(), Piece::Stdout);
+    pump(screen, to.clone(), WirePiece::Stdout);
     let mut keys = master;
     feed(port, move |input| match input {
-        Input::Bytes(bytes) => keys.write_all(&bytes).is_ok(),
-        Input::Size(rows, columns) => {
+        KeyInput::Bytes(bytes) => keys.write_all(&bytes).is_ok(),
+        KeyInput::Size(rows, columns) => {
             resize(&keys, rows, columns);
             true
         }
         // Ctrl-D, as when a terminal hangs up.
-        Input::End => keys.write_all(&[4]).is_ok(),
+        KeyInput::End => keys.write_all(&[4]).is_ok(),
     });
     std::thread::spawn(move || {
-        let _ = to.send(Event::Exit(child.wait()));
+        let _ = to.send(ExecEvent::Exit(child.wait()));
     });
     collect(&from, 1, outputs)
 }
 
 /// Puts the terminal's description where programs find it; returns the name of its kind.
-fn describe(terminal: &Terminal) -> &str {
+fn describe(terminal: &TerminalSize) -> &str {
     let put = || -> io::Result<()> {
         let first = terminal.name.get(..1).unwrap_or("x");
         let folder = Path::new(TERMINFO).join(first);
@@ -152,9 +152,9 @@ fn resize(terminal: &File, rows: u16, columns: u16) {
 }
 
 /// Passes each piece of input to `take`, in a thread of its own, until `take` returns false.
-fn feed(mut port: File, mut take: impl FnMut(Input) -> bool + Send + 'static) {
+fn feed(mut port: File, mut take: impl FnMut(KeyInput) -> bool + Send + 'static) {
     std::thread::spawn(move || {
-        let mut reader = Reader::default();
+        let mut reader = PieceReader::default();
         let mut buffer = [0; 1 << 12];
         loop {
             match port.read(&mut buffer) {
@@ -165,7 +165,7 @@ fn feed(mut port: File, mut take: impl FnMut(Input) -> bool + Send + 'static) {
                 Err(_) => return,
             }
             while let Ok(Some((kind, bytes))) = reader.next_of_any_kind() {
-                if let Some(input) = Input::from_parts(kind, &bytes)
+                if let Some(input) = KeyInput::from_parts(kind, &bytes)
                     && !take(input)
                 {
                     return;

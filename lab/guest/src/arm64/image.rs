@@ -3,11 +3,11 @@
 
 use super::Arm64Guest;
 use super::console::SECTION;
-use super::system::System;
+use super::system::RootSystem;
 use crate::devices::card_addresses;
 use crate::error::Error;
 use crate::fetch::RECORD;
-use crate::image::{Archive, Bytes, LAB};
+use crate::image::{CpioArchive, FileBytes, LAB};
 use std::fmt::Write as _;
 use std::fs::{self, DirEntry};
 use std::os::unix::fs::PermissionsExt as _;
@@ -27,12 +27,12 @@ const SPARED: [&str; 6] = [
 ];
 
 /// Puts the image together and writes it.
-pub(super) fn write(system: &System, guest: &Arm64Guest, path: &Path) -> Result<(), Error> {
+pub(super) fn write(system: &RootSystem, guest: &Arm64Guest, path: &Path) -> Result<(), Error> {
     archive(system, guest)?.write_to(path)
 }
 
-fn archive(system: &System, guest: &Arm64Guest) -> Result<Archive, Error> {
-    let mut archive = Archive::default();
+fn archive(system: &RootSystem, guest: &Arm64Guest) -> Result<CpioArchive, Error> {
+    let mut archive = CpioArchive::default();
     folder(&mut archive, system.root.root(), "")?;
     let lib = in_root(system, "lib")?;
     let modules = format!("{lib}/modules/{}", system.version);
@@ -49,8 +49,8 @@ fn archive(system: &System, guest: &Arm64Guest) -> Result<Archive, Error> {
         folder: system.root.root().to_path_buf(),
     })?;
     // At a path of its own: the first process depends on no link of the system.
-    archive.file("busybox", Bytes::File(busybox), true);
-    let here = |text: String| Bytes::Here(text.into_bytes());
+    archive.file("busybox", FileBytes::File(busybox), true);
+    let here = |text: String| FileBytes::Here(text.into_bytes());
     archive.file("init", here(INIT.to_owned()), true);
     archive.file(&format!("{LAB}/cards"), here(cards()), false);
     let script = format!(
@@ -66,7 +66,7 @@ fn archive(system: &System, guest: &Arm64Guest) -> Result<Archive, Error> {
         if archive.contains(&name) {
             return Err(Error::SameName(file.name.clone()));
         }
-        archive.file(&name, Bytes::File(file.path.clone()), true);
+        archive.file(&name, FileBytes::File(file.path.clone()), true);
     }
     Ok(archive)
 }
@@ -82,7 +82,7 @@ fn cards() -> String {
 
 /// Returns the real path of a folder of the system, below its root: an image's names must not lead
 /// through links.
-fn in_root(system: &System, name: &'static str) -> Result<String, Error> {
+fn in_root(system: &RootSystem, name: &'static str) -> Result<String, Error> {
     let root = system.root.root();
     let found = system.root.find(name);
     let found = found
@@ -97,7 +97,7 @@ fn in_root(system: &System, name: &'static str) -> Result<String, Error> {
 }
 
 /// Adds the content of a folder unchanged.
-fn folder(archive: &mut Archive, from: &Path, to: &str) -> Result<(), Error> {
+fn folder(archive: &mut CpioArchive, from: &Path, to: &str) -> Result<(), Error> {
     let entries = fs::read_dir(from).map_err(Error::file("read", from))?;
     for entry in entries {
         let entry = entry.map_err(Error::file("read", from))?;
@@ -114,7 +114,7 @@ fn folder(archive: &mut Archive, from: &Path, to: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn add(archive: &mut Archive, entry: &DirEntry, name: &str) -> Result<(), Error> {
+fn add(archive: &mut CpioArchive, entry: &DirEntry, name: &str) -> Result<(), Error> {
     let path = entry.path();
     let meta = entry.metadata().map_err(Error::file("read", &path))?;
     if meta.is_dir() {
@@ -126,7 +126,7 @@ fn add(archive: &mut Archive, entry: &DirEntry, name: &str) -> Result<(), Error>
         archive.link(name, &to.to_string_lossy());
     } else if meta.is_file() {
         let executable = meta.permissions().mode() & 0o111 != 0;
-        archive.file(name, Bytes::File(path), executable);
+        archive.file(name, FileBytes::File(path), executable);
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ mod tests {
         }
         fs::create_dir(dir.path().join("empty")).unwrap();
         std::os::unix::fs::symlink("usr/bin", dir.path().join("bin")).unwrap();
-        let mut archive = Archive::default();
+        let mut archive = CpioArchive::default();
         folder(&mut archive, dir.path(), "").unwrap();
         for name in ["usr/bin/tool", "empty", "bin"] {
             assert!(archive.contains(name), "no {name}");

@@ -13,15 +13,15 @@ pub use console::Arm64Outcome;
 use crate::cache::RunFolder;
 use crate::devices::CARDS;
 use crate::error::Error;
-use crate::fetch::Tree;
+use crate::fetch::PackageTree;
 use crate::kernels::Kernel;
 use crate::lab::Lab;
 use crate::machine::GuestFile;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use crate::qemu::{module_folder, quoted};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use system::System;
+use system::RootSystem;
 
 /// The program of Debian's package `qemu-system-arm` for 64 bits.
 const QEMU: &str = "qemu-system-aarch64";
@@ -64,10 +64,10 @@ impl Lab {
     pub fn run_arm64(
         &self,
         guest: &Arm64Guest,
-        progress: &dyn Progress,
+        progress: &dyn ProgressReport,
     ) -> Result<Arm64Outcome, Error> {
         let qemu = self.qemu_arm(progress)?;
-        let system = System::get(self, progress)?;
+        let system = RootSystem::get(self, progress)?;
         let halt = self.halt(Kernel::USUAL, progress)?;
         let folder = self.cache.run_folder()?;
         let image = folder.path("image");
@@ -87,7 +87,7 @@ impl Lab {
 }
 
 /// Returns QEMU's command line.
-fn arguments(qemu: &Tree, system: &System, folder: &RunFolder, halt: &Path) -> Vec<String> {
+fn arguments(qemu: &PackageTree, system: &RootSystem, folder: &RunFolder, halt: &Path) -> Vec<String> {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut all: Vec<String> =
         "-nodefaults -no-user-config -display none -nic none -no-reboot -run-with exit-with-parent=on"

@@ -2,10 +2,10 @@
 
 use crate::architecture::Architecture;
 use crate::error::Error;
-use crate::fetch::{self, Recipe, Tree};
-use crate::kernels::Release;
+use crate::fetch::{self, TreeRecipe, PackageTree};
+use crate::kernels::DebianRelease;
 use crate::lab::Lab;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use crate::trees;
 use std::fs;
 use std::path::PathBuf;
@@ -18,10 +18,10 @@ const PACKAGES: [&str; 4] = ["busybox-static", "can-utils", "iproute2", "kmod"];
 
 /// A kernel and a root folder.
 #[derive(Debug)]
-pub(super) struct System {
+pub(super) struct RootSystem {
     /// The root folder, without the kernel's modules.
-    pub(super) root: Tree,
-    kernel: Tree,
+    pub(super) root: PackageTree,
+    kernel: PackageTree,
     /// The kernel's own version: `6.1.0-50-arm64`.
     pub(super) version: String,
 }
@@ -33,9 +33,9 @@ pub(super) fn is_there(lab: &Lab) -> bool {
         && lab.cache.finished(trees::QEMU_ARM).is_some()
 }
 
-impl System {
+impl RootSystem {
     /// Fetches the parts that are missing.
-    pub(super) fn get(lab: &Lab, progress: &dyn Progress) -> Result<Self, Error> {
+    pub(super) fn get(lab: &Lab, progress: &dyn ProgressReport) -> Result<Self, Error> {
         let root = lab.system(Architecture::Arm64, &PACKAGES, progress)?;
         let kernel = kernel(lab, progress)?;
         let version = version(&kernel)?;
@@ -58,11 +58,11 @@ impl System {
     }
 }
 
-fn kernel(lab: &Lab, progress: &dyn Progress) -> Result<Tree, Error> {
-    let recipe = Recipe {
+fn kernel(lab: &Lab, progress: &dyn ProgressReport) -> Result<PackageTree, Error> {
+    let recipe = TreeRecipe {
         name: KERNEL,
         what: "kernel 6.1 for arm64",
-        release: Release::Bookworm,
+        release: DebianRelease::Bookworm,
         architecture: Architecture::Arm64,
         packages: vec!["linux-image-arm64".to_owned()],
         // The dependencies are needed for installation only.
@@ -77,7 +77,7 @@ fn kernel(lab: &Lab, progress: &dyn Progress) -> Result<Tree, Error> {
 }
 
 /// Returns the version of the kernel in a tree that has one.
-fn version(tree: &Tree) -> Result<String, Error> {
+fn version(tree: &PackageTree) -> Result<String, Error> {
     let incomplete = || Error::Incomplete {
         what: "one kernel",
         folder: tree.root().to_path_buf(),
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_tree_has_one_kernel() {
         let dir = tempfile::tempdir().unwrap();
-        let tree = Tree::new(dir.path().to_path_buf());
+        let tree = PackageTree::new(dir.path().to_path_buf());
         assert!(version(&tree).is_err());
         let folder = dir.path().join("lib/modules");
         fs::create_dir_all(folder.join("6.1.0-1-arm64")).unwrap();

@@ -2,10 +2,10 @@
 //! resolves dependencies, continues partial downloads, and needs no privileges.
 
 use crate::architecture::Architecture;
-use crate::cache::Cache;
+use crate::cache::CacheFolder;
 use crate::error::{Error, tail};
-use crate::kernels::Release;
-use crate::progress::Progress;
+use crate::kernels::DebianRelease;
+use crate::progress::ProgressReport;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -21,7 +21,7 @@ const LISTS_GOOD_FOR: Duration = Duration::from_secs(3600);
 
 /// A package in an exact version.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Package {
+pub(crate) struct DebianPackage {
     /// Its name.
     pub(crate) name: String,
     /// Its version.
@@ -32,21 +32,21 @@ pub(crate) struct Package {
 }
 
 /// apt-get with folders of the lab.
-pub(super) struct Apt<'a> {
-    cache: &'a Cache,
+pub(super) struct AptClient<'a> {
+    cache: &'a CacheFolder,
     architecture: Architecture,
     config: PathBuf,
     mirror: String,
-    progress: &'a dyn Progress,
+    progress: &'a dyn ProgressReport,
 }
 
-impl<'a> Apt<'a> {
+impl<'a> AptClient<'a> {
     /// Prepares the folders.
     pub(super) fn new(
-        cache: &'a Cache,
+        cache: &'a CacheFolder,
         mirror: Option<&str>,
         architecture: Architecture,
-        progress: &'a dyn Progress,
+        progress: &'a dyn ProgressReport,
     ) -> Result<Self, Error> {
         let mirror = match mirror {
             Some(uri) => uri.to_owned(),
@@ -85,7 +85,7 @@ impl<'a> Apt<'a> {
         self.cache.lock(name, self.progress)
     }
 
-    fn apt_get(&self, release: Release) -> Result<Command, Error> {
+    fn apt_get(&self, release: DebianRelease) -> Result<Command, Error> {
         let list = self.path(&format!("sources/{}.list", release.target()));
         let keyring = keyring()?;
         let mut text = String::new();
@@ -109,7 +109,7 @@ impl<'a> Apt<'a> {
     }
 
     /// Fetches the release's package lists, unless they are fresh.
-    fn update(&self, release: Release) -> Result<(), Error> {
+    fn update(&self, release: DebianRelease) -> Result<(), Error> {
         let stamp = self.stamp(release);
         let fresh = fs::metadata(&stamp)
             .and_then(|meta| meta.modified())
@@ -130,16 +130,16 @@ impl<'a> Apt<'a> {
         fs::write(&stamp, "").map_err(Error::file("write", &stamp))
     }
 
-    fn stamp(&self, release: Release) -> PathBuf {
+    fn stamp(&self, release: DebianRelease) -> PathBuf {
         self.path(&format!("{}.stamp", release.target()))
     }
 
     /// Returns the packages to fetch: the given ones and all that they depend on.
     pub(super) fn resolve(
         &self,
-        release: Release,
+        release: DebianRelease,
         packages: &[String],
-    ) -> Result<Vec<Package>, Error> {
+    ) -> Result<Vec<DebianPackage>, Error> {
         let _lock = self.lock()?;
         self.update(release)?;
         let mut command = self.apt_get(release)?;
@@ -147,7 +147,7 @@ impl<'a> Apt<'a> {
             .args(["--print-uris", "--yes", "install"])
             .args(packages);
         let text = self.run(command, &format!("resolving {}", packages.join(", ")))?;
-        let found: Vec<Package> = text.lines().filter_map(parse_uri).collect();
+        let found: Vec<DebianPackage> = text.lines().filter_map(parse_uri).collect();
         if found.is_empty() {
             return Err(Error::Command {
                 what: format!("resolving {}", packages.join(", ")),
@@ -162,8 +162,8 @@ impl<'a> Apt<'a> {
     /// the files, in order.
     pub(super) fn download(
         &self,
-        release: Release,
-        packages: &[Package],
+        release: DebianRelease,
+        packages: &[DebianPackage],
         into: &Path,
     ) -> Result<Vec<PathBuf>, Error> {
         let _lock = self.lock()?;
@@ -371,13 +371,13 @@ fn parse_status(line: &str) -> Option<f64> {
 }
 
 /// Parses `'URI' name_version_arch.deb size sum`, a line of --print-uris.
-fn parse_uri(line: &str) -> Option<Package> {
+fn parse_uri(line: &str) -> Option<DebianPackage> {
     let mut words = line.strip_prefix('\'')?.split_once("' ")?.1.split(' ');
     let file = words.next()?;
     let size = words.next().and_then(|text| text.parse().ok());
     let mut parts = file.strip_suffix(".deb")?.rsplitn(3, '_');
     let (_arch, version, name) = (parts.next()?, parts.next()?, parts.next()?);
-    Some(Package {
+    Some(DebianPackage {
         name: name.to_owned(),
         version: version.replace("%3a", ":"),
         size: size.unwrap_or(0),
@@ -385,7 +385,7 @@ fn parse_uri(line: &str) -> Option<Package> {
 }
 
 /// Returns the file that apt-get made of a package.
-fn file_of(folder: &Path, architecture: Architecture, package: &Package) -> Result<PathBuf, Error> {
+fn file_of(folder: &Path, architecture: Architecture, package: &DebianPackage) -> Result<PathBuf, Error> {
     let stem = format!("{}_{}_", package.name, package.version.replace(':', "%3a"));
     [architecture.debian(), "all"]
         .into_iter()
@@ -477,7 +477,7 @@ mod tests {
     #[test]
     fn files_are_found_by_version() {
         let dir = tempfile::tempdir().unwrap();
-        let package = Package {
+        let package = DebianPackage {
             name: "a".to_owned(),
             version: "1:2".to_owned(),
             size: 0,

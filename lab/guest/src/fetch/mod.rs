@@ -4,14 +4,14 @@ mod apt;
 mod sources;
 mod tree;
 
-pub(crate) use apt::Package;
-pub(crate) use tree::Tree;
+pub(crate) use apt::DebianPackage;
+pub(crate) use tree::PackageTree;
 
 use crate::architecture::Architecture;
-use crate::cache::{self, Cache};
+use crate::cache::{self, CacheFolder};
 use crate::error::{Error, tail};
-use crate::kernels::Release;
-use crate::progress::Progress;
+use crate::kernels::DebianRelease;
+use crate::progress::ProgressReport;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,13 +20,13 @@ use std::process::{Command, Stdio};
 pub(crate) const RECORD: &str = "packages.json";
 
 /// The recipe of a tree.
-pub(crate) struct Recipe<'a> {
+pub(crate) struct TreeRecipe<'a> {
     /// The stage's name; changed when the recipe changes.
     pub(crate) name: &'a str,
     /// The description for progress messages.
     pub(crate) what: &'a str,
     /// The release that the packages are from.
-    pub(crate) release: Release,
+    pub(crate) release: DebianRelease,
     /// The processor architecture.
     pub(crate) architecture: Architecture,
     /// Packages, fetched with all that they depend on.
@@ -37,14 +37,14 @@ pub(crate) struct Recipe<'a> {
 
 /// Fetches and unpacks a tree, unless it is there. `finish` completes it before it counts as done.
 pub(crate) fn tree(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
-    recipe: &Recipe<'_>,
-    finish: impl FnOnce(&Tree) -> Result<(), Error>,
-) -> Result<Tree, Error> {
+    progress: &dyn ProgressReport,
+    recipe: &TreeRecipe<'_>,
+    finish: impl FnOnce(&PackageTree) -> Result<(), Error>,
+) -> Result<PackageTree, Error> {
     let path = cache.stage(recipe.name, progress, |part| {
-        let apt = apt::Apt::new(cache, mirror, recipe.architecture, progress)?;
+        let apt = apt::AptClient::new(cache, mirror, recipe.architecture, progress)?;
         progress.stage(&format!("resolving {}", recipe.what));
         let mut packages = apt.resolve(recipe.release, &recipe.packages)?;
         packages.retain(|package| (recipe.wanted)(&package.name));
@@ -64,20 +64,20 @@ pub(crate) fn tree(
         let record = part.join(RECORD);
         let json = serde_json::to_vec_pretty(&packages).unwrap_or_default();
         fs::write(&record, json).map_err(Error::file("write", &record))?;
-        finish(&Tree::new(part.to_path_buf()))?;
+        finish(&PackageTree::new(part.to_path_buf()))?;
         cache::remove(&debs)
     })?;
-    Ok(Tree::new(path))
+    Ok(PackageTree::new(path))
 }
 
 /// Returns the packages that a tree is made of.
-pub(crate) fn packages(tree: &Tree) -> Result<Vec<Package>, Error> {
+pub(crate) fn packages(tree: &PackageTree) -> Result<Vec<DebianPackage>, Error> {
     let path = tree.root().join(RECORD);
     let text = fs::read(&path).map_err(Error::file("read", &path))?;
     serde_json::from_slice(&text).map_err(|error| Error::file("read", &path)(error.into()))
 }
 
-fn unpack(files: &[PathBuf], into: &Path, progress: &dyn Progress) -> Result<(), Error> {
+fn unpack(files: &[PathBuf], into: &Path, progress: &dyn ProgressReport) -> Result<(), Error> {
     // Debian 13's packages have everything in /usr and depend on these links, which are in its
     // base-files; but that package may be unpacked later. Older packages replace the links by
     // folders, which works too.

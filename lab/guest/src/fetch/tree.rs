@@ -16,11 +16,11 @@ pub(crate) const LIBRARIES: [&str; 5] = [
 
 /// A tree of unpacked packages.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub(crate) struct PackageTree {
     root: PathBuf,
 }
 
-impl Tree {
+impl PackageTree {
     /// Returns the tree in this folder.
     pub(crate) fn new(root: PathBuf) -> Self {
         Self { root }
@@ -124,7 +124,7 @@ mod tests {
         symlink("../../../../../usr/lib/deep/real", root.join("usr/lib/up")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
         symlink("/etc", root.join("out")).unwrap();
-        let tree = Tree::new(root.to_path_buf());
+        let tree = PackageTree::new(root.to_path_buf());
         let real = root.join("usr/lib/deep/real");
         assert_eq!(tree.find("lib/absolute"), Some(real.clone()));
         assert_eq!(tree.find("/lib/up"), Some(real));

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The source of a file's bytes.
 #[derive(Clone, Debug)]
-pub(crate) enum Bytes {
+pub(crate) enum FileBytes {
     /// A file of the host.
     File(PathBuf),
     /// Bytes in memory.
@@ -21,10 +21,10 @@ pub(crate) enum Bytes {
 
 /// The entry of a name.
 #[derive(Clone, Debug)]
-enum Entry {
+enum ArchiveEntry {
     Folder,
     File {
-        bytes: Bytes,
+        bytes: FileBytes,
         executable: bool,
     },
     Link {
@@ -39,12 +39,12 @@ enum Entry {
 
 /// An archive that is being put together.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Archive {
+pub(crate) struct CpioArchive {
     // Sorted, so that a folder comes before its content: the kernel makes no folders.
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, ArchiveEntry>,
 }
 
-impl Archive {
+impl CpioArchive {
     /// Adds a folder and its parent folders.
     pub(crate) fn folder(&mut self, name: &str) {
         let mut upto = 0;
@@ -59,11 +59,11 @@ impl Archive {
 
     fn put_folder(&mut self, name: &str) {
         if !name.is_empty() {
-            self.entries.entry(name.to_owned()).or_insert(Entry::Folder);
+            self.entries.entry(name.to_owned()).or_insert(ArchiveEntry::Folder);
         }
     }
 
-    fn put(&mut self, name: &str, entry: Entry) {
+    fn put(&mut self, name: &str, entry: ArchiveEntry) {
         let name = name.trim_matches('/');
         if let Some((folder, _)) = name.rsplit_once('/') {
             self.folder(folder);
@@ -72,20 +72,20 @@ impl Archive {
     }
 
     /// Adds a file; an earlier one of this name is replaced.
-    pub(crate) fn file(&mut self, name: &str, bytes: Bytes, executable: bool) {
-        self.put(name, Entry::File { bytes, executable });
+    pub(crate) fn file(&mut self, name: &str, bytes: FileBytes, executable: bool) {
+        self.put(name, ArchiveEntry::File { bytes, executable });
     }
 
     /// Adds a symbolic link, unless the name is taken.
     pub(crate) fn link(&mut self, name: &str, to: &str) {
         if !self.contains(name) {
-            self.put(name, Entry::Link { to: to.to_owned() });
+            self.put(name, ArchiveEntry::Link { to: to.to_owned() });
         }
     }
 
     /// Adds a character device.
     pub(crate) fn device(&mut self, name: &str, major: u32, minor: u32) {
-        self.put(name, Entry::Device { major, minor });
+        self.put(name, ArchiveEntry::Device { major, minor });
     }
 
     /// Returns whether there is an entry of this name.
@@ -111,19 +111,19 @@ impl Archive {
     ///
     /// A file cannot be read (its path is in the message), or the output cannot be written.
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut out = Counted { out, count: 0 };
+        let mut out = CountedWriter { out, count: 0 };
         for (inode, (name, entry)) in self.entries.iter().enumerate() {
             let inode = u32::try_from(inode + 1).map_err(io::Error::other)?;
             match entry {
-                Entry::Folder => out.header(inode, 0o040_755, name, 0, (0, 0))?,
-                Entry::Device { major, minor } => {
+                ArchiveEntry::Folder => out.header(inode, 0o040_755, name, 0, (0, 0))?,
+                ArchiveEntry::Device { major, minor } => {
                     out.header(inode, 0o020_600, name, 0, (*major, *minor))?;
                 }
-                Entry::Link { to } => {
+                ArchiveEntry::Link { to } => {
                     out.header(inode, 0o120_777, name, to.len() as u64, (0, 0))?;
                     out.write_all(to.as_bytes())?;
                 }
-                Entry::File { bytes, executable } => {
+                ArchiveEntry::File { bytes, executable } => {
                     let mode = if *executable { 0o100_755 } else { 0o100_644 };
                     out.file(inode, mode, name, bytes)?;
                 }
@@ -135,12 +135,12 @@ impl Archive {
     }
 }
 
-struct Counted<'a, W> {
+struct CountedWriter<'a, W> {
     out: &'a mut W,
     count: u64,
 }
 
-impl<W: Write> Write for Counted<'_, W> {
+impl<W: Write> Write for CountedWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
         self.count += written as u64;
@@ -152,7 +152,7 @@ impl<W: Write> Write for Counted<'_, W> {
     }
 }
 
-impl<W: Write> Counted<'_, W> {
+impl<W: Write> CountedWriter<'_, W> {
     fn header(
         &mut self,
         inode: u32,
@@ -182,13 +182,13 @@ impl<W: Write> Counted<'_, W> {
         self.pad()
     }
 
-    fn file(&mut self, inode: u32, mode: u32, name: &str, bytes: &Bytes) -> io::Result<()> {
+    fn file(&mut self, inode: u32, mode: u32, name: &str, bytes: &FileBytes) -> io::Result<()> {
         match bytes {
-            Bytes::Here(bytes) => {
+            FileBytes::Here(bytes) => {
                 self.header(inode, mode, name, bytes.len() as u64, (0, 0))?;
                 self.write_all(bytes)
             }
-            Bytes::File(path) => {
+            FileBytes::File(path) => {
                 let named = |error: io::Error| {
                     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
                 };
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    fn written(archive: &Archive) -> Vec<u8> {
+    fn written(archive: &CpioArchive) -> Vec<u8> {
         let mut bytes = Vec::new();
         archive.write(&mut bytes).unwrap();
         bytes
@@ -248,8 +248,8 @@ mod tests {
 
     #[test]
     fn folders_come_first_and_links_take_no_name_that_is_taken() {
-        let mut archive = Archive::default();
-        archive.file("usr/bin/tool", Bytes::Here(b"abc".to_vec()), true);
+        let mut archive = CpioArchive::default();
+        archive.file("usr/bin/tool", FileBytes::Here(b"abc".to_vec()), true);
         archive.link("usr/bin/tool", "busybox");
         archive.link("bin", "usr/bin");
         archive.device("dev/console", 5, 1);
@@ -272,8 +272,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_is_named() {
-        let mut archive = Archive::default();
-        archive.file("a", Bytes::File("/not/there".into()), false);
+        let mut archive = CpioArchive::default();
+        archive.file("a", FileBytes::File("/not/there".into()), false);
         let error = archive.write(&mut Vec::new()).unwrap_err().to_string();
         assert!(error.contains("/not/there"), "{error}");
     }
@@ -283,13 +283,13 @@ mod tests {
         fn what_goes_in_comes_out_whatever_the_order(
             files in proptest::collection::btree_map("[a-z]{1,9}(/[a-z]{1,9}){0,2}x", proptest::collection::vec(any::<u8>(), 0..20), 0..12)
         ) {
-            let mut one = Archive::default();
-            let mut two = Archive::default();
+            let mut one = CpioArchive::default();
+            let mut two = CpioArchive::default();
             for (name, bytes) in &files {
-                one.file(name, Bytes::Here(bytes.clone()), false);
+                one.file(name, FileBytes::Here(bytes.clone()), false);
             }
             for (name, bytes) in files.iter().rev() {
-                two.file(name, Bytes::Here(bytes.clone()), false);
+                two.file(name, FileBytes::Here(bytes.clone()), false);
             }
             let bytes = written(&one);
             prop_assert_eq!(&bytes, &written(&two));

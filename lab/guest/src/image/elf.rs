@@ -2,7 +2,7 @@
 //! it.
 
 use crate::error::Error;
-use crate::fetch::Tree;
+use crate::fetch::PackageTree;
 use goblin::elf::Elf;
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) type Libraries = BTreeMap<String, PathBuf>;
 
 /// A place where libraries are searched for.
-pub(crate) trait Search {
+pub(crate) trait LibrarySearch {
     /// Returns the file of a library; `paths` are the folders that the requesting file names
     /// itself.
     fn find(&self, library: &str, paths: &[PathBuf]) -> Option<PathBuf>;
@@ -21,9 +21,9 @@ pub(crate) trait Search {
 }
 
 /// A search in a tree of packages.
-pub(crate) struct InTree<'a>(pub(crate) &'a Tree);
+pub(crate) struct InTree<'a>(pub(crate) &'a PackageTree);
 
-impl Search for InTree<'_> {
+impl LibrarySearch for InTree<'_> {
     fn find(&self, library: &str, _paths: &[PathBuf]) -> Option<PathBuf> {
         self.0.library(library)
     }
@@ -61,7 +61,7 @@ impl OnHost {
     }
 }
 
-impl Search for OnHost {
+impl LibrarySearch for OnHost {
     fn find(&self, library: &str, paths: &[PathBuf]) -> Option<PathBuf> {
         paths
             .iter()
@@ -138,13 +138,13 @@ pub(super) fn is_elf(bytes: &[u8]) -> bool {
 }
 
 /// The loader, libraries and search paths that a file requests.
-struct Needs {
+struct LibraryNeeds {
     loader: Option<String>,
     libraries: Vec<String>,
     paths: Vec<PathBuf>,
 }
 
-fn needs(path: &Path) -> Result<Option<Needs>, Error> {
+fn needs(path: &Path) -> Result<Option<LibraryNeeds>, Error> {
     let bytes = fs::read(path).map_err(Error::file("read", path))?;
     if !is_elf(&bytes) {
         return Ok(None);
@@ -175,7 +175,7 @@ fn needs(path: &Path) -> Result<Option<Needs>, Error> {
         .map(PathBuf::from)
         .filter(|folder| folder.is_absolute())
         .collect();
-    Ok(Some(Needs {
+    Ok(Some(LibraryNeeds {
         loader: elf.interpreter.map(ToOwned::to_owned),
         libraries: elf
             .libraries
@@ -190,7 +190,7 @@ fn needs(path: &Path) -> Result<Option<Needs>, Error> {
 /// file that is not a program needs none.
 pub(crate) fn add_closure(
     program: &Path,
-    search: &dyn Search,
+    search: &dyn LibrarySearch,
     found: &mut Libraries,
     loaders: &mut Libraries,
 ) -> Result<(), Error> {
@@ -290,8 +290,8 @@ mod tests {
 
     #[test]
     fn a_library_that_is_missing_is_named() {
-        struct Nowhere;
-        impl Search for Nowhere {
+        struct EmptySearch;
+        impl LibrarySearch for EmptySearch {
             fn find(&self, _: &str, _: &[PathBuf]) -> Option<PathBuf> {
                 None
             }
@@ -301,7 +301,7 @@ mod tests {
         }
         let me = std::env::current_exe().unwrap();
         let (mut found, mut loaders) = (Libraries::new(), Libraries::new());
-        let error = add_closure(&me, &Nowhere, &mut found, &mut loaders).unwrap_err();
+        let error = add_closure(&me, &EmptySearch, &mut found, &mut loaders).unwrap_err();
         assert!(matches!(error, Error::Library { .. }), "{error}");
     }
 

@@ -5,11 +5,11 @@ mod cpio;
 mod elf;
 
 use crate::error::Error;
-use crate::fetch::Tree;
+use crate::fetch::PackageTree;
 use crate::machine::GuestFile;
-use crate::own::{self, Programs};
+use crate::own::{self, GuestPrograms};
 use crate::trees::KernelTree;
-pub(crate) use cpio::{Archive, Bytes};
+pub(crate) use cpio::{CpioArchive, FileBytes};
 use elf::Libraries;
 pub(crate) use elf::{InTree, add_closure};
 use std::fs::{self, File};
@@ -73,9 +73,9 @@ pub(crate) const PROGRAMS: &[&str] = &[
 const KMOD: &[&str] = &["depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod"];
 
 /// The parts of an image.
-pub(crate) struct Parts<'a> {
+pub(crate) struct ImageParts<'a> {
     /// The guest's programs.
-    pub(crate) guest: &'a Tree,
+    pub(crate) guest: &'a PackageTree,
     /// The names of those to include; busybox provides the rest.
     pub(crate) programs: &'a [&'a str],
     /// The kernel whose modules are included.
@@ -83,20 +83,20 @@ pub(crate) struct Parts<'a> {
     /// The project's own modules, for `/lab/modules`.
     pub(crate) modules: &'a [PathBuf],
     /// The agent and the gateway under test.
-    pub(crate) own: &'a Programs,
+    pub(crate) own: &'a GuestPrograms,
     /// The files from the host.
     pub(crate) files: &'a [GuestFile],
     /// Further files, with their paths in the image.
-    pub(crate) others: &'a [(String, Bytes)],
+    pub(crate) others: &'a [(String, FileBytes)],
 }
 
 /// Puts an image together and writes it.
-pub(crate) fn write(parts: &Parts<'_>, path: &Path) -> Result<(), Error> {
+pub(crate) fn write(parts: &ImageParts<'_>, path: &Path) -> Result<(), Error> {
     archive(parts)?.write_to(path)
 }
 
-fn archive(parts: &Parts<'_>) -> Result<Archive, Error> {
-    let mut archive = Archive::default();
+fn archive(parts: &ImageParts<'_>) -> Result<CpioArchive, Error> {
+    let mut archive = CpioArchive::default();
     skeleton(&mut archive);
     let mut guest_libraries = Libraries::new();
     let mut loaders = Libraries::new();
@@ -136,14 +136,14 @@ fn archive(parts: &Parts<'_>) -> Result<Archive, Error> {
         (host_libraries, guest_libraries)
     };
     for (name, path) in first.into_iter().chain(then) {
-        archive.file(&format!("{LIBRARIES}/{name}"), Bytes::File(path), true);
+        archive.file(&format!("{LIBRARIES}/{name}"), FileBytes::File(path), true);
     }
     for (name, path) in loaders {
         let folder = Path::new(&name).parent().unwrap_or(Path::new("/"));
         let base = name.rsplit('/').next().unwrap_or_default();
         let ours = format!("{LIBRARIES}/{base}");
         if !archive.contains(&ours) {
-            archive.file(&ours, Bytes::File(path), true);
+            archive.file(&ours, FileBytes::File(path), true);
         }
         // The loader is in a folder that Linux systems usually do not have.
         if !["/lib64", "/lib", "/usr/lib64", "/usr/lib"]
@@ -158,7 +158,7 @@ fn archive(parts: &Parts<'_>) -> Result<Archive, Error> {
     Ok(archive)
 }
 
-fn skeleton(archive: &mut Archive) {
+fn skeleton(archive: &mut CpioArchive) {
     for folder in [
         "dev", "proc", "sys", "run", "tmp", "root", "var/log", "usr/sbin", LIBRARIES, LAB,
     ] {
@@ -174,7 +174,7 @@ fn skeleton(archive: &mut Archive) {
     // The kernel opens the console before anything is mounted.
     archive.device("dev/console", 5, 1);
     archive.device("dev/null", 1, 3);
-    let text = |text: &str| Bytes::Here(text.as_bytes().to_vec());
+    let text = |text: &str| FileBytes::Here(text.as_bytes().to_vec());
     archive.file("etc/passwd", text("root:x:0:0:root:/root:/bin/sh\n"), false);
     archive.file("etc/group", text("root:x:0:\n"), false);
     archive.file("etc/hosts", text("127.0.0.1 localhost\n"), false);
@@ -182,8 +182,8 @@ fn skeleton(archive: &mut Archive) {
 }
 
 fn programs(
-    archive: &mut Archive,
-    parts: &Parts<'_>,
+    archive: &mut CpioArchive,
+    parts: &ImageParts<'_>,
     libraries: &mut Libraries,
     loaders: &mut Libraries,
 ) -> Result<(), Error> {
@@ -194,7 +194,7 @@ fn programs(
             continue;
         };
         elf::add_closure(&path, &elf::InTree(guest), libraries, loaders)?;
-        archive.file(&format!("usr/bin/{name}"), Bytes::File(path), true);
+        archive.file(&format!("usr/bin/{name}"), FileBytes::File(path), true);
     }
     for name in KMOD {
         archive.link(&format!("usr/bin/{name}"), "kmod");
@@ -207,7 +207,7 @@ fn programs(
             if let (Some(name), true) = (entry.file_name().to_str(), entry.path().is_file()) {
                 archive.file(
                     &format!("etc/iproute2/{name}"),
-                    Bytes::File(entry.path()),
+                    FileBytes::File(entry.path()),
                     false,
                 );
             }
@@ -223,14 +223,14 @@ fn programs(
         .arg("--list")
         .output()
         .map_err(Error::file("run", &busybox))?;
-    archive.file("usr/bin/busybox", Bytes::File(busybox), true);
+    archive.file("usr/bin/busybox", FileBytes::File(busybox), true);
     for applet in String::from_utf8_lossy(&output.stdout).lines() {
         archive.link(&format!("usr/bin/{applet}"), "busybox");
     }
     Ok(())
 }
 
-fn modules(archive: &mut Archive, parts: &Parts<'_>) -> Result<(), Error> {
+fn modules(archive: &mut CpioArchive, parts: &ImageParts<'_>) -> Result<(), Error> {
     if let Some(kernel) = parts.kernel {
         let to = format!("usr/lib/modules/{}", kernel.version);
         folder(archive, &kernel.modules(), &to)?;
@@ -243,14 +243,14 @@ fn modules(archive: &mut Archive, parts: &Parts<'_>) -> Result<(), Error> {
             .into_owned();
         archive.file(
             &format!("{LAB}/modules/{name}"),
-            Bytes::File(path.clone()),
+            FileBytes::File(path.clone()),
             false,
         );
     }
     Ok(())
 }
 
-fn folder(archive: &mut Archive, from: &Path, to: &str) -> Result<(), Error> {
+fn folder(archive: &mut CpioArchive, from: &Path, to: &str) -> Result<(), Error> {
     for entry in fs::read_dir(from).map_err(Error::file("read", from))? {
         let entry = entry.map_err(Error::file("read", from))?;
         let name = format!("{to}/{}", entry.file_name().to_string_lossy());
@@ -258,14 +258,14 @@ fn folder(archive: &mut Archive, from: &Path, to: &str) -> Result<(), Error> {
         if kind.is_dir() {
             folder(archive, &entry.path(), &name)?;
         } else if kind.is_file() {
-            archive.file(&name, Bytes::File(entry.path()), false);
+            archive.file(&name, FileBytes::File(entry.path()), false);
         }
     }
     Ok(())
 }
 
 /// Adds a file of the host, without its debug information.
-fn host_file(archive: &mut Archive, file: &GuestFile) -> Result<(), Error> {
+fn host_file(archive: &mut CpioArchive, file: &GuestFile) -> Result<(), Error> {
     let meta = fs::metadata(&file.path).map_err(Error::file("read", &file.path))?;
     if !meta.is_file() {
         return Err(Error::NotAFile(file.path.clone()));
@@ -275,8 +275,8 @@ fn host_file(archive: &mut Archive, file: &GuestFile) -> Result<(), Error> {
         return Err(Error::SameName(file.name.clone()));
     }
     let bytes = match without_tables(&file.path)? {
-        Some(bytes) => Bytes::Here(bytes),
-        None => Bytes::File(file.path.clone()),
+        Some(bytes) => FileBytes::Here(bytes),
+        None => FileBytes::File(file.path.clone()),
     };
     // All files are executable: a test's program may come from an archive that lost its mode.
     archive.file(&name, bytes, true);
@@ -367,7 +367,7 @@ mod tests {
             path: path.to_path_buf(),
             name: "x".to_owned(),
         };
-        let mut archive = Archive::default();
+        let mut archive = CpioArchive::default();
         host_file(&mut archive, &file(&path)).unwrap();
         let error = host_file(&mut archive, &file(&path))
             .unwrap_err()

@@ -2,11 +2,11 @@
 //! ended.
 
 use super::control;
-use super::monitor::{AGENT, LINE, MEMORY, Monitor, own};
+use super::monitor::{AGENT, LINE, MEMORY, MonitorKind, own};
 use super::parts::{FOLDER, IMAGE, LOADER, QEMU, VMLINUX};
-use super::request::Request;
-use crate::program::{self, Background, ProgramError};
-use crate::wire::{Piece, Reader, WireError, write_piece};
+use super::request::InnerRequest;
+use crate::program::{self, BackgroundProgram, ProgramError};
+use crate::wire::{WirePiece, PieceReader, WireError, write_piece};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
@@ -29,7 +29,7 @@ const FIRST_SLOT: usize = 0x10;
 /// A device of an inner machine, in addition to processor, memory and console: each has a PCI slot,
 /// from `0000:00:10.0` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Device {
+pub enum InnerDevice {
     /// A virtio CAN device, behind the socket of a port of kind `virtio`.
     Virtio(PathBuf),
     /// Memory that the machine shares with others, behind the socket of `cangate shm`.
@@ -102,7 +102,7 @@ pub enum InnerError {
 
 /// The result of a program in an inner machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ran {
+pub struct ProgramRun {
     /// The program's exit status, as a shell's.
     pub status: i32,
     /// The program's standard output.
@@ -113,42 +113,42 @@ pub struct Ran {
 
 /// A running inner machine. It is killed when this is dropped.
 #[derive(Debug)]
-pub struct Machine {
+pub struct InnerMachine {
     name: String,
     console: PathBuf,
     log: PathBuf,
-    qemu: Background,
+    qemu: BackgroundProgram,
     agent: UnixStream,
-    reader: Reader,
+    reader: PieceReader,
 }
 
-impl Machine {
+impl InnerMachine {
     /// Starts a machine and waits until its agent is ready. The name is used for its files.
     ///
     /// # Errors
     /// [`InnerError`].
-    pub fn start(name: &str, devices: &[Device]) -> Result<Self, InnerError> {
-        Self::start_by(Monitor::Qemu, name, devices)
+    pub fn start(name: &str, devices: &[InnerDevice]) -> Result<Self, InnerError> {
+        Self::start_by(MonitorKind::Qemu, name, devices)
     }
 
-    /// As [`Machine::start`], with this monitor.
+    /// As [`InnerMachine::start`], with this monitor.
     ///
     /// # Errors
     /// [`InnerError`].
-    pub fn start_by(monitor: Monitor, name: &str, devices: &[Device]) -> Result<Self, InnerError> {
+    pub fn start_by(monitor: MonitorKind, name: &str, devices: &[InnerDevice]) -> Result<Self, InnerError> {
         let (socket, console) = (agent(name), console(name));
         let words = match monitor {
-            Monitor::Qemu => arguments(&socket, &console, devices),
-            Monitor::Own => own(name, &socket, &console, devices)?,
+            MonitorKind::Qemu => arguments(&socket, &console, devices),
+            MonitorKind::Own => own(name, &socket, &console, devices)?,
         };
         Self::start_with(name, &words)
     }
 
-    /// As [`Machine::start`]. The machine can be [reset](Machine::reset).
+    /// As [`InnerMachine::start`]. The machine can be [reset](Machine::reset).
     ///
     /// # Errors
     /// [`InnerError`].
-    pub fn start_resettable(name: &str, devices: &[Device]) -> Result<Self, InnerError> {
+    pub fn start_resettable(name: &str, devices: &[InnerDevice]) -> Result<Self, InnerError> {
         let mut words = arguments(&agent(name), &console(name), devices);
         words.retain(|word| word != NO_REBOOT);
         words.extend(control::words(name));
@@ -160,7 +160,7 @@ impl Machine {
         let (socket, console) = (agent(name), console(name));
         let log = format!("/run/{name}.qemu");
         let line: Vec<&str> = words.iter().map(String::as_str).collect();
-        let mut qemu = Background::start(None, &line, &log)?;
+        let mut qemu = BackgroundProgram::start(None, &line, &log)?;
         let end = Instant::now() + PATIENCE;
         let agent = loop {
             match UnixStream::connect(&socket) {
@@ -177,10 +177,10 @@ impl Machine {
             log: PathBuf::from(log),
             qemu,
             agent,
-            reader: Reader::default(),
+            reader: PieceReader::default(),
         };
         match machine.piece()? {
-            Piece::Ready(_) => Ok(machine),
+            WirePiece::Ready(_) => Ok(machine),
             other => Err(machine.unexpected(&other)),
         }
     }
@@ -201,19 +201,19 @@ impl Machine {
         self.qemu.kill();
     }
 
-    /// Stops the machine and its monitor until [`Machine::go_on`].
+    /// Stops the machine and its monitor until [`InnerMachine::go_on`].
     pub fn pause(&self) {
         self.qemu.pause();
     }
 
-    /// Continues the machine after [`Machine::pause`].
+    /// Continues the machine after [`InnerMachine::pause`].
     pub fn go_on(&self) {
         self.qemu.go_on();
     }
 
     /// Resets the machine, as its reset button would, if it was
     /// [started](Machine::start_resettable) for that. Its devices are reset when this returns;
-    /// [`Machine::booted`] waits until it accepts requests again.
+    /// [`InnerMachine::booted`] waits until it accepts requests again.
     ///
     /// # Errors
     /// [`InnerError::Control`].
@@ -224,14 +224,14 @@ impl Machine {
         })
     }
 
-    /// Waits until the agent is ready again after [`Machine::reset`].
+    /// Waits until the agent is ready again after [`InnerMachine::reset`].
     ///
     /// # Errors
     /// [`InnerError`].
     pub fn booted(&mut self) -> Result<(), InnerError> {
-        self.reader = Reader::default();
+        self.reader = PieceReader::default();
         match self.piece()? {
-            Piece::Ready(_) => Ok(()),
+            WirePiece::Ready(_) => Ok(()),
             other => Err(self.unexpected(&other)),
         }
     }
@@ -263,16 +263,16 @@ impl Machine {
     ///
     /// # Errors
     /// [`InnerError`]; the failure of a program is not an error.
-    pub fn run(&mut self, line: &[&str]) -> Result<Ran, InnerError> {
-        self.ask(&Request::Run(
+    pub fn run(&mut self, line: &[&str]) -> Result<ProgramRun, InnerError> {
+        self.ask(&InnerRequest::Run(
             line.iter().map(|&word| word.to_owned()).collect(),
         ))?;
-        let mut ran = Ran::default();
+        let mut ran = ProgramRun::default();
         loop {
             match self.piece()? {
-                Piece::Stdout(bytes) => ran.stdout.extend(bytes),
-                Piece::Stderr(bytes) => ran.stderr.extend(bytes),
-                Piece::Status(status) => {
+                WirePiece::Stdout(bytes) => ran.stdout.extend(bytes),
+                WirePiece::Stderr(bytes) => ran.stderr.extend(bytes),
+                WirePiece::Status(status) => {
                     ran.status = status;
                     return Ok(ran);
                 }
@@ -307,18 +307,18 @@ impl Machine {
     /// # Errors
     /// [`InnerError`].
     pub fn read(&mut self, path: &str) -> Result<Vec<u8>, InnerError> {
-        self.ask(&Request::Read(path.to_owned()))?;
+        self.ask(&InnerRequest::Read(path.to_owned()))?;
         let mut all = Vec::new();
         loop {
             match self.piece()? {
-                Piece::Part(bytes) => all.extend(bytes),
-                Piece::Status(_) => return Ok(all),
+                WirePiece::Part(bytes) => all.extend(bytes),
+                WirePiece::Status(_) => return Ok(all),
                 other => return Err(self.unexpected(&other)),
             }
         }
     }
 
-    fn ask(&mut self, request: &Request) -> Result<(), InnerError> {
+    fn ask(&mut self, request: &InnerRequest) -> Result<(), InnerError> {
         let (kind, bytes) = request.parts();
         write_piece(kind, &bytes, &mut self.agent).map_err(|source| InnerError::Talk {
             name: self.name.clone(),
@@ -327,7 +327,7 @@ impl Machine {
     }
 
     /// Returns the next piece that the agent sends.
-    fn piece(&mut self) -> Result<Piece, InnerError> {
+    fn piece(&mut self) -> Result<WirePiece, InnerError> {
         let talk = |source| InnerError::Talk {
             name: self.name.clone(),
             source,
@@ -363,9 +363,9 @@ impl Machine {
         }
     }
 
-    fn unexpected(&self, piece: &Piece) -> InnerError {
+    fn unexpected(&self, piece: &WirePiece) -> InnerError {
         let said = match piece {
-            Piece::Failed(said) => said.clone(),
+            WirePiece::Failed(said) => said.clone(),
             other => format!("its agent said {other:?}"),
         };
         InnerError::Refused {
@@ -403,7 +403,7 @@ fn end_of(path: &Path) -> String {
 }
 
 /// Returns QEMU's command line.
-fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
+fn arguments(socket: &str, console: &str, devices: &[InnerDevice]) -> Vec<String> {
     let library = format!("/{FOLDER}/lib");
     let mut all: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| all.extend(words.iter().map(|&word| word.to_owned()));
@@ -425,19 +425,19 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
     for (number, device) in devices.iter().enumerate() {
         let slot = format!("addr={:#x}", FIRST_SLOT + number);
         match device {
-            Device::Virtio(path) => {
+            InnerDevice::Virtio(path) => {
                 let way = format!("socket,id=can{number},path={}", path.display());
                 let device = format!(
                     "vhost-user-test-device-pci,virtio-id=36,num_vqs=3,vq_size=64,config_size=2,chardev=can{number},{slot}"
                 );
                 add(&["-chardev", &way, "-device", &device]);
             }
-            Device::Shm(path) => {
+            InnerDevice::Shm(path) => {
                 let way = format!("socket,id=shm{number},path={}", path.display());
                 let device = format!("ivshmem-doorbell,vectors=1,chardev=shm{number},{slot}");
                 add(&["-chardev", &way, "-device", &device]);
             }
-            Device::Pci(path) => {
+            InnerDevice::Pci(path) => {
                 let device = format!("vfio-pci,sysfsdev={},{slot}", path.display());
                 add(&["-device", &device]);
             }
@@ -452,9 +452,9 @@ fn arguments(socket: &str, console: &str, devices: &[Device]) -> Vec<String> {
 /// KVM's counts for all machines of the guest together: the number of exits to the hypervisor, by
 /// reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exits(BTreeMap<String, u64>);
+pub struct ExitCounts(BTreeMap<String, u64>);
 
-impl Exits {
+impl ExitCounts {
     /// Reads the current counts.
     ///
     /// # Errors
@@ -507,9 +507,9 @@ mod tests {
     #[test]
     fn a_machine_has_the_devices_that_it_is_given() {
         let devices = [
-            Device::Virtio("/run/a.sock".into()),
-            Device::Shm("/run/b.sock".into()),
-            Device::Pci("/sys/x".into()),
+            InnerDevice::Virtio("/run/a.sock".into()),
+            InnerDevice::Shm("/run/b.sock".into()),
+            InnerDevice::Pci("/sys/x".into()),
         ];
         let all = arguments("/run/s", "/run/c", &devices).join(" ");
         for part in [
@@ -526,7 +526,7 @@ mod tests {
     #[test]
     fn exits_are_counted_from_then_on() {
         let of =
-            |all: &[(&str, u64)]| Exits(all.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect());
+            |all: &[(&str, u64)]| ExitCounts(all.iter().map(|(n, c)| ((*n).to_owned(), *c)).collect());
         let before = of(&[("exits", 5), ("io_exits", 2)]);
         let now = of(&[("exits", 9), ("io_exits", 2), ("mmio_exits", 4)]);
         let since = now.since(&before);

@@ -3,8 +3,8 @@
 //! machines, or the project's own monitor. All of it is in the same virtual time.
 //!
 //! * `parts`: on the host, the parts of the guest's image for inner machines.
-//! * [`Machine`]: in the guest, an inner machine, which is started and gets programs to run.
-//! * [`Monitor`]: the program that is the machine's monitor; `control`: the reset of a machine by
+//! * [`InnerMachine`]: in the guest, an inner machine, which is started and gets programs to run.
+//! * [`MonitorKind`]: the program that is the machine's monitor; `control`: the reset of a machine by
 //!   QEMU.
 //! * The agent in the inner machine is again the same program (`agent::inner`).
 
@@ -14,5 +14,5 @@ mod monitor;
 pub(crate) mod parts;
 pub(crate) mod request;
 
-pub use machine::{Device, Exits, InnerError, Machine, Ran};
-pub use monitor::Monitor;
+pub use machine::{InnerDevice, ExitCounts, InnerError, InnerMachine, ProgramRun};
+pub use monitor::MonitorKind;

@@ -1,6 +1,6 @@
 //! The programs that can be the monitor of an inner machine, and their command lines.
 
-use super::machine::{Device, InnerError};
+use super::machine::{InnerDevice, InnerError};
 use super::parts::{FOLDER, IMAGE, VMLINUX};
 
 /// An inner machine's memory, MiB.
@@ -8,7 +8,7 @@ pub(super) const MEMORY: u32 = 192;
 
 /// The program that is an inner machine's monitor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Monitor {
+pub enum MonitorKind {
     /// QEMU from Debian. Its generic vhost-user device has an interrupt line.
     #[default]
     Qemu,
@@ -28,7 +28,7 @@ pub(super) fn own(
     name: &str,
     socket: &str,
     console: &str,
-    devices: &[Device],
+    devices: &[InnerDevice],
 ) -> Result<Vec<String>, InnerError> {
     let mut all: Vec<String> = ["cangate-lab", "monitor"].map(str::to_owned).into();
     let mut add = |word: &str, value: &str| all.extend([word.to_owned(), value.to_owned()]);
@@ -42,8 +42,8 @@ pub(super) fn own(
     add("--line", &format!("{LINE} {own} {AGENT}"));
     for device in devices {
         match device {
-            Device::Virtio(path) => add("--virtio", &path.display().to_string()),
-            Device::Shm(_) | Device::Pci(_) => {
+            InnerDevice::Virtio(path) => add("--virtio", &path.display().to_string()),
+            InnerDevice::Shm(_) | InnerDevice::Pci(_) => {
                 return Err(InnerError::Refused {
                     name: name.to_owned(),
                     said: "our own monitor has virtio devices only: other devices need QEMU"
@@ -61,14 +61,14 @@ mod tests {
 
     #[test]
     fn our_own_monitor_has_virtio_devices_only() {
-        let line = |device: Device| own("vm", "/run/s", "/run/c", &[device]);
-        let all = line(Device::Virtio("/run/a.sock".into())).unwrap();
+        let line = |device: InnerDevice| own("vm", "/run/s", "/run/c", &[device]);
+        let all = line(InnerDevice::Virtio("/run/a.sock".into())).unwrap();
         assert_eq!(all[..2], ["cangate-lab", "monitor"]);
         assert_eq!(all[all.len() - 2..], ["--virtio", "/run/a.sock"]);
         assert!(all.iter().any(|word| word.ends_with("-- agent")));
         for device in [
-            Device::Shm("/run/b.sock".into()),
-            Device::Pci("/sys/x".into()),
+            InnerDevice::Shm("/run/b.sock".into()),
+            InnerDevice::Pci("/sys/x".into()),
         ] {
             assert!(line(device).unwrap_err().to_string().contains("need QEMU"));
         }

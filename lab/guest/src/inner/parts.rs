@@ -1,12 +1,12 @@
 //! The parts of a guest's image for inner machines: QEMU with its libraries, a kernel, and an image
 //! for them.
 
-use crate::cache::Cache;
+use crate::cache::CacheFolder;
 use crate::error::Error;
-use crate::fetch::{RECORD, Tree};
-use crate::image::{self, Bytes, InTree, LAB};
-use crate::own::{self, Programs};
-use crate::progress::Progress;
+use crate::fetch::{RECORD, PackageTree};
+use crate::image::{self, FileBytes, InTree, LAB};
+use crate::own::{self, GuestPrograms};
+use crate::progress::ProgressReport;
 use crate::snapshot;
 use crate::trees::KernelTree;
 use std::collections::BTreeMap;
@@ -46,12 +46,12 @@ const PROGRAMS: &[&str] = &["bash", "candump", "cangen", "cansend", "chrt", "ip"
 const MODULES: [&str; 6] = ["can", "can-raw", "can-dev", "uio", "sja1000", "kvaser_pci"];
 
 /// The sources of the parts of inner machines.
-pub(crate) struct From<'a> {
-    pub(crate) cache: &'a Cache,
-    pub(crate) programs: &'a Programs,
-    pub(crate) progress: &'a dyn Progress,
-    pub(crate) qemu: &'a Tree,
-    pub(crate) guest: &'a Tree,
+pub(crate) struct InnerSources<'a> {
+    pub(crate) cache: &'a CacheFolder,
+    pub(crate) programs: &'a GuestPrograms,
+    pub(crate) progress: &'a dyn ProgressReport,
+    pub(crate) qemu: &'a PackageTree,
+    pub(crate) guest: &'a PackageTree,
     /// The kernel of the inner machines.
     pub(crate) kernel: &'a KernelTree,
     pub(crate) vmlinux: &'a Path,
@@ -60,15 +60,15 @@ pub(crate) struct From<'a> {
 }
 
 /// Additions to the guest's image for inner machines.
-pub(crate) struct Inner {
+pub(crate) struct InnerFiles {
     /// A hash of all that they depend on.
     pub(crate) hash: String,
     /// The files, by their paths in the image.
-    pub(crate) files: Vec<(String, Bytes)>,
+    pub(crate) files: Vec<(String, FileBytes)>,
 }
 
 /// Puts the parts of inner machines together.
-pub(crate) fn inner(from: &From<'_>) -> Result<Inner, Error> {
+pub(crate) fn inner(from: &InnerSources<'_>) -> Result<InnerFiles, Error> {
     let trees = [from.guest, &from.kernel.tree];
     let own = snapshot::image_hash(from.programs, &trees, from.modules, &[], None)?;
     let record = from.qemu.root().join(RECORD);
@@ -78,15 +78,15 @@ pub(crate) fn inner(from: &From<'_>) -> Result<Inner, Error> {
 
     let mut files = qemu(from.qemu)?;
     let mut put = |name: &str, path: &Path| {
-        files.push((format!("{FOLDER}/{name}"), Bytes::File(path.to_path_buf())));
+        files.push((format!("{FOLDER}/{name}"), FileBytes::File(path.to_path_buf())));
     };
     put(VMLINUX, from.vmlinux);
     put(IMAGE, &image);
-    Ok(Inner { hash, files })
+    Ok(InnerFiles { hash, files })
 }
 
 /// Returns QEMU, the libraries that it needs, and its firmware.
-fn qemu(tree: &Tree) -> Result<Vec<(String, Bytes)>, Error> {
+fn qemu(tree: &PackageTree) -> Result<Vec<(String, FileBytes)>, Error> {
     let missing = |what| Error::Incomplete {
         what,
         folder: tree.root().to_path_buf(),
@@ -96,20 +96,20 @@ fn qemu(tree: &Tree) -> Result<Vec<(String, Bytes)>, Error> {
     image::add_closure(&program, &InTree(tree), &mut libraries, &mut loaders)?;
     let loader = loaders.into_values().next();
     libraries.insert(LOADER.to_owned(), loader.ok_or_else(|| missing(LOADER))?);
-    let mut files = vec![(format!("{FOLDER}/{QEMU}"), Bytes::File(program))];
+    let mut files = vec![(format!("{FOLDER}/{QEMU}"), FileBytes::File(program))];
     for (name, path) in libraries {
-        files.push((format!("{FOLDER}/lib/{name}"), Bytes::File(path)));
+        files.push((format!("{FOLDER}/lib/{name}"), FileBytes::File(path)));
     }
     for name in FIRMWARE {
         let path = tree.find(name).ok_or_else(|| missing(name))?;
         let base = name.rsplit('/').next().unwrap_or(name);
-        files.push((format!("{FOLDER}/share/{base}"), Bytes::File(path)));
+        files.push((format!("{FOLDER}/share/{base}"), FileBytes::File(path)));
     }
     Ok(files)
 }
 
 /// Writes the image that inner machines boot.
-fn image(from: &From<'_>, path: &Path) -> Result<(), Error> {
+fn image(from: &InnerSources<'_>, path: &Path) -> Result<(), Error> {
     let mut others = Vec::new();
     let mut order = String::new();
     for name in MODULES {
@@ -121,14 +121,14 @@ fn image(from: &From<'_>, path: &Path) -> Result<(), Error> {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         let place = format!("{LAB}/modules/{file}");
         order.push_str(&format!("{file}\n"));
-        others.push((place, Bytes::File(path)));
+        others.push((place, FileBytes::File(path)));
     }
     for module in from.modules {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         order.push_str(&format!("{name}\n"));
     }
-    others.push((ORDER.to_owned(), Bytes::Here(order.into_bytes())));
-    let parts = image::Parts {
+    others.push((ORDER.to_owned(), FileBytes::Here(order.into_bytes())));
+    let parts = image::ImageParts {
         guest: from.guest,
         programs: PROGRAMS,
         kernel: None,

@@ -3,14 +3,14 @@
 
 /// A request to an inner machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum InnerRequest {
     /// Run this: program and arguments. Answers: `Stdout` and `Stderr`, then `Status`; or `Failed`.
     Run(Vec<String>),
     /// Hand out this file. Answers: `Part`, any number of them, then `Status`; or `Failed`.
     Read(String),
 }
 
-impl Request {
+impl InnerRequest {
     /// Encodes the request as a piece.
     pub(crate) fn parts(&self) -> (u8, Vec<u8>) {
         match self {
@@ -38,13 +38,13 @@ mod tests {
     #[test]
     fn requests_survive() {
         for request in [
-            Request::Run(vec!["sh".to_owned(), String::new(), "a b".to_owned()]),
-            Request::Read("/tmp/x".to_owned()),
+            InnerRequest::Run(vec!["sh".to_owned(), String::new(), "a b".to_owned()]),
+            InnerRequest::Read("/tmp/x".to_owned()),
         ] {
             let (kind, bytes) = request.parts();
-            assert_eq!(Request::from_parts(kind, &bytes), Some(request));
+            assert_eq!(InnerRequest::from_parts(kind, &bytes), Some(request));
         }
-        assert_eq!(Request::from_parts(3, b""), None);
-        assert_eq!(Request::from_parts(1, b"\xff"), None);
+        assert_eq!(InnerRequest::from_parts(3, b""), None);
+        assert_eq!(InnerRequest::from_parts(1, b"\xff"), None);
     }
 }

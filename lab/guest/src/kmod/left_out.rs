@@ -1,17 +1,17 @@
 //! The kernel's own drivers that Debian's kernels leave out: built from the sources of Debian's
 //! package of the same kernel.
 
-use super::Where;
+use super::ModulePlace;
 use crate::architecture::Architecture;
 use crate::error::{Error, tail};
-use crate::fetch::{self, Recipe, Tree};
+use crate::fetch::{self, TreeRecipe, PackageTree};
 use crate::own;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A driver.
-struct Driver {
+struct DriverSource {
     name: &'static str,
     /// Its folder, or its file, in the kernel's sources.
     sources: &'static str,
@@ -25,7 +25,7 @@ struct Driver {
 }
 
 /// The controller CTU CAN FD, since 5.19.
-const CTUCANFD: Driver = Driver {
+const CTUCANFD: DriverSource = DriverSource {
     name: "ctucanfd",
     sources: "drivers/net/can/ctucanfd",
     modules: &["ctucanfd.ko", "ctucanfd_pci.ko"],
@@ -34,7 +34,7 @@ const CTUCANFD: Driver = Driver {
 };
 
 /// The virtio CAN device, since 7.2.
-const VIRTIO_CAN: Driver = Driver {
+const VIRTIO_CAN: DriverSource = DriverSource {
     name: "virtio_can",
     sources: "drivers/net/can/virtio_can.c",
     modules: &["virtio_can.ko"],
@@ -44,18 +44,18 @@ const VIRTIO_CAN: Driver = Driver {
 
 /// Returns the modules of the driver of CTU CAN FD, in the order in which they must be loaded;
 /// fetches and builds those that are missing.
-pub(crate) fn ctucanfd(place: &Where<'_>) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn ctucanfd(place: &ModulePlace<'_>) -> Result<Vec<PathBuf>, Error> {
     CTUCANFD.modules(place)
 }
 
 /// Returns the module of the driver of the virtio CAN device.
-pub(crate) fn virtio_can(place: &Where<'_>) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn virtio_can(place: &ModulePlace<'_>) -> Result<Vec<PathBuf>, Error> {
     VIRTIO_CAN.modules(place)
 }
 
-impl Driver {
-    fn modules(&self, place: &Where<'_>) -> Result<Vec<PathBuf>, Error> {
-        let Where {
+impl DriverSource {
+    fn modules(&self, place: &ModulePlace<'_>) -> Result<Vec<PathBuf>, Error> {
+        let ModulePlace {
             cache,
             mirror,
             progress,
@@ -95,8 +95,8 @@ impl Driver {
 
     /// Returns the driver's sources, from the package with those of the kernel; the rest is not
     /// kept.
-    fn sources(&self, place: &Where<'_>) -> Result<Tree, Error> {
-        let Where {
+    fn sources(&self, place: &ModulePlace<'_>) -> Result<PackageTree, Error> {
+        let ModulePlace {
             cache,
             mirror,
             progress,
@@ -104,7 +104,7 @@ impl Driver {
             ..
         } = *place;
         let package = format!("linux-source-{}", kernel.series());
-        let recipe = Recipe {
+        let recipe = TreeRecipe {
             name: &format!("{}-{}-1", self.name, kernel.series()),
             what: &format!("the sources of kernel {}", kernel.series()),
             release: kernel.release(),

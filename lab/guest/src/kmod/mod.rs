@@ -10,21 +10,21 @@ pub(crate) use left_out::{ctucanfd, virtio_can};
 pub use ours::Module;
 
 use crate::architecture::Architecture;
-use crate::cache::Cache;
+use crate::cache::CacheFolder;
 use crate::error::{Error, tail};
-use crate::fetch::{self, Recipe, Tree};
+use crate::fetch::{self, TreeRecipe, PackageTree};
 use crate::kernels::Kernel;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use crate::trees::KernelTree;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The environment for building a module.
-pub(crate) struct Where<'a> {
-    pub(crate) cache: &'a Cache,
+pub(crate) struct ModulePlace<'a> {
+    pub(crate) cache: &'a CacheFolder,
     pub(crate) mirror: Option<&'a str>,
-    pub(crate) progress: &'a dyn Progress,
+    pub(crate) progress: &'a dyn ProgressReport,
     pub(crate) kernel: Kernel,
     pub(crate) target: &'a KernelTree,
 }
@@ -46,7 +46,7 @@ exec chroot "$tree" "$@"
 /// Builds the targets of the Kbuild file in a folder of `work`; `modules` are the files that must
 /// exist afterwards.
 fn build(
-    tree: &Tree,
+    tree: &PackageTree,
     (work, folder): (&Path, &str),
     version: &str,
     what: &str,
@@ -87,7 +87,7 @@ fn build(
 /// Runs a command in a tree; `work` is its folder /mnt. `made` are the files that must exist
 /// afterwards.
 pub(crate) fn run_in(
-    tree: &Tree,
+    tree: &PackageTree,
     work: &Path,
     line: &[&str],
     what: &str,
@@ -125,11 +125,11 @@ pub(crate) fn run_in(
 
 /// Returns a tree with the compiler and the headers of a release's kernels, both flavours.
 pub(crate) fn compiler(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
+    progress: &dyn ProgressReport,
     kernel: Kernel,
-) -> Result<Tree, Error> {
+) -> Result<PackageTree, Error> {
     let release = kernel.release();
     let packages = [
         "linux-headers-amd64",
@@ -146,7 +146,7 @@ pub(crate) fn compiler(
         "diffutils",
         "debianutils",
     ];
-    let recipe = Recipe {
+    let recipe = TreeRecipe {
         name: &format!("build-{}-1", release.target()),
         what: &format!("compiler and headers for kernel {}", kernel.series()),
         release,

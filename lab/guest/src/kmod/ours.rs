@@ -1,7 +1,7 @@
 //! The modules of `kmod`.
 
 use super::sources::SOURCES;
-use super::{Where, build, compiler, sources};
+use super::{ModulePlace, build, compiler, sources};
 use crate::error::Error;
 use crate::own;
 use std::path::PathBuf;
@@ -64,8 +64,8 @@ impl Module {
     }
 
     /// Returns the modules for this kernel; fetches and builds those that are missing.
-    pub(crate) fn made(self, place: &Where<'_>) -> Result<Vec<PathBuf>, Error> {
-        let Where {
+    pub(crate) fn made(self, place: &ModulePlace<'_>) -> Result<Vec<PathBuf>, Error> {
+        let ModulePlace {
             cache,
             mirror,
             progress,

@@ -23,7 +23,7 @@ pub(crate) fn end_of(path: &Path) -> String {
 
 /// An error of a guest, as its console shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum ConsoleTrouble {
     /// The kernel panicked, with this message.
     Panic(String),
     /// The kernel killed this program because there was no memory.
@@ -32,7 +32,7 @@ pub(crate) enum Trouble {
 
 /// Searches a console's text for an error. A panic caused by lack of memory counts as lack of
 /// memory.
-pub(crate) fn trouble(console: &str) -> Option<Trouble> {
+pub(crate) fn trouble(console: &str) -> Option<ConsoleTrouble> {
     let after = |mark: &str| {
         console.lines().find_map(|line| {
             line.find(mark)
@@ -45,7 +45,7 @@ pub(crate) fn trouble(console: &str) -> Option<Trouble> {
             || words.contains("out of memory")
             || words.contains("deadlocked on memory"))
     {
-        return Some(Trouble::NoMemory("the whole guest".to_owned()));
+        return Some(ConsoleTrouble::NoMemory("the whole guest".to_owned()));
     }
     // `Out of memory: Killed process 123 (name) total-vm:…`
     if let Some(words) = after("Out of memory: Killed process") {
@@ -53,15 +53,15 @@ pub(crate) fn trouble(console: &str) -> Option<Trouble> {
             .split_once('(')
             .and_then(|(_, rest)| rest.split_once(')'))
             .map_or(words.as_str(), |(name, _)| name);
-        return Some(Trouble::NoMemory(name.to_owned()));
+        return Some(ConsoleTrouble::NoMemory(name.to_owned()));
     }
     // The kernel could not even unpack its image.
     if console.contains("Initramfs unpacking failed") && panic.is_some() {
-        return Some(Trouble::NoMemory(
+        return Some(ConsoleTrouble::NoMemory(
             "the image that the guest boots".to_owned(),
         ));
     }
-    panic.map(Trouble::Panic)
+    panic.map(ConsoleTrouble::Panic)
 }
 
 #[cfg(test)]
@@ -73,17 +73,17 @@ mod tests {
         let panic = "[    3.1] sysrq: Trigger a crash\n[    3.2] Kernel panic - not syncing: sysrq triggered crash\n[    3.2] CPU: 0";
         assert_eq!(
             trouble(panic),
-            Some(Trouble::Panic("sysrq triggered crash".to_owned()))
+            Some(ConsoleTrouble::Panic("sysrq triggered crash".to_owned()))
         );
         let killed = "[   12.0] Out of memory: Killed process 77 (tail (x)) total-vm:9kB";
         assert_eq!(
             trouble(killed),
-            Some(Trouble::NoMemory("tail (x".to_owned()))
+            Some(ConsoleTrouble::NoMemory("tail (x".to_owned()))
         );
         let whole = "Kernel panic - not syncing: System is deadlocked on memory";
         assert_eq!(
             trouble(whole),
-            Some(Trouble::NoMemory("the whole guest".to_owned()))
+            Some(ConsoleTrouble::NoMemory("the whole guest".to_owned()))
         );
         assert_eq!(trouble("all is well"), None);
     }

@@ -1,11 +1,11 @@
 //! The plugin that makes guests in virtual time reproducible even on a busy host.
 
-use crate::cache::Cache;
+use crate::cache::CacheFolder;
 use crate::error::Error;
 use crate::kernels::Kernel;
 use crate::kmod;
 use crate::own;
-use crate::progress::Progress;
+use crate::progress::ProgressReport;
 use std::fs;
 use std::path::PathBuf;
 
@@ -15,9 +15,9 @@ const SOURCE: &str = include_str!("../../plugin/halt.c");
 /// Returns the plugin, built once with the compiler of the tree that builds modules for this
 /// kernel.
 pub(crate) fn plugin(
-    cache: &Cache,
+    cache: &CacheFolder,
     mirror: Option<&str>,
-    progress: &dyn Progress,
+    progress: &dyn ProgressReport,
     kernel: Kernel,
 ) -> Result<PathBuf, Error> {
     let name = format!("plugin-halt-{}", own::hash(&[SOURCE.as_bytes()]));

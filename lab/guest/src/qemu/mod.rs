@@ -8,7 +8,7 @@ mod patience;
 mod process;
 mod trace;
 
-pub(crate) use console::{Trouble, end_of, trouble};
-pub(crate) use options::{Options, module_folder, quoted};
-pub(crate) use process::{End, Process, STANDS_STILL, pass_on};
+pub(crate) use console::{ConsoleTrouble, end_of, trouble};
+pub(crate) use options::{QemuOptions, module_folder, quoted};
+pub(crate) use process::{ProcessEnd, QemuProcess, STANDS_STILL, pass_on};
 pub(crate) use trace::accesses;

@@ -40,14 +40,14 @@ pub enum MonitorError {
 }
 
 /// The monitor of a running QEMU.
-pub(super) struct Monitor {
+pub(super) struct QemuMonitor {
     to: ChildStdin,
     from: Receiver<Value>,
     /// Events that came before the answer to a command.
     events: VecDeque<Value>,
 }
 
-impl Monitor {
+impl QemuMonitor {
     /// Takes the monitor over.
     pub(super) fn new(to: ChildStdin, from: ChildStdout) -> Self {
         let (send, receive) = channel();
@@ -74,7 +74,7 @@ impl Monitor {
             .map(|_| ())
     }
 
-    /// Sends a command and waits for its answer; events before it are kept for [`Monitor::event`].
+    /// Sends a command and waits for its answer; events before it are kept for [`QemuMonitor::event`].
     pub(super) fn command(
         &mut self,
         name: &str,

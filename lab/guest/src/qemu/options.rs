@@ -2,13 +2,13 @@
 
 use super::trace;
 use crate::devices::{CARDS, CTU_CARDS, ETHERNET, VM_CARDS};
-use crate::fetch::Tree;
-use crate::machine::{Bench, Time};
+use crate::fetch::PackageTree;
+use crate::machine::{BenchKind, TimeMode};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The configuration of a machine.
-pub(crate) struct Options<'a> {
+pub(crate) struct QemuOptions<'a> {
     pub(crate) kernel: &'a Path,
     pub(crate) image: &'a Path,
     /// The file for the console's text.
@@ -19,9 +19,9 @@ pub(crate) struct Options<'a> {
     pub(crate) input: Option<&'a Path>,
     /// The file with the job.
     pub(crate) job: &'a Path,
-    pub(crate) bench: Bench,
+    pub(crate) bench: BenchKind,
     pub(crate) ethernet: bool,
-    pub(crate) time: Time,
+    pub(crate) time: TimeMode,
     /// The guest's memory, MiB.
     pub(crate) memory: u32,
     /// The file for the record of register accesses, if they are recorded.
@@ -59,9 +59,9 @@ pub(crate) fn quoted(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
 
-impl Options<'_> {
+impl QemuOptions<'_> {
     /// Returns the arguments.
-    pub(crate) fn arguments(&self, tree: &Tree) -> Vec<OsString> {
+    pub(crate) fn arguments(&self, tree: &PackageTree) -> Vec<OsString> {
         let mut all: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| all.extend(words.iter().map(OsString::from));
         // No implicit devices or settings: no floppy, no display, no file of the user's.
@@ -80,7 +80,7 @@ impl Options<'_> {
             add(&["-L", &tree.root().join(folder).to_string_lossy()]);
         }
         match self.time {
-            Time::Virtual { shift } => {
+            TimeMode::Virtual { shift } => {
                 add(&["-accel", "tcg", "-smp", "1"]);
                 add(&["-icount", &format!("shift={shift},sleep=off")]);
                 // The clock chip counts virtual time too: otherwise each run would differ.
@@ -89,18 +89,18 @@ impl Options<'_> {
                     add(&["-plugin", &quoted(plugin)]);
                 }
             }
-            Time::Real => add(&["-accel", "tcg", "-smp", "1", "-rtc", "base=utc"]),
-            Time::Fast { cpus } => {
+            TimeMode::Real => add(&["-accel", "tcg", "-smp", "1", "-rtc", "base=utc"]),
+            TimeMode::Fast { cpus } => {
                 add(&["-accel", "tcg,thread=multi", "-smp", &cpus.to_string()]);
                 // A program may be built for a newer processor than the default one.
                 add(&["-cpu", "max", "-rtc", "base=utc"]);
             }
         }
-        if let (Bench::Vm, Time::Virtual { .. } | Time::Real) = (self.bench, self.time) {
+        if let (BenchKind::Vm, TimeMode::Virtual { .. } | TimeMode::Real) = (self.bench, self.time) {
             // AMD's virtualization with nested paging, which TCG emulates.
             add(&["-cpu", "qemu64,+npt"]);
         }
-        if self.bench == Bench::Vm {
+        if self.bench == BenchKind::Vm {
             // A card can be assigned to an inner machine only behind an IOMMU.
             add(&["-machine", "q35", "-device", "intel-iommu"]);
         }
@@ -144,19 +144,19 @@ impl Options<'_> {
         if matches!(self.bench, Bench::Kvaser | Bench::Ctucan) {
             add(&["-object", "can-bus,id=b0", "-object", "can-bus,id=b1"]);
         }
-        if self.bench == Bench::Vm {
+        if self.bench == BenchKind::Vm {
             add(&["-object", "can-bus,id=b0"]);
             for (_, slot) in VM_CARDS {
                 add(&["-device", &format!("kvaser_pci,canbus=b0,addr={slot:#x}")]);
             }
         }
-        if self.bench == Bench::Ctucan {
+        if self.bench == BenchKind::Ctucan {
             for (slot, [first, second], _) in CTU_CARDS {
                 let card = format!("ctucan_pci,canbus0={first},canbus1={second},addr={slot:#x}");
                 add(&["-device", &card]);
             }
         }
-        if self.bench == Bench::Kvaser {
+        if self.bench == BenchKind::Kvaser {
             for (_, slot, bus) in CARDS {
                 add(&[
                     "-device",
@@ -221,7 +221,7 @@ impl Options<'_> {
             // the kernel then assumes that the timer is broken ("IO-APIC + timer doesn't work").
             line.push_str(" no_timer_check");
         }
-        if self.bench == Bench::Vm {
+        if self.bench == BenchKind::Vm {
             line.push_str(" intel_iommu=on");
         }
         for word in &self.words {
@@ -235,7 +235,7 @@ impl Options<'_> {
 }
 
 /// The folder of QEMU's loadable parts.
-pub(crate) fn module_folder(tree: &Tree) -> PathBuf {
+pub(crate) fn module_folder(tree: &PackageTree) -> PathBuf {
     tree.root().join("usr/lib/x86_64-linux-gnu/qemu")
 }
 
@@ -243,9 +243,9 @@ pub(crate) fn module_folder(tree: &Tree) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn arguments(bench: Bench, ethernet: bool, time: Time) -> Vec<String> {
+    fn arguments(bench: BenchKind, ethernet: bool, time: TimeMode) -> Vec<String> {
         let path = Path::new("/a,b");
-        Options {
+        QemuOptions {
             kernel: path,
             image: path,
             console: path,
@@ -263,7 +263,7 @@ mod tests {
             halt: Some(Path::new("/p/halt.so")),
             words: vec!["cangate.bench=kvaser".to_owned()],
         }
-        .arguments(&Tree::new("/t".into()))
+        .arguments(&PackageTree::new("/t".into()))
         .into_iter()
         .map(|word| word.into_string().unwrap())
         .collect()
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn virtual_time_takes_all_that_determinism_takes() {
-        let all = arguments(Bench::Kvaser, false, Time::Virtual { shift: 2 }).join(" ");
+        let all = arguments(BenchKind::Kvaser, false, TimeMode::Virtual { shift: 2 }).join(" ");
         for part in [
             "-accel tcg -smp 1",
             "-icount shift=2,sleep=off",
@@ -285,7 +285,7 @@ mod tests {
             assert!(all.contains(part), "{part} in {all}");
         }
         assert_eq!(all.matches("kvaser_pci").count(), 5);
-        let all_ctu = arguments(Bench::Ctucan, false, Time::Virtual { shift: 2 }).join(" ");
+        let all_ctu = arguments(BenchKind::Ctucan, false, TimeMode::Virtual { shift: 2 }).join(" ");
         assert_eq!(all_ctu.matches("ctucan_pci").count(), 3);
         assert_eq!(all_ctu.matches("can-bus").count(), 2);
         assert!(all.contains("path=/a,,b"));
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_hypervisor_has_cards_behind_an_iommu() {
-        let all = arguments(Bench::Vm, false, Time::Virtual { shift: 1 }).join(" ");
+        let all = arguments(BenchKind::Vm, false, TimeMode::Virtual { shift: 1 }).join(" ");
         for part in ["-machine q35", "intel-iommu", "+npt", "intel_iommu=on"] {
             assert!(all.contains(part), "{part} in {all}");
         }
@@ -303,15 +303,15 @@ mod tests {
 
     #[test]
     fn only_virtual_time_counts_instructions() {
-        let exact = arguments(Bench::Kvaser, false, Time::Virtual { shift: 2 }).join(" ");
+        let exact = arguments(BenchKind::Kvaser, false, TimeMode::Virtual { shift: 2 }).join(" ");
         assert!(!exact.contains("no_timer_check"), "{exact}");
-        for time in [Time::Real, Time::Fast { cpus: 2 }] {
+        for time in [TimeMode::Real, TimeMode::Fast { cpus: 2 }] {
             assert!(
                 arguments(Bench::Vcan, false, time)
                     .join(" ")
                     .contains("no_timer_check")
             );
-            let all = arguments(Bench::Vcan, true, time).join(" ");
+            let all = arguments(BenchKind::Vcan, true, time).join(" ");
             assert!(!all.contains("icount") && !all.contains("kvaser_pci"));
             assert_eq!(all.matches("hubport").count(), 2);
         }

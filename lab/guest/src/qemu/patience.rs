@@ -4,13 +4,13 @@ use std::time::{Duration, Instant};
 
 /// A timeout for an operation that makes progress. The caller passes the time in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct ProgressTimeout {
     stands_still: Duration,
     seen: Option<u64>,
     since: Instant,
 }
 
-impl Patience {
+impl ProgressTimeout {
     /// Creates a timeout for an operation that may make no progress for this long.
     pub(super) const fn new(stands_still: Duration, now: Instant) -> Self {
         Self {
@@ -58,14 +58,14 @@ mod tests {
     fn what_goes_on_is_waited_for_however_long_it_takes() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut patience = Patience::new(Duration::from_secs(300), start);
+        let mut patience = ProgressTimeout::new(Duration::from_secs(300), start);
         // An hour, with some progress every four minutes.
         for minute in (0..60).step_by(4) {
             assert!(!patience.is_over(Some(minute), at(minute * 60)));
         }
         assert!(!patience.is_over(Some(56), at(56 * 60 + 299)));
         assert!(patience.is_over(Some(56), at(56 * 60 + 300)));
-        let mut unknown = Patience::new(Duration::from_secs(300), start);
+        let mut unknown = ProgressTimeout::new(Duration::from_secs(300), start);
         assert!(!unknown.is_over(None, at(299)));
         assert!(unknown.is_over(None, at(300)));
     }

@@ -1,12 +1,12 @@
 //! The QEMU process: start, supervision, end.
 
-use super::monitor::{Monitor, MonitorError};
-use super::options::{Options, module_folder};
-use super::patience::{Patience, processor_time};
+use super::monitor::{QemuMonitor, MonitorError};
+use super::options::{QemuOptions, module_folder};
+use super::patience::{ProgressTimeout, processor_time};
 use crate::error::{Error, tail};
-use crate::fetch::Tree;
-use crate::progress::Sink;
-use crate::wire::{Piece, Reader, WireError};
+use crate::fetch::PackageTree;
+use crate::progress::OutputSink;
+use crate::wire::{WirePiece, PieceReader, WireError};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Read;
@@ -31,7 +31,7 @@ const MOST_CONSOLE: u64 = 256 << 20;
 
 /// The way in which a machine ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum ProcessEnd {
     /// The machine ended on its own.
     Off(ExitStatus),
     /// The machine's time was over.
@@ -47,18 +47,18 @@ pub(crate) enum End {
 }
 
 /// A running machine. It is killed when this is dropped.
-pub(crate) struct Process {
+pub(crate) struct QemuProcess {
     child: Child,
-    monitor: Option<Monitor>,
+    monitor: Option<QemuMonitor>,
     greeted: bool,
     words: PathBuf,
     output: PathBuf,
     console: PathBuf,
 }
 
-impl Process {
+impl QemuProcess {
     /// Starts QEMU out of its tree. Only the calling thread may end it: see `exit-with-parent`.
-    pub(crate) fn start(tree: &Tree, options: &Options<'_>, words: &Path) -> Result<Self, Error> {
+    pub(crate) fn start(tree: &PackageTree, options: &QemuOptions<'_>, words: &Path) -> Result<Self, Error> {
         let mut command = tree
             .command("qemu-system-x86_64")
             .ok_or_else(|| Error::Incomplete {
@@ -86,7 +86,7 @@ impl Process {
             .stdin
             .take()
             .zip(child.stdout.take())
-            .map(|(to, from)| Monitor::new(to, from));
+            .map(|(to, from)| QemuMonitor::new(to, from));
         Ok(Self {
             child,
             monitor,
@@ -97,7 +97,7 @@ impl Process {
         })
     }
 
-    fn monitor(&mut self, deadline: Instant) -> Result<&mut Monitor, MonitorError> {
+    fn monitor(&mut self, deadline: Instant) -> Result<&mut QemuMonitor, MonitorError> {
         let monitor = self.monitor.as_mut().ok_or(MonitorError::Absent)?;
         if !self.greeted {
             monitor.greet(deadline)?;
@@ -126,7 +126,7 @@ impl Process {
     /// other load.
     pub(crate) fn stops(&mut self, most: Duration) -> Result<(), MonitorError> {
         let process = self.child.id();
-        let mut patience = Patience::new(STANDS_STILL, Instant::now());
+        let mut patience = ProgressTimeout::new(STANDS_STILL, Instant::now());
         let begin = processor_time(process).unwrap_or_default();
         loop {
             let soon = Instant::now() + LOOK_AFTER;
@@ -160,7 +160,7 @@ impl Process {
         monitor.command("migrate-set-parameters", &fast, deadline)?;
         let to = json!({ "uri": format!("file:{}", file.display()) });
         monitor.command("migrate", &to, deadline)?;
-        let mut patience = Patience::new(STANDS_STILL, Instant::now());
+        let mut patience = ProgressTimeout::new(STANDS_STILL, Instant::now());
         loop {
             let event = match monitor.event(&["MIGRATION"], Instant::now() + LOOK_AFTER) {
                 Err(MonitorError::Timeout) => {
@@ -208,7 +208,7 @@ impl Process {
         monitor.command("migrate-set-parameters", &silent, deadline)?;
         let from = json!({ "uri": format!("file:{}", file.display()) });
         monitor.command("migrate-incoming", &from, deadline)?;
-        let mut patience = Patience::new(STANDS_STILL, Instant::now());
+        let mut patience = ProgressTimeout::new(STANDS_STILL, Instant::now());
         loop {
             // Until the state is loaded, QEMU's status is `inmigrate`.
             let deadline = Instant::now() + STANDS_STILL;
@@ -237,10 +237,10 @@ impl Process {
         &mut self,
         deadline: Instant,
         stop: &AtomicBool,
-        mut piece: impl FnMut(Piece),
-    ) -> Result<End, Error> {
+        mut piece: impl FnMut(WirePiece),
+    ) -> Result<ProcessEnd, Error> {
         let mut file = File::open(&self.output).map_err(Error::file("read", &self.output))?;
-        let mut reader = Reader::default();
+        let mut reader = PieceReader::default();
         let mut buffer = vec![0; 1 << 16];
         let mut total = 0;
         loop {
@@ -263,31 +263,31 @@ impl Process {
                     match reader.next() {
                         Ok(Some(it)) => piece(it),
                         Ok(None) => break,
-                        Err(error) => return Ok(End::Garbled(error)),
+                        Err(error) => return Ok(ProcessEnd::Garbled(error)),
                     }
                 }
             }
             if let Some(status) = ended {
-                return Ok(End::Off(status));
+                return Ok(ProcessEnd::Off(status));
             }
             if stop.load(Ordering::SeqCst) {
-                return Ok(End::Stopped);
+                return Ok(ProcessEnd::Stopped);
             }
             if Instant::now() >= deadline {
-                return Ok(End::Timeout);
+                return Ok(ProcessEnd::Timeout);
             }
             if total > MOST_OUTPUT {
-                return Ok(End::TooMuchOutput(MOST_OUTPUT));
+                return Ok(ProcessEnd::TooMuchOutput(MOST_OUTPUT));
             }
             if std::fs::metadata(&self.console).is_ok_and(|meta| meta.len() > MOST_CONSOLE) {
-                return Ok(End::TooMuchConsole(MOST_CONSOLE));
+                return Ok(ProcessEnd::TooMuchConsole(MOST_CONSOLE));
             }
             std::thread::sleep(LOOK_EVERY);
         }
     }
 }
 
-impl Drop for Process {
+impl Drop for QemuProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -295,10 +295,10 @@ impl Drop for Process {
 }
 
 /// Passes a piece of output on to the user; returns a piece that is for the lab itself.
-pub(crate) fn pass_on(piece: Piece, sink: &mut dyn Sink) -> Option<Piece> {
+pub(crate) fn pass_on(piece: WirePiece, sink: &mut dyn OutputSink) -> Option<WirePiece> {
     match piece {
-        Piece::Stdout(bytes) => sink.stdout(&bytes),
-        Piece::Stderr(bytes) => sink.stderr(&bytes),
+        WirePiece::Stdout(bytes) => sink.stdout(&bytes),
+        WirePiece::Stderr(bytes) => sink.stderr(&bytes),
         other => return Some(other),
     }
     None

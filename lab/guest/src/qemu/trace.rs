@@ -4,7 +4,7 @@
 //! the guest. The host alone writes the record: no instruction is added to the guest's.
 
 use crate::error::Error;
-use crate::machine::Access;
+use crate::machine::RegisterAccess;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -18,7 +18,7 @@ const PORTS: u64 = 0x80;
 pub(super) const EVENTS: [&str; 2] = ["memory_region_ops_read", "memory_region_ops_write"];
 
 /// Reads a record. `bases` are the addresses of the cards' registers, in the cards' order.
-pub(crate) fn accesses(path: &Path, bases: &[u64]) -> Result<Vec<Access>, Error> {
+pub(crate) fn accesses(path: &Path, bases: &[u64]) -> Result<Vec<RegisterAccess>, Error> {
     let file = File::open(path).map_err(Error::file("read", path))?;
     let mut all = Vec::new();
     for line in BufReader::new(file).split(b'\n') {
@@ -30,7 +30,7 @@ pub(crate) fn accesses(path: &Path, bases: &[u64]) -> Result<Vec<Access>, Error>
 
 /// Parses a line such as `memory_region_ops_write cpu 0 mr 0x… addr 0xc001 value 0x1 size 1 name
 /// 'kvaser_pci-sja'`.
-fn access(line: &str, bases: &[u64]) -> Option<Access> {
+fn access(line: &str, bases: &[u64]) -> Option<RegisterAccess> {
     let (event, rest) = line.split_once(" cpu ")?;
     // The process and the time may precede the event's name.
     let write = if event.ends_with(EVENTS[1]) {
@@ -54,7 +54,7 @@ fn access(line: &str, bases: &[u64]) -> Option<Access> {
         .iter()
         .enumerate()
         .find(|(_, base)| (**base..base.saturating_add(PORTS)).contains(&address))?;
-    Some(Access {
+    Some(RegisterAccess {
         card: u8::try_from(card).ok()?,
         register: u8::try_from(address.checked_sub(*base)?).ok()?,
         write,
@@ -81,13 +81,13 @@ mod tests {
         )
         .unwrap();
         let all = accesses(&path, &[0xc180, 0xc100]).unwrap();
-        let read = Access {
+        let read = RegisterAccess {
             card: 1,
             register: 3,
             write: false,
             value: 1,
         };
-        let written = Access {
+        let written = RegisterAccess {
             card: 0,
             register: 1,
             write: true,

@@ -1,15 +1,15 @@
 //! The loop over simulated interfaces, in a time of their own.
 
 use super::*;
-use crate::plan::Plan;
-use crate::recorder::{BusTime, Counts, Measure};
-use crate::wire::Reception;
+use crate::plan::TestPlan;
+use crate::recorder::{BusTime, FateCounts, LatencyMeasure};
+use crate::wire::ReceivedFrame;
 use frame::CanId;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
 const SECOND: Nanos = 1_000_000_000;
-const PATIENCE: Patience = Patience {
+const PATIENCE: PlayTimeouts = PlayTimeouts {
     timeout: SECOND,
     pause: 50_000,
 };
@@ -18,7 +18,7 @@ const PATIENCE: Patience = Patience {
 type Gateway = Box<dyn Fn(u32) -> Vec<Nanos>>;
 
 /// Simulated interfaces, bus and gateway.
-struct Paper {
+struct PaperBench {
     now: Nanos,
     /// The frames that will be seen, with their times, on each side.
     coming: [VecDeque<(Nanos, Frame)>; 3],
@@ -38,7 +38,7 @@ struct Paper {
     sleeps: u32,
 }
 
-impl Paper {
+impl PaperBench {
     fn new(gateway: impl Fn(u32) -> Vec<Nanos> + 'static) -> Self {
         Self {
             now: 5_000,
@@ -56,14 +56,14 @@ impl Paper {
         }
     }
 
-    fn see(&mut self, side: Side, at: Nanos, frame: Frame) {
+    fn see(&mut self, side: TesterSide, at: Nanos, frame: Frame) {
         let queue = &mut self.coming[side as usize];
         let place = queue.partition_point(|(other, _)| *other <= at);
         queue.insert(place, (at, frame));
     }
 }
 
-impl Wire for Paper {
+impl TesterWire for PaperBench {
     fn now(&self) -> Nanos {
         self.now
     }
@@ -72,7 +72,7 @@ impl Wire for Paper {
         self.now + SECOND
     }
 
-    fn name(&self, side: Side) -> &str {
+    fn name(&self, side: TesterSide) -> &str {
         ["s", "ref", "out"][side as usize]
     }
 
@@ -80,31 +80,31 @@ impl Wire for Paper {
         self.reference
     }
 
-    fn send(&mut self, frame: &Frame) -> Result<(), Unsent> {
+    fn send(&mut self, frame: &Frame) -> Result<(), UnsentReason> {
         self.now += 1_000;
         if self.down_at == Some(self.sent) {
-            return Err(Unsent::Fault(Fault::Down("s".into())));
+            return Err(UnsentReason::Fault(RunFault::Down("s".into())));
         }
         let waiting = self
             .free_at
             .saturating_sub(self.now)
             .div_ceil(self.duration.max(1));
         if self.stuck || waiting > self.queue {
-            return Err(Unsent::Full);
+            return Err(UnsentReason::Full);
         }
         let end = self.free_at.max(self.now) + self.duration;
         self.free_at = end;
         if self.reference {
-            self.see(Side::Reference, end, *frame);
+            self.see(TesterSide::Reference, end, *frame);
         }
         for delay in (self.gateway)(self.sent) {
-            self.see(Side::Receive, end + delay, *frame);
+            self.see(TesterSide::Receive, end + delay, *frame);
         }
         self.sent += 1;
         Ok(())
     }
 
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault> {
+    fn receive(&mut self, side: TesterSide, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> Result<usize, RunFault> {
         self.now += 1_000;
         let mut n = 0;
         while n < BATCH {
@@ -113,7 +113,7 @@ impl Wire for Paper {
                 _ => break,
             }
             let (at, frame) = self.coming[side as usize].pop_front().unwrap();
-            take(Reception {
+            take(ReceivedFrame {
                 frame: frame.view(),
                 stamp: self.stamped.then_some(at + SECOND),
             });
@@ -127,16 +127,16 @@ impl Wire for Paper {
         self.now = self.now.max(at);
     }
 
-    fn wait_received(&mut self, until: Nanos) -> Result<(), Fault> {
+    fn wait_received(&mut self, until: Nanos) -> Result<(), RunFault> {
         self.sleeps += 1;
-        let next = self.coming[Side::Receive as usize]
+        let next = self.coming[TesterSide::Receive as usize]
             .front()
             .map(|(at, _)| *at);
         self.now = self.now.max(next.unwrap_or(until).min(until));
         Ok(())
     }
 
-    fn wait_room(&mut self, until: Nanos) -> Result<(), Fault> {
+    fn wait_room(&mut self, until: Nanos) -> Result<(), RunFault> {
         self.sleeps += 1;
         let room = self.free_at.saturating_sub(self.duration * self.queue);
         let at = if self.stuck { until } else { room };
@@ -145,35 +145,35 @@ impl Wire for Paper {
     }
 }
 
-fn run(paper: &mut Paper, pattern: Pattern, frames: u32) -> (Recorder, Played) {
-    let traffic = Source::from(pattern);
-    let plan = Plan {
+fn run(paper: &mut PaperBench, pattern: TrafficPattern, frames: u32) -> (FateRecorder, PlayedCounts) {
+    let traffic = PlanSource::from(pattern);
+    let plan = TestPlan {
         traffic: traffic.clone(),
         frames,
-        ..Plan::default()
+        ..TestPlan::default()
     };
     let planned = plan.frames(None).unwrap();
-    let mut recorder = Recorder::new(planned, SECOND, BusTime::None);
+    let mut recorder = FateRecorder::new(planned, SECOND, BusTime::None);
     let played = play(paper, &mut recorder, &traffic, PATIENCE);
     (recorder, played)
 }
 
-fn counts(recorder: &Recorder) -> Counts {
-    recorder.finish(Measure::Gateway).1
+fn counts(recorder: &FateRecorder) -> FateCounts {
+    recorder.finish(LatencyMeasure::Gateway).1
 }
 
-fn latencies(recorder: &Recorder) -> Vec<i64> {
-    let (records, _) = recorder.finish(Measure::Gateway);
-    records.iter().filter_map(probe::Record::latency).collect()
+fn latencies(recorder: &FateRecorder) -> Vec<i64> {
+    let (records, _) = recorder.finish(LatencyMeasure::Gateway);
+    records.iter().filter_map(probe::FrameRecord::latency).collect()
 }
 
 #[test]
 fn one_at_a_time_the_next_waits_for_the_one_before() {
-    let mut paper = Paper::new(|i| vec![20_000 + Nanos::from(i)]);
-    let (recorder, played) = run(&mut paper, Pattern::OneAtATime, 50);
+    let mut paper = PaperBench::new(|i| vec![20_000 + Nanos::from(i)]);
+    let (recorder, played) = run(&mut paper, TrafficPattern::OneAtATime, 50);
     assert!(played.failure.is_none());
     assert_eq!(latencies(&recorder), (20_000..20_050).collect::<Vec<i64>>());
-    let (records, _) = recorder.finish(Measure::Gateway);
+    let (records, _) = recorder.finish(LatencyMeasure::Gateway);
     for pair in records.windows(2) {
         let came_back = pair[0].outgoing.unwrap().end;
         let next = pair[1].incoming.unwrap().end;
@@ -186,8 +186,8 @@ fn one_at_a_time_the_next_waits_for_the_one_before() {
 #[test]
 fn a_lost_frame_costs_its_timeout_and_the_run_goes_on() {
     let lost = |i: u32| i.is_multiple_of(7) && i > 0;
-    let mut paper = Paper::new(move |i| if lost(i) { vec![] } else { vec![20_000] });
-    let (recorder, played) = run(&mut paper, Pattern::OneAtATime, 30);
+    let mut paper = PaperBench::new(move |i| if lost(i) { vec![] } else { vec![20_000] });
+    let (recorder, played) = run(&mut paper, TrafficPattern::OneAtATime, 30);
     assert!(played.failure.is_none());
     let counts = counts(&recorder);
     assert_eq!((counts.sent, counts.received, counts.lost), (30, 26, 4));
@@ -196,24 +196,24 @@ fn a_lost_frame_costs_its_timeout_and_the_run_goes_on() {
 
 #[test]
 fn a_gateway_that_does_nothing_is_told_soon() {
-    let mut paper = Paper::new(|_| vec![]);
-    let (recorder, played) = run(&mut paper, Pattern::OneAtATime, 1_000);
+    let mut paper = PaperBench::new(|_| vec![]);
+    let (recorder, played) = run(&mut paper, TrafficPattern::OneAtATime, 1_000);
     let why = played.failure.unwrap().to_string();
     assert!(why.contains("gateway running"), "{why}");
     assert_eq!(counts(&recorder).lost, 5);
     assert!(played.elapsed < 6 * SECOND);
 
     // This distinguishes a bus that does not work from a gateway that does nothing.
-    let mut paper = Paper::new(|_| vec![]);
+    let mut paper = PaperBench::new(|_| vec![]);
     paper.reference = true;
     paper.coming = Default::default();
-    let mut mute = Mute(paper);
-    let plan = Plan::default().frames(None).unwrap();
-    let mut recorder = Recorder::new(plan, SECOND, BusTime::None);
+    let mut mute = MuteBench(paper);
+    let plan = TestPlan::default().frames(None).unwrap();
+    let mut recorder = FateRecorder::new(plan, SECOND, BusTime::None);
     let played = play(
         &mut mute,
         &mut recorder,
-        &Pattern::OneAtATime.into(),
+        &TrafficPattern::OneAtATime.into(),
         PATIENCE,
     );
     let why = played.failure.unwrap().to_string();
@@ -221,27 +221,27 @@ fn a_gateway_that_does_nothing_is_told_soon() {
     assert_eq!(counts(&recorder).never_in, 5);
 }
 
-/// Like [`Paper`], but the reference is on another bus.
-struct Mute(Paper);
+/// Like [`PaperBench`], but the reference is on another bus.
+struct MuteBench(PaperBench);
 
-impl Wire for Mute {
+impl TesterWire for MuteBench {
     fn now(&self) -> Nanos {
         self.0.now()
     }
     fn stamp_now(&self) -> Nanos {
         self.0.stamp_now()
     }
-    fn name(&self, side: Side) -> &str {
+    fn name(&self, side: TesterSide) -> &str {
         self.0.name(side)
     }
     fn has_reference(&self) -> bool {
         true
     }
-    fn send(&mut self, frame: &Frame) -> Result<(), Unsent> {
+    fn send(&mut self, frame: &Frame) -> Result<(), UnsentReason> {
         self.0.send(frame)
     }
-    fn receive(&mut self, side: Side, take: &mut dyn FnMut(Reception<'_>)) -> Result<usize, Fault> {
-        if side == Side::Reference {
+    fn receive(&mut self, side: TesterSide, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> Result<usize, RunFault> {
+        if side == TesterSide::Reference {
             return Ok(0);
         }
         self.0.receive(side, take)
@@ -249,20 +249,20 @@ impl Wire for Mute {
     fn sleep_until(&mut self, at: Nanos) {
         self.0.sleep_until(at);
     }
-    fn wait_received(&mut self, until: Nanos) -> Result<(), Fault> {
+    fn wait_received(&mut self, until: Nanos) -> Result<(), RunFault> {
         self.0.wait_received(until)
     }
-    fn wait_room(&mut self, until: Nanos) -> Result<(), Fault> {
+    fn wait_room(&mut self, until: Nanos) -> Result<(), RunFault> {
         self.0.wait_room(until)
     }
 }
 
 #[test]
 fn paced_frames_leave_at_their_times() {
-    let mut paper = Paper::new(|_| vec![30_000]);
-    let (recorder, played) = run(&mut paper, Pattern::Period(500_000), 40);
+    let mut paper = PaperBench::new(|_| vec![30_000]);
+    let (recorder, played) = run(&mut paper, TrafficPattern::Period(500_000), 40);
     assert!(played.failure.is_none());
-    let (records, counts) = recorder.finish(Measure::Gateway);
+    let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
     assert_eq!(counts.received, 40);
     for pair in records.windows(2) {
         let gap = pair[1].incoming.unwrap().end - pair[0].incoming.unwrap().end;
@@ -274,11 +274,11 @@ fn paced_frames_leave_at_their_times() {
 
 #[test]
 fn a_flood_keeps_the_bus_busy_and_waits_for_room() {
-    let mut paper = Paper::new(|_| vec![30_000]);
-    let (recorder, played) = run(&mut paper, Pattern::Flood, 300);
+    let mut paper = PaperBench::new(|_| vec![30_000]);
+    let (recorder, played) = run(&mut paper, TrafficPattern::Flood, 300);
     assert!(played.failure.is_none());
     assert!(played.stalled > 0);
-    let (records, counts) = recorder.finish(Measure::Gateway);
+    let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
     assert_eq!((counts.received, counts.never_in), (300, 0));
     for pair in records.windows(2) {
         let gap = pair[1].incoming.unwrap().end - pair[0].incoming.unwrap().end;
@@ -289,14 +289,14 @@ fn a_flood_keeps_the_bus_busy_and_waits_for_room() {
 #[test]
 fn an_interface_that_goes_down_ends_the_run_and_keeps_what_was_seen() {
     for pattern in [
-        Pattern::OneAtATime,
-        Pattern::Period(500_000),
-        Pattern::Flood,
+        TrafficPattern::OneAtATime,
+        TrafficPattern::Period(500_000),
+        TrafficPattern::Flood,
     ] {
-        let mut paper = Paper::new(|_| vec![30_000]);
+        let mut paper = PaperBench::new(|_| vec![30_000]);
         paper.down_at = Some(10);
         let (recorder, played) = run(&mut paper, pattern, 100);
-        assert!(matches!(played.failure, Some(Fault::Down(_))), "{pattern}");
+        assert!(matches!(played.failure, Some(RunFault::Down(_))), "{pattern}");
         let counts = counts(&recorder);
         assert!(counts.received >= 4, "{pattern}: {counts:?}");
         assert_eq!(counts.not_tried, 90, "{pattern}: {counts:?}");
@@ -305,31 +305,31 @@ fn an_interface_that_goes_down_ends_the_run_and_keeps_what_was_seen() {
 
 #[test]
 fn a_bus_that_takes_nothing_is_told_after_a_second() {
-    let mut paper = Paper::new(|_| vec![30_000]);
+    let mut paper = PaperBench::new(|_| vec![30_000]);
     paper.stuck = true;
-    let (recorder, played) = run(&mut paper, Pattern::Flood, 100);
-    assert!(matches!(played.failure, Some(Fault::Stuck(_))));
+    let (recorder, played) = run(&mut paper, TrafficPattern::Flood, 100);
+    assert!(matches!(played.failure, Some(RunFault::Stuck(_))));
     assert!(played.elapsed >= SECOND && played.elapsed < 3 * SECOND);
     assert_eq!(counts(&recorder).not_tried, 100);
 }
 
 #[test]
 fn frames_without_a_stamp_get_the_testers_and_are_counted() {
-    let mut paper = Paper::new(|_| vec![30_000]);
+    let mut paper = PaperBench::new(|_| vec![30_000]);
     paper.stamped = false;
-    let (recorder, played) = run(&mut paper, Pattern::OneAtATime, 10);
+    let (recorder, played) = run(&mut paper, TrafficPattern::OneAtATime, 10);
     assert_eq!(played.unstamped, 20);
     assert_eq!(counts(&recorder).received, 10);
 }
 
 #[test]
 fn error_frames_are_counted_where_they_were_seen() {
-    let mut paper = Paper::new(|_| vec![30_000]);
+    let mut paper = PaperBench::new(|_| vec![30_000]);
     let error = Frame::classic(CanId::from_raw(CanId::ERR_FLAG | 4), &[0; 8]).unwrap();
-    paper.see(Side::Send, 0, error);
-    paper.see(Side::Receive, 0, error);
-    paper.see(Side::Receive, 0, error);
-    let (recorder, played) = run(&mut paper, Pattern::Flood, 40);
+    paper.see(TesterSide::Send, 0, error);
+    paper.see(TesterSide::Receive, 0, error);
+    paper.see(TesterSide::Receive, 0, error);
+    let (recorder, played) = run(&mut paper, TrafficPattern::Flood, 40);
     assert_eq!(played.error_frames, [1, 0, 2]);
     assert_eq!(counts(&recorder).unexpected, 0);
 }
@@ -355,7 +355,7 @@ proptest! {
         treated[0] = vec![10_000];
         let n = treated.len() as u32;
         let copy = treated.clone();
-        let mut paper = Paper::new(move |i| copy[i as usize].clone());
+        let mut paper = PaperBench::new(move |i| copy[i as usize].clone());
         let pattern = [Pattern::OneAtATime, Pattern::Period(300_000), Pattern::Flood][kind];
         let (recorder, played) = run(&mut paper, pattern, n);
         prop_assert!(played.failure.is_none());

@@ -1,9 +1,9 @@
 //! The recorder compared with a slow and obvious one.
 
 use super::*;
-use crate::plan::Plan;
+use crate::plan::TestPlan;
 use frame::CanId;
-use probe::traffic::Pattern;
+use probe::traffic::TrafficPattern;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ const SECOND: Nanos = 1_000_000_000;
 /// Time from one frame to the next.
 const PERIOD: Nanos = 250_000;
 
-fn planned(frames: u32) -> Vec<Planned> {
-    let plan = Plan {
+fn planned(frames: u32) -> Vec<PlannedFrame> {
+    let plan = TestPlan {
         frames,
-        traffic: Pattern::Flood.into(),
-        ..Plan::default()
+        traffic: TrafficPattern::Flood.into(),
+        ..TestPlan::default()
     };
     plan.frames(None).unwrap()
 }
 
-fn recorder(frames: u32) -> Recorder {
-    Recorder::new(planned(frames), SECOND, BusTime::None)
+fn recorder(frames: u32) -> FateRecorder {
+    FateRecorder::new(planned(frames), SECOND, BusTime::None)
 }
 
 /// Returns the time at which frame `i` is sent, and seen on the incoming bus.
@@ -34,16 +34,16 @@ fn in_at(i: u32) -> Nanos {
 }
 
 /// Records that frame `i` is sent and seen on the incoming bus.
-fn goes_in(recorder: &mut Recorder, i: u32) -> Frame {
+fn goes_in(recorder: &mut FateRecorder, i: u32) -> Frame {
     let frame = recorder.planned()[i as usize].frame;
     recorder.sent(i, sent_at(i));
     assert_eq!(recorder.incoming(&frame, in_at(i)), Some(i));
     frame
 }
 
-fn latencies(recorder: &Recorder) -> Vec<Option<i64>> {
-    let (records, _) = recorder.finish(Measure::Gateway);
-    records.iter().map(Record::latency).collect()
+fn latencies(recorder: &FateRecorder) -> Vec<Option<i64>> {
+    let (records, _) = recorder.finish(LatencyMeasure::Gateway);
+    records.iter().map(FrameRecord::latency).collect()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_frame_is_known_by_its_number_whatever_else_was_changed() {
     recorder.outgoing(&frame(0x321, planned[0].data()), 2_000_000, None);
     recorder.outgoing(&frame(0x123, &data), 2_000_001, None);
     recorder.outgoing(&frame(0x123, &[0, 2]), 2_000_002, None);
-    let (records, counts) = recorder.finish(Measure::Gateway);
+    let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
     assert_eq!(records.len(), 3);
     let payloads = recorder.payloads(&records);
     for (place, planned) in planned.iter().enumerate() {
@@ -97,8 +97,8 @@ fn once_more_late_foreign_and_never() {
     // The tester's number, but not the tester's frame.
     let other = Frame::classic(CanId::from_raw(1), frames[1].data()).unwrap();
     assert_eq!(recorder.incoming(&other, 6), None);
-    let (records, counts) = recorder.finish(Measure::Gateway);
-    let expected = Counts {
+    let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
+    let expected = FateCounts {
         planned: 5,
         sent: 4,
         received: 2,
@@ -109,7 +109,7 @@ fn once_more_late_foreign_and_never() {
         unexpected: 2,
         foreign: 2,
         twice: 1,
-        ..Counts::default()
+        ..FateCounts::default()
     };
     assert_eq!(counts, expected);
     let statuses: Vec<Status> = records.iter().map(|r| r.status).collect();
@@ -144,7 +144,7 @@ fn what_was_not_sent_after_all_is_nobodys() {
     assert_eq!(recorder.under_way(), 0);
     assert_eq!(recorder.incoming(&frame, 6), None);
     assert_eq!(recorder.outgoing(&frame, 7, None), None);
-    let (records, counts) = recorder.finish(Measure::Gateway);
+    let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
     assert_eq!((counts.not_tried, counts.unexpected), (2, 1));
     assert_eq!(records.len(), 1);
 }
@@ -160,7 +160,7 @@ fn numbers_wrap_and_the_later_frame_has_them() {
             recorder.outgoing(&frame, in_at(i) + 10_000 + Nanos::from(i), None);
         }
     }
-    let (records, counts) = recorder.finish(Measure::Gateway);
+    let (records, counts) = recorder.finish(LatencyMeasure::Gateway);
     assert_eq!(counts.lost, u64::from(n.div_ceil(1_000)));
     for (i, record) in records.iter().enumerate() {
         let expected = (i % 1_000 != 0).then_some(10_000 + i as i64);
@@ -171,7 +171,7 @@ fn numbers_wrap_and_the_later_frame_has_them() {
 #[test]
 fn measures_of_the_self_check() {
     let rate = BitRate::new(500_000, None).unwrap();
-    let mut recorder = Recorder::new(planned(1), SECOND, BusTime::Rate(rate));
+    let mut recorder = FateRecorder::new(planned(1), SECOND, BusTime::Rate(rate));
     let frame = goes_in(&mut recorder, 0);
     let duration = wire::length(frame.view()).unwrap().duration(rate, false) as i64;
     recorder.outgoing(&frame, in_at(0) + 300, None);
@@ -184,7 +184,7 @@ fn measures_of_the_self_check() {
 #[test]
 fn the_outgoing_frames_own_duration_is_subtracted() {
     let rate = BitRate::new(1_000_000, None).unwrap();
-    let mut recorder = Recorder::new(planned(1), SECOND, BusTime::Rate(rate));
+    let mut recorder = FateRecorder::new(planned(1), SECOND, BusTime::Rate(rate));
     goes_in(&mut recorder, 0);
     // Eight bytes instead of four; values of a frame that was measured: 113 bits with intermission.
     let longer = Frame::classic(
@@ -200,13 +200,13 @@ fn the_outgoing_frames_own_duration_is_subtracted() {
 
 /// The fate of one frame of the plan.
 #[derive(Clone, Copy, Debug)]
-struct Fate {
+struct TestFate {
     seen_in: bool,
     /// The delays after which it comes out, one for each time.
     out: [Option<u32>; 3],
 }
 
-fn fate() -> impl Strategy<Value = Fate> {
+fn fate() -> impl Strategy<Value = TestFate> {
     let delay = 0u32..3_000_000;
     let out = prop_oneof![
         6 => delay.clone().prop_map(|d| [Some(d), None, None]),
@@ -215,10 +215,10 @@ fn fate() -> impl Strategy<Value = Fate> {
         // Beyond the timeout.
         1 => Just([Some(1_200_000_000), None, None]),
     ];
-    (prop::bool::weighted(0.9), out).prop_map(|(seen_in, out)| Fate { seen_in, out })
+    (prop::bool::weighted(0.9), out).prop_map(|(seen_in, out)| TestFate { seen_in, out })
 }
 
-enum Event {
+enum TestEvent {
     Sent(u32),
     In(u32),
     Out(u32),
@@ -232,15 +232,15 @@ proptest! {
     fn as_the_slow_one_says(fates in prop::collection::vec(fate(), 1..120)) {
         let n = fates.len() as u32;
         let mut recorder = recorder(n);
-        let mut events: Vec<(Nanos, usize, Event)> = Vec::new();
+        let mut events: Vec<(Nanos, usize, TestEvent)> = Vec::new();
         for (i, fate) in fates.iter().enumerate() {
             let i = i as u32;
-            events.push((sent_at(i), 0, Event::Sent(i)));
+            events.push((sent_at(i), 0, TestEvent::Sent(i)));
             if fate.seen_in {
-                events.push((in_at(i), 1, Event::In(i)));
+                events.push((in_at(i), 1, TestEvent::In(i)));
             }
             for delay in fate.out.iter().flatten() {
-                events.push((in_at(i) + Nanos::from(*delay), 2, Event::Out(i)));
+                events.push((in_at(i) + Nanos::from(*delay), 2, TestEvent::Out(i)));
             }
         }
         events.sort_by_key(|(at, kind, _)| (*at, *kind));
@@ -248,12 +248,12 @@ proptest! {
         let mut doubles = 0;
         for (order, (at, _, event)) in events.iter().enumerate() {
             match event {
-                Event::Sent(i) => recorder.sent(*i, *at),
-                Event::In(i) => {
+                TestEvent::Sent(i) => recorder.sent(*i, *at),
+                TestEvent::In(i) => {
                     let frame = recorder.planned()[*i as usize].frame;
                     recorder.incoming(&frame, *at);
                 }
-                Event::Out(i) => {
+                TestEvent::Out(i) => {
                     let frame = recorder.planned()[*i as usize].frame;
                     recorder.outgoing(&frame, *at, None);
                     if first_out.contains_key(i) {

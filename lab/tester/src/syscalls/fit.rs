@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// `time = fixed + per_frame × frames`: the cost of a call, and the cost of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Fit {
+pub struct LinearFit {
     /// Time for each further frame, ns.
     pub per_frame_ns: f64,
     /// Time of a burst in addition to that, ns: beginning a call for many frames, and reading the
@@ -15,7 +15,7 @@ pub struct Fit {
     pub residual: f64,
 }
 
-impl Fit {
+impl LinearFit {
     /// Fits the line with the least squares of *relative* distances: times span five decades, and
     /// with absolute distances only the longest would count. Returns `None` for fewer than two
     /// numbers of frames.
@@ -60,7 +60,7 @@ mod tests {
         let line: Vec<_> = [1u32, 10, 100, 50_000]
             .map(|n| (n, 250 * u64::from(n) + 900))
             .to_vec();
-        let fit = Fit::through(&line).unwrap();
+        let fit = LinearFit::through(&line).unwrap();
         assert!((fit.per_frame_ns - 250.0).abs() < 1e-6, "{fit:?}");
         assert!((fit.fixed_ns - 900.0).abs() < 1e-3, "{fit:?}");
         assert!(fit.residual < 1e-9);
@@ -76,7 +76,7 @@ mod tests {
             .map(|n| (n, 250 * u64::from(n) + 900))
             .to_vec();
         points[6].1 += 25_000;
-        let fit = Fit::through(&points).unwrap();
+        let fit = LinearFit::through(&points).unwrap();
         assert!((fit.fixed_ns - 900.0).abs() < 20.0, "{fit:?}");
         assert!((fit.per_frame_ns - 250.0).abs() < 2.0, "{fit:?}");
         assert!(fit.residual > 0.005 && fit.residual < 0.01, "{fit:?}");

@@ -1,16 +1,16 @@
 //! Times bursts of frames by each way.
 
 use super::error::BurstError;
-use super::fit::Fit;
-use super::sockets::{Place, Watcher, is_virtual, patience};
-use super::ways::{Direction, Mover, Refusal, WAYS, Way};
+use super::fit::LinearFit;
+use super::sockets::{BurstPlace, SendWatcher, is_virtual, patience};
+use super::ways::{WayDirection, FrameMover, WayRefusal, WAYS, SyscallWay};
 use super::{MOST_BURST, steps};
 use frame::{CanId, Nanos};
 use linux::Errno;
-use linux::can::Socket;
+use linux::can::CanSocket;
 use linux::can::layout::CLASSIC_SIZE;
-use linux::link::Link;
-use linux::mmsg::Prepared;
+use linux::link::NetLink;
+use linux::mmsg::PreparedDatagrams;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::thread::sleep;
@@ -31,15 +31,15 @@ const SHORT: u32 = 10;
 
 /// One way, with its times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct WayRow {
     /// Its word in `gateway.toml`.
     pub way: &'static str,
     /// Whether it receives or sends.
-    pub direction: Direction,
+    pub direction: WayDirection,
     /// The median time for each number of frames, ns. Empty where the way was refused.
     pub times_ns: Vec<(u32, Nanos)>,
     /// The line through them; `None` where there are fewer than two.
-    pub fit: Option<Fit>,
+    pub fit: Option<LinearFit>,
     /// The cost of a frame, divided by its cost by read or by write.
     pub ratio: Option<f64>,
     /// A remark about the figures of this way.
@@ -50,7 +50,7 @@ pub struct Row {
 
 /// The system calls of the paper, for one number of frames: the time to move them, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Point {
+pub struct BurstPoint {
     /// The number of frames.
     pub frames: u32,
     /// By read(2), one frame per call.
@@ -65,13 +65,13 @@ pub struct Point {
 
 /// A whole measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct SyscallResults {
     /// Whether frames take no time on this interface.
     pub is_virtual: bool,
     /// All ways.
-    pub ways: Vec<Row>,
+    pub ways: Vec<WayRow>,
     /// The paper's four once more, side by side.
-    pub points: Vec<Point>,
+    pub points: Vec<BurstPoint>,
 }
 
 /// Times each way on an interface, with bursts of 1 to `most` frames; `None` means as many as fit
@@ -79,42 +79,42 @@ pub struct Measured {
 ///
 /// # Errors
 /// [`BurstError`]. A way that this kernel or this interface does not have is a row with the reason.
-pub fn measure(interface: &str, most: Option<u32>, id: CanId) -> Result<Measured, BurstError> {
+pub fn measure(interface: &str, most: Option<u32>, id: CanId) -> Result<SyscallResults, BurstError> {
     if let Some(most) = most.filter(|most| !(1..=MOST_BURST).contains(most)) {
         return Err(BurstError::Frames(most));
     }
-    let link = Link::find(interface).ok();
+    let link = NetLink::find(interface).ok();
     let room = match &link {
         Some(link) if !is_virtual(&link.kind) => link.queue.unwrap_or(SHORT).clamp(1, MOST_BURST),
         _ => MOST_BURST,
     };
-    let place = Place::new(interface, id, most.unwrap_or(room), link.as_ref());
+    let place = BurstPlace::new(interface, id, most.unwrap_or(room), link.as_ref());
     let mut ways = Vec::new();
     for way in WAYS {
         ways.push(match times(&place, way) {
-            Ok((times_ns, remark)) => Row {
-                fit: Fit::through(&times_ns),
+            Ok((times_ns, remark)) => WayRow {
+                fit: LinearFit::through(&times_ns),
                 times_ns,
                 remark,
-                ..Row::new(way)
+                ..WayRow::new(way)
             },
-            Err(Refusal::Own(why)) => Row {
+            Err(WayRefusal::Own(why)) => WayRow {
                 refused: Some(why),
-                ..Row::new(way)
+                ..WayRow::new(way)
             },
-            Err(Refusal::All(error)) => return Err(error),
+            Err(WayRefusal::All(error)) => return Err(error),
         });
     }
     compare(&mut ways);
-    Ok(Measured {
+    Ok(SyscallResults {
         is_virtual: place.is_virtual,
         points: points(&ways),
         ways,
     })
 }
 
-impl Row {
-    fn new(way: &Way) -> Self {
+impl WayRow {
+    fn new(way: &SyscallWay) -> Self {
         Self {
             way: way.name,
             direction: way.direction,
@@ -135,9 +135,9 @@ impl Row {
 }
 
 /// Fills in the ratios to the first way of each direction.
-fn compare(rows: &mut [Row]) {
-    let per_frame = |row: &Row| row.fit.map(|fit| fit.per_frame_ns).filter(|ns| *ns > 0.0);
-    for direction in [Direction::Receive, Direction::Send] {
+fn compare(rows: &mut [WayRow]) {
+    let per_frame = |row: &WayRow| row.fit.map(|fit| fit.per_frame_ns).filter(|ns| *ns > 0.0);
+    for direction in [WayDirection::Receive, WayDirection::Send] {
         let first = rows.iter().find(|row| row.direction == direction);
         let Some(reference) = first.and_then(per_frame) else {
             continue;
@@ -148,14 +148,14 @@ fn compare(rows: &mut [Row]) {
     }
 }
 
-fn points(rows: &[Row]) -> Vec<Point> {
+fn points(rows: &[WayRow]) -> Vec<BurstPoint> {
     let of = |way: &str, i: usize| {
         let row = rows.iter().find(|row| row.way == way)?;
         row.times_ns.get(i).copied()
     };
     let point = |i| {
         let (frames, read_ns) = of("read", i)?;
-        Some(Point {
+        Some(BurstPoint {
             frames,
             read_ns,
             recvmmsg_ns: of("recvmmsg", i)?.1,
@@ -167,14 +167,14 @@ fn points(rows: &[Row]) -> Vec<Point> {
 }
 
 /// The other end of a way: the socket that feeds it, or receives the frames that it sent.
-struct Other {
-    socket: Socket,
-    frames: Prepared<CLASSIC_SIZE>,
+struct OtherEnd {
+    socket: CanSocket,
+    frames: PreparedDatagrams<CLASSIC_SIZE>,
 }
 
-impl Other {
+impl OtherEnd {
     /// Receives the frames that were sent.
-    fn collect(&mut self, place: &Place<'_>, n: u32) -> Result<(), BurstError> {
+    fn collect(&mut self, place: &BurstPlace<'_>, n: u32) -> Result<(), BurstError> {
         let end = Instant::now() + patience(n);
         let mut left = n;
         while left > 0 {
@@ -191,14 +191,14 @@ impl Other {
 /// The median for each number of frames, and the way's remark.
 type Times = (Vec<(u32, Nanos)>, Option<&'static str>);
 
-fn times(place: &Place<'_>, way: &Way) -> Result<Times, Refusal> {
-    let mut watcher = Watcher::open(place)?;
-    let mut other = Other {
+fn times(place: &BurstPlace<'_>, way: &SyscallWay) -> Result<Times, WayRefusal> {
+    let mut watcher = SendWatcher::open(place)?;
+    let mut other = OtherEnd {
         socket: match way.direction {
-            Direction::Receive => place.sender()?,
-            Direction::Send => place.receiver()?,
+            WayDirection::Receive => place.sender()?,
+            WayDirection::Send => place.receiver()?,
         },
-        frames: Prepared::new(place.content()),
+        frames: PreparedDatagrams::new(place.content()),
     };
     let mut mover = (way.open)(place)?;
     let mut medians = Vec::new();
@@ -207,8 +207,8 @@ fn times(place: &Place<'_>, way: &Way) -> Result<Times, Refusal> {
         for round in 0..=ROUNDS {
             let (mover, other) = (mover.as_mut(), &mut other);
             let ns = match way.direction {
-                Direction::Receive => received(place, way, (mover, other, &mut watcher), n)?,
-                Direction::Send => sent(place, way, (mover, other, &mut watcher), n)?,
+                WayDirection::Receive => received(place, way, (mover, other, &mut watcher), n)?,
+                WayDirection::Send => sent(place, way, (mover, other, &mut watcher), n)?,
             };
             if round > 0 {
                 times.push(ns);
@@ -219,19 +219,19 @@ fn times(place: &Place<'_>, way: &Way) -> Result<Times, Refusal> {
     Ok((medians, mover.remark()))
 }
 
-type Ends<'a> = (&'a mut dyn Mover, &'a mut Other, &'a mut Watcher);
+type Ends<'a> = (&'a mut dyn FrameMover, &'a mut OtherEnd, &'a mut SendWatcher);
 
 /// Times the reception of a burst that is waiting at the socket. The kernel may have left its
 /// delivery to `ksoftirqd`: in that case the burst is not yet complete, and does not count.
 fn received(
-    place: &Place<'_>,
-    way: &Way,
+    place: &BurstPlace<'_>,
+    way: &SyscallWay,
     (mover, other, watcher): Ends<'_>,
     n: u32,
-) -> Result<Nanos, Refusal> {
+) -> Result<Nanos, WayRefusal> {
     for _ in 1..ATTEMPTS {
         match receive_once(place, way, (mover, other, watcher), n) {
-            Err(Refusal::All(BurstError::Lost { .. })) => sleep(A_WHILE),
+            Err(WayRefusal::All(BurstError::Lost { .. })) => sleep(A_WHILE),
             done => return done,
         }
     }
@@ -239,11 +239,11 @@ fn received(
 }
 
 fn receive_once(
-    place: &Place<'_>,
-    way: &Way,
+    place: &BurstPlace<'_>,
+    way: &SyscallWay,
     (mover, other, watcher): Ends<'_>,
     n: u32,
-) -> Result<Nanos, Refusal> {
+) -> Result<Nanos, WayRefusal> {
     mover.empty()?;
     let fed = other.frames.sendmmsg(&other.socket, n);
     fed.map_err(|errno| place.failed("sendmmsg", n, errno))?;
@@ -255,11 +255,11 @@ fn receive_once(
 }
 
 fn sent(
-    place: &Place<'_>,
-    way: &Way,
+    place: &BurstPlace<'_>,
+    way: &SyscallWay,
     (mover, other, watcher): Ends<'_>,
     n: u32,
-) -> Result<Nanos, Refusal> {
+) -> Result<Nanos, WayRefusal> {
     let ns = timed(place, way, mover, n)?;
     if mover.is_echoed() {
         watcher.wait(place, n)?;
@@ -270,7 +270,7 @@ fn sent(
     Ok(ns)
 }
 
-fn timed(place: &Place<'_>, way: &Way, mover: &mut dyn Mover, n: u32) -> Result<Nanos, Refusal> {
+fn timed(place: &BurstPlace<'_>, way: &SyscallWay, mover: &mut dyn FrameMover, n: u32) -> Result<Nanos, WayRefusal> {
     let start = clock_gettime(ClockId::Monotonic);
     let done = mover.move_frames(n);
     let end = clock_gettime(ClockId::Monotonic);
@@ -282,7 +282,7 @@ fn timed(place: &Place<'_>, way: &Way, mover: &mut dyn Mover, n: u32) -> Result<
             Ok(Nanos::try_from(ns).unwrap_or(0))
         }
         // The socket's own buffer is full: handled as a full queue.
-        Err(Errno::AGAIN) if way.direction == Direction::Send => {
+        Err(Errno::AGAIN) if way.direction == WayDirection::Send => {
             Err(place.failed(way.name, n, Errno::NOBUFS).into())
         }
         Err(errno) => Err(place.failed(way.name, n, errno).into()),
@@ -316,11 +316,11 @@ mod tests {
         assert!(error.contains("lo") || error.contains("AF_CAN"), "{error}");
     }
 
-    fn rows() -> Vec<Row> {
-        let mut rows: Vec<Row> = WAYS.iter().map(Row::new).collect();
+    fn rows() -> Vec<WayRow> {
+        let mut rows: Vec<WayRow> = WAYS.iter().map(WayRow::new).collect();
         for (i, row) in (1u64..).zip(&mut rows) {
             row.times_ns = vec![(1, 10 * i), (2, 20 * i), (5, 50 * i)];
-            row.fit = Fit::through(&row.times_ns);
+            row.fit = LinearFit::through(&row.times_ns);
         }
         rows
     }
@@ -331,13 +331,13 @@ mod tests {
         rows[1].fit = None;
         compare(&mut rows);
         let ratios: Vec<_> = rows.iter().map(|row| (row.direction, row.ratio)).collect();
-        let first_send = rows.iter().position(|r| r.direction == Direction::Send);
+        let first_send = rows.iter().position(|r| r.direction == WayDirection::Send);
         let first_send = first_send.unwrap();
         assert_eq!(ratios[1], (Direction::Receive, None), "it was refused");
         for (i, (direction, ratio)) in ratios.into_iter().enumerate() {
             let reference = match direction {
-                Direction::Receive => 1,
-                Direction::Send => first_send + 1,
+                WayDirection::Receive => 1,
+                WayDirection::Send => first_send + 1,
             };
             let expected = (i + 1) as f64 / reference as f64;
             assert!(ratio.is_none_or(|r| (r - expected).abs() < 1e-9), "{i}");

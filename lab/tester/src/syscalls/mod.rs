@@ -21,9 +21,9 @@ mod sockets;
 mod ways;
 
 pub use error::BurstError;
-pub use fit::Fit;
-pub use measure::{Measured, Point, Row, measure};
-pub use ways::Direction;
+pub use fit::LinearFit;
+pub use measure::{SyscallResults, BurstPoint, WayRow, measure};
+pub use ways::WayDirection;
 
 /// The maximum number of frames of a burst: the papers'.
 pub const MOST_BURST: u32 = 50_000;

@@ -1,19 +1,19 @@
 //! Rings that a packet socket shares with the kernel (PACKET_MMAP).
 
 use super::error::BurstError;
-use super::sockets::Place;
-use super::ways::{Mover, Refusal};
+use super::sockets::BurstPlace;
+use super::ways::{FrameMover, WayRefusal};
 use linux::Errno;
 use linux::can::layout::CLASSIC_SIZE;
-use linux::packet::{Protocol, RxRing, Socket, TxRing};
+use linux::packet::{FrameProtocol, RxRing, PacketSocket, TxRing};
 use std::time::{Duration, Instant};
 
 /// The maximum number of slots of a sending ring: beyond that, the kernel needs larger contiguous
 /// pieces of memory than it may allocate.
 const SLOTS: usize = 1_024;
 
-fn refused(errno: Errno) -> Refusal {
-    Refusal::Own(match errno {
+fn refused(errno: Errno) -> WayRefusal {
+    WayRefusal::Own(match errno {
         Errno::PERM => "packet sockets are for root or CAP_NET_RAW".to_owned(),
         Errno::AFNOSUPPORT => "this kernel has no packet sockets: `modprobe af_packet`".to_owned(),
         Errno::NOMEM => "the kernel has no memory for such a ring: take fewer frames".to_owned(),
@@ -21,25 +21,25 @@ fn refused(errno: Errno) -> Refusal {
     })
 }
 
-fn opened(place: &Place<'_>) -> Result<(Socket, u32), Refusal> {
+fn opened(place: &BurstPlace<'_>) -> Result<(PacketSocket, u32), WayRefusal> {
     // Its error names the fault of the interface.
     let index = place.sender()?.look();
     let index = index.map_err(|errno| place.failed("ring", 0, errno))?.index;
-    Ok((Socket::open().map_err(refused)?, index))
+    Ok((PacketSocket::open().map_err(refused)?, index))
 }
 
 /// A receiving ring with room for the longest burst.
-pub(super) struct Receiver {
+pub(super) struct RingReceiver {
     /// The socket that the ring belongs to.
-    _socket: Socket,
+    _socket: PacketSocket,
     ring: RxRing,
 }
 
-impl Receiver {
-    pub(super) fn open(place: &Place<'_>) -> Result<Self, Refusal> {
+impl RingReceiver {
+    pub(super) fn open(place: &BurstPlace<'_>) -> Result<Self, WayRefusal> {
         let (socket, index) = opened(place)?;
         let ring = RxRing::new(&socket, place.most as usize, CLASSIC_SIZE).map_err(refused)?;
-        let attached = socket.attach(index, Protocol::Can);
+        let attached = socket.attach(index, FrameProtocol::Can);
         attached.map_err(refused)?;
         Ok(Self {
             _socket: socket,
@@ -48,8 +48,8 @@ impl Receiver {
     }
 }
 
-impl Mover for Receiver {
-    fn empty(&mut self) -> Result<(), Refusal> {
+impl FrameMover for RingReceiver {
+    fn empty(&mut self) -> Result<(), WayRefusal> {
         while self.ring.receive(usize::MAX, &mut |_| ()) > 0 {}
         Ok(())
     }
@@ -74,31 +74,31 @@ impl Mover for Receiver {
 }
 
 /// A sending ring, used in a circle.
-pub(super) struct Sender {
-    socket: Socket,
+pub(super) struct RingSender {
+    socket: PacketSocket,
     ring: TxRing,
-    to: (u32, Protocol),
+    to: (u32, FrameProtocol),
     content: [u8; CLASSIC_SIZE],
     /// The slot that the kernel will check next.
     next: usize,
 }
 
-impl Sender {
-    pub(super) fn open(place: &Place<'_>) -> Result<Self, Refusal> {
+impl RingSender {
+    pub(super) fn open(place: &BurstPlace<'_>) -> Result<Self, WayRefusal> {
         let (socket, index) = opened(place)?;
         let slots = SLOTS.min(place.most as usize);
         let ring = TxRing::new(&socket, slots, CLASSIC_SIZE).map_err(refused)?;
         Ok(Self {
             socket,
             ring,
-            to: (index, Protocol::Can),
+            to: (index, FrameProtocol::Can),
             content: place.content(),
             next: 0,
         })
     }
 }
 
-impl Mover for Sender {
+impl FrameMover for RingSender {
     fn remark(&self) -> Option<&'static str> {
         Some(
             "frames of a packet socket are not echoed: no delivery to another socket is in it; \

@@ -3,9 +3,9 @@
 use super::error::BurstError;
 use frame::{CanId, Frame};
 use linux::can::layout::{CLASSIC_SIZE, encode};
-use linux::can::{Arrival, Filter, FrameOptions, FrameSocket, OpenError, Socket};
-use linux::link::Link;
-use linux::{Errno, Poll};
+use linux::can::{ArrivedFrame, CanFilter, FrameOptions, FrameSocket, OpenError, CanSocket};
+use linux::link::NetLink;
+use linux::{Errno, PollSet};
 use std::time::{Duration, Instant};
 
 /// The maximum that the kernel charges the receiving socket for a frame, bytes (`truesize` of an
@@ -23,7 +23,7 @@ pub(super) fn is_virtual(kind: &str) -> bool {
 }
 
 /// The interface on which bursts are sent, and their parameters.
-pub(super) struct Place<'a> {
+pub(super) struct BurstPlace<'a> {
     pub(super) interface: &'a str,
     /// Frames are at the other socket as soon as the call that sent them returns.
     pub(super) is_virtual: bool,
@@ -33,8 +33,8 @@ pub(super) struct Place<'a> {
     pub(super) most: u32,
 }
 
-impl<'a> Place<'a> {
-    pub(super) fn new(interface: &'a str, id: CanId, most: u32, link: Option<&Link>) -> Self {
+impl<'a> BurstPlace<'a> {
+    pub(super) fn new(interface: &'a str, id: CanId, most: u32, link: Option<&NetLink>) -> Self {
         Self {
             interface,
             is_virtual: link.is_none_or(|link| is_virtual(&link.kind)),
@@ -52,16 +52,16 @@ impl<'a> Place<'a> {
     }
 
     /// Opens a socket that receives nothing.
-    pub(super) fn sender(&self) -> Result<Socket, OpenError> {
+    pub(super) fn sender(&self) -> Result<CanSocket, OpenError> {
         self.opened(&[])
     }
 
     /// Opens a socket with room for the longest burst (CAP_NET_ADMIN is needed for more than
     /// `net.core.rmem_max` allows).
-    pub(super) fn receiver(&self) -> Result<Socket, BurstError> {
+    pub(super) fn receiver(&self) -> Result<CanSocket, BurstError> {
         // On a real bus there may be other frames. On a virtual interface a filter would only
         // add to what sending costs.
-        let own = Filter {
+        let own = CanFilter {
             id: self.id.raw(),
             mask: 0xC000_0000
                 | if self.id.is_eff() {
@@ -71,7 +71,7 @@ impl<'a> Place<'a> {
                 },
         };
         let filter = if self.is_virtual {
-            Filter::EVERYTHING
+            CanFilter::EVERYTHING
         } else {
             own
         };
@@ -92,8 +92,8 @@ impl<'a> Place<'a> {
     }
 
     /// Opens a socket with default options, apart from its filters: no option takes time.
-    fn opened(&self, filters: &[Filter]) -> Result<Socket, OpenError> {
-        let socket = Socket::open(self.interface)?;
+    fn opened(&self, filters: &[CanFilter]) -> Result<CanSocket, OpenError> {
+        let socket = CanSocket::open(self.interface)?;
         socket
             .set_filters(filters)
             .map_err(|errno| OpenError::set_up(self.interface, errno))?;
@@ -142,10 +142,10 @@ pub(super) fn patience(n: u32) -> Duration {
 }
 
 /// Observes frames being sent, by the driver's echo, where frames take time.
-pub(super) struct Watcher(Option<FrameSocket>);
+pub(super) struct SendWatcher(Option<FrameSocket>);
 
-impl Watcher {
-    pub(super) fn open(place: &Place<'_>) -> Result<Self, OpenError> {
+impl SendWatcher {
+    pub(super) fn open(place: &BurstPlace<'_>) -> Result<Self, OpenError> {
         if place.is_virtual {
             return Ok(Self(None));
         }
@@ -157,13 +157,13 @@ impl Watcher {
     }
 
     /// Waits until a burst of `n` frames has reached every socket.
-    pub(super) fn wait(&mut self, place: &Place<'_>, n: u32) -> Result<(), BurstError> {
+    pub(super) fn wait(&mut self, place: &BurstPlace<'_>, n: u32) -> Result<(), BurstError> {
         let Some(socket) = &mut self.0 else {
             return Ok(());
         };
         let end = Instant::now() + patience(n);
         let mut seen = 0;
-        let mut poll = Poll::with_capacity(1);
+        let mut poll = PollSet::with_capacity(1);
         poll.add_fd(socket.fd(), true, false);
         while seen < n {
             let left = end.saturating_duration_since(Instant::now());
@@ -175,7 +175,7 @@ impl Watcher {
                 call: "ppoll",
                 source,
             })?;
-            let mut count = |arrival: Arrival<'_>| {
+            let mut count = |arrival: ArrivedFrame<'_>| {
                 seen += u32::from(arrival.local && arrival.frame.id() == place.id);
             };
             if let Err(errno) = socket.receive(&mut count) {

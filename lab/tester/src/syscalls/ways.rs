@@ -3,19 +3,19 @@
 
 use super::error::BurstError;
 use super::rings;
-use super::sockets::Place;
+use super::sockets::BurstPlace;
 use linux::Errno;
-use linux::can::Socket;
+use linux::can::CanSocket;
 use linux::can::layout::CLASSIC_SIZE;
-use linux::mmsg::{MOST_A_CALL, Prepared};
-use linux::uring::{Inbox, MOST_A_CHAIN, Outbox, Unavailable};
+use linux::mmsg::{MOST_A_CALL, PreparedDatagrams};
+use linux::uring::{UringInbox, MOST_A_CHAIN, UringOutbox, UringUnavailable};
 use serde::Serialize;
 use std::time::Duration;
 
 /// The direction of a way: receiving or sending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Direction {
+pub enum WayDirection {
     /// The way receives.
     Receive,
     /// The way sends.
@@ -23,12 +23,12 @@ pub enum Direction {
 }
 
 /// A way that is set up.
-pub(super) trait Mover {
-    /// Discards frames that have arrived, and receives nothing before [`Mover::move_frames`].
+pub(super) trait FrameMover {
+    /// Discards frames that have arrived, and receives nothing before [`FrameMover::move_frames`].
     ///
     /// # Errors
     /// The reason why it cannot go on.
-    fn empty(&mut self) -> Result<(), Refusal> {
+    fn empty(&mut self) -> Result<(), WayRefusal> {
         Ok(())
     }
 
@@ -52,134 +52,134 @@ pub(super) trait Mover {
 }
 
 /// The reasons why a way cannot be measured.
-pub(super) enum Refusal {
+pub(super) enum WayRefusal {
     /// No way can be measured.
     All(BurstError),
     /// This way cannot be measured, on this kernel or interface.
     Own(String),
 }
 
-impl From<BurstError> for Refusal {
+impl From<BurstError> for WayRefusal {
     fn from(error: BurstError) -> Self {
         Self::All(error)
     }
 }
 
-impl From<linux::can::OpenError> for Refusal {
+impl From<linux::can::OpenError> for WayRefusal {
     fn from(error: linux::can::OpenError) -> Self {
         Self::All(error.into())
     }
 }
 
-impl From<Unavailable> for Refusal {
-    fn from(error: Unavailable) -> Self {
+impl From<UringUnavailable> for WayRefusal {
+    fn from(error: UringUnavailable) -> Self {
         Self::Own(error.to_string())
     }
 }
 
 /// A way, named by its word in `gateway.toml`.
-pub(super) struct Way {
+pub(super) struct SyscallWay {
     pub(super) name: &'static str,
-    pub(super) direction: Direction,
-    pub(super) open: fn(&Place<'_>) -> Result<Box<dyn Mover>, Refusal>,
+    pub(super) direction: WayDirection,
+    pub(super) open: fn(&BurstPlace<'_>) -> Result<Box<dyn FrameMover>, WayRefusal>,
 }
 
 /// All ways. The first of each direction is the reference for the others.
-pub(super) const WAYS: &[Way] = &[
-    Way {
+pub(super) const WAYS: &[SyscallWay] = &[
+    SyscallWay {
         name: "read",
-        direction: Direction::Receive,
+        direction: WayDirection::Receive,
         open: |place| {
-            Ok(Box::new(Calls::receiver(place, |f, socket, n| {
+            Ok(Box::new(SocketCalls::receiver(place, |f, socket, n| {
                 f.read(socket, n)
             })?))
         },
     },
-    Way {
+    SyscallWay {
         name: "recvmmsg",
-        direction: Direction::Receive,
+        direction: WayDirection::Receive,
         open: |place| {
-            Ok(Box::new(Calls::receiver(place, |f, socket, n| {
+            Ok(Box::new(SocketCalls::receiver(place, |f, socket, n| {
                 f.recvmmsg(socket, n)
             })?))
         },
     },
-    Way {
+    SyscallWay {
         name: "ring",
-        direction: Direction::Receive,
-        open: |place| Ok(Box::new(rings::Receiver::open(place)?)),
+        direction: WayDirection::Receive,
+        open: |place| Ok(Box::new(rings::RingReceiver::open(place)?)),
     },
-    Way {
+    SyscallWay {
         name: "io_uring",
-        direction: Direction::Receive,
+        direction: WayDirection::Receive,
         open: |place| Ok(Box::new(UringReceiver::open(place)?)),
     },
-    Way {
+    SyscallWay {
         name: "write",
-        direction: Direction::Send,
+        direction: WayDirection::Send,
         open: |place| {
-            Ok(Box::new(Calls::sender(place, |f, socket, n| {
+            Ok(Box::new(SocketCalls::sender(place, |f, socket, n| {
                 f.write(socket, n)
             })?))
         },
     },
-    Way {
+    SyscallWay {
         name: "sendmmsg",
-        direction: Direction::Send,
+        direction: WayDirection::Send,
         open: |place| {
-            Ok(Box::new(Calls::sender(place, |f, socket, n| {
+            Ok(Box::new(SocketCalls::sender(place, |f, socket, n| {
                 f.sendmmsg(socket, n)
             })?))
         },
     },
-    Way {
+    SyscallWay {
         name: "ring",
-        direction: Direction::Send,
-        open: |place| Ok(Box::new(rings::Sender::open(place)?)),
+        direction: WayDirection::Send,
+        open: |place| Ok(Box::new(rings::RingSender::open(place)?)),
     },
-    Way {
+    SyscallWay {
         name: "io_uring",
-        direction: Direction::Send,
+        direction: WayDirection::Send,
         open: |place| Ok(Box::new(UringSender::open(place)?)),
     },
 ];
 
-type Frames = Prepared<CLASSIC_SIZE>;
-type Call = fn(&mut Frames, &Socket, u32) -> Result<(), Errno>;
+type Frames = PreparedDatagrams<CLASSIC_SIZE>;
+type Call = fn(&mut Frames, &CanSocket, u32) -> Result<(), Errno>;
 
 /// A system call on a socket.
-struct Calls {
-    socket: Socket,
+struct SocketCalls {
+    socket: CanSocket,
     frames: Frames,
     call: Call,
 }
 
-impl Calls {
-    fn receiver(place: &Place<'_>, call: Call) -> Result<Self, Refusal> {
+impl SocketCalls {
+    fn receiver(place: &BurstPlace<'_>, call: Call) -> Result<Self, WayRefusal> {
         Ok(Self {
             socket: place.receiver()?,
-            frames: Prepared::new(place.content()),
+            frames: PreparedDatagrams::new(place.content()),
             call,
         })
     }
 
-    fn sender(place: &Place<'_>, call: Call) -> Result<Self, Refusal> {
+    fn sender(place: &BurstPlace<'_>, call: Call) -> Result<Self, WayRefusal> {
         Ok(Self {
             socket: place.sender()?,
-            frames: Prepared::new(place.content()),
+            frames: PreparedDatagrams::new(place.content()),
             call,
         })
     }
 }
 
 /// Reads until nothing is left.
-fn drain(socket: &Socket) {
+fn drain(socket: &CanSocket) {
     let mut bytes = [0; CLASSIC_SIZE];
     while linux::socket::read(socket, &mut bytes).is_ok() {}
 }
 
-impl Mover for Calls {
-    fn empty(&mut self) -> Result<(), Refusal> {
+impl FrameMover for SocketCalls {
+    fn empty(&mut self) -> Result<(), WayRefusal> {
         drain(&self.socket);
         Ok(())
     }
@@ -189,28 +189,28 @@ impl Mover for Calls {
     }
 }
 
-/// An io_uring ring, and buffers for as many frames as [`Prepared`] moves per call.
+/// An io_uring ring, and buffers for as many frames as [`PreparedDatagrams`] moves per call.
 struct UringReceiver {
-    socket: Socket,
-    inbox: Inbox,
+    socket: CanSocket,
+    inbox: UringInbox,
 }
 
 impl UringReceiver {
-    fn open(place: &Place<'_>) -> Result<Self, Refusal> {
+    fn open(place: &BurstPlace<'_>) -> Result<Self, WayRefusal> {
         let socket = place.receiver()?;
         let inbox = Self::inbox(&socket)?;
         Ok(Self { socket, inbox })
     }
 
-    fn inbox(socket: &Socket) -> Result<Inbox, Unavailable> {
-        Inbox::open(socket, MOST_A_CALL as usize, CLASSIC_SIZE)
+    fn inbox(socket: &CanSocket) -> Result<UringInbox, UringUnavailable> {
+        UringInbox::open(socket, MOST_A_CALL as usize, CLASSIC_SIZE)
     }
 }
 
-impl Mover for UringReceiver {
+impl FrameMover for UringReceiver {
     /// Replaces the ring: a request that stayed pending would receive the frames while they are
     /// sent, so that its cost could not be separated. Therefore each burst begins without one.
-    fn empty(&mut self) -> Result<(), Refusal> {
+    fn empty(&mut self) -> Result<(), WayRefusal> {
         self.inbox = Self::inbox(&self.socket)?;
         drain(&self.socket);
         Ok(())
@@ -226,11 +226,11 @@ impl Mover for UringReceiver {
 }
 
 /// A chain of frames that is sent again and again.
-struct UringSender(Outbox);
+struct UringSender(UringOutbox);
 
 impl UringSender {
-    fn open(place: &Place<'_>) -> Result<Self, Refusal> {
-        let mut outbox = Outbox::open(place.sender()?, MOST_A_CHAIN, CLASSIC_SIZE)?;
+    fn open(place: &BurstPlace<'_>) -> Result<Self, WayRefusal> {
+        let mut outbox = UringOutbox::open(place.sender()?, MOST_A_CHAIN, CLASSIC_SIZE)?;
         let content = place.content();
         for i in 0..MOST_A_CHAIN {
             if let Some((slot, len)) = outbox.slot(i) {
@@ -242,7 +242,7 @@ impl UringSender {
     }
 }
 
-impl Mover for UringSender {
+impl FrameMover for UringSender {
     fn move_frames(&mut self, n: u32) -> Result<(), Errno> {
         let mut left = n as usize;
         while left > 0 {

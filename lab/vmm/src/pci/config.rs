@@ -20,7 +20,7 @@ const IS_IO: u32 = 1;
 
 /// The address space of a base address register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Space {
+pub(crate) enum BarSpace {
     /// Addresses of memory.
     Memory,
     /// Ports.
@@ -28,7 +28,7 @@ pub(crate) enum Space {
 }
 
 /// The space: its bytes, and the bits that the machine can change.
-pub(crate) struct Config {
+pub(crate) struct PciConfig {
     bytes: [u8; SIZE],
     writable: [u8; SIZE],
     /// The offset of the next capability, and the offset of the link to it.
@@ -36,7 +36,7 @@ pub(crate) struct Config {
     link: usize,
 }
 
-impl Config {
+impl PciConfig {
     /// Creates the configuration space of a device of this vendor, number and class (class,
     /// subclass, interface).
     pub(crate) fn new(vendor: u16, device: u16, class: [u8; 3], revision: u8) -> Self {
@@ -67,8 +67,8 @@ impl Config {
 
     /// Adds a base address register for this many bytes, a power of two. They are at the address
     /// `at` until the machine moves them.
-    pub(crate) fn base(&mut self, index: usize, space: Space, size: u32, at: u32) {
-        let kind = if space == Space::Io { IS_IO } else { 0 };
+    pub(crate) fn base(&mut self, index: usize, space: BarSpace, size: u32, at: u32) {
+        let kind = if space == BarSpace::Io { IS_IO } else { 0 };
         let offset = BARS + 4 * index;
         self.put(offset, &(at | kind).to_le_bytes());
         let mask = !(size - 1);
@@ -96,15 +96,15 @@ impl Config {
 
     /// Returns the address of a base address register, if the machine has enabled the device's
     /// response there.
-    pub(crate) fn address(&self, index: usize, space: Space) -> Option<u32> {
+    pub(crate) fn address(&self, index: usize, space: BarSpace) -> Option<u32> {
         let on = match space {
-            Space::Io => IO,
-            Space::Memory => MEMORY,
+            BarSpace::Io => IO,
+            BarSpace::Memory => MEMORY,
         };
         let offset = BARS + 4 * index;
         let word = self.bytes.get(offset..offset + 4)?.first_chunk()?;
         // The lowest bits encode the kind of the register.
-        let low = if space == Space::Io { 3 } else { 15 };
+        let low = if space == BarSpace::Io { 3 } else { 15 };
         (self.bytes[COMMAND] & on != 0).then_some(u32::from_le_bytes(*word) & !low)
     }
 
@@ -138,14 +138,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn device() -> Config {
-        let mut config = Config::new(0x1AF4, 0x1064, [0x0C, 0x09, 0], 1);
-        config.base(0, Space::Memory, 0x4000, 0xE000_0000);
-        config.base(1, Space::Io, 0x10, 0xC000);
+    fn device() -> PciConfig {
+        let mut config = PciConfig::new(0x1AF4, 0x1064, [0x0C, 0x09, 0], 1);
+        config.base(0, BarSpace::Memory, 0x4000, 0xE000_0000);
+        config.base(1, BarSpace::Io, 0x10, 0xC000);
         config
     }
 
-    fn dword(config: &Config, at: usize) -> u32 {
+    fn dword(config: &PciConfig, at: usize) -> u32 {
         let mut bytes = [0; 4];
         config.read(at, &mut bytes);
         u32::from_le_bytes(bytes)
@@ -154,16 +154,16 @@ mod tests {
     #[test]
     fn base_addresses_say_their_size_and_move() {
         let mut config = device();
-        assert_eq!(config.address(0, Space::Memory), None, "not yet");
+        assert_eq!(config.address(0, BarSpace::Memory), None, "not yet");
         config.write(4, &[3, 0]);
-        assert_eq!(config.address(0, Space::Memory), Some(0xE000_0000));
-        assert_eq!(config.address(1, Space::Io), Some(0xC000));
+        assert_eq!(config.address(0, BarSpace::Memory), Some(0xE000_0000));
+        assert_eq!(config.address(1, BarSpace::Io), Some(0xC000));
         for (at, read) in [(0x10, 0xFFFF_C000), (0x14, 0xFFFF_FFF1)] {
             config.write(at, &[0xFF; 4]);
             assert_eq!(dword(&config, at), read);
         }
         config.write(0x10, &0xD000_0123_u32.to_le_bytes());
-        assert_eq!(config.address(0, Space::Memory), Some(0xD000_0000));
+        assert_eq!(config.address(0, BarSpace::Memory), Some(0xD000_0000));
     }
 
     #[test]

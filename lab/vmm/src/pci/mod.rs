@@ -5,7 +5,7 @@ mod config;
 mod msix;
 mod root;
 
-pub(crate) use config::{Config, Space};
-pub use msix::Message;
-pub(crate) use msix::{Msix, Wires};
-pub(crate) use root::{ADDRESS, DATA, Function, Root};
+pub(crate) use config::{PciConfig, BarSpace};
+pub use msix::MsixMessage;
+pub(crate) use msix::{MsixTable, InterruptWires};
+pub(crate) use root::{ADDRESS, DATA, PciFunction, PciRoot};

@@ -1,7 +1,7 @@
 //! MSI-X (PCI Local Bus Specification 3.0, §6.8.2): a table of messages, one per interrupt, each of
 //! which can be masked.
 
-use super::config::Config;
+use super::config::PciConfig;
 
 /// The capability's number.
 const NUMBER: u8 = 0x11;
@@ -13,7 +13,7 @@ const MASK_ALL: u16 = 1 << 14;
 
 /// The message of an interrupt: its address and its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Message {
+pub struct MsixMessage {
     /// The address that is written.
     pub address: u64,
     /// The value that is written.
@@ -21,24 +21,24 @@ pub struct Message {
 }
 
 /// The connection of interrupts to the processor.
-pub(crate) trait Wires {
+pub(crate) trait InterruptWires {
     /// Connects this interrupt to a message from now on; with `None`, the interrupt stays pending.
-    fn connect(&mut self, vector: usize, message: Option<Message>);
+    fn connect(&mut self, vector: usize, message: Option<MsixMessage>);
     /// Returns whether an interrupt is pending.
     fn waits(&self, vector: usize) -> bool;
 }
 
 /// The table of a device's interrupts.
-pub(crate) struct Msix {
+pub(crate) struct MsixTable {
     entries: Vec<[u8; ENTRY]>,
     /// The offset of the capability.
     at: usize,
     control: u16,
-    /// The last values that were passed to [`Wires`].
-    connected: Vec<Option<Message>>,
+    /// The last values that were passed to [`InterruptWires`].
+    connected: Vec<Option<MsixMessage>>,
 }
 
-impl Msix {
+impl MsixTable {
     /// Returns the offset of the pending bits, which follow the table.
     pub(crate) const fn pending_at(count: usize) -> usize {
         (count * ENTRY).next_multiple_of(0x800)
@@ -46,7 +46,7 @@ impl Msix {
 
     /// Creates a table of `count` interrupts at the beginning of the region of this base address
     /// register.
-    pub(crate) fn new(config: &mut Config, count: usize, bar: u8) -> Self {
+    pub(crate) fn new(config: &mut PciConfig, count: usize, bar: u8) -> Self {
         let last = count as u16 - 1;
         let table = u32::from(bar);
         let pending = Self::pending_at(count) as u32 | u32::from(bar);
@@ -72,7 +72,7 @@ impl Msix {
     }
 
     /// Applies changes of the configuration space.
-    pub(crate) fn configured(&mut self, config: &Config, wires: &mut dyn Wires) {
+    pub(crate) fn configured(&mut self, config: &PciConfig, wires: &mut dyn InterruptWires) {
         let control = config.word(self.at + 2);
         if control != self.control {
             self.control = control;
@@ -81,7 +81,7 @@ impl Msix {
     }
 
     /// Handles a read of the table, or of the pending bits.
-    pub(crate) fn read(&self, at: usize, bytes: &mut [u8], wires: &dyn Wires) {
+    pub(crate) fn read(&self, at: usize, bytes: &mut [u8], wires: &dyn InterruptWires) {
         let pending = Self::pending_at(self.count());
         for (offset, byte) in bytes.iter_mut().enumerate() {
             let at = at + offset;
@@ -100,7 +100,7 @@ impl Msix {
     }
 
     /// Handles a write to the table.
-    pub(crate) fn write(&mut self, at: usize, bytes: &[u8], wires: &mut dyn Wires) {
+    pub(crate) fn write(&mut self, at: usize, bytes: &[u8], wires: &mut dyn InterruptWires) {
         for (offset, new) in bytes.iter().enumerate() {
             let at = at + offset;
             let entry = self.entries.get_mut(at / ENTRY);
@@ -116,16 +116,16 @@ impl Msix {
         self.connect(wires);
     }
 
-    fn message(&self, entry: &[u8; ENTRY]) -> Option<Message> {
+    fn message(&self, entry: &[u8; ENTRY]) -> Option<MsixMessage> {
         let on = self.control & (ENABLE | MASK_ALL) == ENABLE && entry[12] & 1 == 0;
         let (address, rest) = entry.split_first_chunk()?;
-        on.then_some(Message {
+        on.then_some(MsixMessage {
             address: u64::from_le_bytes(*address),
             data: u32::from_le_bytes(*rest.first_chunk()?),
         })
     }
 
-    fn connect(&mut self, wires: &mut dyn Wires) {
+    fn connect(&mut self, wires: &mut dyn InterruptWires) {
         for vector in 0..self.count() {
             let message = self.message(&self.entries[vector]);
             if message != self.connected[vector] {
@@ -143,12 +143,12 @@ pub(crate) mod tests {
 
     /// The interrupts that were connected last.
     #[derive(Default)]
-    pub(crate) struct Fake {
-        pub(crate) connected: Vec<Option<Message>>,
+    pub(crate) struct FakeWires {
+        pub(crate) connected: Vec<Option<MsixMessage>>,
         pub(crate) waiting: Vec<bool>,
     }
 
-    impl Fake {
+    impl FakeWires {
         pub(crate) fn new(count: usize) -> Self {
             Self {
                 connected: vec![None; count],
@@ -157,8 +157,8 @@ pub(crate) mod tests {
         }
     }
 
-    impl Wires for Fake {
-        fn connect(&mut self, vector: usize, message: Option<Message>) {
+    impl InterruptWires for FakeWires {
+        fn connect(&mut self, vector: usize, message: Option<MsixMessage>) {
             self.connected[vector] = message;
         }
 
@@ -167,10 +167,10 @@ pub(crate) mod tests {
         }
     }
 
-    fn device() -> (Config, Msix, Fake) {
-        let mut config = Config::new(1, 2, [0; 3], 0);
-        let msix = Msix::new(&mut config, 4, 2);
-        (config, msix, Fake::new(4))
+    fn device() -> (PciConfig, MsixTable, FakeWires) {
+        let mut config = PciConfig::new(1, 2, [0; 3], 0);
+        let msix = MsixTable::new(&mut config, 4, 2);
+        (config, msix, FakeWires::new(4))
     }
 
     #[test]
@@ -181,7 +181,7 @@ pub(crate) mod tests {
         assert_eq!(wires.connected[1], None, "it is not enabled");
         config.write(msix.at + 2, &ENABLE.to_le_bytes());
         msix.configured(&config, &mut wires);
-        let message = Message {
+        let message = MsixMessage {
             address: 0xFEE0_0010,
             data: 0x21,
         };

@@ -1,10 +1,10 @@
 //! The bus: the device that the ports 0xCF8 and 0xCFC address (PCI Local Bus Specification 3.0,
 //! §3.2.2.3).
 
-use super::config::Config;
+use super::config::PciConfig;
 
 /// A device on the bus.
-pub(crate) trait Function {
+pub(crate) trait PciFunction {
     /// Handles a read of the configuration space.
     fn read_config(&mut self, at: usize, bytes: &mut [u8]);
     /// Handles a write to the configuration space.
@@ -33,14 +33,14 @@ fn within(offset: u16) -> usize {
     4_usize.saturating_sub(offset.into())
 }
 
-/// One bus with a bridge in slot 0 and devices from [`Root::FIRST`] on.
-pub(crate) struct Root<F> {
+/// One bus with a bridge in slot 0 and devices from [`PciRoot::FIRST`] on.
+pub(crate) struct PciRoot<F> {
     address: u32,
-    bridge: Config,
+    bridge: PciConfig,
     devices: Vec<F>,
 }
 
-impl<F: Function> Root<F> {
+impl<F: PciFunction> PciRoot<F> {
     /// The slot of the first device, the same as that of inner machines with QEMU.
     pub(crate) const FIRST: usize = 0x10;
     /// The most devices: the bus has 32 slots.
@@ -49,7 +49,7 @@ impl<F: Function> Root<F> {
     pub(crate) fn new(devices: Vec<F>) -> Self {
         Self {
             address: 0,
-            bridge: Config::new(BRIDGE.0, BRIDGE.1, BRIDGE_CLASS, 0),
+            bridge: PciConfig::new(BRIDGE.0, BRIDGE.1, BRIDGE_CLASS, 0),
             devices,
         }
     }
@@ -125,9 +125,9 @@ impl<F: Function> Root<F> {
 mod tests {
     use super::*;
 
-    struct Device(Config);
+    struct TestFunction(PciConfig);
 
-    impl Function for Device {
+    impl PciFunction for TestFunction {
         fn read_config(&mut self, at: usize, bytes: &mut [u8]) {
             self.0.read(at, bytes);
         }
@@ -145,11 +145,11 @@ mod tests {
         }
     }
 
-    fn root() -> Root<Device> {
-        Root::new(vec![Device(Config::new(0x1AF4, 0x1064, [0; 3], 1))])
+    fn root() -> PciRoot<TestFunction> {
+        PciRoot::new(vec![TestFunction(PciConfig::new(0x1AF4, 0x1064, [0; 3], 1))])
     }
 
-    fn read(root: &mut Root<Device>, slot: u32, at: u32, len: usize) -> Vec<u8> {
+    fn read(root: &mut PciRoot<TestFunction>, slot: u32, at: u32, len: usize) -> Vec<u8> {
         let address = ENABLED | slot << 11 | at & !3;
         root.write(ADDRESS, &address.to_le_bytes());
         let mut bytes = vec![0; len];

@@ -2,7 +2,7 @@
 //! 1.4, §4.1.4.9): for firmware that cannot access the memory of devices. A capability selects an
 //! address; a read or write of its last four bytes reads or writes there.
 
-use crate::pci::Config;
+use crate::pci::PciConfig;
 
 /// The kind of this capability, and its size in bytes.
 const KIND: u8 = 5;
@@ -17,7 +17,7 @@ pub(super) const MOST: usize = 4;
 
 /// The address that the machine has selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Aim {
+pub(super) struct AccessTarget {
     /// The base address register.
     pub(super) bar: usize,
     /// The offset in the register's region: a multiple of the length.
@@ -27,13 +27,13 @@ pub(super) struct Aim {
 }
 
 /// The capability.
-pub(super) struct Access {
+pub(super) struct ConfigAccess {
     at: usize,
 }
 
-impl Access {
+impl ConfigAccess {
     /// Adds a capability with this number.
-    pub(super) fn new(config: &mut Config, number: u8) -> Self {
+    pub(super) fn new(config: &mut PciConfig, number: u8) -> Self {
         let mut body = [0; BYTES as usize - 2];
         body[..2].copy_from_slice(&[BYTES, KIND]);
         let mut writable = [0; BYTES as usize - 2];
@@ -52,7 +52,7 @@ impl Access {
 
     /// Returns the address that the machine has selected; `None` if it is not a valid access of a
     /// driver (§4.1.4.9.2).
-    pub(super) fn aim(&self, config: &Config) -> Option<Aim> {
+    pub(super) fn aim(&self, config: &PciConfig) -> Option<AccessTarget> {
         let mut bar = [0];
         config.read(self.at + BAR, &mut bar);
         let long = |at: usize| {
@@ -62,7 +62,7 @@ impl Access {
         };
         let (at, len) = (long(OFFSET), long(LENGTH));
         let whole = matches!(len, 1 | 2 | 4) && at.is_multiple_of(len);
-        whole.then_some(Aim {
+        whole.then_some(AccessTarget {
             bar: bar[0].into(),
             at,
             len: len as usize,
@@ -70,14 +70,14 @@ impl Access {
     }
 
     /// Returns the data.
-    pub(super) fn data(&self, config: &Config) -> [u8; MOST] {
+    pub(super) fn data(&self, config: &PciConfig) -> [u8; MOST] {
         let mut data = [0; MOST];
         config.read(self.at + DATA, &mut data);
         data
     }
 
     /// Stores the bytes that the device has returned.
-    pub(super) fn answer(&self, config: &mut Config, bytes: &[u8]) {
+    pub(super) fn answer(&self, config: &mut PciConfig, bytes: &[u8]) {
         config.put(self.at + DATA, bytes);
     }
 }
@@ -88,16 +88,16 @@ mod tests {
 
     #[test]
     fn a_driver_aims_at_whole_words() {
-        let mut config = Config::new(1, 2, [0; 3], 0);
-        let access = Access::new(&mut config, 9);
+        let mut config = PciConfig::new(1, 2, [0; 3], 0);
+        let access = ConfigAccess::new(&mut config, 9);
         assert_eq!(access.aim(&config), None, "no length yet");
-        let aimed = |config: &mut Config, at: u32, len: u32| {
+        let aimed = |config: &mut PciConfig, at: u32, len: u32| {
             config.write(access.at + BAR, &[2, 0xFF, 0xFF, 0xFF]);
             config.write(access.at + OFFSET, &at.to_le_bytes());
             config.write(access.at + LENGTH, &len.to_le_bytes());
             access.aim(config)
         };
-        let aim = |at: u32, len: usize| Some(Aim { bar: 2, at, len });
+        let aim = |at: u32, len: usize| Some(AccessTarget { bar: 2, at, len });
         assert_eq!(aimed(&mut config, 7, 1), aim(7, 1));
         assert_eq!(aimed(&mut config, 6, 2), aim(6, 2));
         assert_eq!(aimed(&mut config, 4, 4), aim(4, 4));
@@ -112,8 +112,8 @@ mod tests {
 
     #[test]
     fn only_its_last_four_bytes_reach_the_device() {
-        let mut config = Config::new(1, 2, [0; 3], 0);
-        let access = Access::new(&mut config, 9);
+        let mut config = PciConfig::new(1, 2, [0; 3], 0);
+        let access = ConfigAccess::new(&mut config, 9);
         let data = access.at + DATA;
         for (at, len, reached) in [
             (data - 4, 4, false),

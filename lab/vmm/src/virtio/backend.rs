@@ -1,11 +1,11 @@
 //! The other process: a port of kind `virtio` of a `cangate run`, by vhost-user.
 
 use super::QUEUES;
-use super::queue::{self, Parts, Queue};
-use super::transport::Backend;
-use super::wiring::Events;
+use super::queue::{self, QueueParts, DriverQueue};
+use super::transport::DeviceBackend;
+use super::wiring::DeviceEvents;
 use crate::error::VmmError;
-use crate::machine::News;
+use crate::machine::EndNotice;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -27,14 +27,14 @@ use vmm_sys_util::eventfd::EventFd;
 const PROTOCOL: u64 = 1 << 30;
 
 /// The handler of messages that the other process sends on its own.
-struct Told {
+struct BackendReport {
     generation: Arc<AtomicU8>,
     /// The interrupt of the configuration.
     changes: Arc<AtomicUsize>,
     calls: Vec<EventFd>,
 }
 
-impl VhostUserFrontendReqHandler for Told {
+impl VhostUserFrontendReqHandler for BackendReport {
     fn handle_config_change(&self) -> HandlerResult<u64> {
         self.generation.fetch_add(1, Ordering::Release);
         if let Some(call) = self.calls.get(self.changes.load(Ordering::Acquire)) {
@@ -45,27 +45,27 @@ impl VhostUserFrontendReqHandler for Told {
 }
 
 /// A device that another process implements.
-pub(crate) struct Vhost {
+pub(crate) struct VhostBackendDevice {
     path: PathBuf,
     frontend: Frontend,
     memory: GuestMemoryMmap,
     features: u64,
-    events: Events,
+    events: DeviceEvents,
     /// For queues without an interrupt: no process reads it.
     nobody: EventFd,
     generation: Arc<AtomicU8>,
-    news: News,
+    news: EndNotice,
 }
 
-impl Vhost {
+impl VhostBackendDevice {
     /// Connects to the socket. A thread handles the messages that the other process sends on its
     /// own.
     pub(crate) fn connect(
         path: &Path,
         memory: &GuestMemoryMmap,
-        events: Events,
+        events: DeviceEvents,
         changes: Arc<AtomicUsize>,
-        news: News,
+        news: EndNotice,
     ) -> Result<Self, VmmError> {
         let generation = Arc::new(AtomicU8::new(0));
         let refused = |error: &dyn std::fmt::Display| VmmError::Backend {
@@ -76,14 +76,14 @@ impl Vhost {
         let watched = stream.try_clone().map_err(|error| refused(&error))?;
         let mut frontend = Frontend::from_stream(stream, QUEUES as u64);
         let offered = begin(&mut frontend).map_err(|error| refused(&error))?;
-        let told = Told {
+        let told = BackendReport {
             generation: Arc::clone(&generation),
             changes,
             calls: events.again()?.calls.into(),
         };
         let mut handler =
             FrontendReqHandler::new(Arc::new(told)).map_err(|error| refused(&error))?;
-        let sent = frontend.set_backend_request_fd(&Raw(handler.get_tx_raw_fd()));
+        let sent = frontend.set_backend_request_fd(&BorrowedDescriptor(handler.get_tx_raw_fd()));
         sent.map_err(|error| refused(&error))?;
         let (gone, name) = (news.clone(), path.to_path_buf());
         std::thread::spawn(move || {
@@ -105,8 +105,8 @@ impl Vhost {
     fn try_start(
         &self,
         features: u64,
-        queues: &[Queue; QUEUES],
-        parts: &[Option<Parts>; QUEUES],
+        queues: &[DriverQueue; QUEUES],
+        parts: &[Option<QueueParts>; QUEUES],
     ) -> Result<(), vhost::Error> {
         self.frontend.set_features(features | PROTOCOL)?;
         let regions: Result<Vec<_>, _> = self
@@ -150,12 +150,12 @@ impl Vhost {
     }
 }
 
-impl Backend for Vhost {
+impl DeviceBackend for VhostBackendDevice {
     fn features(&self) -> u64 {
         self.features
     }
 
-    fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool {
+    fn start(&mut self, features: u64, queues: &[DriverQueue; QUEUES]) -> bool {
         // Queues outside of the machine's memory are not handed over.
         let Some(parts) = queue::all_parts(queues, &self.memory) else {
             return false;
@@ -238,17 +238,17 @@ fn begin(frontend: &mut Frontend) -> Result<u64, vhost::Error> {
 }
 
 /// A descriptor that another object owns.
-struct Raw(RawFd);
+struct BorrowedDescriptor(RawFd);
 
-impl AsRawFd for Raw {
+impl AsRawFd for BorrowedDescriptor {
     fn as_raw_fd(&self) -> RawFd {
         self.0
     }
 }
 
 /// Handles incoming messages until the other process has gone; returns the reason.
-fn watch(connection: &UnixStream, handler: &mut FrontendReqHandler<Told>) -> String {
-    let mut poll = linux::Poll::with_capacity(2);
+fn watch(connection: &UnixStream, handler: &mut FrontendReqHandler<BackendReport>) -> String {
+    let mut poll = linux::PollSet::with_capacity(2);
     loop {
         poll.clear();
         // The other thread reads the answers on this descriptor; only its end matters here.

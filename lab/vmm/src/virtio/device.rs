@@ -1,11 +1,11 @@
 //! The PCI device around a transport: the addresses of its registers (virtio 1.4, §4.1.4), its
 //! interrupts, and the ports by which its queues are kicked.
 
-use super::access::{Access, Aim, MOST};
-use super::transport::{self, Backend, Transport};
-use super::wiring::Kicks;
+use super::access::{ConfigAccess, AccessTarget, MOST};
+use super::transport::{self, DeviceBackend, VirtioTransport};
+use super::wiring::KickSink;
 use super::{QUEUES, VECTORS};
-use crate::pci::{Config, Function, Msix, Space, Wires};
+use crate::pci::{PciConfig, PciFunction, MsixTable, BarSpace, InterruptWires};
 
 /// Virtio's vendor, and the first number of its modern devices (§4.1.2.1); a virtio CAN device has
 /// number 36.
@@ -44,12 +44,12 @@ const IS_OWN: u8 = 4;
 
 /// The address of a device until the machine moves it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct InitialPlace {
     memory: u32,
     ports: u16,
 }
 
-impl Place {
+impl InitialPlace {
     /// Returns the address of the device with this number, above all memory and all of a PC's old
     /// ports.
     pub(crate) fn of(number: u16) -> Self {
@@ -61,23 +61,23 @@ impl Place {
 }
 
 /// A virtio CAN device.
-pub(crate) struct Can<B, W> {
-    config: Config,
-    msix: Msix,
-    access: Access,
-    transport: Transport<B>,
+pub(crate) struct CanDevice<B, W> {
+    config: PciConfig,
+    msix: MsixTable,
+    access: ConfigAccess,
+    transport: VirtioTransport<B>,
     wires: W,
     /// The ports at which KVM takes kicks.
     ports: Option<u16>,
 }
 
-impl<B: Backend, W: Wires + Kicks> Can<B, W> {
-    pub(crate) fn new(place: Place, backend: B, wires: W) -> Self {
-        let mut config = Config::new(VENDOR, DEVICE, CLASS, REVISION);
-        config.base(REGISTERS, Space::Memory, REGISTERS_SIZE, place.memory);
-        config.base(PORTS, Space::Io, PORTS_SIZE, u32::from(place.ports));
+impl<B: DeviceBackend, W: InterruptWires + KickSink> CanDevice<B, W> {
+    pub(crate) fn new(place: InitialPlace, backend: B, wires: W) -> Self {
+        let mut config = PciConfig::new(VENDOR, DEVICE, CLASS, REVISION);
+        config.base(REGISTERS, BarSpace::Memory, REGISTERS_SIZE, place.memory);
+        config.base(PORTS, BarSpace::Io, PORTS_SIZE, u32::from(place.ports));
         let table = place.memory + REGISTERS_SIZE;
-        config.base(TABLE, Space::Memory, TABLE_SIZE, table);
+        config.base(TABLE, BarSpace::Memory, TABLE_SIZE, table);
         let mut tell = |kind: u8, bar: usize, at: u32, size: u32, more: &[u8]| {
             let length = 16 + more.len() as u8;
             let mut body = vec![length, kind, bar as u8, 0, 0, 0];
@@ -93,13 +93,13 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
         tell(IS_NOTIFY, PORTS, 0, QUEUES as u32 * u32::from(STEP), &step);
         tell(IS_STATUS, REGISTERS, STATUS, 1, &[]);
         tell(IS_OWN, REGISTERS, OWN, OWN_SIZE, &[]);
-        let access = Access::new(&mut config, VENDOR_CAPABILITY);
-        let msix = Msix::new(&mut config, VECTORS, TABLE as u8);
+        let access = ConfigAccess::new(&mut config, VENDOR_CAPABILITY);
+        let msix = MsixTable::new(&mut config, VECTORS, TABLE as u8);
         Self {
             config,
             msix,
             access,
-            transport: Transport::new(backend),
+            transport: VirtioTransport::new(backend),
             wires,
             ports: None,
         }
@@ -113,7 +113,7 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
 
     /// Makes KVM take the kicks while the device works and its ports are enabled.
     fn connect_ports(&mut self) {
-        let ports = self.config.address(PORTS, Space::Io);
+        let ports = self.config.address(PORTS, BarSpace::Io);
         let ports = ports.filter(|_| self.transport.is_started());
         let ports = ports.and_then(|port| u16::try_from(port).ok());
         if ports != self.ports {
@@ -125,7 +125,7 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
     /// Returns the base address register whose region contains this address, and the offset in it.
     fn find(&self, address: u64) -> Option<(usize, u32)> {
         [REGISTERS, TABLE].into_iter().find_map(|index| {
-            let base = u64::from(self.config.address(index, Space::Memory)?);
+            let base = u64::from(self.config.address(index, BarSpace::Memory)?);
             let at = u32::try_from(address.checked_sub(base)?).ok()?;
             (at < size(index)).then_some((index, at))
         })
@@ -178,14 +178,14 @@ impl<B: Backend, W: Wires + Kicks> Can<B, W> {
 
     /// Returns the address that the machine has selected by configuration space, if it is inside a
     /// region.
-    fn aim(&self) -> Option<Aim> {
+    fn aim(&self) -> Option<AccessTarget> {
         let aim = self.access.aim(&self.config)?;
         let end = u64::from(aim.at) + aim.len as u64;
         (end <= u64::from(size(aim.bar))).then_some(aim)
     }
 }
 
-impl<B: Backend, W: Wires + Kicks> Function for Can<B, W> {
+impl<B: DeviceBackend, W: InterruptWires + KickSink> PciFunction for CanDevice<B, W> {
     fn read_config(&mut self, at: usize, bytes: &mut [u8]) {
         let aim = self.aim();
         if let Some(aim) = aim.filter(|_| self.access.is_reached(at, bytes.len())) {
@@ -226,7 +226,7 @@ impl<B: Backend, W: Wires + Kicks> Function for Can<B, W> {
     }
 
     fn out(&mut self, port: u16, bytes: &[u8]) -> bool {
-        let base = self.config.address(PORTS, Space::Io);
+        let base = self.config.address(PORTS, BarSpace::Io);
         let at = base.and_then(|base| u32::from(port).checked_sub(base));
         let at = at.filter(|at| *at < PORTS_SIZE);
         if let Some(at) = at {
@@ -250,20 +250,20 @@ const fn size(bar: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pci::Message;
-    use crate::virtio::transport::tests::Fake;
+    use crate::pci::MsixMessage;
+    use crate::virtio::transport::tests::FakeBackend;
     use proptest::prelude::*;
 
     /// The connections that were made last.
     #[derive(Default)]
-    struct Lines {
-        messages: [Option<Message>; VECTORS],
+    struct FakeLines {
+        messages: [Option<MsixMessage>; VECTORS],
         ports: Option<u16>,
         changes: Option<usize>,
     }
 
-    impl Wires for Lines {
-        fn connect(&mut self, vector: usize, message: Option<Message>) {
+    impl InterruptWires for FakeLines {
+        fn connect(&mut self, vector: usize, message: Option<MsixMessage>) {
             self.messages[vector] = message;
         }
         fn waits(&self, _: usize) -> bool {
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    impl Kicks for Lines {
+    impl KickSink for FakeLines {
         fn take_kicks(&mut self, base: Option<u16>) {
             assert_ne!(self.ports, base, "nothing has changed");
             self.ports = base;
@@ -281,12 +281,12 @@ mod tests {
         }
     }
 
-    fn device() -> Can<Fake, Lines> {
-        Can::new(Place::of(0), Fake::default(), Lines::default())
+    fn device() -> CanDevice<FakeBackend, FakeLines> {
+        CanDevice::new(InitialPlace::of(0), FakeBackend::default(), FakeLines::default())
     }
 
     /// Returns the capabilities as a driver finds them: number, offset.
-    fn capabilities(device: &mut Can<Fake, Lines>) -> Vec<(u8, usize)> {
+    fn capabilities(device: &mut CanDevice<FakeBackend, FakeLines>) -> Vec<(u8, usize)> {
         let mut byte = |at: usize| {
             let mut byte = [0];
             device.read_config(at, &mut byte);
@@ -301,9 +301,9 @@ mod tests {
         all
     }
 
-    fn set_up(device: &mut Can<Fake, Lines>) {
+    fn set_up(device: &mut CanDevice<FakeBackend, FakeLines>) {
         device.write_config(4, &[7, 0]);
-        let write = |device: &mut Can<Fake, Lines>, at: u64, bytes: &[u8]| {
+        let write = |device: &mut CanDevice<FakeBackend, FakeLines>, at: u64, bytes: &[u8]| {
             assert!(device.write(0xE000_0000 + at, bytes));
         };
         write(device, 0x14, &[3]);
@@ -374,16 +374,16 @@ mod tests {
     fn firmware_reaches_the_registers_by_configuration_space() {
         let mut device = device();
         let (_, at) = capabilities(&mut device)[4];
-        let aim = |device: &mut Can<Fake, Lines>, bar: u8, to: u32, len: u32| {
+        let aim = |device: &mut CanDevice<FakeBackend, FakeLines>, bar: u8, to: u32, len: u32| {
             device.write_config(at + 4, &[bar]);
             device.write_config(at + 8, &to.to_le_bytes());
             device.write_config(at + 12, &len.to_le_bytes());
         };
-        let write = |device: &mut Can<Fake, Lines>, bar, to, len, value: u32| {
+        let write = |device: &mut CanDevice<FakeBackend, FakeLines>, bar, to, len, value: u32| {
             aim(device, bar, to, len);
             device.write_config(at + 16, &value.to_le_bytes());
         };
-        let read = |device: &mut Can<Fake, Lines>, bar, to, len| {
+        let read = |device: &mut CanDevice<FakeBackend, FakeLines>, bar, to, len| {
             aim(device, bar, to, len);
             let mut bytes = [0; 4];
             device.read_config(at + 16, &mut bytes);

@@ -17,14 +17,14 @@ mod queue;
 mod transport;
 mod wiring;
 
-pub(crate) use backend::Vhost;
-pub(crate) use device::{Can, Place};
-pub(crate) use wiring::{Events, Wiring};
+pub(crate) use backend::VhostBackendDevice;
+pub(crate) use device::{CanDevice, InitialPlace};
+pub(crate) use wiring::{DeviceEvents, KvmWiring};
 #[cfg(feature = "model")]
 pub(crate) use {
-    queue::{Queue, all_parts},
-    transport::Backend,
-    wiring::Kicks,
+    queue::{DriverQueue, all_parts},
+    transport::DeviceBackend,
+    wiring::KickSink,
 };
 
 /// Queues of a virtio CAN device: of frames to the bus, of frames from the bus, of commands.

@@ -11,7 +11,7 @@ pub(super) const NO_VECTOR: u16 = 0xFFFF;
 
 /// The driver's settings of a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Queue {
+pub(crate) struct DriverQueue {
     /// Number of buffers: a power of two, at most [`LONGEST`].
     pub(crate) size: u16,
     /// Its interrupt, if it has one.
@@ -27,13 +27,13 @@ pub(crate) struct Queue {
 /// The addresses of a queue's parts, in the address space of the process that holds the memory. The
 /// parts are completely inside the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Parts {
+pub(crate) struct QueueParts {
     pub(crate) descriptors: u64,
     pub(crate) driver: u64,
     pub(crate) device: u64,
 }
 
-impl Queue {
+impl DriverQueue {
     pub(super) const NEW: Self = Self {
         size: LONGEST,
         vector: NO_VECTOR,
@@ -52,7 +52,7 @@ impl Queue {
     /// Returns the addresses of its parts in this memory. `None` if one of them is not completely
     /// inside it, or is not aligned as required (§2.7: multiples of 16, 2 and 4). Otherwise the
     /// process that works on the queue would have to check that.
-    pub(crate) fn parts(&self, memory: &GuestMemoryMmap) -> Option<Parts> {
+    pub(crate) fn parts(&self, memory: &GuestMemoryMmap) -> Option<QueueParts> {
         let size = usize::from(self.size);
         // Includes the word with the awaited event, whether or not it was negotiated.
         let part = |at: u64, align: u64, bytes: usize| {
@@ -60,7 +60,7 @@ impl Queue {
             let whole = whole.filter(|_| at.is_multiple_of(align))?;
             Some(whole.ptr_guard().as_ptr() as u64)
         };
-        Some(Parts {
+        Some(QueueParts {
             descriptors: part(self.descriptors, 16, 16 * size)?,
             driver: part(self.driver, 2, 6 + 2 * size)?,
             device: part(self.device, 4, 6 + 8 * size)?,
@@ -71,9 +71,9 @@ impl Queue {
 /// Returns the addresses of the parts of all queues that the driver has enabled. `None` if one of
 /// them is not in this memory.
 pub(crate) fn all_parts(
-    queues: &[Queue; QUEUES],
+    queues: &[DriverQueue; QUEUES],
     memory: &GuestMemoryMmap,
-) -> Option<[Option<Parts>; QUEUES]> {
+) -> Option<[Option<QueueParts>; QUEUES]> {
     let mut all = [None; QUEUES];
     for (parts, queue) in all
         .iter_mut()
@@ -95,13 +95,13 @@ mod tests {
         GuestMemoryMmap::from_ranges(&[(GuestAddress(0), MEMORY)]).unwrap()
     }
 
-    fn queue(descriptors: u64, driver: u64, device: u64) -> Queue {
-        Queue {
+    fn queue(descriptors: u64, driver: u64, device: u64) -> DriverQueue {
+        DriverQueue {
             size: 256,
             descriptors,
             driver,
             device,
-            ..Queue::NEW
+            ..DriverQueue::NEW
         }
     }
 

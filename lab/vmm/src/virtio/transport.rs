@@ -1,7 +1,7 @@
 //! The registers by which a driver sets a device up: `struct virtio_pci_common_cfg` (virtio 1.4,
 //! §4.1.4.3).
 
-use super::queue::{LONGEST, NO_VECTOR, Queue};
+use super::queue::{LONGEST, NO_VECTOR, DriverQueue};
 use super::{QUEUES, VECTORS};
 
 /// `VIRTIO_F_VERSION_1`.
@@ -37,12 +37,12 @@ mod at {
 pub(super) const SIZE: usize = at::END;
 
 /// The implementation of the device.
-pub(crate) trait Backend {
+pub(crate) trait DeviceBackend {
     /// Returns the features that it offers.
     fn features(&self) -> u64;
     /// Starts the device after the driver has set it up. Returns false if it does not work with
     /// these settings.
-    fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool;
+    fn start(&mut self, features: u64, queues: &[DriverQueue; QUEUES]) -> bool;
     /// Stops a started device because the driver resets it.
     fn stop(&mut self);
     /// Reads the device's configuration.
@@ -54,7 +54,7 @@ pub(crate) trait Backend {
 }
 
 /// The registers.
-pub(crate) struct Transport<B> {
+pub(crate) struct VirtioTransport<B> {
     pub(super) backend: B,
     device_select: u32,
     driver_select: u32,
@@ -64,10 +64,10 @@ pub(crate) struct Transport<B> {
     /// Whether the back end works.
     started: bool,
     selected: u16,
-    queues: [Queue; QUEUES],
+    queues: [DriverQueue; QUEUES],
 }
 
-impl<B: Backend> Transport<B> {
+impl<B: DeviceBackend> VirtioTransport<B> {
     pub(super) const fn new(backend: B) -> Self {
         Self {
             backend,
@@ -78,7 +78,7 @@ impl<B: Backend> Transport<B> {
             status: 0,
             started: false,
             selected: 0,
-            queues: [Queue::NEW; QUEUES],
+            queues: [DriverQueue::NEW; QUEUES],
         }
     }
 
@@ -164,7 +164,7 @@ impl<B: Backend> Transport<B> {
             self.config_vector = NO_VECTOR;
             self.status = 0;
             self.selected = 0;
-            self.queues = [Queue::NEW; QUEUES];
+            self.queues = [DriverQueue::NEW; QUEUES];
             return;
         }
         // A driver can clear bits only by a reset (§2.1.1).
@@ -188,7 +188,7 @@ impl<B: Backend> Transport<B> {
 
     /// Returns the selected queue if the driver may still change it. It may not after DRIVER_OK
     /// (§3.1.1): by then, the back end has the queues.
-    fn queue(&mut self) -> Option<&mut Queue> {
+    fn queue(&mut self) -> Option<&mut DriverQueue> {
         if self.status & DRIVER_OK != 0 {
             return None;
         }
@@ -270,18 +270,18 @@ pub(super) mod tests {
 
     /// The requests that the device received.
     #[derive(Default)]
-    pub(in crate::virtio) struct Fake {
-        pub(in crate::virtio) started: Option<(u64, [Queue; QUEUES])>,
+    pub(in crate::virtio) struct FakeBackend {
+        pub(in crate::virtio) started: Option<(u64, [DriverQueue; QUEUES])>,
         pub(in crate::virtio) stopped: u32,
         pub(in crate::virtio) kicks: Vec<usize>,
         pub(in crate::virtio) refuses: bool,
     }
 
-    impl Backend for Fake {
+    impl DeviceBackend for FakeBackend {
         fn features(&self) -> u64 {
             OFFERED
         }
-        fn start(&mut self, features: u64, queues: &[Queue; QUEUES]) -> bool {
+        fn start(&mut self, features: u64, queues: &[DriverQueue; QUEUES]) -> bool {
             assert!(self.started.is_none(), "it is started once");
             if !self.refuses {
                 self.started = Some((features, *queues));
@@ -303,22 +303,22 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::virtio) fn long(transport: &mut Transport<Fake>, at: usize, value: u32) {
+    pub(in crate::virtio) fn long(transport: &mut VirtioTransport<FakeBackend>, at: usize, value: u32) {
         transport.write(at, &value.to_le_bytes());
     }
 
-    pub(in crate::virtio) fn word(transport: &mut Transport<Fake>, at: usize, value: u16) {
+    pub(in crate::virtio) fn word(transport: &mut VirtioTransport<FakeBackend>, at: usize, value: u16) {
         transport.write(at, &value.to_le_bytes());
     }
 
-    fn read<const N: usize>(transport: &Transport<Fake>, at: usize) -> [u8; N] {
+    fn read<const N: usize>(transport: &VirtioTransport<FakeBackend>, at: usize) -> [u8; N] {
         let mut bytes = [0; N];
         transport.read(at, &mut bytes);
         bytes
     }
 
     /// Performs the steps of Linux's driver, except the last one.
-    pub(in crate::virtio) fn set_up(transport: &mut Transport<Fake>, features: u64) {
+    pub(in crate::virtio) fn set_up(transport: &mut VirtioTransport<FakeBackend>, features: u64) {
         transport.write(at::STATUS, &[0]);
         transport.write(at::STATUS, &[1]);
         transport.write(at::STATUS, &[3]);
@@ -346,7 +346,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_driver_sets_the_device_up() {
-        let mut transport = Transport::new(Fake::default());
+        let mut transport = VirtioTransport::new(FakeBackend::default());
         set_up(&mut transport, VERSION_1 | 1);
         assert_eq!(read(&transport, at::STATUS), [0xB]);
         assert!(!transport.is_started());
@@ -354,7 +354,7 @@ pub(super) mod tests {
         assert!(transport.is_started());
         let (features, queues) = transport.backend.started.unwrap();
         assert_eq!(features, VERSION_1 | 1);
-        let third = Queue {
+        let third = DriverQueue {
             size: 64,
             vector: 3,
             enabled: true,
@@ -382,7 +382,7 @@ pub(super) mod tests {
             (VERSION_1 | 8, false),
             (1, false),
         ] {
-            let mut transport = Transport::new(Fake::default());
+            let mut transport = VirtioTransport::new(FakeBackend::default());
             set_up(&mut transport, features);
             let [status] = read(&transport, at::STATUS);
             assert_eq!(status & FEATURES_OK != 0, agreed, "{features:#x}");
@@ -393,9 +393,9 @@ pub(super) mod tests {
 
     #[test]
     fn what_does_not_work_needs_a_reset() {
-        let mut transport = Transport::new(Fake {
+        let mut transport = VirtioTransport::new(FakeBackend {
             refuses: true,
-            ..Fake::default()
+            ..FakeBackend::default()
         });
         set_up(&mut transport, VERSION_1);
         transport.write(at::STATUS, &[0xF]);
@@ -408,7 +408,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_queue_that_comes_too_late_is_not_enabled() {
-        let mut transport = Transport::new(Fake::default());
+        let mut transport = VirtioTransport::new(FakeBackend::default());
         transport.write(at::STATUS, &[3]);
         long(&mut transport, at::DRIVER_FEATURE_SELECT, 1);
         long(&mut transport, at::DRIVER_FEATURE, 1);
@@ -421,7 +421,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_is_offered_is_read_in_halves() {
-        let mut transport = Transport::new(Fake::default());
+        let mut transport = VirtioTransport::new(FakeBackend::default());
         for (select, half) in [(0, OFFERED as u32), (1, 1), (2, 0)] {
             long(&mut transport, at::DEVICE_FEATURE_SELECT, select);
             assert_eq!(read(&transport, at::DEVICE_FEATURE), half.to_le_bytes());
@@ -443,7 +443,7 @@ pub(super) mod tests {
         fn any_driver(
             writes in proptest::collection::vec((0_usize..0x50, any::<[u8; 8]>(), 0_usize..9), 0..200), ready: bool
         ) {
-            let mut transport = Transport::new(Fake::default());
+            let mut transport = VirtioTransport::new(FakeBackend::default());
             if ready {
                 set_up(&mut transport, VERSION_1);
             }

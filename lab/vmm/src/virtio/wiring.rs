@@ -4,11 +4,11 @@
 use super::device::STEP;
 use super::{QUEUES, VECTORS};
 use crate::error::{VmmError, kvm, system};
-use crate::interrupts::Interrupts;
-use crate::machine::News;
-use crate::pci::{Message, Wires};
+use crate::interrupts::InterruptRoutes;
+use crate::machine::EndNotice;
+use crate::pci::{MsixMessage, InterruptWires};
 use kvm_ioctls::{IoEventAddress, NoDatamatch, VmFd};
-use linux::{Errno, Poll};
+use linux::{Errno, PollSet};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use vmm_sys_util::eventfd::{EFD_NONBLOCK, EventFd};
 
 /// The receiver of a device's kicks.
-pub(crate) trait Kicks {
+pub(crate) trait KickSink {
     /// Makes KVM take kicks at the ports from this one on, and no longer at the previous ones. With
     /// `None`, KVM takes none.
     fn take_kicks(&mut self, base: Option<u16>);
@@ -25,14 +25,14 @@ pub(crate) trait Kicks {
 }
 
 /// The event descriptors of a device.
-pub(crate) struct Events {
+pub(crate) struct DeviceEvents {
     /// Written by the side that raises an interrupt.
     pub(crate) calls: [EventFd; VECTORS],
     /// Written by a kick.
     pub(crate) kicks: [EventFd; QUEUES],
 }
 
-impl Events {
+impl DeviceEvents {
     pub(crate) fn new() -> Result<Self, VmmError> {
         let event = || EventFd::new(EFD_NONBLOCK).map_err(system("make an event descriptor"));
         Ok(Self {
@@ -54,10 +54,10 @@ impl Events {
 }
 
 /// A device's wires to KVM.
-pub(crate) struct Wiring {
+pub(crate) struct KvmWiring {
     vm: Arc<VmFd>,
-    interrupts: Arc<Interrupts>,
-    events: Events,
+    interrupts: Arc<InterruptRoutes>,
+    events: DeviceEvents,
     numbers: [u32; VECTORS],
     /// Whether each of them is connected.
     connected: [bool; VECTORS],
@@ -65,16 +65,16 @@ pub(crate) struct Wiring {
     taken: [Option<IoEventAddress>; QUEUES],
     /// The interrupt of the configuration, or a number that does not exist.
     changes: Arc<AtomicUsize>,
-    news: News,
+    news: EndNotice,
 }
 
-impl Wiring {
+impl KvmWiring {
     pub(crate) fn new(
         vm: &Arc<VmFd>,
-        interrupts: &Arc<Interrupts>,
-        events: Events,
+        interrupts: &Arc<InterruptRoutes>,
+        events: DeviceEvents,
         changes: Arc<AtomicUsize>,
-        news: News,
+        news: EndNotice,
     ) -> Self {
         changes.store(usize::MAX, Ordering::Relaxed);
         Self {
@@ -89,7 +89,7 @@ impl Wiring {
         }
     }
 
-    fn try_connect(&mut self, vector: usize, message: Option<Message>) -> Result<(), VmmError> {
+    fn try_connect(&mut self, vector: usize, message: Option<MsixMessage>) -> Result<(), VmmError> {
         let (call, number) = (&self.events.calls[vector], self.numbers[vector]);
         if message.is_some() {
             self.interrupts.route(number, message)?;
@@ -132,8 +132,8 @@ impl Wiring {
     }
 }
 
-impl Wires for Wiring {
-    fn connect(&mut self, vector: usize, message: Option<Message>) {
+impl InterruptWires for KvmWiring {
+    fn connect(&mut self, vector: usize, message: Option<MsixMessage>) {
         if let Err(error) = self.try_connect(vector, message) {
             self.news.ended(Err(error));
         }
@@ -143,14 +143,14 @@ impl Wires for Wiring {
         let Some(call) = self.events.calls.get(vector) else {
             return false;
         };
-        let mut poll = Poll::with_capacity(1);
+        let mut poll = PollSet::with_capacity(1);
         poll.add_fd(call.as_raw_fd(), true, false);
         let now = Some(Duration::ZERO);
         !self.connected[vector] && poll.wait(now).is_ok_and(|ready| ready > 0)
     }
 }
 
-impl Kicks for Wiring {
+impl KickSink for KvmWiring {
     fn take_kicks(&mut self, base: Option<u16>) {
         if let Err(error) = self.try_take_kicks(base) {
             self.news.ended(Err(error));

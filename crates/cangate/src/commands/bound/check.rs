@@ -1,11 +1,11 @@
 //! `cangate bound --check`: a comparison of measured latencies with the bounds.
 
 use super::table::micros;
-use super::{Found, MISSED};
+use super::{AssessedBus, MISSED};
 use analysis::Message;
 use console::Failure;
 use frame::{CanId, Nanos};
-use probe::{Description, Record, Results};
+use probe::{RunDescription, FrameRecord, RunResults};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -13,13 +13,13 @@ use std::path::Path;
 const NAMED: usize = 5;
 
 /// The result of the comparison.
-pub(super) struct Checked {
+pub(super) struct CheckedLog {
     /// The name of the results.
     pub(super) name: String,
     /// The description of how the results were made.
-    pub(super) description: Description,
+    pub(super) description: RunDescription,
     /// The frames of each message that were seen, by its bus and its index there.
-    pub(super) seen: BTreeMap<(usize, usize), Seen>,
+    pub(super) seen: BTreeMap<(usize, usize), SeenMessage>,
     /// The number of frames that belong to no message of the set.
     pub(super) strange: u64,
     /// The number of frames of messages without a bound.
@@ -34,7 +34,7 @@ pub(super) struct Checked {
 }
 
 /// The frames of a message that were seen.
-pub(super) struct Seen {
+pub(super) struct SeenMessage {
     /// The port that sent it.
     pub(super) port: String,
     /// The latency that no frame may exceed, ns.
@@ -49,15 +49,15 @@ pub(super) struct Seen {
 ///
 /// `ports` maps ports of the results to ports of the gateway file.
 pub(super) fn hold(
-    all: &[Found<'_>],
+    all: &[AssessedBus<'_>],
     path: &Path,
     delay: Nanos,
     ports: &[(String, String)],
-) -> Result<Checked, Failure> {
+) -> Result<CheckedLog, Failure> {
     let mut results = probe::results::read(path).map_err(Failure::input)?;
     rename(&mut results, ports)
         .map_err(|why| Failure::input(format!("{}: {why}", path.display())))?;
-    let mut checked = Checked {
+    let mut checked = CheckedLog {
         name: path.display().to_string(),
         nothing: nothing(all, &results),
         description: results.description.clone(),
@@ -75,7 +75,7 @@ pub(super) fn hold(
 }
 
 /// Renames ports of the results to the names of the gateway file.
-fn rename(results: &mut Results, ports: &[(String, String)]) -> Result<(), String> {
+fn rename(results: &mut RunResults, ports: &[(String, String)]) -> Result<(), String> {
     for (name, port) in ports {
         let there = results.ports.join(", ");
         let place = results.ports.iter_mut().find(|there| *there == name);
@@ -86,7 +86,7 @@ fn rename(results: &mut Results, ports: &[(String, String)]) -> Result<(), Strin
 }
 
 /// Returns the reason why no frame could be compared with a bound.
-fn nothing(all: &[Found<'_>], results: &Results) -> String {
+fn nothing(all: &[AssessedBus<'_>], results: &RunResults) -> String {
     let gateway = all.iter().flat_map(|found| {
         let nodes = found.spec.nodes.iter().zip(&found.sends_on);
         nodes
@@ -102,7 +102,7 @@ fn nothing(all: &[Found<'_>], results: &Results) -> String {
     )
 }
 
-impl Checked {
+impl CheckedLog {
     /// Describes the result in a sentence.
     pub(super) fn sentence(&self) -> String {
         format!(
@@ -137,7 +137,7 @@ impl Checked {
         })
     }
 
-    fn add(&mut self, all: &[Found<'_>], results: &Results, record: &Record, delay: Nanos) {
+    fn add(&mut self, all: &[AssessedBus<'_>], results: &RunResults, record: &FrameRecord, delay: Nanos) {
         let (Some(outgoing), Some(latency)) = (&record.outgoing, record.latency()) else {
             return;
         };
@@ -153,7 +153,7 @@ impl Checked {
             return;
         };
         let limit = bound.waiting.saturating_add(delay);
-        let seen = self.seen.entry((bus, message)).or_insert_with(|| Seen {
+        let seen = self.seen.entry((bus, message)).or_insert_with(|| SeenMessage {
             port: port.to_owned(),
             limit,
             frames: Vec::new(),
@@ -186,7 +186,7 @@ fn id(id: CanId) -> String {
 }
 
 /// Finds the message that a port of the gateway sends with this ID: its bus, and its index there.
-fn find(all: &[Found<'_>], port: &str, wanted: CanId) -> Option<(usize, usize)> {
+fn find(all: &[AssessedBus<'_>], port: &str, wanted: CanId) -> Option<(usize, usize)> {
     all.iter().enumerate().find_map(|(bus, found)| {
         let is = |message: &Message| {
             let node = found.spec.nodes.get(message.node);

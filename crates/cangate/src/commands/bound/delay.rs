@@ -4,18 +4,18 @@ use super::table::micros;
 use crate::cli::bound::Bound;
 use console::Failure;
 use frame::Nanos;
-use probe::{Results, Status};
+use probe::{RunResults, Status};
 use std::path::Path;
 
 /// The longest time that the gateway itself takes, and its source.
-pub(super) struct Delay {
+pub(super) struct GatewayDelay {
     /// The time in ns; `None` if it was not given: then it is taken as 0.
     pub(super) ns: Option<Nanos>,
     /// The source of a measured time, as a sentence.
     pub(super) from: Option<String>,
 }
 
-impl Delay {
+impl GatewayDelay {
     /// Reads the options.
     pub(super) fn of(args: &Bound) -> Result<Self, Failure> {
         let Some(path) = &args.gateway_delay_from else {
@@ -51,7 +51,7 @@ fn same(one: &Path, other: &Path) -> bool {
 
 /// Returns the longest latency of the results. It includes the time that the frame waited for the
 /// bus on which it left, so that it is not less than the gateway's own time.
-fn longest(results: &Results) -> Result<Delay, String> {
+fn longest(results: &RunResults) -> Result<GatewayDelay, String> {
     let description = &results.description;
     if description.stamp == ping::results::STAMP {
         return Err("these are round trips, not frames that a gateway passed on".to_owned());
@@ -68,7 +68,7 @@ fn longest(results: &Results) -> Result<Delay, String> {
     };
     // Negative only because of the time stamps' own error.
     let ns = u64::try_from(most).unwrap_or(0);
-    Ok(Delay {
+    Ok(GatewayDelay {
         ns: Some(ns),
         from: Some(format!(
             "the longest of {count} frames of \"{}\", {}{lost}. What was measured is no bound.",
@@ -77,7 +77,7 @@ fn longest(results: &Results) -> Result<Delay, String> {
     })
 }
 
-impl Delay {
+impl GatewayDelay {
     /// Describes the time for people.
     pub(super) fn sentence(&self) -> String {
         match (self.ns, &self.from) {
@@ -97,21 +97,21 @@ impl Delay {
 mod tests {
     use super::*;
     use frame::CanId;
-    use probe::{Incoming, Outgoing, Record};
+    use probe::{IncomingFrame, SentCopy, FrameRecord};
 
-    fn record(latency: u64) -> Record {
+    fn record(latency: u64) -> FrameRecord {
         let id = CanId::from_raw(0x123);
-        Record {
+        FrameRecord {
             tag: 0,
             route: None,
-            incoming: Some(Incoming {
+            incoming: Some(IncomingFrame {
                 port: 0,
                 id,
                 kind: None,
                 len: 0,
                 end: 1000,
             }),
-            outgoing: Some(Outgoing {
+            outgoing: Some(SentCopy {
                 port: 1,
                 id,
                 kind: None,
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_longest_counts() {
-        let mut results = Results::default();
+        let mut results = RunResults::default();
         assert!(
             longest(&results)
                 .err()

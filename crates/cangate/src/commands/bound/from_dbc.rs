@@ -2,7 +2,7 @@
 
 use super::from_log::time;
 use super::{DEFAULT_BITRATE, bitrate};
-use analysis::dbc::{Database, DbcMessage, read};
+use analysis::dbc::{DbcDatabase, DbcMessage, read};
 use console::Failure;
 use frame::wire::BitRate;
 use frame::{Nanos, dlc};
@@ -16,7 +16,7 @@ const MOST: u64 = 64 << 20;
 
 /// The entry of a message in the set.
 #[derive(Default)]
-struct Entry {
+struct SetEntry {
     /// The period, ns; `None` if the file has none.
     period: Option<Nanos>,
     /// The reason why it is left out; empty if it is not.
@@ -82,7 +82,7 @@ pub(super) fn set_of(path: &Path, rate: Option<BitRate>) -> Result<String, Failu
 }
 
 /// Returns the bit rate in the file.
-fn said(database: &Database) -> Result<BitRate, Failure> {
+fn said(database: &DbcDatabase) -> Result<BitRate, Failure> {
     let nominal = database
         .bitrate
         .map_or_else(|| DEFAULT_BITRATE.to_owned(), |rate| rate.to_string());
@@ -98,7 +98,7 @@ fn bare(name: &str) -> String {
     name.chars().filter(fits).collect()
 }
 
-fn entries(messages: &[DbcMessage]) -> Vec<Entry> {
+fn entries(messages: &[DbcMessage]) -> Vec<SetEntry> {
     let mut lines: BTreeMap<u32, usize> = BTreeMap::new();
     let each = messages.iter().map(|message| {
         let mut entry = when(message);
@@ -141,8 +141,8 @@ fn entries(messages: &[DbcMessage]) -> Vec<Entry> {
 }
 
 /// Determines the period of a message.
-fn when(message: &DbcMessage) -> Entry {
-    let mut entry = Entry::default();
+fn when(message: &DbcMessage) -> SetEntry {
+    let mut entry = SetEntry::default();
     let all = [message.cycle, message.fast, message.signal_cycle];
     let cycle = all.into_iter().flatten().min();
     if let (Some(cycle), Some(fast)) = (message.cycle, message.fast)
@@ -194,7 +194,7 @@ fn when(message: &DbcMessage) -> Entry {
     entry
 }
 
-fn set(name: &str, bus: &str, rate: BitRate, database: &Database, entries: &[Entry]) -> String {
+fn set(name: &str, bus: &str, rate: BitRate, database: &DbcDatabase, entries: &[SetEntry]) -> String {
     let shown: String = name
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -254,7 +254,7 @@ fn set(name: &str, bus: &str, rate: BitRate, database: &Database, entries: &[Ent
 }
 
 /// Returns the lines of a message in the set.
-fn lines(message: &DbcMessage, entry: &Entry, id: &str) -> Vec<String> {
+fn lines(message: &DbcMessage, entry: &SetEntry, id: &str) -> Vec<String> {
     let mut all = vec![
         "[[messages]]".to_owned(),
         format!("id = \"{id}\""),

@@ -1,7 +1,7 @@
 //! `cangate bound --from-log`: a message set from the frames of a log.
 
 use super::table::micros;
-use analysis::estimate::{Densest, Estimate, FEWEST, densest, estimate};
+use analysis::estimate::{DensestStamps, ReleaseEstimate, FEWEST, densest, estimate};
 use console::Failure;
 use frame::wire::BitRate;
 use frame::{CanId, FrameBuf, Header, Kind, Nanos};
@@ -17,7 +17,7 @@ const GOOD: f64 = 0.1;
 
 /// The frames of an ID on an interface.
 #[derive(Default)]
-struct Seen {
+struct SeenId {
     stamps: Vec<Nanos>,
     /// The longest payload.
     len: usize,
@@ -28,8 +28,8 @@ struct Seen {
 /// The contents of a log: the frames by interface and ID, the number of frames that a set cannot
 /// have, and the number of lines that are not frames.
 #[derive(Default)]
-struct Log {
-    seen: BTreeMap<(String, u32), Seen>,
+struct LogContents {
+    seen: BTreeMap<(String, u32), SeenId>,
     left_out: u64,
     bad: u64,
     /// The number of frames that are missing according to the log itself.
@@ -79,9 +79,9 @@ pub(super) fn nodes(
     Ok(text)
 }
 
-fn read<R: Read>(mut reader: LogReader<R>) -> Result<Log, Failure> {
+fn read<R: Read>(mut reader: LogReader<R>) -> Result<LogContents, Failure> {
     reader.recognise().map_err(Failure::input)?;
-    let mut log = Log::default();
+    let mut log = LogContents::default();
     let mut frame = FrameBuf::new();
     loop {
         let logged = match reader.read(&mut frame) {
@@ -104,7 +104,7 @@ fn read<R: Read>(mut reader: LogReader<R>) -> Result<Log, Failure> {
     Ok(log)
 }
 
-impl Seen {
+impl SeenId {
     fn add(&mut self, header: &Header, at: Nanos) {
         // Time stamps that go back are replaced by the previous one, as `cangate demo` does.
         let at = self.stamps.last().map_or(at, |last| at.max(*last));
@@ -115,7 +115,7 @@ impl Seen {
     }
 }
 
-fn set(log: &Log, rate: BitRate) -> String {
+fn set(log: &LogContents, rate: BitRate) -> String {
     let mut text = String::from(
         "# Estimated from a log by `cangate bound --from-log`: read it before you rely on it.\n\
          # A log stamps ends of frame, so jitter and distances have in them what frames waited for the bus. Deadlines are\n\
@@ -150,7 +150,7 @@ fn set(log: &Log, rate: BitRate) -> String {
     text
 }
 
-fn message(text: &mut String, interface: &str, id: CanId, seen: &Seen) {
+fn message(text: &mut String, interface: &str, id: CanId, seen: &SeenId) {
     let width = if id.is_eff() { 8 } else { 3 };
     let id = format!("{:0width$X}", id.number());
     let Some(found) = estimate(&seen.stamps) else {
@@ -205,12 +205,12 @@ pub(super) fn time(ns: Nanos) -> String {
 }
 
 /// Returns the jitter as a part of the period.
-fn part(found: &Estimate) -> f64 {
+fn part(found: &ReleaseEstimate) -> f64 {
     found.jitter as f64 / found.period as f64
 }
 
 /// Describes the density of frames without a period, as a comment.
-fn density(curve: &Densest, stamps: &[Nanos]) -> String {
+fn density(curve: &DensestStamps, stamps: &[Nanos]) -> String {
     let mut text = String::new();
     let all = || curve.distances.iter().zip(&curve.from).zip(2..);
     let ends = [all().next(), all().skip(1).last()];
@@ -237,7 +237,7 @@ fn density(curve: &Densest, stamps: &[Nanos]) -> String {
 }
 
 /// Describes how well the estimate fits, as a comment.
-fn fit(found: &Estimate) -> String {
+fn fit(found: &ReleaseEstimate) -> String {
     let part = part(found);
     let mut text = format!(
         "# {} frames, {}: jitter {:.1} % of the period of {} µs",

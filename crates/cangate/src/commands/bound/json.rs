@@ -1,24 +1,24 @@
 //! Bounds as JSON.
 
-use super::delay::Delay;
-use super::{Found, can_miss, id};
-use analysis::{Bound, NoBound, Order, Service};
+use super::delay::GatewayDelay;
+use super::{AssessedBus, can_miss, id};
+use analysis::{LatencyBound, NoBound, SendOrder, QueueService};
 use serde::Serialize;
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct BoundReport {
     /// The longest time that the gateway takes; `null` without a gateway, and if none was given.
     gateway_delay_ns: Option<u64>,
     /// The source of a measured time, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     gateway_delay_from: Option<String>,
-    buses: Vec<Bus>,
+    buses: Vec<BusReport>,
     /// Messages that no route can send on, and the reasons, in sentences.
     left_out: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Bus {
+struct BusReport {
     name: String,
     bitrate: u32,
     data_bitrate: Option<u32>,
@@ -28,12 +28,12 @@ struct Bus {
     /// The mean time between random errors.
     random_errors_ns: Option<u64>,
     joins_ns: u64,
-    nodes: Vec<Node>,
-    messages: Vec<Message>,
+    nodes: Vec<NodeReport>,
+    messages: Vec<MessageReport>,
 }
 
 #[derive(Serialize)]
-struct Node {
+struct NodeReport {
     name: String,
     mailboxes: Option<u8>,
     /// The longest time to fill a mailbox; absent if it is not given.
@@ -51,11 +51,11 @@ struct Node {
     can_overflow: bool,
     /// Absent if none of its messages has an offset.
     #[serde(skip_serializing_if = "Option::is_none")]
-    offsets: Option<Offsets>,
+    offsets: Option<OffsetsReport>,
 }
 
 #[derive(Serialize)]
-struct Offsets {
+struct OffsetsReport {
     /// The number of messages with an offset.
     given: usize,
     /// The number of these that were analysed in all phases; the others have any phase.
@@ -65,7 +65,7 @@ struct Offsets {
 }
 
 #[derive(Serialize)]
-struct Message {
+struct MessageReport {
     id: String,
     name: String,
     node: String,
@@ -88,14 +88,14 @@ struct Message {
     can_miss: bool,
     /// An upper bound on the probability that random errors make a frame late.
     miss_probability: Option<f64>,
-    bound: Option<Parts>,
+    bound: Option<PartsReport>,
     /// The reason why there is no bound.
     no_bound: Option<String>,
 }
 
 /// The parts of a bound. The response is `before_ns` and the sum of the parts, less `since_ns`.
 #[derive(Serialize)]
-struct Parts {
+struct PartsReport {
     /// The time from the event to the end of the frame.
     response_ns: u64,
     /// The minimum time on the buses before; any longer time there is jitter here.
@@ -115,8 +115,8 @@ struct Parts {
     instance: u64,
 }
 
-pub(super) fn report(all: &[Found<'_>], delay: &Delay, notes: &[String]) -> Report {
-    Report {
+pub(super) fn report(all: &[AssessedBus<'_>], delay: &GatewayDelay, notes: &[String]) -> BoundReport {
+    BoundReport {
         gateway_delay_ns: delay.ns,
         gateway_delay_from: delay.from.clone(),
         left_out: notes.to_vec(),
@@ -124,11 +124,11 @@ pub(super) fn report(all: &[Found<'_>], delay: &Delay, notes: &[String]) -> Repo
     }
 }
 
-fn bus(found: &Found<'_>) -> Bus {
+fn bus(found: &AssessedBus<'_>) -> BusReport {
     let spec = found.spec;
     let nodes = spec.nodes.iter().zip(&found.assessment.nodes);
     let messages = spec.messages.iter().zip(&found.assessment.messages);
-    Bus {
+    BusReport {
         name: spec.name.clone(),
         bitrate: spec.rate.nominal(),
         data_bitrate: spec.rate.data(),
@@ -138,23 +138,23 @@ fn bus(found: &Found<'_>) -> Bus {
         joins_ns: spec.joins,
         nodes: nodes
             .enumerate()
-            .map(|(i, (node, bound))| Node {
+            .map(|(i, (node, bound))| NodeReport {
                 room: found.room.get(i).copied().flatten(),
                 can_overflow: found.overflows(i),
                 name: node.name.clone(),
                 mailboxes: match node.order {
-                    Order::Priority => None,
-                    Order::Mailboxes(n) => Some(n.get()),
+                    SendOrder::Priority => None,
+                    SendOrder::Mailboxes(n) => Some(n.get()),
                 },
                 refill_ns: node.refill.map(|refill| refill.time),
                 refill_every: node.refill.map(|refill| refill.every),
                 service: match bound.service {
-                    Service::Priority => "priority",
-                    Service::Covered => "covered",
-                    Service::Queue => "queue",
+                    QueueService::Priority => "priority",
+                    QueueService::Covered => "covered",
+                    QueueService::Queue => "queue",
                 },
                 backlog: bound.backlog,
-                offsets: bound.offsets.map(|offsets| Offsets {
+                offsets: bound.offsets.map(|offsets| OffsetsReport {
                     given: offsets.given,
                     in_all_phases: offsets.used,
                     own_frames: offsets.own,
@@ -163,7 +163,7 @@ fn bus(found: &Found<'_>) -> Bus {
             .collect(),
         messages: messages
             .enumerate()
-            .map(|(i, (message, found_of_it))| Message {
+            .map(|(i, (message, found_of_it))| MessageReport {
                 id: id(message),
                 name: message.name.clone(),
                 node: spec
@@ -191,9 +191,9 @@ fn bus(found: &Found<'_>) -> Bus {
     }
 }
 
-fn parts(bound: &Bound, before: u64) -> Parts {
+fn parts(bound: &LatencyBound, before: u64) -> PartsReport {
     let parts = bound.parts;
-    Parts {
+    PartsReport {
         response_ns: bound.response + before,
         before_ns: before,
         latency_ns: bound.latency,
@@ -210,7 +210,7 @@ fn parts(bound: &Bound, before: u64) -> Parts {
 }
 
 /// Describes why there is no bound.
-pub(super) fn words(why: NoBound, found: &Found<'_>) -> String {
+pub(super) fn words(why: NoBound, found: &AssessedBus<'_>) -> String {
     match why {
         NoBound::Overload(load) => format!(
             "with all that goes before it the bus is loaded by {:.1} %",

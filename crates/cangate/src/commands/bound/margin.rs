@@ -1,8 +1,8 @@
 //! `cangate bound --margin`: how much the traffic and the buses may degrade.
 
-use super::routes::Connected;
+use super::routes::ConnectedSet;
 use super::{by_bus, can_miss};
-use analysis::{Arrival, BusSpec, Lengths};
+use analysis::{Arrival, BusSpec, LengthSearch};
 use console::Failure;
 use frame::Nanos;
 use frame::wire::BitRate;
@@ -20,7 +20,7 @@ const SHORTEST_UNIT: Nanos = 100_000;
 
 /// The margins. Each figure was itself assessed: with it, no deadline can be missed and no queue
 /// can overflow.
-pub(super) struct Margin {
+pub(super) struct BoundMargin {
     /// The factor, in thousandths, by which all messages may come more often; `None` if there is no
     /// margin.
     pub(super) factor: Option<u64>,
@@ -28,9 +28,9 @@ pub(super) struct Margin {
     pub(super) sentences: Vec<String>,
 }
 
-pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margin, Failure> {
+pub(super) fn find(connected: &ConnectedSet, lengths: &mut LengthSearch) -> Result<BoundMargin, Failure> {
     if !holds(connected, lengths)? {
-        return Ok(Margin {
+        return Ok(BoundMargin {
             factor: None,
             sentences: vec!["none, as it is.".to_owned()],
         });
@@ -76,7 +76,7 @@ pub(super) fn find(connected: &Connected, lengths: &mut Lengths) -> Result<Margi
             RAREST / 1_000_000_000
         ));
     }
-    Ok(Margin {
+    Ok(BoundMargin {
         factor: Some(factor),
         sentences,
     })
@@ -102,7 +102,7 @@ fn most(
 
 /// Returns the network with all bit rates reduced to this many thousandths; `None` if there are no
 /// rates that low.
-fn slower(connected: &Connected, thousandths: u64) -> Option<Connected> {
+fn slower(connected: &ConnectedSet, thousandths: u64) -> Option<ConnectedSet> {
     let mut other = connected.clone();
     let part = |rate: u32| u32::try_from(u64::from(rate) * thousandths / 1000).ok();
     for bus in &mut other.network.buses {
@@ -121,7 +121,7 @@ fn slower(connected: &Connected, thousandths: u64) -> Option<Connected> {
 }
 
 /// Returns the network with periods, distances and offsets divided by this many thousandths.
-fn faster(connected: &Connected, factor: u64) -> Result<Connected, Failure> {
+fn faster(connected: &ConnectedSet, factor: u64) -> Result<ConnectedSet, Failure> {
     let mut other = connected.clone();
     for bus in &mut other.network.buses {
         let units: Vec<Option<Nanos>> = (0..bus.nodes.len()).map(|n| unit(bus, n)).collect();
@@ -169,7 +169,7 @@ fn gcd(a: Nanos, b: Nanos) -> Nanos {
 }
 
 /// Returns whether all deadlines are kept and no queue can overflow.
-fn holds(connected: &Connected, lengths: &mut Lengths) -> Result<bool, Failure> {
+fn holds(connected: &ConnectedSet, lengths: &mut LengthSearch) -> Result<bool, Failure> {
     let assessed = connected.network.assess(lengths).map_err(Failure::input)?;
     let all = by_bus(connected, &assessed);
     Ok(all.iter().all(|found| {

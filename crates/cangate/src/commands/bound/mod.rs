@@ -17,17 +17,17 @@ mod witness;
 use crate::cli::bound::Bound;
 use crate::input::load_config;
 use analysis::set;
-use analysis::{Assessment, BusSpec, Compiled, Lengths, Message, NetworkFound};
-use config::Source;
+use analysis::{Assessment, BusSpec, CompiledBus, LengthSearch, Message, NetworkFound};
+use config::SourceText;
 use console::Failure;
 use console::input::read_source;
 use console::output;
-use delay::Delay;
+use delay::GatewayDelay;
 use frame::Nanos;
 use frame::wire::BitRate;
 #[cfg(not(feature = "dbc"))]
 use from_dbc_left_out as from_dbc;
-use routes::Connected;
+use routes::ConnectedSet;
 use std::io::Write;
 
 /// The exit status if a deadline can be missed, or a message has no bound.
@@ -40,9 +40,9 @@ const DEFAULT_BITRATE: &str = "500k";
 const NAMED: usize = 5;
 
 /// A bus and the results of its analysis.
-struct Found<'s> {
+struct AssessedBus<'s> {
     spec: &'s BusSpec,
-    compiled: &'s Compiled,
+    compiled: &'s CompiledBus,
     assessment: &'s Assessment,
     /// For each message, the earliest time after its event at which it can be on this bus, ns.
     base: &'s [Nanos],
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             }
             // The behaviour of a gateway with this traffic.
             let nodes = from_log::nodes(&args.mailboxes, &text)?;
-            Source::new(
+            SourceText::new(
                 format!("the set of {}", log.display()),
                 format!("{nodes}{text}"),
             )
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
     if let Some(report) = &args.report {
         output::folder(report)?;
     }
-    let delay = Delay::of(args)?;
+    let delay = GatewayDelay::of(args)?;
     let gateway = args.gateway.as_ref().map(|file| read_source(file));
     let gateway = gateway.transpose()?;
     let connected = match &gateway {
@@ -119,12 +119,12 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
             routes::connect(set, &config, delay.or_none())?
         }
     };
-    let mut lengths = Lengths::new();
+    let mut lengths = LengthSearch::new();
     let network = &connected.network;
     let assessed = network.assess(&mut lengths).map_err(Failure::input)?;
     let all = by_bus(&connected, &assessed);
     if let Some(id) = &args.witness {
-        let effort = witness::Effort {
+        let effort = witness::SearchEffort {
             plays: args.plays,
             seed: args.seed,
         };
@@ -158,7 +158,7 @@ pub(crate) fn run(args: &Bound, color: bool) -> Result<(), Failure> {
         stdout.write_all(text.as_bytes())?;
     }
     if let Some(report) = &args.report {
-        let shown = page::Shown {
+        let shown = page::PageContents {
             all: &all,
             connected: &connected,
             delay: &delay,
@@ -183,15 +183,15 @@ fn bitrate(text: &str) -> Result<BitRate, Failure> {
     rate.map_err(|error| Failure::input(format!("--bitrate {text}: {error}")))
 }
 
-fn by_bus<'s>(connected: &'s Connected, assessed: &'s NetworkFound) -> Vec<Found<'s>> {
+fn by_bus<'s>(connected: &'s ConnectedSet, assessed: &'s NetworkFound) -> Vec<AssessedBus<'s>> {
     let network = &connected.network;
-    let mut all: Vec<Found<'_>> = network
+    let mut all: Vec<AssessedBus<'_>> = network
         .buses
         .iter()
         .zip(&assessed.compiled)
         .zip(&assessed.buses)
         .zip(&assessed.base)
-        .map(|(((spec, compiled), assessment), base)| Found {
+        .map(|(((spec, compiled), assessment), base)| AssessedBus {
             spec,
             compiled,
             assessment,
@@ -235,7 +235,7 @@ fn deadlines(spec: &BusSpec) -> Vec<Nanos> {
     spec.messages.iter().map(|m| m.deadline).collect()
 }
 
-impl Found<'_> {
+impl AssessedBus<'_> {
     /// Returns the time from the event to the end of frame on this bus, over all buses before it,
     /// ns.
     fn response(&self, message: usize) -> Option<Nanos> {
@@ -260,7 +260,7 @@ impl Found<'_> {
 }
 
 /// Returns whether the deadline of this message can be missed.
-fn can_miss(found: &Found<'_>, message: usize) -> bool {
+fn can_miss(found: &AssessedBus<'_>, message: usize) -> bool {
     let deadline = found.spec.messages.get(message).map(|m| m.deadline);
     match (found.response(message), deadline) {
         (Some(response), Some(deadline)) => response > deadline,
@@ -268,7 +268,7 @@ fn can_miss(found: &Found<'_>, message: usize) -> bool {
     }
 }
 
-fn missed(all: &[Found<'_>]) -> Result<(), Failure> {
+fn missed(all: &[AssessedBus<'_>]) -> Result<(), Failure> {
     let late = all.iter().flat_map(|found| {
         let messages = found.spec.messages.iter().enumerate();
         messages

@@ -1,34 +1,34 @@
 //! `cangate bound --report`: bounds, with the measurements next to them, as a page.
 
-use super::check::{self, Checked};
-use super::delay::Delay;
-use super::margin::Margin;
-use super::routes::Connected;
+use super::check::{self, CheckedLog};
+use super::delay::GatewayDelay;
+use super::margin::BoundMargin;
+use super::routes::ConnectedSet;
 use super::table::{by_priority, filled, micros};
-use super::{Found, id, json};
+use super::{AssessedBus, id, json};
 use crate::cli::bound::Bound as Args;
-use analysis::{Hop, Order, Place};
-use config::Source;
+use analysis::{GatewayHop, SendOrder, MessagePlace};
+use config::SourceText;
 use console::Failure;
-use report::bound::{self, Data, FrameSeen};
+use report::bound::{self, BoundData, FrameSeen};
 use report::file_name;
 use std::path::{Path, PathBuf};
 
 /// The data for the page.
-pub(super) struct Shown<'s> {
-    pub(super) all: &'s [Found<'s>],
-    pub(super) connected: &'s Connected,
-    pub(super) delay: &'s Delay,
-    pub(super) margin: Option<&'s Margin>,
-    pub(super) checked: Option<&'s Checked>,
+pub(super) struct PageContents<'s> {
+    pub(super) all: &'s [AssessedBus<'s>],
+    pub(super) connected: &'s ConnectedSet,
+    pub(super) delay: &'s GatewayDelay,
+    pub(super) margin: Option<&'s BoundMargin>,
+    pub(super) checked: Option<&'s CheckedLog>,
     /// The message set.
-    pub(super) set: &'s Source,
+    pub(super) set: &'s SourceText,
     /// The gateway's configuration.
-    pub(super) gateway: Option<&'s Source>,
+    pub(super) gateway: Option<&'s SourceText>,
 }
 
 /// Writes the page into a folder, and returns its name.
-pub(super) fn write(dir: &Path, args: &Args, shown: &Shown<'_>) -> Result<PathBuf, Failure> {
+pub(super) fn write(dir: &Path, args: &Args, shown: &PageContents<'_>) -> Result<PathBuf, Failure> {
     let buses = shown.all.iter().enumerate();
     let mut notes = Vec::new();
     if args.gateway.is_some() {
@@ -36,11 +36,11 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &Shown<'_>) -> Result<PathBu
     }
     let left_out = shown.connected.notes.iter();
     notes.extend(left_out.map(|note| format!("Left out: {note}.")));
-    let data = Data {
+    let data = BoundData {
         title: file_name(Path::new(&shown.set.name)),
         buses: buses.map(|(n, found)| bus(n, found, shown)).collect(),
         notes,
-        margin: shown.margin.map(|margin| bound::Margin {
+        margin: shown.margin.map(|margin| bound::MarginData {
             thousandths: margin.factor,
             sentences: margin
                 .sentences
@@ -48,7 +48,7 @@ pub(super) fn write(dir: &Path, args: &Args, shown: &Shown<'_>) -> Result<PathBu
                 .map(|words| first_upper(words))
                 .collect(),
         }),
-        measured: shown.checked.map(|checked| bound::Measured {
+        measured: shown.checked.map(|checked| bound::MeasuredSource {
             name: file_name(Path::new(&checked.name)),
             description: checked.description.clone(),
             strange: checked.strange,
@@ -111,7 +111,7 @@ fn command(args: &Args) -> String {
     text
 }
 
-fn bus(n: usize, found: &Found<'_>, shown: &Shown<'_>) -> bound::Bus {
+fn bus(n: usize, found: &AssessedBus<'_>, shown: &PageContents<'_>) -> bound::BusData {
     let spec = found.spec;
     let fixed = spec
         .errors
@@ -120,27 +120,27 @@ fn bus(n: usize, found: &Found<'_>, shown: &Shown<'_>) -> bound::Bus {
         .random_errors
         .map(|ns| format!("errors at random, one in {} µs on average", micros(ns)));
     let order = by_priority(found).into_iter();
-    bound::Bus {
+    bound::BusData {
         name: spec.name.clone(),
         bit_rate: spec.rate.to_string(),
         load: found.assessment.load,
         errors: fixed.or(random),
         nodes: nodes(found),
         messages: order
-            .filter_map(|message| of_message(Place { bus: n, message }, found, shown))
+            .filter_map(|message| of_message(MessagePlace { bus: n, message }, found, shown))
             .collect(),
     }
 }
 
-fn nodes(found: &Found<'_>) -> Vec<bound::Node> {
+fn nodes(found: &AssessedBus<'_>) -> Vec<bound::NodeData> {
     let nodes = found.spec.nodes.iter().zip(&found.assessment.nodes);
     let node = |(n, (node, assessed)): (usize, (&analysis::NodeSpec, &analysis::NodeBound))| {
         let order = match (node.order, assessed.service) {
-            (Order::Priority, _) => bound::Order::Assumed,
-            (Order::Mailboxes(n), analysis::Service::Queue) => bound::Order::Arrival(n.get()),
-            (Order::Mailboxes(n), _) => bound::Order::Covered(n.get()),
+            (SendOrder::Priority, _) => bound::OrderData::Assumed,
+            (SendOrder::Mailboxes(n), analysis::QueueService::Queue) => bound::OrderData::Arrival(n.get()),
+            (SendOrder::Mailboxes(n), _) => bound::OrderData::Covered(n.get()),
         };
-        bound::Node {
+        bound::NodeData {
             name: node.name.clone(),
             order,
             filled: node.refill.map(filled),
@@ -151,7 +151,7 @@ fn nodes(found: &Found<'_>) -> Vec<bound::Node> {
     nodes.enumerate().map(node).collect()
 }
 
-fn of_message(place: Place, found: &Found<'_>, shown: &Shown<'_>) -> Option<bound::Message> {
+fn of_message(place: MessagePlace, found: &AssessedBus<'_>, shown: &PageContents<'_>) -> Option<bound::MessageData> {
     let n = place.message;
     let message = found.spec.messages.get(n)?;
     let of_it = found.assessment.messages.get(n)?;
@@ -160,7 +160,7 @@ fn of_message(place: Place, found: &Found<'_>, shown: &Shown<'_>) -> Option<boun
     let hops = &shown.connected.network.hops;
     let hop = hops.iter().find(|hop| hop.to == place);
     let checked = shown.checked.and_then(|c| c.seen.get(&(place.bus, n)));
-    Some(bound::Message {
+    Some(bound::MessageData {
         id: id(message),
         name: message.name.clone(),
         node: node.name.clone(),
@@ -181,14 +181,14 @@ fn of_message(place: Place, found: &Found<'_>, shown: &Shown<'_>) -> Option<boun
 /// Returns the parts of a bound for the page. For a message that a gateway sends on, `base` and the
 /// jitter are the time to this bus: the bound on the bus before, and the gateway's time
 /// (`analysis::Network`).
-fn parts(parts: analysis::Parts, base: u64, hop: Option<&Hop>) -> bound::Parts {
+fn parts(parts: analysis::BoundParts, base: u64, hop: Option<&GatewayHop>) -> bound::PartsData {
     let until_here = base.saturating_add(parts.jitter);
     let gateway = hop.map_or(0, |hop| hop.delay.min(until_here));
     let (earlier, jitter) = match hop {
         Some(_) => (until_here - gateway, 0),
         None => (0, until_here),
     };
-    bound::Parts {
+    bound::PartsData {
         earlier,
         gateway,
         jitter,
@@ -202,7 +202,7 @@ fn parts(parts: analysis::Parts, base: u64, hop: Option<&Hop>) -> bound::Parts {
     }
 }
 
-fn seen(seen: &check::Seen) -> bound::Seen {
+fn seen(seen: &check::SeenMessage) -> bound::MeasuredMessage {
     let frame = |&(tag, end, latency): &(u64, u64, i64)| FrameSeen { tag, end, latency };
     let limit = i64::try_from(seen.limit).unwrap_or(i64::MAX);
     let latencies = seen.frames.iter().map(|(_, _, latency)| *latency);
@@ -212,7 +212,7 @@ fn seen(seen: &check::Seen) -> bound::Seen {
         .iter()
         .rev()
         .max_by_key(|(_, _, latency)| *latency);
-    bound::Seen {
+    bound::MeasuredMessage {
         port: seen.port.clone(),
         limit: seen.limit,
         latencies: latencies.collect(),
@@ -233,15 +233,15 @@ mod tests {
     /// However the time is divided, the sum is the bound.
     #[test]
     fn the_way_here_is_the_bus_before_and_the_gateway() {
-        let found = analysis::Parts {
+        let found = analysis::BoundParts {
             jitter: 700,
             blocking: 200,
             frame: 300,
             since: 50,
-            ..analysis::Parts::default()
+            ..analysis::BoundParts::default()
         };
-        let place = Place { bus: 0, message: 0 };
-        let hop = |delay| Hop {
+        let place = MessagePlace { bus: 0, message: 0 };
+        let hop = |delay| GatewayHop {
             from: place,
             to: place,
             delay,

@@ -2,13 +2,13 @@
 
 use super::{id, label};
 use analysis::set::MessageSet;
-use analysis::{BusSpec, Hop, Message, Network, NodeSpec, Order, Place, Shape};
+use analysis::{BusSpec, GatewayHop, Message, Network, NodeSpec, SendOrder, MessagePlace, FrameShape};
 use console::Failure;
 use frame::{FrameRef, Kind, Nanos, wire};
-use gateway::config::Config;
+use gateway::config::GatewayConfig;
 use port::PortSpec;
 use port::embedded::BusSettings;
-use route::{Arrival, Forward, Mode, PayloadPattern, PortId, RouteId, Routes, Sink, Stop, Table};
+use route::{FrameArrival, ForwardedCopy, RouteMode, PayloadPattern, PortId, RouteId, Routes, DecisionSink, StopReason, RoutingTable};
 use std::num::NonZeroU8;
 
 /// The maximum number of messages: more are a mistake of the routes.
@@ -16,19 +16,19 @@ const MOST_MESSAGES: usize = 100_000;
 
 /// A set with all messages that a gateway sends on.
 #[derive(Clone, Default)]
-pub(super) struct Connected {
+pub(super) struct ConnectedSet {
     pub(super) network: Network,
     /// For each hop, the route.
     pub(super) routes: Vec<String>,
     /// Nodes with a queue of a known length.
-    pub(super) queues: Vec<Room>,
+    pub(super) queues: Vec<PortCapacity>,
     /// Messages that were left out, in sentences.
     pub(super) notes: Vec<String>,
 }
 
 /// The number of frames that a port of the gateway can hold, in buffers and queue.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct PortCapacity {
     pub(super) bus: usize,
     pub(super) node: usize,
     pub(super) frames: u64,
@@ -36,28 +36,28 @@ pub(super) struct Room {
 
 /// A port of the gateway on a bus.
 #[derive(Clone, Copy)]
-struct Attached {
+struct AttachedPort {
     bus: usize,
     node: usize,
 }
 
 /// Returns a set without a gateway.
-pub(super) fn alone(set: MessageSet) -> Connected {
-    Connected {
+pub(super) fn alone(set: MessageSet) -> ConnectedSet {
+    ConnectedSet {
         network: Network {
             buses: set.buses,
             hops: Vec::new(),
         },
-        ..Connected::default()
+        ..ConnectedSet::default()
     }
 }
 
 /// Follows all messages through the gateway, from bus to bus.
 pub(super) fn connect(
     set: MessageSet,
-    config: &Config,
+    config: &GatewayConfig,
     delay: Nanos,
-) -> Result<Connected, Failure> {
+) -> Result<ConnectedSet, Failure> {
     let mut all = alone(set);
     let mut ports = Vec::with_capacity(config.ports.len());
     for spec in &config.ports {
@@ -69,12 +69,12 @@ pub(super) fn connect(
              bus that it names, another one on that of [nodes.PORT], or of its own name",
         ));
     }
-    let tables = Tables::new(&config.routes, config.ports.len())?;
+    let tables = RoutingTables::new(&config.routes, config.ports.len())?;
     let buses = 0..all.network.buses.len();
-    let mut waiting: Vec<Place> = buses
+    let mut waiting: Vec<MessagePlace> = buses
         .flat_map(|bus| {
             let messages = 0..all.network.buses[bus].messages.len();
-            messages.map(move |message| Place { bus, message })
+            messages.map(move |message| MessagePlace { bus, message })
         })
         .collect();
     while let Some(place) = waiting.pop() {
@@ -99,7 +99,7 @@ pub(super) fn connect(
 }
 
 /// Puts a port's node on its bus.
-fn attach(all: &mut Connected, spec: &PortSpec) -> Result<Option<Attached>, Failure> {
+fn attach(all: &mut ConnectedSet, spec: &PortSpec) -> Result<Option<AttachedPort>, Failure> {
     let settings = spec.settings.downcast_ref::<BusSettings>();
     let buses = &mut all.network.buses;
     let named = |bus: &BusSpec| bus.nodes.iter().position(|node| node.name == spec.name);
@@ -127,7 +127,7 @@ fn attach(all: &mut Connected, spec: &PortSpec) -> Result<Option<Attached>, Fail
         (None, Some(Some(mailboxes))) => {
             buses[bus]
                 .nodes
-                .push(NodeSpec::new(&spec.name, Order::Mailboxes(mailboxes)));
+                .push(NodeSpec::new(&spec.name, SendOrder::Mailboxes(mailboxes)));
             buses[bus].nodes.len() - 1
         }
         (None, _) => {
@@ -140,26 +140,26 @@ fn attach(all: &mut Connected, spec: &PortSpec) -> Result<Option<Attached>, Fail
             )));
         }
     };
-    if let (Some(settings), Order::Mailboxes(n)) = (settings, buses[bus].nodes[node].order) {
-        all.queues.push(Room {
+    if let (Some(settings), SendOrder::Mailboxes(n)) = (settings, buses[bus].nodes[node].order) {
+        all.queues.push(PortCapacity {
             bus,
             node,
             frames: u64::from(settings.queue) + u64::from(n.get()),
         });
     }
-    Ok(Some(Attached { bus, node }))
+    Ok(Some(AttachedPort { bus, node }))
 }
 
 /// Adds a message that is sent on, if the next bus can carry it.
 fn add(
-    all: &mut Connected,
-    from: Place,
+    all: &mut ConnectedSet,
+    from: MessagePlace,
     message: &Message,
-    to: Attached,
-    sent: &Sent,
+    to: AttachedPort,
+    sent: &SentCopy,
     route: String,
     delay: Nanos,
-) -> Result<Option<Place>, Failure> {
+) -> Result<Option<MessagePlace>, Failure> {
     let bus = &mut all.network.buses[to.bus];
     if sent.shape.header().kind() == Kind::Fd && bus.rate.data().is_none() {
         all.notes.push(format!(
@@ -169,7 +169,7 @@ fn add(
         ));
         return Ok(None);
     }
-    let key = |shape: &Shape| wire::arbitration_key(shape.header()) >> 2;
+    let key = |shape: &FrameShape| wire::arbitration_key(shape.header()) >> 2;
     let new = Message {
         node: to.node,
         shape: sent.shape,
@@ -194,7 +194,7 @@ fn add(
         )));
     }
     bus.messages.push(new);
-    let place = Place {
+    let place = MessagePlace {
         bus: to.bus,
         message: bus.messages.len() - 1,
     };
@@ -203,7 +203,7 @@ fn add(
             "the routes send on more than {MOST_MESSAGES} messages"
         )));
     }
-    all.network.hops.push(Hop {
+    all.network.hops.push(GatewayHop {
         from,
         to: place,
         delay,
@@ -214,27 +214,27 @@ fn add(
 }
 
 /// A copy that a route sends.
-struct Sent {
+struct SentCopy {
     route: RouteId,
     to: PortId,
-    shape: Shape,
+    shape: FrameShape,
     /// Whether the route changes nothing.
     unchanged: bool,
 }
 
 /// The routing table, and one that takes all frames that the first may take.
-struct Tables<'r> {
+struct RoutingTables<'r> {
     routes: &'r Routes,
-    exact: Table,
+    exact: RoutingTable,
     /// The table without conditions on payloads, and with each route that matches, whatever routes
     /// are before it.
-    wide: Table,
+    wide: RoutingTable,
 }
 
-impl<'r> Tables<'r> {
+impl<'r> RoutingTables<'r> {
     fn new(routes: &'r Routes, ports: usize) -> Result<Self, Failure> {
         let compile = |routes: &Routes| {
-            Table::compile(routes, ports).map_err(|all| {
+            RoutingTable::compile(routes, ports).map_err(|all| {
                 Failure::input(all.first().map_or_else(String::new, ToString::to_string))
             })
         };
@@ -247,7 +247,7 @@ impl<'r> Tables<'r> {
         let mut exact = routes.clone();
         exact.routes.iter_mut().for_each(|route| route.limit = None);
         if routes.routes.iter().any(|r| !r.matching.payload.is_empty()) {
-            wide.mode = Mode::All;
+            wide.mode = RouteMode::All;
         }
         Ok(Self {
             routes,
@@ -257,7 +257,7 @@ impl<'r> Tables<'r> {
     }
 
     /// Returns all copies that frames of this shape can cause.
-    fn follow(&self, shape: &Shape, from: PortId) -> Result<Vec<Sent>, Failure> {
+    fn follow(&self, shape: &FrameShape, from: PortId) -> Result<Vec<SentCopy>, Failure> {
         let frame = shape.example().map_err(Failure::run)?;
         let table = if shape.is_exact() {
             &self.exact
@@ -265,12 +265,12 @@ impl<'r> Tables<'r> {
             &self.wide
         };
         let mut memory = table.memory();
-        let mut copies = Copies {
+        let mut copies = CopySink {
             shape,
             tables: self,
             all: Vec::new(),
         };
-        let arrival = Arrival {
+        let arrival = FrameArrival {
             from,
             now: 0,
             hops: 0,
@@ -280,18 +280,18 @@ impl<'r> Tables<'r> {
     }
 }
 
-struct Copies<'t> {
-    shape: &'t Shape,
-    tables: &'t Tables<'t>,
-    all: Vec<Sent>,
+struct CopySink<'t> {
+    shape: &'t FrameShape,
+    tables: &'t RoutingTables<'t>,
+    all: Vec<SentCopy>,
 }
 
-impl Sink for Copies<'_> {
+impl DecisionSink for CopySink<'_> {
     fn taken(&mut self, _: RouteId) {}
 
-    fn stopped(&mut self, _: RouteId, _: Stop) {}
+    fn stopped(&mut self, _: RouteId, _: StopReason) {}
 
-    fn forward(&mut self, copy: Forward<'_>) {
+    fn forward(&mut self, copy: ForwardedCopy<'_>) {
         let route = self.tables.routes.routes.get(copy.route.0 as usize);
         let Some(route) = route else { return };
         let may = |pattern: &PayloadPattern| {
@@ -308,7 +308,7 @@ impl Sink for Copies<'_> {
             false => changed(copy.frame, self.shape.is_exact()),
         };
         if let Some(shape) = shape {
-            self.all.push(Sent {
+            self.all.push(SentCopy {
                 route: copy.route,
                 to: copy.to,
                 shape,
@@ -319,9 +319,9 @@ impl Sink for Copies<'_> {
 }
 
 /// Returns the shape of a frame that a route has changed: exact, if it was exact before.
-fn changed(frame: FrameRef<'_>, exact: bool) -> Option<Shape> {
+fn changed(frame: FrameRef<'_>, exact: bool) -> Option<FrameShape> {
     if exact {
-        return Shape::exact(&frame::Frame::from_view(frame)?).ok();
+        return FrameShape::exact(&frame::Frame::from_view(frame)?).ok();
     }
-    Shape::any(*frame.header()).ok()
+    FrameShape::any(*frame.header()).ok()
 }

@@ -1,14 +1,14 @@
 //! Bounds as a table on a terminal.
 
-use super::delay::Delay;
-use super::{Found, can_miss, json, label};
-use analysis::offset::{MOST_PHASES, Offsets};
-use analysis::{Bound, Message, Order, Refill, Service};
+use super::delay::GatewayDelay;
+use super::{AssessedBus, can_miss, json, label};
+use analysis::offset::{MOST_PHASES, OffsetUse};
+use analysis::{LatencyBound, Message, SendOrder, BufferRefill, QueueService};
 use console::columns::{WIDTH, fitted, width, wrapped};
 use console::table::{row, table};
 use std::fmt::Write as _;
 
-pub(super) fn render(all: &[Found<'_>]) -> String {
+pub(super) fn render(all: &[AssessedBus<'_>]) -> String {
     let mut text = String::new();
     for found in all {
         head(&mut text, found);
@@ -31,7 +31,7 @@ pub(super) fn render(all: &[Found<'_>]) -> String {
     text
 }
 
-fn head(text: &mut String, found: &Found<'_>) {
+fn head(text: &mut String, found: &AssessedBus<'_>) {
     let spec = found.spec;
     let _ = write!(
         text,
@@ -53,7 +53,7 @@ fn head(text: &mut String, found: &Found<'_>) {
     text.push('\n');
 }
 
-fn nodes(text: &mut String, found: &Found<'_>) {
+fn nodes(text: &mut String, found: &AssessedBus<'_>) {
     let nodes = found.spec.nodes.iter().zip(&found.assessment.nodes);
     let mut assumed = 0;
     for (i, (node, bound)) in nodes.enumerate() {
@@ -64,13 +64,13 @@ fn nodes(text: &mut String, found: &Found<'_>) {
                 most => format!("at most {most} frames"),
             },
         );
-        let Order::Mailboxes(mailboxes) = node.order else {
+        let SendOrder::Mailboxes(mailboxes) = node.order else {
             assumed += 1;
             continue;
         };
         let order = match bound.service {
-            Service::Queue => "in order of arrival",
-            Service::Covered | Service::Priority => "in order of priority",
+            QueueService::Queue => "in order of arrival",
+            QueueService::Covered | QueueService::Priority => "in order of priority",
         };
         let words = format!(
             "Node {}: {mailboxes} {}{}, {most}{}: {order}",
@@ -106,7 +106,7 @@ fn nodes(text: &mut String, found: &Found<'_>) {
 }
 
 /// Describes how a node fills its mailboxes.
-pub(super) fn filled(refill: Refill) -> String {
+pub(super) fn filled(refill: BufferRefill) -> String {
     let within = format!("up to {} µs to fill one", micros(refill.time));
     match refill.every {
         0 | 1 => within,
@@ -115,8 +115,8 @@ pub(super) fn filled(refill: Refill) -> String {
 }
 
 /// Describes how a node's offsets were used in the analysis.
-fn clock(offsets: &Offsets) -> String {
-    let Offsets { given, used, own } = *offsets;
+fn clock(offsets: &OffsetUse) -> String {
+    let OffsetUse { given, used, own } = *offsets;
     let messages = if given == 1 { "message" } else { "messages" };
     let mut text = if used == given {
         format!("offsets of {given} {messages}, in all phases")
@@ -135,23 +135,23 @@ fn clock(offsets: &Offsets) -> String {
 }
 
 /// Returns all messages of a bus, the highest priority first.
-pub(super) fn by_priority(found: &Found<'_>) -> Vec<usize> {
+pub(super) fn by_priority(found: &AssessedBus<'_>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..found.spec.messages.len()).collect();
     order.sort_by_key(|&i| found.spec.messages.get(i).map(field));
     order
 }
 
 /// A column: its head, and a cell for each message.
-struct Column {
+struct TableColumn {
     head: &'static str,
     cells: Vec<String>,
 }
 
 /// Formats all messages by priority: bounds and their parts side by side if they fit, otherwise one
 /// below the other. A part that no bound has gets no column.
-fn messages(found: &Found<'_>) -> String {
+fn messages(found: &AssessedBus<'_>) -> String {
     let order = by_priority(found);
-    let column = |head: &'static str, cell: &dyn Fn(usize) -> String| Column {
+    let column = |head: &'static str, cell: &dyn Fn(usize) -> String| TableColumn {
         head,
         cells: order.iter().map(|&i| cell(i)).collect(),
     };
@@ -175,7 +175,7 @@ fn messages(found: &Found<'_>) -> String {
             None => PARTS.map(|_| NOTHING.to_owned()),
         })
         .collect();
-    let mut consists: Vec<Column> = PARTS
+    let mut consists: Vec<TableColumn> = PARTS
         .iter()
         .enumerate()
         .map(|(n, head)| column(head, &|i| parts[i][n].clone()))
@@ -212,8 +212,8 @@ fn messages(found: &Found<'_>) -> String {
     format!("{}\n{}", fitted(first, &[0, 1]), fitted(second, &[0]))
 }
 
-fn of_columns<'c>(columns: impl Iterator<Item = &'c Column>) -> comfy_table::Table {
-    let columns: Vec<&Column> = columns.collect();
+fn of_columns<'c>(columns: impl Iterator<Item = &'c TableColumn>) -> comfy_table::Table {
+    let columns: Vec<&TableColumn> = columns.collect();
     let heads: Vec<&str> = columns.iter().map(|column| column.head).collect();
     let mut table = table(&heads);
     for line in 0..columns.first().map_or(0, |column| column.cells.len()) {
@@ -225,7 +225,7 @@ fn of_columns<'c>(columns: impl Iterator<Item = &'c Column>) -> comfy_table::Tab
 }
 
 /// Returns the time to spare, or that there may be none.
-fn slack(found: &Found<'_>, i: usize) -> String {
+fn slack(found: &AssessedBus<'_>, i: usize) -> String {
     let both = found.response(i).zip(found.spec.messages.get(i));
     match both {
         _ if can_miss(found, i) => "MISSED".to_owned(),
@@ -254,7 +254,7 @@ fn field(message: &Message) -> u64 {
 /// The parts that a bound can have, in addition to the frame itself.
 const PARTS: [&str; 6] = ["jitter", "lower", "ahead", "pauses", "higher", "errors"];
 
-fn parts(bound: &Bound, before: u64) -> [String; PARTS.len()] {
+fn parts(bound: &LatencyBound, before: u64) -> [String; PARTS.len()] {
     let p = bound.parts;
     // The frames ahead, less the time since the first of them was released.
     let ahead = if p.ahead >= p.since {
@@ -273,7 +273,7 @@ fn parts(bound: &Bound, before: u64) -> [String; PARTS.len()] {
 }
 
 /// Describes the gateway's time, and the messages that it cannot send on.
-pub(super) fn gateway(delay: &Delay, notes: &[String]) -> String {
+pub(super) fn gateway(delay: &GatewayDelay, notes: &[String]) -> String {
     let mut text = delay.sentence();
     text.push_str("Of what it sends on, jitter is all the time until then, from the event on.\n");
     for note in notes {
@@ -282,7 +282,7 @@ pub(super) fn gateway(delay: &Delay, notes: &[String]) -> String {
     text
 }
 
-fn vias(text: &mut String, found: &Found<'_>) {
+fn vias(text: &mut String, found: &AssessedBus<'_>) {
     for (message, via) in found.spec.messages.iter().zip(&found.via) {
         if let Some(via) = via {
             let _ = writeln!(text, "{}: from {via}", label(message));
@@ -290,7 +290,7 @@ fn vias(text: &mut String, found: &Found<'_>) {
     }
 }
 
-fn no_bounds(text: &mut String, found: &Found<'_>) {
+fn no_bounds(text: &mut String, found: &AssessedBus<'_>) {
     let all = found.spec.messages.iter().zip(&found.assessment.messages);
     for (message, of_it) in all {
         if let Err(why) = of_it.bound {

@@ -1,11 +1,11 @@
 //! `cangate bound --witness`: a demonstration of the worst case.
 
-use super::routes::Connected;
+use super::routes::ConnectedSet;
 use super::table::micros;
-use super::{Found, id, label};
-use analysis::{Bound, Lengths, NetworkFound, Outcome, Place, critical_instant, replay, search};
+use super::{AssessedBus, id, label};
+use analysis::{LatencyBound, LengthSearch, NetworkFound, ReleaseOutcome, MessagePlace, critical_instant, replay, search};
 use console::Failure;
-use frame::text::Line;
+use frame::text::LogLine;
 use frame::{Frame, Nanos};
 use std::io::Write;
 use std::path::Path;
@@ -16,23 +16,23 @@ const START: Nanos = 1_000_000_000;
 /// The effort of the search for a message whose bound no construction reaches, in simulated
 /// scenarios.
 #[derive(Clone, Copy)]
-pub(super) struct Effort {
+pub(super) struct SearchEffort {
     pub(super) plays: u32,
     pub(super) seed: u64,
 }
 
 /// The witness to show.
-struct Shown {
+struct ShownWitness {
     releases: Vec<(Nanos, usize, Frame)>,
     words: String,
 }
 
 pub(super) fn run(
-    connected: &Connected,
+    connected: &ConnectedSet,
     assessed: &NetworkFound,
     wanted: &str,
-    lengths: &mut Lengths,
-    effort: Effort,
+    lengths: &mut LengthSearch,
+    effort: SearchEffort,
     out: Option<&Path>,
 ) -> Result<(), Failure> {
     let all = super::by_bus(connected, assessed);
@@ -51,7 +51,7 @@ pub(super) fn run(
         }
         None => return Ok(()),
     };
-    let place = Place { bus, message };
+    let place = MessagePlace { bus, message };
     let sent_on = found.via.get(message).is_some_and(Option::is_some);
     let built = if sent_on {
         None
@@ -97,13 +97,13 @@ pub(super) fn run(
 
 /// Returns the critical instant, and its difference to the bound, ns.
 fn constructed(
-    found: &Found<'_>,
+    found: &AssessedBus<'_>,
     bus: usize,
     message: usize,
-    bound: &Bound,
-    lengths: &mut Lengths,
-) -> Result<Option<(Shown, Nanos)>, Failure> {
-    let Found {
+    bound: &LatencyBound,
+    lengths: &mut LengthSearch,
+) -> Result<Option<(ShownWitness, Nanos)>, Failure> {
+    let AssessedBus {
         compiled,
         assessment,
         spec,
@@ -113,7 +113,7 @@ fn constructed(
         .map_err(Failure::run)?;
     let outcomes = replay(spec, &releases).map_err(Failure::run)?;
     let own = outcomes.iter().filter(|o| o.message == message);
-    let Some(worst) = own.map(Outcome::latency).max() else {
+    let Some(worst) = own.map(ReleaseOutcome::latency).max() else {
         return Ok(None);
     };
     let words = format!(
@@ -124,18 +124,18 @@ fn constructed(
     );
     let releases = releases.iter().map(|r| (r.at, bus, r.frame)).collect();
     let left = bound.latency.saturating_sub(worst);
-    Ok(Some((Shown { releases, words }, left)))
+    Ok(Some((ShownWitness { releases, words }, left)))
 }
 
 /// Returns the worst case that a search finds, and its difference to the bound, ns.
 fn searched(
-    connected: &Connected,
+    connected: &ConnectedSet,
     assessed: &NetworkFound,
-    lengths: &mut Lengths,
-    place: Place,
-    effort: Effort,
-) -> Result<(Shown, Nanos), Failure> {
-    let Effort { plays, seed } = effort;
+    lengths: &mut LengthSearch,
+    place: MessagePlace,
+    effort: SearchEffort,
+) -> Result<(ShownWitness, Nanos), Failure> {
+    let SearchEffort { plays, seed } = effort;
     let network = &connected.network;
     let worst = search(network, assessed, lengths, place, plays, seed).map_err(Failure::run)?;
     let bound = assessed.response(place).unwrap_or(Nanos::MAX);
@@ -162,7 +162,7 @@ fn searched(
         .map(|r| (START + r.at, r.place.bus, r.frame))
         .collect();
     let left = bound.saturating_sub(worst.response);
-    Ok((Shown { releases, words }, left))
+    Ok((ShownWitness { releases, words }, left))
 }
 
 fn verdict(seen: Nanos, bound: Nanos) -> String {
@@ -181,7 +181,7 @@ fn write_log<'n>(
 ) -> Result<(), Failure> {
     let mut text = String::new();
     for (stamp, bus, frame) in releases {
-        let line = Line {
+        let line = LogLine {
             stamp: *stamp,
             interface: name(*bus),
             frame: frame.view(),
@@ -194,7 +194,7 @@ fn write_log<'n>(
 }
 
 /// Finds the bus of the message with this ID, or BUS:ID, and its index there.
-fn find(all: &[Found<'_>], wanted: &str) -> Result<(usize, usize), Failure> {
+fn find(all: &[AssessedBus<'_>], wanted: &str) -> Result<(usize, usize), Failure> {
     let (bus, number) = match wanted.rsplit_once(':') {
         Some((bus, number)) => (Some(bus), number),
         None => (None, wanted),

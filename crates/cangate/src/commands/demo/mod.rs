@@ -5,7 +5,7 @@ mod table;
 
 use crate::cli::Demo;
 use crate::input::load_config;
-use ::demo::{Error, Input, Options, Progress};
+use ::demo::{Error, TesterInput, DemoOptions, DemoProgress};
 use console::input::read_source;
 use console::output;
 use console::{Failure, ProgressLine};
@@ -16,11 +16,11 @@ use std::io::Write;
 
 pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     let input = match &args.log {
-        Some(path) => Input::Log {
+        Some(path) => TesterInput::Log {
             path,
             strict: args.strict,
         },
-        None => Input::Sae {
+        None => TesterInput::Sae {
             end: (args.seconds * 1e9) as Nanos,
         },
     };
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     };
     let (config, _) = load_config(&source, color)?;
     let command = command_line(args);
-    let options = Options {
+    let options = DemoOptions {
         input,
         source: &source,
         config: &config,
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Demo, color: bool) -> Result<(), Failure> {
     } else {
         "routing"
     });
-    let ran = ::demo::run(&options, &|Progress { done, of }| line.set(done, of));
+    let ran = ::demo::run(&options, &|DemoProgress { done, of }| line.set(done, of));
     drop(line);
     let summary = ran.map_err(failure)?;
     let stdout = std::io::stdout();

@@ -1,14 +1,14 @@
 //! The summary as tables on a terminal.
 
 use crate::counters::accounting;
-use ::demo::{Quantiles, RouteLine, Summary};
+use ::demo::{Quantiles, RouteLine, DemoSummary};
 use comfy_table::Table;
 use console::columns::{WIDTH, fitted, width, wrapped};
 use console::table::{number, row, table};
 use std::fmt::Write;
 
 /// Renders the tables as text, at most [`WIDTH`] wide for up to a billion frames of a route.
-pub(crate) fn render(summary: &Summary) -> String {
+pub(crate) fn render(summary: &DemoSummary) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}\n", wrapped(&summary.sentence));
     let _ = writeln!(text, "{}\n", routes(&summary.routes));
@@ -98,7 +98,7 @@ fn latency(quantiles: Option<Quantiles>) -> Vec<String> {
     }
 }
 
-fn buses(summary: &Summary) -> Table {
+fn buses(summary: &DemoSummary) -> Table {
     let window = summary.buses.first().map_or(0, |b| b.peak_window_ns);
     let mut table = table(&[
         "bus",
@@ -126,7 +126,7 @@ fn buses(summary: &Summary) -> Table {
 }
 
 /// Returns the further remarks, a paragraph each.
-fn words(summary: &Summary) -> Vec<String> {
+fn words(summary: &DemoSummary) -> Vec<String> {
     let mut text = vec![
         "Latency in µs of bus time: end of frame in to end of frame out, less the outgoing frame's \
          duration: queueing and arbitration. rule, rate, full: dropped by rule, by rate limit, by a full \

@@ -1,9 +1,9 @@
 //! The output of `cangate ping`: the display, the statistics, JSON.
 
-use super::{DISPLAY, Outcome};
+use super::{DISPLAY, PingOutcome};
 use crate::cli::ping::Ping;
 use console::table::{row, table};
-use ping::{Live, Part, Plan, Played};
+use ping::{LiveCounts, PartyRole, PingPlan, PartyEnd};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -17,8 +17,8 @@ const BAR: u64 = 40;
 /// Draws a line for each master, repeatedly until all are done; only on a terminal.
 pub(super) fn display(
     args: &Ping,
-    masters: &[(usize, Plan)],
-    live: &[Live],
+    masters: &[(usize, PingPlan)],
+    live: &[LiveCounts],
     through: &dyn Fn() -> bool,
 ) {
     if args.output.quiet || masters.is_empty() || !std::io::stderr().is_terminal() {
@@ -50,7 +50,7 @@ pub(super) fn display(
 }
 
 /// Formats a line like that of cyclictest: thread, priority, interval, count, and µs.
-fn line(args: &Ping, thread: usize, plan: &Plan, count: u64, figures: [u64; 4]) -> String {
+fn line(args: &Ping, thread: usize, plan: &PingPlan, count: u64, figures: [u64; 4]) -> String {
     let [min, act, avg, max] = figures.map(|ns| format!("{:.1}", ns as f64 / 1e3));
     format!(
         "T:{thread:2} ({}) P:{:2} I:{} C:{count:7} Min:{min:>8} Act:{act:>8} Avg:{avg:>8} Max:{max:>8}",
@@ -78,9 +78,9 @@ pub(super) fn what(args: &Ping) -> String {
 }
 
 /// Returns the result for people.
-pub(super) fn text(args: &Ping, outcome: &Outcome) -> String {
+pub(super) fn text(args: &Ping, outcome: &PingOutcome) -> String {
     let mut text = String::new();
-    let masters = || outcome.played.iter().filter(|one| one.part == Part::Master);
+    let masters = || outcome.played.iter().filter(|one| one.part == PartyRole::Master);
     let from = args.ports.join(" and ");
     if masters().next().is_some() {
         let kind = if args.own {
@@ -119,10 +119,10 @@ pub(super) fn text(args: &Ping, outcome: &Outcome) -> String {
 }
 
 /// Returns the table of round trips, and the remaining time without the bus.
-fn figures(outcome: &Outcome) -> String {
+fn figures(outcome: &PingOutcome) -> String {
     let mut lines = table(&["µs", "min", "p50", "p99", "p99.9", "max"]);
     let micros = |ns: u64| format!("{:.2}", ns as f64 / 1e3);
-    for one in outcome.played.iter().filter(|one| one.part == Part::Master) {
+    for one in outcome.played.iter().filter(|one| one.part == PartyRole::Master) {
         let Some([p50, p99, p999]) = one.trips.quantiles(QUANTILES) else {
             continue;
         };
@@ -139,10 +139,10 @@ fn figures(outcome: &Outcome) -> String {
 }
 
 /// Returns the numbers of all fates, in one line.
-fn fates(one: &Played) -> String {
+fn fates(one: &PartyEnd) -> String {
     let mut parts = match one.part {
-        Part::Slave => vec![(one.answered.answered, "answered", true)],
-        Part::Master => vec![
+        PartyRole::Slave => vec![(one.answered.answered, "answered", true)],
+        PartyRole::Master => vec![
             (one.counts.sent, "sent", true),
             (one.counts.answered, "answered", true),
             (one.counts.lost, "not answered in time", true),
@@ -168,14 +168,14 @@ fn fates(one: &Played) -> String {
         .map(|(n, word, _)| format!("{n} {word}"))
         .collect();
     let ids = match one.part {
-        Part::Master => format!("{} > {}", one.plan.id, one.plan.answer),
-        Part::Slave => format!("answers {} by {}", one.plan.id, one.plan.answer),
+        PartyRole::Master => format!("{} > {}", one.plan.id, one.plan.answer),
+        PartyRole::Slave => format!("answers {} by {}", one.plan.id, one.plan.answer),
     };
     format!("{} {ids}: {}", one.name, parts.join(", "))
 }
 
 /// Draws a histogram of round trips.
-fn histogram(one: &Played, width: u64) -> String {
+fn histogram(one: &PartyEnd, width: u64) -> String {
     let bins = one.trips.histogram(width * 1_000);
     let most = bins
         .iter()
@@ -195,14 +195,14 @@ fn histogram(one: &Played, width: u64) -> String {
 }
 
 /// Returns the result for programs.
-pub(super) fn json(args: &Ping, outcome: &Outcome) -> Value {
-    let quantiles = |one: &Played| {
+pub(super) fn json(args: &Ping, outcome: &PingOutcome) -> Value {
+    let quantiles = |one: &PartyEnd| {
         let found = one.trips.quantiles(QUANTILES);
         let [p50, p99, p999] = found.map_or([None; 3], |all| all.map(Some));
         (p50, p99, p999)
     };
     let width = args.output.histogram.map(|width| width * 1_000);
-    let masters = outcome.played.iter().filter(|one| one.part == Part::Master);
+    let masters = outcome.played.iter().filter(|one| one.part == PartyRole::Master);
     let masters: Vec<Value> = masters
         .map(|one| {
             let (p50, p99, p999) = quantiles(one);
@@ -232,7 +232,7 @@ pub(super) fn json(args: &Ping, outcome: &Outcome) -> Value {
             })
         })
         .collect();
-    let slaves = outcome.played.iter().filter(|one| one.part == Part::Slave);
+    let slaves = outcome.played.iter().filter(|one| one.part == PartyRole::Slave);
     let slaves: Vec<Value> = slaves
         .map(|one| {
             json!({

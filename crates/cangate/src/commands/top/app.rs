@@ -1,6 +1,6 @@
 //! The state of the screen, and the effect of keys on it.
 
-use crate::rates::{PortRate, Rate, Rates, RouteRate};
+use crate::rates::{PortRate, Rate, GatewayRates, RouteRate};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ const LONGEST_FILTER: usize = 40;
 
 /// The sort order of the rows. Numbers start with the highest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Sort {
+pub(super) enum SortColumn {
     /// The order of the gateway file.
     #[default]
     File,
@@ -22,7 +22,7 @@ pub(super) enum Sort {
     Lost,
 }
 
-impl Sort {
+impl SortColumn {
     const ALL: [Self; 6] = [
         Self::File,
         Self::Name,
@@ -52,18 +52,18 @@ impl Sort {
 
 /// The table that the arrow keys move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Focus {
+pub(super) enum TableFocus {
     Ports,
     Routes,
 }
 
 /// The state that the screen shows.
-pub(super) struct App {
+pub(super) struct TopApp {
     pub(super) socket: String,
     pub(super) color: bool,
     /// The latest rates; `None` until the first ones have come.
-    pub(super) rates: Option<Rates>,
-    pub(super) sort: Sort,
+    pub(super) rates: Option<GatewayRates>,
+    pub(super) sort: SortColumn,
     pub(super) reverse: bool,
     pub(super) filter: String,
     /// Whether the keys go into the filter.
@@ -71,30 +71,30 @@ pub(super) struct App {
     pub(super) paused: bool,
     /// Whether the help on the keys is shown in place of the tables, until the next key.
     pub(super) helps: bool,
-    pub(super) focus: Focus,
+    pub(super) focus: TableFocus,
     /// The first row shown, of ports and of routes.
     pub(super) first: [usize; 2],
 }
 
-impl App {
+impl TopApp {
     pub(super) fn new(socket: String, color: bool) -> Self {
         Self {
             socket,
             color,
             rates: None,
-            sort: Sort::File,
+            sort: SortColumn::File,
             reverse: false,
             filter: String::new(),
             editing: false,
             paused: false,
             helps: false,
-            focus: Focus::Ports,
+            focus: TableFocus::Ports,
             first: [0; 2],
         }
     }
 
     /// Takes new rates. Returns whether the screen must be redrawn.
-    pub(super) fn hear(&mut self, rates: Rates) -> bool {
+    pub(super) fn hear(&mut self, rates: GatewayRates) -> bool {
         if self.paused && self.rates.is_some() {
             return false;
         }
@@ -115,7 +115,7 @@ impl App {
             self.edit(key.code);
             return false;
         }
-        let at = usize::from(self.focus == Focus::Routes);
+        let at = usize::from(self.focus == TableFocus::Routes);
         let Some(first) = self.first.get_mut(at) else {
             return false;
         };
@@ -130,8 +130,8 @@ impl App {
             KeyCode::Char('/') => self.editing = true,
             KeyCode::Tab | KeyCode::BackTab => {
                 self.focus = match self.focus {
-                    Focus::Ports => Focus::Routes,
-                    Focus::Routes => Focus::Ports,
+                    TableFocus::Ports => TableFocus::Routes,
+                    TableFocus::Routes => TableFocus::Ports,
                 };
             }
             KeyCode::Up => *first = first.saturating_sub(1),
@@ -165,12 +165,12 @@ impl App {
         let all = self.rates.iter().flat_map(|rates| &rates.ports);
         let mut all: Vec<_> = all.filter(|row| self.passes(&row.name)).collect();
         match self.sort {
-            Sort::File => {}
-            Sort::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),
-            Sort::In => all.sort_by(|a, b| highest(a.received, b.received)),
-            Sort::Out => all.sort_by(|a, b| highest(a.sent, b.sent)),
-            Sort::Errors => all.sort_by(|a, b| highest(a.errors, b.errors)),
-            Sort::Lost => all.sort_by(|a, b| highest(a.lost, b.lost)),
+            SortColumn::File => {}
+            SortColumn::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),
+            SortColumn::In => all.sort_by(|a, b| highest(a.received, b.received)),
+            SortColumn::Out => all.sort_by(|a, b| highest(a.sent, b.sent)),
+            SortColumn::Errors => all.sort_by(|a, b| highest(a.errors, b.errors)),
+            SortColumn::Lost => all.sort_by(|a, b| highest(a.lost, b.lost)),
         }
         if self.reverse {
             all.reverse();
@@ -183,12 +183,12 @@ impl App {
         let all = self.rates.iter().flat_map(|rates| &rates.routes);
         let mut all: Vec<_> = all.filter(|row| self.passes(&row.name)).collect();
         match self.sort {
-            Sort::File => {}
-            Sort::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),
-            Sort::In => all.sort_by(|a, b| highest(a.taken, b.taken)),
-            Sort::Out => all.sort_by(|a, b| highest(a.sent, b.sent)),
-            Sort::Errors => all.sort_by(|a, b| highest(a.stopped, b.stopped)),
-            Sort::Lost => all.sort_by(|a, b| highest(a.lost, b.lost)),
+            SortColumn::File => {}
+            SortColumn::Name => all.sort_by(|a, b| a.name.cmp(&b.name)),
+            SortColumn::In => all.sort_by(|a, b| highest(a.taken, b.taken)),
+            SortColumn::Out => all.sort_by(|a, b| highest(a.sent, b.sent)),
+            SortColumn::Errors => all.sort_by(|a, b| highest(a.stopped, b.stopped)),
+            SortColumn::Lost => all.sort_by(|a, b| highest(a.lost, b.lost)),
         }
         if self.reverse {
             all.reverse();

@@ -3,14 +3,14 @@
 mod app;
 mod view;
 
-use super::service::{Asked, understand};
-use super::watch::{Look, ended, look};
+use super::service::{GatewayChoice, understand};
+use super::watch::{WatchResult, ended, look};
 use crate::cli::Top;
-use crate::rates::Rates;
-use app::App;
+use crate::rates::GatewayRates;
+use app::TopApp;
 use console::Failure;
-use gateway::Stats;
-use gateway::control::Request;
+use gateway::GatewayStats;
+use gateway::control::ControlRequest;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use std::io::IsTerminal;
@@ -24,21 +24,21 @@ use std::time::{Duration, Instant};
 const TURN: Duration = Duration::from_millis(50);
 
 /// A message to the screen about the gateway.
-enum News {
-    Rates(Box<Rates>),
+enum GatewayNews {
+    Rates(Box<GatewayRates>),
     Ended,
     Failed(Failure),
 }
 
 pub(crate) fn run(args: &Top, color: bool) -> Result<(), Failure> {
-    let gateway = Asked::which(&args.control, color)?;
+    let gateway = GatewayChoice::which(&args.control, color)?;
     gateway.warn();
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
         return Err(Failure::input(
             "`cangate top` needs a terminal; `cangate stats --watch` prints the same rates to anything",
         ));
     }
-    let first: Stats = understand(gateway.ask(Request::Stats)?)?;
+    let first: GatewayStats = understand(gateway.ask(ControlRequest::Stats)?)?;
     let socket = gateway.socket;
     let quit = Arc::new(AtomicBool::new(false));
     for signal in [
@@ -53,40 +53,40 @@ pub(crate) fn run(args: &Top, color: bool) -> Result<(), Failure> {
     // The thread ends with the process, or when the receiver is dropped.
     std::thread::spawn(move || ask(&path, first, interval, &tell));
     let mut terminal = ratatui::try_init()?;
-    let mut app = App::new(socket.display().to_string(), color);
+    let mut app = TopApp::new(socket.display().to_string(), color);
     let end = show(&mut terminal, &mut app, &news, &quit);
     ratatui::try_restore()?;
     match end? {
-        End::Quit => Ok(()),
-        End::Gone => {
+        TopEnd::Quit => Ok(()),
+        TopEnd::Gone => {
             println!("{}", ended(&socket));
             Ok(())
         }
     }
 }
 
-enum End {
+enum TopEnd {
     Quit,
     Gone,
 }
 
 /// Queries the gateway repeatedly, on its own thread, so that a slow answer does not delay keys.
-fn ask(socket: &Path, mut before: Stats, interval: Duration, tell: &SyncSender<News>) {
+fn ask(socket: &Path, mut before: GatewayStats, interval: Duration, tell: &SyncSender<News>) {
     let mut at = Instant::now();
     loop {
         std::thread::sleep(interval);
         let news = match look(socket) {
-            Ok(Look::Seen(_, now)) => {
+            Ok(WatchResult::Seen(_, now)) => {
                 let over = at.elapsed();
                 at += over;
-                let rates = Rates::between(&before, &now, over);
+                let rates = GatewayRates::between(&before, &now, over);
                 before = *now;
                 News::Rates(Box::new(rates))
             }
-            Ok(Look::Ended) => News::Ended,
+            Ok(WatchResult::Ended) => News::Ended,
             Err(failure) => News::Failed(failure),
         };
-        let last = !matches!(news, News::Rates(_));
+        let last = !matches!(news, GatewayNews::Rates(_));
         if tell.send(news).is_err() || last {
             return;
         }
@@ -95,10 +95,10 @@ fn ask(socket: &Path, mut before: Stats, interval: Duration, tell: &SyncSender<N
 
 fn show(
     terminal: &mut DefaultTerminal,
-    app: &mut App,
+    app: &mut TopApp,
     news: &Receiver<News>,
     quit: &AtomicBool,
-) -> Result<End, Failure> {
+) -> Result<TopEnd, Failure> {
     let mut changed = true;
     while !quit.load(Ordering::Relaxed) {
         if changed {
@@ -109,7 +109,7 @@ fn show(
             match event::read()? {
                 Event::Key(key) if key.kind != KeyEventKind::Release => {
                     if app.press(key) {
-                        return Ok(End::Quit);
+                        return Ok(TopEnd::Quit);
                     }
                     changed = true;
                 }
@@ -122,9 +122,9 @@ fn show(
                 changed |= app.hear(*rates);
             }
             Ok(News::Failed(failure)) => return Err(failure),
-            Ok(News::Ended) | Err(TryRecvError::Disconnected) => return Ok(End::Gone),
+            Ok(News::Ended) | Err(TryRecvError::Disconnected) => return Ok(TopEnd::Gone),
             Err(TryRecvError::Empty) => {}
         }
     }
-    Ok(End::Quit)
+    Ok(TopEnd::Quit)
 }

@@ -1,6 +1,6 @@
 //! The drawing of the screen. The same state gives the same screen: there is no clock here.
 
-use super::app::{App, Focus, Sort};
+use super::app::{TopApp, TableFocus, SortColumn};
 use crate::rates::{PortRate, Rate, RouteRate, words};
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -22,7 +22,7 @@ const GAP: u16 = 4;
 /// The height of the area for the tables above which each table has a line with totals.
 const TOTALS: u16 = 9;
 
-pub(super) fn draw(app: &mut App, frame: &mut Frame<'_>) {
+pub(super) fn draw(app: &mut TopApp, frame: &mut Frame<'_>) {
     let area = frame.area();
     let [head, _, tables, foot] = Layout::vertical([
         Constraint::Length(2),
@@ -84,7 +84,7 @@ took and did not send. LOST: frames that were lost, refused or not received for 
 of room. WAITING: frames that a port holds now. ? is not known, · is none.";
 
 /// Limits scrolling to the end of the tables.
-fn keep_in_sight(app: &mut App, tables: [(usize, Rect); 2], totals: [bool; 2]) {
+fn keep_in_sight(app: &mut TopApp, tables: [(usize, Rect); 2], totals: [bool; 2]) {
     let each = app.first.iter_mut().zip(tables).zip(totals);
     for ((first, (rows, area)), totals) in each {
         let shown = usize::from(area.height.saturating_sub(1 + u16::from(totals)));
@@ -92,7 +92,7 @@ fn keep_in_sight(app: &mut App, tables: [(usize, Rect); 2], totals: [bool; 2]) {
     }
 }
 
-fn summary(app: &App) -> Text<'static> {
+fn summary(app: &TopApp) -> Text<'static> {
     let bold = Style::new().add_modifier(Modifier::BOLD);
     let title = Line::from(vec![
         Span::styled("cangate top", bold),
@@ -120,7 +120,7 @@ fn summary(app: &App) -> Text<'static> {
 }
 
 /// Returns the style for an alarm: red if there are colours, otherwise bold.
-fn alarm(app: &App, rings: bool) -> Style {
+fn alarm(app: &TopApp, rings: bool) -> Style {
     match (rings, app.color) {
         (false, _) => Style::new(),
         (true, true) => Style::new().fg(Color::Red),
@@ -189,7 +189,7 @@ fn total(rates: impl Iterator<Item = Rate>) -> Rate {
 }
 
 /// Returns a head in which the column that sorts the rows is marked.
-fn header(app: &App, names: &[(&'static str, Option<Sort>)], focus: Focus) -> Vec<Cell<'static>> {
+fn header(app: &TopApp, names: &[(&'static str, Option<SortColumn>)], focus: TableFocus) -> Vec<Cell<'static>> {
     let cells = names.iter().enumerate().map(|(i, (name, sort))| {
         let mut style = Style::new().add_modifier(Modifier::BOLD);
         if *sort == Some(app.sort) {
@@ -218,18 +218,18 @@ fn rate(rate: Rate) -> Cell<'static> {
     right(words(rate), Style::new())
 }
 
-fn loss(app: &App, rate: Rate) -> Cell<'static> {
+fn loss(app: &TopApp, rate: Rate) -> Cell<'static> {
     right(words(rate), alarm(app, rate.is_some_and(|rate| rate > 0.0)))
 }
 
-fn port_table(app: &App, width: u16, totals: bool) -> Table<'static> {
+fn port_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
     let head = [
-        ("PORT", Some(Sort::Name)),
+        ("PORT", Some(SortColumn::Name)),
         ("STATE", None),
-        ("RECV/s", Some(Sort::In)),
-        ("SENT/s", Some(Sort::Out)),
-        ("ERRORS/s", Some(Sort::Errors)),
-        ("LOST/s", Some(Sort::Lost)),
+        ("RECV/s", Some(SortColumn::In)),
+        ("SENT/s", Some(SortColumn::Out)),
+        ("ERRORS/s", Some(SortColumn::Errors)),
+        ("LOST/s", Some(SortColumn::Lost)),
         ("WAITING", None),
     ];
     let rows = app.ports().into_iter().skip(app.first[0]).map(|port| {
@@ -264,7 +264,7 @@ fn port_table(app: &App, width: u16, totals: bool) -> Table<'static> {
         ]
     });
     let widths = [WORD, NUMBER, NUMBER, NUMBER, NUMBER, 8];
-    let head = header(app, &head, Focus::Ports);
+    let head = header(app, &head, TableFocus::Ports);
     fitted(
         width,
         head,
@@ -275,14 +275,14 @@ fn port_table(app: &App, width: u16, totals: bool) -> Table<'static> {
     )
 }
 
-fn route_table(app: &App, width: u16, totals: bool) -> Table<'static> {
+fn route_table(app: &TopApp, width: u16, totals: bool) -> Table<'static> {
     let head = [
-        ("ROUTE", Some(Sort::Name)),
+        ("ROUTE", Some(SortColumn::Name)),
         ("BY", None),
-        ("TAKEN/s", Some(Sort::In)),
-        ("SENT/s", Some(Sort::Out)),
-        ("STOPPED/s", Some(Sort::Errors)),
-        ("LOST/s", Some(Sort::Lost)),
+        ("TAKEN/s", Some(SortColumn::In)),
+        ("SENT/s", Some(SortColumn::Out)),
+        ("STOPPED/s", Some(SortColumn::Errors)),
+        ("LOST/s", Some(SortColumn::Lost)),
     ];
     let rows = app.routes().into_iter().skip(app.first[1]).map(|route| {
         vec![
@@ -307,7 +307,7 @@ fn route_table(app: &App, width: u16, totals: bool) -> Table<'static> {
         ]
     });
     let widths = [8, NUMBER, NUMBER, NUMBER, NUMBER];
-    let head = header(app, &head, Focus::Routes);
+    let head = header(app, &head, TableFocus::Routes);
     fitted(
         width,
         head,
@@ -319,7 +319,7 @@ fn route_table(app: &App, width: u16, totals: bool) -> Table<'static> {
 }
 
 /// Returns the short help on the keys, as far as it fits.
-fn keys(app: &App, width: u16) -> Line<'static> {
+fn keys(app: &TopApp, width: u16) -> Line<'static> {
     if app.editing {
         return Line::from(format!(
             "names with: {}▏ (Enter: done, Esc: all)",

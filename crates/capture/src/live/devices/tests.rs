@@ -1,12 +1,12 @@
 //! Recording from a driver in memory.
 
 use super::*;
-use crate::chunk::Entry;
-use crate::queue::{Inbox, Message, queue};
+use crate::chunk::ChunkEntry;
+use crate::queue::{ChunkInbox, WriterMessage, queue};
 use frame::{CanId, Frame};
 use linux::Errno;
 use linux::can::layout::{decode, encode};
-use linux::chardev::area::{Area, both, second};
+use linux::chardev::area::{MappedArea, both, second};
 use linux::chardev::{AREA, SLOTS};
 use proptest::prelude::*;
 use std::os::fd::RawFd;
@@ -17,7 +17,7 @@ use std::time::Instant;
 const PATH: &str = "/dev/can0";
 
 /// One open file of the driver.
-struct Driver {
+struct FakeDriver {
     area: Vec<AtomicU64>,
     there: AtomicBool,
     /// Frames lost since the last frame that found room.
@@ -25,7 +25,7 @@ struct Driver {
     filters: Mutex<(Vec<RawFilter>, u32)>,
 }
 
-impl Driver {
+impl FakeDriver {
     fn new() -> Arc<Self> {
         let driver = Self {
             area: (0..AREA / 8).map(|_| AtomicU64::new(0)).collect(),
@@ -73,9 +73,9 @@ impl Driver {
     }
 }
 
-struct Handle(Arc<Driver>);
+struct FakeHandle(Arc<FakeDriver>);
 
-impl Area for Handle {
+impl MappedArea for FakeHandle {
     fn get(&self, at: usize) -> u64 {
         self.0.get(at)
     }
@@ -85,7 +85,7 @@ impl Area for Handle {
     }
 }
 
-impl Line for Handle {
+impl DeviceLine for FakeHandle {
     fn ring(&self) -> Result<u64, Errno> {
         panic!("a recording sends nothing");
     }
@@ -104,40 +104,40 @@ impl Line for Handle {
     }
 }
 
-struct Bench {
+struct DeviceBench {
     /// The driver that is found when the device is opened.
-    found: Arc<Mutex<Option<Arc<Driver>>>>,
-    driver: Arc<Driver>,
-    devices: Devices,
-    waiting: Waiting,
-    filling: Filling,
-    inbox: Inbox,
+    found: Arc<Mutex<Option<Arc<FakeDriver>>>>,
+    driver: Arc<FakeDriver>,
+    devices: RecordedDevices,
+    waiting: StampOrder,
+    filling: FillingChunk,
+    inbox: ChunkInbox,
 }
 
-fn bench(texts: &[&str]) -> Bench {
+fn bench(texts: &[&str]) -> DeviceBench {
     let choices: Vec<_> = texts
         .iter()
-        .map(|t| Choice::read(t, &[]).unwrap())
+        .map(|t| InterfaceChoice::read(t, &[]).unwrap())
         .collect();
-    let driver = Driver::new();
+    let driver = FakeDriver::new();
     let found = Arc::new(Mutex::new(Some(Arc::clone(&driver))));
     let there = Arc::clone(&found);
     let open: Open = Box::new(move |path| {
         let driver = there.lock().unwrap().clone();
         let missing = || OpenError::Missing(path.to_owned());
-        Ok(Box::new(Handle(driver.ok_or_else(missing)?)))
+        Ok(Box::new(FakeHandle(driver.ok_or_else(missing)?)))
     });
-    let names = Names::default();
-    let mut devices = Devices::open(&choices, true, true, &names, open).unwrap();
+    let names = InterfaceNames::default();
+    let mut devices = RecordedDevices::open(&choices, true, true, &names, open).unwrap();
     let (sender, inbox) = queue(64);
-    let mut filling = Filling::new(None, Instant::now());
+    let mut filling = FillingChunk::new(None, Instant::now());
     filling.start(sender);
     devices.start(&mut filling);
-    Bench {
+    DeviceBench {
         found,
         driver,
         devices,
-        waiting: Waiting::new(Duration::ZERO),
+        waiting: StampOrder::new(Duration::ZERO),
         filling,
         inbox,
     }
@@ -145,12 +145,12 @@ fn bench(texts: &[&str]) -> Bench {
 
 /// The entries that went into the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Seen {
+enum SeenEntry {
     Frame(u64, Direction, Frame),
     Lost(u64),
 }
 
-impl Bench {
+impl DeviceBench {
     fn take(&mut self) {
         self.devices.take(&mut self.filling, &mut self.waiting);
     }
@@ -166,7 +166,7 @@ impl Bench {
         self.look()
     }
 
-    fn end(mut self) -> (Vec<Seen>, crate::InterfaceCounts, u64) {
+    fn end(mut self) -> (Vec<SeenEntry>, crate::InterfaceCounts, u64) {
         self.take();
         self.devices.end();
         let filling = &mut self.filling;
@@ -175,15 +175,15 @@ impl Bench {
         self.devices.tell_rest(filling);
         filling.hand_over();
         let mut seen = Vec::new();
-        while let Ok(Message::Chunk(chunk, _)) = self.inbox.full.try_recv() {
+        while let Ok(WriterMessage::Chunk(chunk, _)) = self.inbox.full.try_recv() {
             seen.extend(chunk.entries().map(|entry| match entry {
-                Entry::Frame(record) => {
+                ChunkEntry::Frame(record) => {
                     let frame = Frame::from_view(decode(record.bytes).unwrap()).unwrap();
-                    Seen::Frame(record.stamp, record.direction.unwrap(), frame)
+                    SeenEntry::Frame(record.stamp, record.direction.unwrap(), frame)
                 }
-                Entry::Gap(gap) => {
-                    assert_eq!((gap.interface, gap.at), (Some(0), Where::Device));
-                    Seen::Lost(gap.frames)
+                ChunkEntry::Gap(gap) => {
+                    assert_eq!((gap.interface, gap.at), (Some(0), LossPlace::Device));
+                    SeenEntry::Lost(gap.frames)
                 }
             }));
         }
@@ -223,15 +223,15 @@ fn frames_have_the_driver_s_stamps_directions_and_losses() {
     let (seen, counts, malformed) = b.end();
     let (received, sent) = (Direction::Received, Direction::Sent);
     let begin = [
-        Seen::Frame(100, received, all[0]),
-        Seen::Frame(200, sent, all[1]),
-        Seen::Frame(300, received, all[2]),
+        SeenEntry::Frame(100, received, all[0]),
+        SeenEntry::Frame(200, sent, all[1]),
+        SeenEntry::Frame(300, received, all[2]),
         // The first number is the time when this was noticed; the number of lost frames is unknown.
-        Seen::Lost(2),
-        Seen::Frame(1000, received, classic(0)),
+        SeenEntry::Lost(2),
+        SeenEntry::Frame(1000, received, classic(0)),
     ];
     assert_eq!(seen[..5], begin);
-    let end = [Seen::Lost(5), Seen::Frame(2000, received, classic(7))];
+    let end = [SeenEntry::Lost(5), SeenEntry::Frame(2000, received, classic(7))];
     assert_eq!(seen[seen.len() - 2..], end);
     assert_eq!((counts.received, counts.lost_device), (68, 7));
     assert_eq!((counts.lost_ring, malformed), (Some(0), 0));
@@ -245,7 +245,7 @@ fn losses_that_no_frame_tells_stand_at_the_end() {
     }
     b.take();
     let (seen, counts, _) = b.end();
-    assert_eq!(seen.last(), Some(&Seen::Lost(3)));
+    assert_eq!(seen.last(), Some(&SeenEntry::Lost(3)));
     assert_eq!((counts.received, counts.lost_device), (64, 3));
 }
 
@@ -262,7 +262,7 @@ fn a_device_that_goes_is_recorded_to_its_last_frame_and_again_when_it_is_back() 
     assert!(b.devices.deadline().is_some(), "somebody looks for it");
     assert!(b.look_soon().is_empty());
     b.take();
-    let new = Driver::new();
+    let new = FakeDriver::new();
     // Other programs opened it before, and this frame is for them.
     new.deliver(&classic(5), 11, 0);
     *b.found.lock().unwrap() = Some(Arc::clone(&new));
@@ -270,7 +270,7 @@ fn a_device_that_goes_is_recorded_to_its_last_frame_and_again_when_it_is_back() 
     assert_eq!(b.devices.deadline(), None);
     new.deliver(&classic(2), 20, 0);
     let (seen, counts, _) = b.end();
-    let of = |stamp, id| Seen::Frame(stamp, Direction::Received, classic(id));
+    let of = |stamp, id| SeenEntry::Frame(stamp, Direction::Received, classic(id));
     assert_eq!(seen, [of(10, 1), of(20, 2)]);
     assert_eq!((counts.received, counts.lost_device), (2, 0));
 }
@@ -288,10 +288,10 @@ fn a_stopped_controller_is_said_once() {
 
 #[test]
 fn a_device_that_is_not_there_is_an_error_at_the_start() {
-    let choices = [Choice::read("/dev/can7", &[]).unwrap()];
+    let choices = [InterfaceChoice::read("/dev/can7", &[]).unwrap()];
     let open: Open = Box::new(|path| Err(OpenError::Missing(path.to_owned())));
-    let names = Names::default();
-    let Err(error) = Devices::open(&choices, true, false, &names, open) else {
+    let names = InterfaceNames::default();
+    let Err(error) = RecordedDevices::open(&choices, true, false, &names, open) else {
         panic!("there is none");
     };
     assert!(
@@ -316,13 +316,13 @@ proptest! {
             }
         }
         let (seen, counts, malformed) = b.end();
-        let stamp = |seen: &Seen| match seen {
-            Seen::Frame(stamp, ..) => Some(*stamp),
-            Seen::Lost(_) => None,
+        let stamp = |seen: &SeenEntry| match seen {
+            SeenEntry::Frame(stamp, ..) => Some(*stamp),
+            SeenEntry::Lost(_) => None,
         };
-        let gap = |seen: &Seen| match seen {
-            Seen::Lost(frames) => *frames,
-            Seen::Frame(..) => 0,
+        let gap = |seen: &SeenEntry| match seen {
+            SeenEntry::Lost(frames) => *frames,
+            SeenEntry::Frame(..) => 0,
         };
         prop_assert_eq!(seen.iter().filter_map(stamp).collect::<Vec<_>>(), room.clone());
         prop_assert_eq!(seen.iter().map(gap).sum::<u64>(), lost);

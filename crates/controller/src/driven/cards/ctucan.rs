@@ -1,7 +1,7 @@
 //! CTU CAN FD on a PCI Express card with an Intel Cyclone IV, and QEMU's `ctucan_pci`. Source of
 //! the values: Linux's `drivers/net/can/ctucanfd/ctucanfd_pci.c`.
 
-use super::Card;
+use super::CardAccess;
 use crate::ctucanfd::CtuCanFd;
 use crate::{Controller, Properties, Registers};
 use alloc::boxed::Box;
@@ -23,7 +23,7 @@ pub(super) fn properties() -> Properties {
     CtuCanFd::usual_properties(CLOCK)
 }
 
-pub(super) fn open<C: Card>(card: &C, channel: u8) -> Result<Box<dyn Controller + Send>, C::Error> {
+pub(super) fn open<C: CardAccess>(card: &C, channel: u8) -> Result<Box<dyn Controller + Send>, C::Error> {
     let mut bridge = card.region(BRIDGE, 0, INTERRUPTS + 4)?;
     let enabled = bridge.read32(INTERRUPTS as u32);
     bridge.write32(INTERRUPTS as u32, enabled | 1);

@@ -1,8 +1,8 @@
 //! Kvaser PCIcan and PCIcanx: up to four SJA1000 behind an AMCC S5920 bridge. Sources of the
 //! values: Linux's `drivers/net/can/sja1000/kvaser_pci.c` and the S5920's data book.
 
-use super::Card;
-use crate::sja1000::{Sja1000, Wiring};
+use super::CardAccess;
+use crate::sja1000::{Sja1000, ChipWiring};
 use crate::{Controller, Properties, Registers};
 use alloc::boxed::Box;
 
@@ -21,7 +21,7 @@ const ADD_ON_INTERRUPTS: u32 = 0x2000;
 const PTCR: usize = 0x60;
 const PASSIVE: u32 = 0x8080_8080;
 
-const WIRING: Wiring = Wiring {
+const WIRING: ChipWiring = ChipWiring {
     // A crystal of 16 MHz.
     clock: 8_000_000,
     // Both outputs push-pull.
@@ -34,7 +34,7 @@ pub(super) fn properties() -> Properties {
     Sja1000::new(NoRegisters, WIRING).properties().clone()
 }
 
-pub(super) fn open<C: Card>(card: &C, channel: u8) -> Result<Box<dyn Controller + Send>, C::Error> {
+pub(super) fn open<C: CardAccess>(card: &C, channel: u8) -> Result<Box<dyn Controller + Send>, C::Error> {
     let mut bridge = card.region(BRIDGE, 0, PTCR + 4)?;
     bridge.write32(PTCR as u32, PASSIVE);
     let interrupts = bridge.read32(INTCSR as u32);

@@ -8,7 +8,7 @@ use crate::{Controller, Properties, Registers};
 use alloc::boxed::Box;
 
 /// Access to a card.
-pub trait Card {
+pub trait CardAccess {
     /// Registers of one of its regions.
     type Region: Registers + Send + 'static;
     /// Reason why the registers cannot be accessed.
@@ -24,14 +24,14 @@ pub trait Card {
 
 /// The type of a card's controllers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum CardKind {
     Kvaser,
     CtuCan,
 }
 
 /// A supported card.
 #[derive(Clone, Copy, Debug)]
-pub struct Model {
+pub struct CardModel {
     /// Vendor and device IDs, as in the card's configuration space.
     pub classes: &'static [(u16, u16)],
     /// The card's name.
@@ -40,40 +40,40 @@ pub struct Model {
     pub driver: &'static str,
     /// Maximum number of controllers.
     pub channels: u8,
-    kind: Kind,
+    kind: CardKind,
 }
 
 /// All supported cards.
-pub const MODELS: &[Model] = &[
-    Model {
+pub const MODELS: &[CardModel] = &[
+    CardModel {
         classes: &[(0x10E8, 0x8406), (0x1A07, 0x0008)],
         name: "Kvaser PCIcan",
         driver: "kvaser_pci",
         channels: kvaser::CHANNELS,
-        kind: Kind::Kvaser,
+        kind: CardKind::Kvaser,
     },
-    Model {
+    CardModel {
         classes: &[(0x1760, 0xFF00)],
         name: "CTU CAN FD card",
         driver: "ctucanfd_pci",
         channels: ctucan::CHANNELS,
-        kind: Kind::CtuCan,
+        kind: CardKind::CtuCan,
     },
 ];
 
 /// Returns the model of a card with this vendor and device ID.
 #[must_use]
-pub fn model(class: (u16, u16)) -> Option<&'static Model> {
+pub fn model(class: (u16, u16)) -> Option<&'static CardModel> {
     MODELS.iter().find(|model| model.classes.contains(&class))
 }
 
-impl Model {
+impl CardModel {
     /// Returns the properties of its controllers that are known without accessing them.
     #[must_use]
     pub fn properties(&self) -> Properties {
         match self.kind {
-            Kind::Kvaser => kvaser::properties(),
-            Kind::CtuCan => ctucan::properties(),
+            CardKind::Kvaser => kvaser::properties(),
+            CardKind::CtuCan => ctucan::properties(),
         }
     }
 
@@ -82,14 +82,14 @@ impl Model {
     ///
     /// # Errors
     /// A region cannot be accessed.
-    pub fn open<C: Card>(
+    pub fn open<C: CardAccess>(
         &self,
         card: &C,
         channel: u8,
     ) -> Result<Box<dyn Controller + Send>, C::Error> {
         match self.kind {
-            Kind::Kvaser => kvaser::open(card, channel),
-            Kind::CtuCan => ctucan::open(card, channel),
+            CardKind::Kvaser => kvaser::open(card, channel),
+            CardKind::CtuCan => ctucan::open(card, channel),
         }
     }
 }

@@ -10,13 +10,13 @@ pub(super) type Rank = (u64, u64);
 const NOWHERE: u32 = u32::MAX;
 
 /// Places by rank, the lowest first. All memory is allocated at the start.
-pub(super) struct Heap {
+pub(super) struct RankHeap {
     entries: Vec<(Rank, u32)>,
     /// For each place, its index in `entries`.
     stands: Vec<u32>,
 }
 
-impl Heap {
+impl RankHeap {
     /// Creates a heap for places from 0 to `capacity` - 1.
     pub(super) fn new(capacity: usize) -> Self {
         Self {

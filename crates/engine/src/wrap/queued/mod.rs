@@ -5,17 +5,17 @@ mod waiting;
 
 use crate::error::PortError;
 use crate::half::Transmit;
-use crate::passing::{Outgoing, Token};
-use crate::report::{Accepted, FlushReport, Refused, TxCounters};
+use crate::passing::{OutgoingFrame, Token};
+use crate::report::{Accepted, FlushReport, TransmitRefusal, TxCounters};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use frame::{FrameRef, Nanos};
-use waiting::{Place, Waiting};
+use waiting::{WaitingPlace, WaitingFrames};
 
 /// The order in which waiting frames leave.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Order {
+pub enum QueueOrder {
     /// In the order of arrival.
     #[default]
     Fifo,
@@ -41,9 +41,9 @@ pub enum WhenFull {
 
 /// The rules of a transmit queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rules {
+pub struct QueueRules {
     /// The order in which frames leave.
-    pub order: Order,
+    pub order: QueueOrder,
     /// Time after which a waiting frame is dropped and counts as [expired](TxCounters::expired),
     /// ns; `None`: no limit.
     pub max_age: Option<Nanos>,
@@ -58,7 +58,7 @@ pub struct Rules {
 /// Reason why a queue has given up a frame that it had taken.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum GivenUp {
-    /// The frame had waited for [`Rules::max_age`].
+    /// The frame had waited for [`QueueRules::max_age`].
     Expired,
     /// The frame made room for another one.
     Displaced,
@@ -77,10 +77,10 @@ pub type Witness = Box<dyn FnMut(Token, FrameRef<'_>, GivenUp) + Send>;
 /// otherwise the half alone decides about it.
 ///
 /// Counters stay true, and every sum adds up: taken = sent + lost + expired + displaced + held.
-pub struct Queued<H> {
+pub struct QueuedTransmitter<H> {
     half: H,
-    rules: Rules,
-    waiting: Waiting,
+    rules: QueueRules,
+    waiting: WaitingFrames,
     taken: u64,
     lost: u64,
     expired: u64,
@@ -88,12 +88,12 @@ pub struct Queued<H> {
     witness: Option<Witness>,
 }
 
-impl<H: Transmit> Queued<H> {
+impl<H: Transmit> QueuedTransmitter<H> {
     /// Creates a queue in front of `half`. It allocates all its memory here.
-    pub fn new(half: H, rules: Rules) -> Self {
+    pub fn new(half: H, rules: QueueRules) -> Self {
         Self {
             half,
-            waiting: Waiting::new(&rules),
+            waiting: WaitingFrames::new(&rules),
             rules,
             taken: 0,
             lost: 0,
@@ -112,7 +112,7 @@ impl<H: Transmit> Queued<H> {
     }
 
     #[inline]
-    fn tell(&mut self, place: Place, why: GivenUp) {
+    fn tell(&mut self, place: WaitingPlace, why: GivenUp) {
         if let Some(witness) = &mut self.witness
             && let Some((token, frame)) = self.waiting.at(place)
         {
@@ -167,13 +167,13 @@ impl<H: Transmit> Queued<H> {
             };
             match self.half.transmit(now, outgoing) {
                 Ok(Accepted) => self.waiting.lend(place),
-                Err(Refused::Full) => break,
-                Err(Refused::Unsupported) => {
+                Err(TransmitRefusal::Full) => break,
+                Err(TransmitRefusal::Unsupported) => {
                     self.tell(place, GivenUp::Lost);
                     self.waiting.remove(place);
                     self.lost += 1;
                 }
-                Err(Refused::Down) => {
+                Err(TransmitRefusal::Down) => {
                     self.lose_all();
                     break;
                 }
@@ -194,7 +194,7 @@ impl<H: Transmit> Queued<H> {
     }
 
     /// Returns the frame that makes room for a new one, if there is one.
-    fn displaced_by(&self, outgoing: &Outgoing<'_>) -> Option<Place> {
+    fn displaced_by(&self, outgoing: &OutgoingFrame<'_>) -> Option<WaitingPlace> {
         match self.rules.when_full {
             WhenFull::DropOldest => self.waiting.yields_to(outgoing.frame.header()),
             WhenFull::Refuse | WhenFull::Wait => None,
@@ -202,13 +202,13 @@ impl<H: Transmit> Queued<H> {
     }
 }
 
-impl<H: Transmit> Transmit for Queued<H> {
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+impl<H: Transmit> Transmit for QueuedTransmitter<H> {
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if let Some(why) = self.half.refuses(now, &outgoing) {
             return Err(why);
         }
         if !self.waiting.fits(&outgoing.frame) {
-            return Err(Refused::Unsupported);
+            return Err(TransmitRefusal::Unsupported);
         }
         self.expire(now);
         if self.waiting.room() == 0 {
@@ -217,13 +217,13 @@ impl<H: Transmit> Transmit for Queued<H> {
             let _ = self.pass_on(now);
         }
         if self.waiting.room() == 0 {
-            let place = self.displaced_by(&outgoing).ok_or(Refused::Full)?;
+            let place = self.displaced_by(&outgoing).ok_or(TransmitRefusal::Full)?;
             self.tell(place, GivenUp::Displaced);
             self.waiting.remove(place);
             self.displaced += 1;
         }
         if !self.waiting.push(now, &outgoing) {
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         self.taken += 1;
         Ok(Accepted)
@@ -262,9 +262,9 @@ impl<H: Transmit> Transmit for Queued<H> {
         }
     }
 
-    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
         let fits = self.waiting.fits(&outgoing.frame);
-        let other = (!fits).then_some(Refused::Unsupported);
+        let other = (!fits).then_some(TransmitRefusal::Unsupported);
         self.half.refuses(now, outgoing).or(other)
     }
 

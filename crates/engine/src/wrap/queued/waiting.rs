@@ -1,23 +1,23 @@
 //! Waiting frames, in three orders at the same time.
 
-use super::heap::Heap;
-use super::{Order, Rules};
-use crate::passing::{Outgoing, Stamp, Token};
+use super::heap::RankHeap;
+use super::{QueueOrder, QueueRules};
+use crate::passing::{OutgoingFrame, ReceiveStamp, Token};
 use alloc::vec;
 use alloc::vec::Vec;
 use frame::{FrameRef, Header, Nanos, wire};
 
 /// The place of a waiting frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place(u32);
+pub(super) struct WaitingPlace(u32);
 
 #[derive(Clone, Copy, Default)]
-struct Slot {
+struct WaitingSlot {
     header: Header,
     length: usize,
     token: Token,
     hops: u8,
-    stamp: Option<Stamp>,
+    stamp: Option<ReceiveStamp>,
     echo: bool,
     since: Nanos,
     /// Its number in the order of arrival.
@@ -26,42 +26,42 @@ struct Slot {
 
 /// The waiting frames. All memory is allocated at the start; each operation takes time proportional
 /// to the logarithm of the number of frames.
-pub(super) struct Waiting {
-    order: Order,
+pub(super) struct WaitingFrames {
+    order: QueueOrder,
     /// Maximum number of waiting frames. There is one more slot, for the frame that is lent.
     capacity: usize,
     /// The longest payload that fits, bytes.
     longest: usize,
-    slots: Vec<Slot>,
+    slots: Vec<WaitingSlot>,
     /// The payloads, `longest` bytes for each slot.
     bytes: Vec<u8>,
     free: Vec<u32>,
     /// Places in the order of leaving.
-    leaves: Heap,
+    leaves: RankHeap,
     /// Places in the order of arrival.
-    oldest: Heap,
+    oldest: RankHeap,
     /// Places in the order of making room: the lowest priority first, within it the order of
     /// arrival.
-    yields: Heap,
+    yields: RankHeap,
     /// The frame that the half behind the queue holds, and may give back. It does not wait here.
-    lent: Option<Place>,
+    lent: Option<WaitingPlace>,
     arrivals: u64,
 }
 
-impl Waiting {
-    pub(super) fn new(rules: &Rules) -> Self {
+impl WaitingFrames {
+    pub(super) fn new(rules: &QueueRules) -> Self {
         let capacity = rules.frames.max(1);
         let slots = capacity + 1;
         Self {
             order: rules.order,
             capacity,
             longest: rules.longest,
-            slots: vec![Slot::default(); slots],
+            slots: vec![WaitingSlot::default(); slots],
             bytes: vec![0; slots.saturating_mul(rules.longest)],
             free: (0..slots as u32).rev().collect(),
-            leaves: Heap::new(slots),
-            oldest: Heap::new(slots),
-            yields: Heap::new(slots),
+            leaves: RankHeap::new(slots),
+            oldest: RankHeap::new(slots),
+            yields: RankHeap::new(slots),
             lent: None,
             arrivals: 0,
         }
@@ -82,13 +82,13 @@ impl Waiting {
     /// Returns the key by which the queue is ordered: the lowest leaves first.
     fn key(&self, header: &Header) -> u64 {
         match self.order {
-            Order::Fifo => 0,
-            Order::Priority => wire::arbitration_field(header),
+            QueueOrder::Fifo => 0,
+            QueueOrder::Priority => wire::arbitration_field(header),
         }
     }
 
     /// Adds a frame. Returns false if there is no room, or the frame does not fit.
-    pub(super) fn push(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> bool {
+    pub(super) fn push(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> bool {
         let (header, data) = (*outgoing.frame.header(), outgoing.frame.data());
         if self.room() == 0 || data.len() > self.longest {
             return false;
@@ -102,7 +102,7 @@ impl Waiting {
             return false;
         };
         bytes.copy_from_slice(data);
-        *slot = Slot {
+        *slot = WaitingSlot {
             header,
             length: data.len(),
             token: outgoing.token,
@@ -114,12 +114,12 @@ impl Waiting {
         };
         self.free.pop();
         self.arrivals += 1;
-        self.line_up(Place(place));
+        self.line_up(WaitingPlace(place));
         true
     }
 
     /// Adds a frame that is in its slot to all orders.
-    fn line_up(&mut self, Place(place): Place) {
+    fn line_up(&mut self, WaitingPlace(place): WaitingPlace) {
         let Some(slot) = self.slots.get(place as usize) else {
             return;
         };
@@ -136,12 +136,12 @@ impl Waiting {
     }
 
     /// Returns the frame that leaves next.
-    pub(super) fn next(&self) -> Option<(Place, Outgoing<'_>)> {
+    pub(super) fn next(&self) -> Option<(WaitingPlace, OutgoingFrame<'_>)> {
         let (_, place) = self.leaves.first()?;
         let slot = self.slots.get(place as usize)?;
         let start = place as usize * self.longest;
         let data = self.bytes.get(start..start + slot.length)?;
-        let outgoing = Outgoing {
+        let outgoing = OutgoingFrame {
             // It was a valid frame when it arrived.
             frame: FrameRef::new(slot.header, data).ok()?,
             token: slot.token,
@@ -149,25 +149,25 @@ impl Waiting {
             stamp: slot.stamp,
             echo: slot.echo,
         };
-        Some((Place(place), outgoing))
+        Some((WaitingPlace(place), outgoing))
     }
 
     /// Returns the place of the oldest frame, and the time since which it has been waiting.
-    pub(super) fn oldest(&self) -> Option<(Place, Nanos)> {
+    pub(super) fn oldest(&self) -> Option<(WaitingPlace, Nanos)> {
         let (_, place) = self.oldest.first()?;
         let slot = self.slots.get(place as usize)?;
-        Some((Place(place), slot.since))
+        Some((WaitingPlace(place), slot.since))
     }
 
     /// Returns the frame that makes room for a new one with this header: the oldest of those with
     /// the lowest priority. `None` if the new one has an even lower priority.
-    pub(super) fn yields_to(&self, header: &Header) -> Option<Place> {
+    pub(super) fn yields_to(&self, header: &Header) -> Option<WaitingPlace> {
         let ((key, _), place) = self.yields.first()?;
-        (self.key(header) <= !key).then_some(Place(place))
+        (self.key(header) <= !key).then_some(WaitingPlace(place))
     }
 
     /// Returns the frame at a place that has not been reused since.
-    pub(super) fn at(&self, Place(place): Place) -> Option<(Token, FrameRef<'_>)> {
+    pub(super) fn at(&self, WaitingPlace(place): WaitingPlace) -> Option<(Token, FrameRef<'_>)> {
         let slot = self.slots.get(place as usize)?;
         let start = place as usize * self.longest;
         let data = self.bytes.get(start..start + slot.length)?;
@@ -175,18 +175,18 @@ impl Waiting {
     }
 
     /// Returns the place of the frame that is lent.
-    pub(super) const fn lent(&self) -> Option<Place> {
+    pub(super) const fn lent(&self) -> Option<WaitingPlace> {
         self.lent
     }
 
-    pub(super) fn remove(&mut self, Place(place): Place) {
+    pub(super) fn remove(&mut self, WaitingPlace(place): WaitingPlace) {
         self.leave_lines(place);
         self.free.push(place);
     }
 
     /// Records that the half behind the queue holds this frame now. It is the only one that is
     /// lent.
-    pub(super) fn lend(&mut self, place: Place) {
+    pub(super) fn lend(&mut self, place: WaitingPlace) {
         self.end_loan();
         self.leave_lines(place.0);
         self.lent = Some(place);
@@ -216,7 +216,7 @@ impl Waiting {
 
     /// Frees the place of the lent frame, which has left.
     pub(super) fn end_loan(&mut self) {
-        if let Some(Place(place)) = self.lent.take() {
+        if let Some(WaitingPlace(place)) = self.lent.take() {
             self.free.push(place);
         }
     }

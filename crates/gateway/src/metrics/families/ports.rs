@@ -1,7 +1,7 @@
 //! The metrics of ports.
 
 use super::{answers, family, sample};
-use crate::metrics::text::{Family, Kind, Sample};
+use crate::metrics::text::{MetricFamily, MetricKind, MetricSample};
 use engine::{Fate, FaultCounters, PortCount, PortRow, PortState};
 
 /// A name, the meaning, and a function that reads the number.
@@ -22,9 +22,9 @@ fn fates_in_words() -> String {
     each.join(" ")
 }
 
-pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
+pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<MetricFamily>) {
     let port = |row: &PortRow| ("port", row.name.clone());
-    let each = |number: fn(&PortCount) -> u64| -> Vec<Sample> {
+    let each = |number: fn(&PortCount) -> u64| -> Vec<MetricSample> {
         rows.iter()
             .map(|row| sample(vec![port(row)], number(&row.count)))
             .collect()
@@ -39,7 +39,7 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
     let in_service = rows.iter().filter(|row| row.name != "(retired)");
     all.push(family(
         "cangate_port_state",
-        Kind::Gauge,
+        MetricKind::Gauge,
         "",
         "1 for the state that the port is in. up: in service. down: nothing can come in at the moment. closed: at the \
          gateway's end. finished: its input has ended. failed: out of service.",
@@ -123,11 +123,11 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
         } else {
             ""
         };
-        all.push(family(name, Kind::Counter, unit, help, each(number)));
+        all.push(family(name, MetricKind::Counter, unit, help, each(number)));
     }
     all.push(family(
         "cangate_port_held_frames",
-        Kind::Gauge,
+        MetricKind::Gauge,
         "frames",
         "Frames that the port has taken and that wait.",
         each(|c| c.tx.held),
@@ -143,7 +143,7 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
     };
     all.push(family(
         "cangate_port_fate_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         format!(
             "Frames that the port handed over, by the one end that each came to. {}",
@@ -156,7 +156,7 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
     ));
     all.push(family(
         "cangate_port_answers",
-        Kind::Counter,
+        MetricKind::Counter,
         "",
         "Copies offered to the port, by its answer. refused: its queue was full. down: it was down, gone or bus-off. \
          unsupported: it cannot carry such a frame.",
@@ -181,7 +181,7 @@ pub(super) fn of_ports(rows: &[PortRow], all: &mut Vec<Family>) {
     }
     all.push(family(
         "cangate_port_fault_frames",
-        Kind::Counter,
+        MetricKind::Counter,
         "frames",
         "Frames with which something was made to go wrong on purpose ([ports.NAME.faults]).",
         purposes,

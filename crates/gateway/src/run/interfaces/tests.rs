@@ -1,8 +1,8 @@
 use super::*;
 use engine::{PortRow, RxCounters, TxCounters};
 
-fn link(index: u32, kind: &str, received: u64) -> Link {
-    Link {
+fn link(index: u32, kind: &str, received: u64) -> NetLink {
+    NetLink {
         index,
         name: "can0".to_owned(),
         can: true,
@@ -13,12 +13,12 @@ fn link(index: u32, kind: &str, received: u64) -> Link {
             received,
             ..LinkCounters::default()
         },
-        ..Link::default()
+        ..NetLink::default()
     }
 }
 
-fn watched(in_kernel: bool) -> Interfaces {
-    Interfaces(vec![Watched {
+fn watched(in_kernel: bool) -> PortInterfaces {
+    PortInterfaces(vec![WatchedPort {
         port: "in".to_owned(),
         interface: "can0".to_owned(),
         in_kernel,
@@ -29,7 +29,7 @@ fn watched(in_kernel: bool) -> Interfaces {
     }])
 }
 
-fn counted(received: u64, rx: RxCounters, sent: u64) -> Snapshot {
+fn counted(received: u64, rx: RxCounters, sent: u64) -> CounterSnapshot {
     let count = PortCount {
         received,
         rx,
@@ -44,18 +44,18 @@ fn counted(received: u64, rx: RxCounters, sent: u64) -> Snapshot {
         count,
         failure: None,
     };
-    Snapshot {
+    CounterSnapshot {
         ports: vec![row],
-        ..Snapshot::default()
+        ..CounterSnapshot::default()
     }
 }
 
-fn reading(link: Link) -> Reading {
+fn reading(link: NetLink) -> Reading {
     Ok([link].into_iter().collect())
 }
 
 /// Returns the row of an interface that counted 100 frames before, and has the counters `link` now.
-fn told(first: &str, link: Link, snapshot: &Snapshot) -> InterfaceRow {
+fn told(first: &str, link: NetLink, snapshot: &CounterSnapshot) -> InterfaceRow {
     let mut interfaces = watched(false);
     interfaces.begin_at(&reading(self::link(1, first, 100)), None);
     interfaces.rows(&reading(link), snapshot).remove(0)
@@ -89,7 +89,7 @@ fn what_the_interface_had_and_the_socket_did_not_get_was_not_asked_for() {
 
 #[test]
 fn what_cannot_be_told_is_named() {
-    let nothing = Snapshot::default();
+    let nothing = CounterSnapshot::default();
     let unknown = |row: InterfaceRow| {
         assert_eq!(row.not_asked_for, None);
         row.not_asked_for_unknown.unwrap()
@@ -131,28 +131,28 @@ fn a_port_that_stays_goes_on_counting_and_a_new_one_begins() {
 #[test]
 fn a_link_of_the_kernels_routes_is_told_when_it_changes() {
     let mut interfaces = watched(true);
-    let at = |link: Option<Link>| -> Links { link.into_iter().collect() };
-    let mut state = |link: Option<Link>| match interfaces.changes(&at(link)).as_slice() {
+    let at = |link: Option<NetLink>| -> NetLinks { link.into_iter().collect() };
+    let mut state = |link: Option<NetLink>| match interfaces.changes(&at(link)).as_slice() {
         [] => None,
         [Notice::Link { before, now, .. }] => Some((*before, *now)),
         other => panic!("{other:?}"),
     };
     let up = || link(1, "can", 0);
     assert_eq!(state(Some(up())), None);
-    let down = Link { up: false, ..up() };
+    let down = NetLink { up: false, ..up() };
     assert_eq!(
         state(Some(down.clone())),
         Some((LinkState::Up, LinkState::Down))
     );
     assert_eq!(state(Some(down)), None);
     assert_eq!(state(None), Some((LinkState::Down, LinkState::Gone)));
-    let off = Link {
+    let off = NetLink {
         running: false,
         state: Some(ControllerState::BusOff),
         ..up()
     };
     assert_eq!(state(Some(off)), Some((LinkState::Gone, LinkState::BusOff)));
-    let passive = Link {
+    let passive = NetLink {
         state: Some(ControllerState::ErrorPassive),
         ..up()
     };

@@ -1,14 +1,14 @@
-use super::super::Rule;
+use super::super::CaptureRule;
 use super::super::program::tests::filter;
 use super::*;
-use crate::can::Filter;
+use crate::can::CanFilter;
 use crate::classic_bpf;
 use proptest::prelude::*;
 use std::os::unix::net::UnixDatagram;
 
 /// Returns whether programs can be loaded here; if not, prints the reason.
 fn can_load() -> bool {
-    match Passed::new() {
+    match PassedCounts::new() {
         Ok(_) => true,
         Err(why) => {
             eprintln!("SKIPPED because the kernel takes no BPF programs from this process: {why}");
@@ -38,19 +38,19 @@ fn pair() -> (UnixDatagram, UnixDatagram) {
 }
 
 /// A rule for a datagram socket, whose datagrams are of interface 0.
-fn rule() -> impl Strategy<Value = Rule> {
+fn rule() -> impl Strategy<Value = CaptureRule> {
     let interfaces = prop::option::weighted(0.8, prop::collection::vec(0_u32..3, 0..3));
     let filters = prop::collection::vec(filter(), 0..100);
-    (interfaces, filters).prop_map(|(interfaces, filters)| Rule {
+    (interfaces, filters).prop_map(|(interfaces, filters)| CaptureRule {
         interfaces,
         filters,
     })
 }
 
 /// Removes the test of the device's type, which no datagram socket has.
-fn on_any_device(program: &Program) -> Program {
-    let begin = program.0.iter().position(|i| *i == Instruction::keep(0));
-    Program(program.0[begin.unwrap() + 1..].to_vec())
+fn on_any_device(program: &FilterProgram) -> FilterProgram {
+    let begin = program.0.iter().position(|i| *i == ClassicInstruction::keep(0));
+    FilterProgram(program.0[begin.unwrap() + 1..].to_vec())
 }
 
 proptest! {
@@ -65,7 +65,7 @@ proptest! {
         if !can_load() {
             return Ok(());
         }
-        let program = Program::new(&rules, errors).unwrap();
+        let program = FilterProgram::new(&rules, errors).unwrap();
         let near = rules.iter().flat_map(|r| &r.filters).map(|f| f.id);
         let ids: Vec<u32> = ids.iter().copied().chain(near.take(12)).collect();
         let (classic, present) = (pair(), pair());
@@ -73,12 +73,12 @@ proptest! {
         let bare = on_any_device(&program);
         // A classic program cannot load the interface where there is none (`SKF_AD_IFINDEX` drops
         // the datagram then), so the constant 0 replaces it.
-        let zero: Vec<Instruction> = bare.0.iter().map(|i| match *i {
-            load if load == Instruction::load(INTERFACE) => Instruction { code: 0, k: 0, ..load },
+        let zero: Vec<ClassicInstruction> = bare.0.iter().map(|i| match *i {
+            load if load == ClassicInstruction::load(INTERFACE) => ClassicInstruction { code: 0, k: 0, ..load },
             other => other,
         }).collect();
         classic_bpf::attach(&classic.1, &zero).unwrap();
-        let passed = Passed::new().unwrap();
+        let passed = PassedCounts::new().unwrap();
         // Datagrams of unix sockets have protocol 0.
         let all = translate(&program, &[9, 0], &count(passed.0.number().unwrap())).unwrap();
         kernel::attach(&present.1, &all).unwrap();
@@ -99,15 +99,15 @@ fn a_long_program_is_taken() {
     if !can_load() {
         return;
     }
-    let filters = vec![Filter { id: 1, mask: 1 }; 300];
-    let rule = Rule {
+    let filters = vec![CanFilter { id: 1, mask: 1 }; 300];
+    let rule = CaptureRule {
         interfaces: None,
         filters,
     };
-    let program = Program::new(&[rule], true).unwrap();
+    let program = FilterProgram::new(&[rule], true).unwrap();
     let socket = pair();
-    Passed::new().unwrap().attach(&socket.1, &program).unwrap();
+    PassedCounts::new().unwrap().attach(&socket.1, &program).unwrap();
     attach_sent(&socket.1, &program, 48).unwrap();
-    assert_eq!(Passed::new().unwrap().of(COUNTERS), Ok(None));
-    assert_eq!(Passed::new().unwrap().of(1), Ok(Some(0)));
+    assert_eq!(PassedCounts::new().unwrap().of(COUNTERS), Ok(None));
+    assert_eq!(PassedCounts::new().unwrap().of(1), Ok(Some(0)));
 }

@@ -3,11 +3,11 @@
 //! Numbers of these lines are hex regardless of the base of the file, except for the number of
 //! bytes.
 
-use super::super::words::Words;
-use super::{Asc, Seen, direction, dlc, id_of, known};
-use crate::bad::Fault;
-use crate::draft::Draft;
-use crate::text::Got;
+use super::super::words::LineWords;
+use super::{AscReader, AscSighting, direction, dlc, id_of, known};
+use crate::bad::LogFault;
+use crate::draft::FrameDraft;
+use crate::text::ParsedFrame;
 use frame::{FrameBuf, Nanos};
 
 /// Flags of a line: a remote frame, FD (EDL), BRS, ESI.
@@ -17,7 +17,7 @@ pub(super) const BRS: u32 = 0x2000;
 pub(super) const ESI: u32 = 0x4000;
 
 /// The fields between the ID and the flags.
-struct Body {
+struct AscBody {
     brs: bool,
     esi: bool,
     dlc: u32,
@@ -27,24 +27,24 @@ struct Body {
     flags: Option<u32>,
 }
 
-impl Asc {
+impl AscReader {
     /// Reads `1 Rx  123  NAME 1 0 8 8 11 22 … duration length flags …`, after `CANFD`.
     pub(super) fn flexible(
         &self,
-        words: &mut Words<'_>,
+        words: &mut LineWords<'_>,
         ns: Nanos,
         frame: &mut FrameBuf,
-    ) -> Result<Option<Got>, Fault> {
+    ) -> Result<Option<ParsedFrame>, LogFault> {
         let channel = words.need("a channel")?;
         let channel = channel.number(10).ok_or(channel.wrong("a channel"))?;
-        let mut seen = Seen {
+        let mut seen = AscSighting {
             ns,
             channel,
             direction: None,
         };
         let side = words.need("Rx or Tx")?;
         if side.is("ErrorFrame") {
-            return self.put(&Draft::error(), &seen, frame);
+            return self.put(&FrameDraft::error(), &seen, frame);
         }
         if known::is_request(&side) || known::is_of_channel(&side) {
             return Ok(None);
@@ -52,7 +52,7 @@ impl Asc {
         seen.direction = Some(direction(&side).ok_or(side.wrong("Rx, Tx or TxRq"))?);
         let id = words.need("an ID")?;
         if id.is("ErrorFrame") {
-            return self.put(&Draft::error(), &seen, frame);
+            return self.put(&FrameDraft::error(), &seen, frame);
         }
         const ID: &str = "a hex ID, with an x behind an extended one";
         let id = id_of(id.text, 16).ok_or(id.wrong(ID))?;
@@ -60,11 +60,11 @@ impl Asc {
         let plain = *words;
         let mut named = *words;
         named.next();
-        let body = match Body::read(plain) {
+        let body = match AscBody::read(plain) {
             Ok(body) => body,
-            Err(fault) => Body::read(named).map_err(|_| fault)?,
+            Err(fault) => AscBody::read(named).map_err(|_| fault)?,
         };
-        let mut draft = Draft::new(id);
+        let mut draft = FrameDraft::new(id);
         draft.len = body.len as usize;
         draft.data = body.data;
         if body.is_fd() {
@@ -80,9 +80,9 @@ impl Asc {
     }
 }
 
-impl Body {
+impl AscBody {
     /// Reads the fields where no name precedes them.
-    fn read(mut words: Words<'_>) -> Result<Self, Fault> {
+    fn read(mut words: LineWords<'_>) -> Result<Self, LogFault> {
         let mut flag = |expected| {
             let word = words.need(expected)?;
             match word.text {
@@ -111,7 +111,7 @@ impl Body {
         };
         if !body.is_consistent() {
             let place = rest.peek().map_or(1, |word| word.column);
-            return Err(Fault::Column(place, "as many bytes as the DLC says"));
+            return Err(LogFault::Column(place, "as many bytes as the DLC says"));
         }
         Ok(body)
     }
@@ -135,7 +135,7 @@ impl Body {
 }
 
 /// Reads a DLC, a number of bytes, and the bytes.
-pub(super) fn payload(words: &mut Words<'_>) -> Result<(u32, u32, [u8; 64]), Fault> {
+pub(super) fn payload(words: &mut LineWords<'_>) -> Result<(u32, u32, [u8; 64]), LogFault> {
     let word = words.need("a DLC")?;
     let value = dlc(&word).ok_or(word.wrong("a DLC of 0 to F"))?;
     let word = words.need("a number of bytes")?;

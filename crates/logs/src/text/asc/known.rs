@@ -1,6 +1,6 @@
 //! Lines of ASC that are not frames. Only those that are listed here are skipped.
 
-use super::super::words::{Word, Words};
+use super::super::words::{LineWord, LineWords};
 
 /// The beginnings of lines without a time.
 const HEADERS: [&[&str]; 8] = [
@@ -67,7 +67,7 @@ const OF_CHANNEL: [&str; 8] = [
 ];
 
 /// Returns whether it is one of the lines that have no time.
-pub(super) fn is_header(first: &Word<'_>, rest: Words<'_>) -> bool {
+pub(super) fn is_header(first: &LineWord<'_>, rest: LineWords<'_>) -> bool {
     HEADERS.iter().any(|header| {
         let mut expected = header.iter();
         expected.next().is_some_and(|word| first.is(word))
@@ -78,7 +78,7 @@ pub(super) fn is_header(first: &Word<'_>, rest: Words<'_>) -> bool {
 }
 
 /// Returns whether it is the start of the measurement, in English, German or French.
-pub(super) fn is_start(mut words: Words<'_>) -> bool {
+pub(super) fn is_start(mut words: LineWords<'_>) -> bool {
     const STARTS: [(&str, &str); 6] = [
         ("Start", "measurement"),
         ("Start", "Messung"),
@@ -90,14 +90,14 @@ pub(super) fn is_start(mut words: Words<'_>) -> bool {
     let Some(first) = words.next() else {
         return false;
     };
-    let rest: Vec<Word<'_>> = words.take(3).collect();
+    let rest: Vec<LineWord<'_>> = words.take(3).collect();
     STARTS
         .iter()
         .any(|(begin, end)| is_in_latin(first.text, begin) && rest.iter().any(|word| word.is(end)))
 }
 
 /// Returns whether it is an event that is not a frame.
-pub(super) fn is_event(words: Words<'_>) -> bool {
+pub(super) fn is_event(words: LineWords<'_>) -> bool {
     let mut ahead = words;
     let Some(first) = ahead.next() else {
         return true;
@@ -116,12 +116,12 @@ pub(super) fn is_event(words: Words<'_>) -> bool {
 }
 
 /// Returns whether it is a word that follows a channel in place of an ID.
-pub(super) fn is_of_channel(word: &Word<'_>) -> bool {
+pub(super) fn is_of_channel(word: &LineWord<'_>) -> bool {
     is_label(word.text) || OF_CHANNEL.iter().any(|event| word.is(event))
 }
 
 /// Returns whether it is a frame that was requested to be sent, and was not on the bus yet.
-pub(super) fn is_request(word: &Word<'_>) -> bool {
+pub(super) fn is_request(word: &LineWord<'_>) -> bool {
     word.is("TxRq") || word.is("TxRequest")
 }
 

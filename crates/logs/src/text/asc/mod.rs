@@ -11,10 +11,10 @@ mod flexible;
 mod known;
 mod xl;
 
-use super::words::{Word, Words, number, signed, with_point};
-use super::{Got, time};
-use crate::bad::Fault;
-use crate::draft::{self, Draft};
+use super::words::{LineWord, LineWords, number, signed, with_point};
+use super::{ParsedFrame, time};
+use crate::bad::LogFault;
+use crate::draft::{self, FrameDraft};
 use crate::name::InterfaceName;
 use frame::text::Direction;
 use frame::{CanId, FrameBuf, Nanos};
@@ -35,7 +35,7 @@ const ROUNDED: Nanos = 2 * SECOND;
 
 /// A reader of ASC lines.
 #[derive(Clone, Debug)]
-pub(crate) struct Asc {
+pub(crate) struct AscReader {
     base: u32,
     /// Whether each time counts from the previous line.
     relative: bool,
@@ -49,13 +49,13 @@ pub(crate) struct Asc {
     first_of_block: bool,
     /// The time since the start; a few frames can come before it.
     at: i64,
-    clock: Clock,
+    clock: AscClock,
     names: BTreeMap<u32, InterfaceName>,
 }
 
 /// The reference of the times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Clock {
+enum AscClock {
     /// The start of the measurement.
     Start,
     /// Perhaps midnight, as in BUSMASTER's files: its line `base` does not state how times count.
@@ -67,13 +67,13 @@ enum Clock {
 
 /// The circumstances of a frame.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct AscSighting {
     ns: Nanos,
     channel: u32,
     direction: Option<Direction>,
 }
 
-impl Asc {
+impl AscReader {
     pub(crate) const fn new() -> Self {
         Self {
             base: 16,
@@ -83,13 +83,13 @@ impl Asc {
             block: None,
             first_of_block: false,
             at: 0,
-            clock: Clock::Start,
+            clock: AscClock::Start,
             names: BTreeMap::new(),
         }
     }
 
-    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
-        let mut words = Words::new(line);
+    pub(crate) fn line(&mut self, line: &[u8], frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
+        let mut words = LineWords::new(line);
         let Some(first) = words.next() else {
             return Ok(None);
         };
@@ -124,21 +124,21 @@ impl Asc {
             self.at = self.at.saturating_add(offset);
             return self.start.saturating_add_signed(self.at);
         }
-        if self.clock == Clock::Open && offset >= 0 {
+        if self.clock == AscClock::Open && offset >= 0 {
             let of_day = self.start % DAY;
             let midnight =
                 self.dated && offset.unsigned_abs() + ROUNDED >= of_day && of_day > ROUNDED;
             self.clock = if midnight {
-                Clock::Midnight
+                AscClock::Midnight
             } else {
-                Clock::Start
+                AscClock::Start
             };
             if midnight {
                 self.start -= of_day;
             }
         }
         let back = self.at.saturating_sub(offset);
-        if self.clock == Clock::Midnight && back > (DAY / 2).cast_signed() {
+        if self.clock == AscClock::Midnight && back > (DAY / 2).cast_signed() {
             self.start = self.start.saturating_add(DAY);
         }
         // Another measurement, whose beginning no line gives.
@@ -153,7 +153,7 @@ impl Asc {
     }
 
     /// Handles a line with a time that is not a frame.
-    fn event(&mut self, words: Words<'_>, first_of_block: bool) -> Result<(), Fault> {
+    fn event(&mut self, words: LineWords<'_>, first_of_block: bool) -> Result<(), LogFault> {
         // In German, French or another language, a block begins with words, too: letters only.
         let is_start = known::is_start(words)
             || first_of_block
@@ -176,7 +176,7 @@ impl Asc {
     }
 
     /// Handles a line without a time.
-    fn header(&mut self, first: &Word<'_>, mut words: Words<'_>) -> Result<(), Fault> {
+    fn header(&mut self, first: &LineWord<'_>, mut words: LineWords<'_>) -> Result<(), LogFault> {
         if first.is("date") {
             self.start = time::date(words).ok_or(first.wrong(
                 "a date, as in Wed Nov 28 14:57:33.123 2012; times count from 1970 otherwise",
@@ -192,7 +192,7 @@ impl Asc {
             self.timestamps(words);
         } else if first.is("timestamps") {
             self.relative = words.any(|word| word.is("relative"));
-            self.clock = Clock::Start;
+            self.clock = AscClock::Start;
         } else if first.is("Begin") {
             words.next();
             self.block = time::date(words);
@@ -215,18 +215,18 @@ impl Asc {
     }
 
     /// Reads how times count, after the base.
-    fn timestamps(&mut self, words: Words<'_>) {
+    fn timestamps(&mut self, words: LineWords<'_>) {
         let mut rest = words.skip_while(|word| !word.is("timestamps"));
         if rest.next().is_some() {
             self.relative = rest.any(|word| word.is("relative"));
-            self.clock = Clock::Start;
+            self.clock = AscClock::Start;
         } else {
-            self.clock = Clock::Open;
+            self.clock = AscClock::Open;
         }
     }
 
     /// Reads `channel 1 is can0`.
-    fn name(&mut self, mut words: Words<'_>) {
+    fn name(&mut self, mut words: LineWords<'_>) {
         let channel = words.nth(1).and_then(|word| word.number(10));
         let name = words.nth(1).and_then(|word| str::from_utf8(word.text).ok());
         let named = channel.zip(name.and_then(InterfaceName::new));
@@ -239,19 +239,19 @@ impl Asc {
     fn classic(
         &self,
         channel: u32,
-        words: &mut Words<'_>,
+        words: &mut LineWords<'_>,
         ns: Nanos,
         frame: &mut FrameBuf,
-    ) -> Result<Option<Got>, Fault> {
+    ) -> Result<Option<ParsedFrame>, LogFault> {
         const KIND: &str = "d (data) or r (remote)";
         let id = words.need("an ID, or an event that is known")?;
-        let mut seen = Seen {
+        let mut seen = AscSighting {
             ns,
             channel,
             direction: None,
         };
         if id.is("ErrorFrame") {
-            return self.put(&Draft::error(), &seen, frame);
+            return self.put(&FrameDraft::error(), &seen, frame);
         }
         if known::is_of_channel(&id) {
             return Ok(None);
@@ -262,7 +262,7 @@ impl Asc {
         }
         seen.direction = Some(direction(&side).ok_or(side.wrong("Rx, Tx or TxRq"))?);
         let kind = words.need(KIND)?;
-        let mut draft = Draft::new(self.id(&id, *words)?);
+        let mut draft = FrameDraft::new(self.id(&id, *words)?);
         if kind.is("r") {
             draft.id = draft.id.with_rtr();
             let dlc = words.next().and_then(|word| dlc(&word));
@@ -287,7 +287,7 @@ impl Asc {
 
     /// Reads `123` or `123x` in the file's base; for a symbolic name, the number after `ID =` at
     /// the end.
-    fn id(&self, word: &Word<'_>, rest: Words<'_>) -> Result<CanId, Fault> {
+    fn id(&self, word: &LineWord<'_>, rest: LineWords<'_>) -> Result<CanId, LogFault> {
         let said = id_of(word.text, self.base).or_else(|| {
             let mut behind = rest.skip_while(|word| !word.is("ID"));
             let number = behind.nth(2)?;
@@ -301,17 +301,17 @@ impl Asc {
         }))
     }
 
-    fn put(&self, draft: &Draft, seen: &Seen, frame: &mut FrameBuf) -> Result<Option<Got>, Fault> {
+    fn put(&self, draft: &FrameDraft, seen: &AscSighting, frame: &mut FrameBuf) -> Result<Option<ParsedFrame>, LogFault> {
         draft.put(frame)?;
         let name = self.names.get(&seen.channel).copied();
         let name = name.unwrap_or_else(|| InterfaceName::of_channel(seen.channel));
-        Ok(Some(Got::new(seen.ns, seen.direction, name)))
+        Ok(Some(ParsedFrame::new(seen.ns, seen.direction, name)))
     }
 }
 
 /// Returns whether a line looks like that of a frame, in a log that has no header.
 pub(crate) fn is_frame(line: &[u8]) -> bool {
-    let mut words = Words::new(line);
+    let mut words = LineWords::new(line);
     let timed = words.next().is_some_and(|word| {
         is_number(word.text) && word.text.contains(&b'.') && time_of(word.text).is_some()
     });
@@ -349,7 +349,7 @@ fn is_letters(text: &[u8]) -> bool {
 }
 
 /// Parses a DLC: one hex digit, regardless of the base of the file; two digits are decimal.
-fn dlc(word: &Word<'_>) -> Option<u32> {
+fn dlc(word: &LineWord<'_>) -> Option<u32> {
     let base = if word.text.len() == 1 { 16 } else { 10 };
     word.number(base).filter(|dlc| *dlc <= 15)
 }
@@ -362,7 +362,7 @@ fn id_of(text: &[u8], base: u32) -> Option<CanId> {
     number(digits, base).and_then(|id| draft::id(id, eff))
 }
 
-fn direction(word: &Word<'_>) -> Option<Direction> {
+fn direction(word: &LineWord<'_>) -> Option<Direction> {
     match word {
         word if word.is("Rx") => Some(Direction::Received),
         word if word.is("Tx") => Some(Direction::Sent),

@@ -1,39 +1,39 @@
 //! Lines that begin with `CANXL`: their frame format states which kind of frame it is.
 
-use super::super::words::Words;
+use super::super::words::LineWords;
 use super::flexible::{BRS, ESI, RTR, payload};
-use super::{Asc, Seen, direction, id_of, known};
-use crate::bad::Fault;
-use crate::draft::Draft;
-use crate::text::Got;
+use super::{AscReader, AscSighting, direction, id_of, known};
+use crate::bad::LogFault;
+use crate::draft::FrameDraft;
+use crate::text::ParsedFrame;
 use frame::{CanId, FrameBuf, Nanos};
 
 /// Classic and FD frames, with a base or an extended ID.
 #[derive(Clone, Copy)]
-struct Format {
+struct XlFormat {
     fd: bool,
     eff: bool,
 }
 
-impl Asc {
+impl AscReader {
     /// Reads `2 Rx CBFF duration bits 123 NAME 8 8 11 … crc flags …`, after `CANXL`; in FD frames
     /// the number of stuff bits precedes the CRC.
     pub(super) fn extended(
         &self,
-        words: &mut Words<'_>,
+        words: &mut LineWords<'_>,
         ns: Nanos,
         frame: &mut FrameBuf,
-    ) -> Result<Option<Got>, Fault> {
+    ) -> Result<Option<ParsedFrame>, LogFault> {
         let channel = words.need("a channel")?;
         let channel = channel.number(10).ok_or(channel.wrong("a channel"))?;
-        let mut seen = Seen {
+        let mut seen = AscSighting {
             ns,
             channel,
             direction: None,
         };
         let side = words.need("Rx or Tx")?;
         if side.is("ErrorFrame") {
-            return self.put(&Draft::error(), &seen, frame);
+            return self.put(&FrameDraft::error(), &seen, frame);
         }
         if known::is_request(&side) || known::is_of_channel(&side) {
             return Ok(None);
@@ -46,14 +46,14 @@ impl Asc {
             format if format.is("FBFF") => (true, false),
             format if format.is("FEFF") => (true, true),
             format if format.is("ErrorFrame") => {
-                return self.put(&Draft::error(), &seen, frame);
+                return self.put(&FrameDraft::error(), &seen, frame);
             }
             format if format.is("XLFF") => {
                 return Err(format.wrong("a classic or FD frame: XL is not read from ASC"));
             }
             _ => return Err(format.wrong("a frame format: CBFF, CEFF, FBFF, FEFF or XLFF")),
         };
-        let format = Format { fd, eff };
+        let format = XlFormat { fd, eff };
         words.need("a duration")?;
         words.need("a number of bits")?;
         let word = words.need("an ID")?;
@@ -82,16 +82,16 @@ impl Asc {
     }
 }
 
-fn draft_named(id: CanId, format: Format, words: Words<'_>) -> Option<Draft> {
+fn draft_named(id: CanId, format: XlFormat, words: LineWords<'_>) -> Option<FrameDraft> {
     draft(id, format, words).ok()
 }
 
-fn draft(id: CanId, format: Format, mut words: Words<'_>) -> Result<Draft, Fault> {
+fn draft(id: CanId, format: XlFormat, mut words: LineWords<'_>) -> Result<FrameDraft, LogFault> {
     let (dlc, len, data) = payload(&mut words)?;
     let place = words.peek().map_or(1, |word| word.column);
     let flags = words.nth(if format.fd { 2 } else { 1 });
     let flags = flags.and_then(|word| word.number(16)).unwrap_or(0);
-    let mut draft = Draft::new(id);
+    let mut draft = FrameDraft::new(id);
     let expected = if format.fd {
         draft = draft.fd(flags & BRS != 0, flags & ESI != 0);
         u32::from(frame::dlc::fd_len(dlc as u8))
@@ -105,7 +105,7 @@ fn draft(id: CanId, format: Format, mut words: Words<'_>) -> Result<Draft, Fault
         draft.id = draft.id.with_rtr();
         draft.len = expected as usize;
     } else if expected != len {
-        return Err(Fault::Column(place, "as many bytes as the DLC says"));
+        return Err(LogFault::Column(place, "as many bytes as the DLC says"));
     }
     Ok(draft)
 }

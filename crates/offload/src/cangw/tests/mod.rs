@@ -3,9 +3,9 @@
 mod plan;
 mod wire;
 
-use super::desired::Desired;
-use super::wire::{ECHO, Job, SAME_PORT};
-use super::{Error, Limits, Link, Version, Why, survey};
+use super::desired::DesiredRules;
+use super::wire::{ECHO, GatewayJob, SAME_PORT};
+use super::{Error, KernelLimits, NetLink, KernelVersion, RefusalReason, survey};
 use route::{Action, Crc8Profile, Modify, ModifyOp, PortId, Route, Routes};
 
 fn interfaces() -> Vec<Option<String>> {
@@ -48,7 +48,7 @@ fn each_route_is_answered_for() {
         ..Routes::default()
     };
     let of = |version, max_hops| {
-        let limits = Limits {
+        let limits = KernelLimits {
             version: Some(version),
             max_hops,
             hidden_marks: true,
@@ -58,7 +58,7 @@ fn each_route_is_answered_for() {
             .map(|why| why.map(|why| why.why))
             .collect::<Vec<_>>()
     };
-    let new = of(Version(7, 3, 0), Some(1));
+    let new = of(KernelVersion(7, 3, 0), Some(1));
     assert_eq!(new[0], None);
     assert_eq!(
         new[1].as_deref(),
@@ -75,8 +75,8 @@ fn each_route_is_answered_for() {
         max_hops: 3,
         ..routes.clone()
     };
-    let limits = Limits {
-        version: Some(Version(7, 3, 0)),
+    let limits = KernelLimits {
+        version: Some(KernelVersion(7, 3, 0)),
         max_hops: Some(2),
         hidden_marks: true,
     };
@@ -96,8 +96,8 @@ fn an_echo_that_other_rules_would_take_is_refused() {
     there.echo = true;
     let mut back = classic("back");
     std::mem::swap(&mut back.from, &mut back.to);
-    let limits = Limits {
-        version: Some(Version(7, 3, 0)),
+    let limits = KernelLimits {
+        version: Some(KernelVersion(7, 3, 0)),
         max_hops: Some(2),
         hidden_marks: true,
     };
@@ -129,8 +129,8 @@ fn a_vcan_that_other_rules_begin_at_is_refused_with_several_hops() {
         routes: vec![classic("there"), back],
         ..Routes::default()
     };
-    let limits = Limits {
-        version: Some(Version(7, 3, 0)),
+    let limits = KernelLimits {
+        version: Some(KernelVersion(7, 3, 0)),
         max_hops: Some(2),
         hidden_marks: true,
     };
@@ -147,21 +147,21 @@ fn a_vcan_that_other_rules_begin_at_is_refused_with_several_hops() {
     assert_eq!(survey(&routes, &interfaces(), &there, &limits), none);
 }
 
-fn link(name: &str, index: u32, kind: &str) -> Link {
-    Link {
+fn link(name: &str, index: u32, kind: &str) -> NetLink {
+    NetLink {
         index,
         name: name.to_owned(),
         can: true,
         kind: kind.to_owned(),
-        ..Link::default()
+        ..NetLink::default()
     }
 }
 
 /// Flags without which can-gw would drop frames without counting them, or send them to no receiver.
 #[test]
 fn jobs_send_what_routes_promise() {
-    let limits = Limits {
-        version: Some(Version(7, 3, 0)),
+    let limits = KernelLimits {
+        version: Some(KernelVersion(7, 3, 0)),
         max_hops: Some(1),
         hidden_marks: true,
     };
@@ -172,12 +172,12 @@ fn jobs_send_what_routes_promise() {
         routes: vec![classic("there"), itself],
         ..Routes::default()
     };
-    let desired = Desired::new(&routes, &interfaces(), &[], &limits).unwrap();
+    let desired = DesiredRules::new(&routes, &interfaces(), &[], &limits).unwrap();
     let flags = |kind: &str| -> Vec<(u32, u32, u16)> {
         let links = [link("can0", 3, "can"), link("can1", 4, kind)];
         let (jobs, missing) = desired.resolve(&links.into_iter().collect());
         assert!(missing.is_empty());
-        let ends = |job: &Job| (job.source, job.destination, job.flags);
+        let ends = |job: &GatewayJob| (job.source, job.destination, job.flags);
         jobs.iter().map(|(_, job)| ends(job)).collect()
     };
     assert_eq!(flags("can"), [(3, 4, SAME_PORT), (3, 3, SAME_PORT)]);
@@ -191,7 +191,7 @@ fn errors_say_what_to_do() {
     let refused = Error::Refused {
         route: "speed".into(),
         rule: "-s can0 -d can7".into(),
-        why: Why::Interface,
+        why: RefusalReason::Interface,
         source: errno.into(),
     };
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Plans, applied to a list that behaves like the kernel's.
 
-use crate::cangw::plan::{Change, plan};
-use crate::cangw::wire::Job;
+use crate::cangw::plan::{JobChange, plan};
+use crate::cangw::wire::GatewayJob;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use route::{Modification, ModifyOp};
@@ -12,7 +12,7 @@ fn frames() -> impl Iterator<Item = u32> {
 }
 
 /// `can_rcv_filter` for frames without error flag, as the man page describes it.
-fn takes(job: &Job, frame: u32) -> bool {
+fn takes(job: &GatewayJob, frame: u32) -> bool {
     let (id, mask) = job.filter;
     let number = if mask & 0x8000_0000 != 0 && id & 0x8000_0000 == 0 {
         0x7FF
@@ -25,11 +25,11 @@ fn takes(job: &Job, frame: u32) -> bool {
 }
 
 /// The visible properties of a job, except its modifications.
-fn face(job: &Job) -> (u32, u32, u16, u8, (u32, u32)) {
+fn face(job: &GatewayJob) -> (u32, u32, u16, u8, (u32, u32)) {
     (job.source, job.destination, job.flags, job.hops, job.filter)
 }
 
-fn small_job() -> impl Strategy<Value = Job> {
+fn small_job() -> impl Strategy<Value = GatewayJob> {
     let filters = vec![
         (0, 0),
         (1, 0xC000_07FF),
@@ -48,31 +48,31 @@ fn small_job() -> impl Strategy<Value = Job> {
                 id,
                 ..Modification::new(ModifyOp::Or, false)
             };
-            Job {
+            GatewayJob {
                 source,
                 destination,
                 filter,
                 changes: (id != 0).then(|| or.to_attribute()).into_iter().collect(),
-                ..Job::default()
+                ..GatewayJob::default()
             }
         },
     )
 }
 
 /// The jobs as the kernel has them.
-fn marked(jobs: &[Job], hidden: bool) -> Vec<Job> {
+fn marked(jobs: &[GatewayJob], hidden: bool) -> Vec<GatewayJob> {
     let jobs = (1..).zip(jobs);
     jobs.map(|(mark, job)| job.clone().marked(mark, hidden))
         .collect()
 }
 
 /// The jobs of a list that take a frame of a source, in the order in which they are tried.
-fn takers(list: &[Job], source: u32, frame: u32) -> Vec<Job> {
-    let takes = |job: &&Job| job.source == source && takes(job, frame);
+fn takers(list: &[GatewayJob], source: u32, frame: u32) -> Vec<GatewayJob> {
+    let takes = |job: &&GatewayJob| job.source == source && takes(job, frame);
     list.iter().filter(takes).cloned().collect()
 }
 
-fn subset(part: &[Job], whole: &[Job]) -> bool {
+fn subset(part: &[GatewayJob], whole: &[GatewayJob]) -> bool {
     let mut rest: Vec<_> = whole.iter().map(face).collect();
     part.iter().all(|job| {
         let place = rest.iter().position(|other| *other == face(job));
@@ -106,12 +106,12 @@ proptest! {
             old.iter().cloned().enumerate().map(|(i, job)| (Some(i), job)).collect();
         for change in &plan.changes {
             match *change {
-                Change::Delete { there } => {
+                JobChange::Delete { there } => {
                     let before = list.len();
                     list.retain(|(i, _)| *i != Some(there));
                     prop_assert_eq!(list.len(), before - 1);
                 }
-                Change::Update { wanted: i, there } => {
+                JobChange::Update { wanted: i, there } => {
                     prop_assert!(update);
                     prop_assert!(!hidden || old[there].modifies());
                     prop_assert!(wanted[i].modifies());
@@ -119,7 +119,7 @@ proptest! {
                     prop_assert_eq!(face(&list[place].1), face(&wanted[i]));
                     list[place].1 = wanted[i].clone();
                 }
-                Change::Add { wanted: i } => list.insert(0, (None, wanted[i].clone())),
+                JobChange::Add { wanted: i } => list.insert(0, (None, wanted[i].clone())),
             }
             let jobs: Vec<Job> = list.iter().map(|(_, job)| job.clone()).collect();
             for (source, frame) in [1, 2].into_iter().flat_map(|s| frames().map(move |f| (s, f))) {
@@ -159,7 +159,7 @@ proptest! {
 }
 
 /// The kernel's lists, within which the order is kept: all, masks, inverted, one ID.
-fn list_class(job: &Job) -> u8 {
+fn list_class(job: &GatewayJob) -> u8 {
     match job.filter {
         (id, _) if id & 0x2000_0000 != 0 => 2,
         (0, 0) => 0,
@@ -168,12 +168,12 @@ fn list_class(job: &Job) -> u8 {
     }
 }
 
-fn of(filter: (u32, u32)) -> Job {
-    Job {
+fn of(filter: (u32, u32)) -> GatewayJob {
+    GatewayJob {
         source: 1,
         destination: 2,
         filter,
-        ..Job::default()
+        ..GatewayJob::default()
     }
 }
 
@@ -189,9 +189,9 @@ fn a_new_rule_moves_only_those_that_a_frame_could_tell_apart() {
     assert_eq!(
         plan.changes,
         [
-            Change::Delete { there: 0 },
-            Change::Add { wanted: 3 },
-            Change::Add { wanted: 0 }
+            JobChange::Delete { there: 0 },
+            JobChange::Add { wanted: 3 },
+            JobChange::Add { wanted: 0 }
         ]
     );
 }
@@ -204,7 +204,7 @@ fn modifications_are_updated_where_the_kernel_can() {
             id,
             ..Modification::new(ModifyOp::Or, false)
         };
-        Job {
+        GatewayJob {
             changes: vec![or.to_attribute()],
             ..of(filter)
         }
@@ -214,7 +214,7 @@ fn modifications_are_updated_where_the_kernel_can() {
     let with = plan(&wanted, &marked(&there, true), true).changes;
     assert_eq!(
         with,
-        [Change::Update {
+        [JobChange::Update {
             wanted: 1,
             there: 1
         }]
@@ -222,7 +222,7 @@ fn modifications_are_updated_where_the_kernel_can() {
     let without = plan(&wanted, &marked(&there, true), false).changes;
     assert_eq!(
         without,
-        [Change::Delete { there: 1 }, Change::Add { wanted: 1 }]
+        [JobChange::Delete { there: 1 }, JobChange::Add { wanted: 1 }]
     );
     // Without a modification before and after, there is no mark that the kernel knows.
     for (there, wanted) in [
@@ -230,7 +230,7 @@ fn modifications_are_updated_where_the_kernel_can() {
         (&there[1..], of((2, 0x7FF))),
     ] {
         let changes = plan(&[wanted], &marked(there, true), true).changes;
-        let replaced = [Change::Delete { there: 0 }, Change::Add { wanted: 0 }];
+        let replaced = [JobChange::Delete { there: 0 }, JobChange::Add { wanted: 0 }];
         assert_eq!(changes, replaced);
     }
 }

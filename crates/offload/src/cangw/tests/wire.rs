@@ -1,26 +1,26 @@
 //! Encoding and decoding of messages.
 
-use crate::cangw::wire::{self, Counters, FD, Job, Listed};
-use config::Source;
-use linux::netlink::{Malformed, Request, attributes, messages};
+use crate::cangw::wire::{self, JobCounters, FD, GatewayJob, ListedJob};
+use config::SourceText;
+use linux::netlink::{MalformedMessage, NetlinkRequest, attributes, messages};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use route::cangw::{Attribute, Rule, import};
+use route::cangw::{RuleAttribute, CanGwRule, import};
 use route::{Action, Modification, Modify, ModifyOp};
 
 /// Returns the jobs in the kernel's messages, each with the number of the request that it answers.
-fn decode(bytes: &[u8]) -> Result<Vec<(u32, Option<Listed>)>, Malformed> {
+fn decode(bytes: &[u8]) -> Result<Vec<(u32, Option<ListedJob>)>, MalformedMessage> {
     let read =
-        |message: linux::netlink::Message<'_>| Ok((message.sequence, wire::listed(&message)?));
+        |message: linux::netlink::NetlinkMessage<'_>| Ok((message.sequence, wire::listed(&message)?));
     messages(bytes).map(|message| read(message?)).collect()
 }
 
 /// Returns a message of this type.
 fn said(kind: u16, body: &[u8]) -> Vec<u8> {
-    Request::one(kind, body.to_vec()).bytes(5)
+    NetlinkRequest::one(kind, body.to_vec()).bytes(5)
 }
 
-fn modification(op: ModifyOp, fd: bool) -> impl Strategy<Value = Attribute> {
+fn modification(op: ModifyOp, fd: bool) -> impl Strategy<Value = RuleAttribute> {
     (
         0..16_u8,
         any::<u32>(),
@@ -43,11 +43,11 @@ fn modification(op: ModifyOp, fd: bool) -> impl Strategy<Value = Attribute> {
 }
 
 /// The bytes of `struct cgw_csum_crc8` and of `struct cgw_csum_xor`, with arbitrary content.
-fn sum(kind: u16, size: usize) -> impl Strategy<Value = Attribute> {
-    vec(any::<u8>(), size).prop_map(move |value| Attribute { kind, value })
+fn sum(kind: u16, size: usize) -> impl Strategy<Value = RuleAttribute> {
+    vec(any::<u8>(), size).prop_map(move |value| RuleAttribute { kind, value })
 }
 
-fn job() -> impl Strategy<Value = Job> {
+fn job() -> impl Strategy<Value = GatewayJob> {
     any::<bool>().prop_flat_map(|fd| {
         let ops = [ModifyOp::And, ModifyOp::Or, ModifyOp::Xor, ModifyOp::Set];
         let modify = ops.map(|op| proptest::option::of(modification(op, fd)));
@@ -56,7 +56,7 @@ fn job() -> impl Strategy<Value = Job> {
             proptest::option::of(sum(5, 4)),
         );
         (any::<(u32, u32, u16, u8, (u32, u32), u32)>(), modify, sums).prop_map(
-            move |((source, destination, flags, hops, filter, uid), modify, (crc8, xor))| Job {
+            move |((source, destination, flags, hops, filter, uid), modify, (crc8, xor))| GatewayJob {
                 source,
                 destination,
                 flags: if fd { flags | FD } else { flags & !FD },
@@ -70,7 +70,7 @@ fn job() -> impl Strategy<Value = Job> {
 }
 
 /// Removes checksums from a rule that modifies nothing.
-fn without_idle_sums(rule: &mut Rule) {
+fn without_idle_sums(rule: &mut CanGwRule) {
     if !rule.modifies() {
         rule.changes.clear();
     }
@@ -134,7 +134,7 @@ proptest! {
         without_idle_sums(&mut rule);
         let job = Job::of(&rule, 1, 2);
         let text = format!("cangw -A {rule}\n");
-        let imported = import(&Source::new("rule", text.clone()));
+        let imported = import(&SourceText::new("rule", text.clone()));
         let imported = imported.map_err(|e| TestCaseError::fail(format!("{text}: {e:?}")))?;
         let names: Vec<_> = imported.interfaces.into_iter().map(Some).collect();
         let rules = route::cangw::rules(&imported.routes, &names);
@@ -182,10 +182,10 @@ proptest! {
 /// Two zeros instead of interfaces are can-gw's request to remove every job.
 #[test]
 fn nothing_asks_for_the_removal_of_all_jobs() {
-    let job = Job::default().marked(7, true);
+    let job = GatewayJob::default().marked(7, true);
     for request in [
         wire::delete_request(&job),
-        wire::probe_request(&Job {
+        wire::probe_request(&GatewayJob {
             source: 1,
             ..job.clone()
         }),
@@ -222,14 +222,14 @@ fn a_request_is_laid_out_as_the_header_file_says() {
         id: 0x333,
         ..Modification::new(ModifyOp::Set, false)
     };
-    let job = Job {
+    let job = GatewayJob {
         source: 1,
         destination: 2,
         flags: 1,
         filter: (0x123, 0x7FF),
         changes: vec![set.to_attribute()],
         uid: 5,
-        ..Job::default()
+        ..GatewayJob::default()
     };
     let u16s = |n: [u16; 2]| n.map(u16::to_ne_bytes).concat();
     let u32s = |n: &[u32]| n.iter().flat_map(|n| n.to_ne_bytes()).collect::<Vec<u8>>();

@@ -1,10 +1,10 @@
 //! `recvmmsg`: many datagrams per call, into buffers that are allocated once, with the kernel's
 //! stamps.
 
-use super::super::way::{Arrival, Brought, ReceiveWay};
+use super::super::way::{DatagramArrival, CallResult, ReceiveWay};
 use linux::Errno;
-use linux::can::Socket;
-use linux::mmsg::{Control, Inbox};
+use linux::can::CanSocket;
+use linux::mmsg::{DatagramControl, MmsgInbox};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ const BATCH: usize = 64;
 /// The way to receive by `recvmmsg`. `S`: a datagram socket.
 pub(in super::super) struct ByRecvmmsg<S> {
     socket: S,
-    inbox: Inbox,
+    inbox: MmsgInbox,
 }
 
 impl<S> ByRecvmmsg<S> {
@@ -22,12 +22,12 @@ impl<S> ByRecvmmsg<S> {
     pub(in super::super) fn new(socket: S, size: usize) -> Self {
         Self {
             socket,
-            inbox: Inbox::new(BATCH, size),
+            inbox: MmsgInbox::new(BATCH, size),
         }
     }
 }
 
-impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRecvmmsg<S> {
+impl<S: AsFd + AsRawFd + LossCount + Send> ReceiveWay for ByRecvmmsg<S> {
     fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
@@ -35,16 +35,16 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRecvmmsg<S> {
     fn receive(
         &mut self,
         want: usize,
-        take: &mut dyn FnMut(Arrival<'_>),
-    ) -> Result<Brought, Errno> {
+        take: &mut dyn FnMut(DatagramArrival<'_>),
+    ) -> Result<CallResult, Errno> {
         let want = want.min(self.inbox.capacity());
         let count = self.inbox.receive(&self.socket, want)?;
         for i in 0..count {
             let Some((bytes, control)) = self.inbox.get(i) else {
                 continue;
             };
-            let control = Control::parse(control);
-            take(Arrival {
+            let control = DatagramControl::parse(control);
+            take(DatagramArrival {
                 bytes,
                 software: control.software,
                 hardware: control.hardware,
@@ -53,7 +53,7 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRecvmmsg<S> {
             });
         }
         let more = count == want;
-        Ok(Brought { count, more })
+        Ok(CallResult { count, more })
     }
 
     fn lost(&self) -> Option<u32> {
@@ -62,11 +62,11 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRecvmmsg<S> {
 }
 
 /// A socket that may report how many frames it lost.
-pub(in super::super) trait Lost {
+pub(in super::super) trait LossCount {
     fn lost(&self) -> Option<u32>;
 }
 
-impl Lost for Arc<Socket> {
+impl LossCount for Arc<CanSocket> {
     fn lost(&self) -> Option<u32> {
         (**self).lost()
     }

@@ -6,11 +6,11 @@ pub(super) mod ring;
 pub(super) mod uring;
 
 use super::filter::filters;
-use super::shared::{Errors, Shared, State};
-use super::way::{Arrival, ReceiveWay};
+use super::shared::{ErrorLevel, SharedSockets, SocketState};
+use super::way::{DatagramArrival, ReceiveWay};
 use crate::{
-    Ids, Interest, LinkState, PollReceive, PortError, Receive, Received, RxCounters, RxReport,
-    Stamp, StampSource, Wait,
+    InterestIds, FrameInterest, LinkState, PollReceive, PortError, Receive, ReceivedFrame, RxCounters, RxReport,
+    ReceiveStamp, StampSource, PortWait,
 };
 use frame::{FrameRef, Nanos};
 use linux::Errno;
@@ -26,9 +26,9 @@ const UNASKED: Nanos = 1_000_000;
 
 /// The receiving half, with any way to receive.
 pub(super) struct RawReceive<W> {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSockets>,
     way: W,
-    inspector: Inspector,
+    inspector: FrameInspector,
     /// True if some route takes frames from this port.
     wanted: bool,
     /// Time of the next call of the way if none does.
@@ -36,7 +36,7 @@ pub(super) struct RawReceive<W> {
 }
 
 /// The processing of each received datagram.
-struct Inspector {
+struct FrameInspector {
     /// Whether error frames are handed over.
     error_frames: bool,
     hardware_stamps: bool,
@@ -46,11 +46,11 @@ struct Inspector {
 }
 
 impl<W: ReceiveWay> RawReceive<W> {
-    pub(super) fn new(shared: Arc<Shared>, way: W, hardware_stamps: bool) -> Self {
+    pub(super) fn new(shared: Arc<SharedSockets>, way: W, hardware_stamps: bool) -> Self {
         Self {
             shared,
             way,
-            inspector: Inspector {
+            inspector: FrameInspector {
                 error_frames: false,
                 hardware_stamps,
                 dropped: 0,
@@ -75,15 +75,15 @@ impl<W: ReceiveWay> RawReceive<W> {
     }
 }
 
-impl Inspector {
+impl FrameInspector {
     /// Hands over one datagram, if it is a wanted frame. Returns whether it was handed over.
     #[inline]
     fn hand_over(
         &mut self,
-        shared: &Shared,
+        shared: &SharedSockets,
         now: Nanos,
-        arrival: &Arrival<'_>,
-        take: &mut dyn FnMut(Received<'_>),
+        arrival: &DatagramArrival<'_>,
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> bool {
         if let Some(dropped) = arrival.lost {
             self.counters.overrun += u64::from(dropped.wrapping_sub(self.dropped));
@@ -104,13 +104,13 @@ impl Inspector {
                 self.counters.error_frames += 1;
                 return false;
             }
-        } else if shared.state() == State::Down {
+        } else if shared.state() == SocketState::Down {
             shared.is_back();
         }
         self.counters.local += u64::from(arrival.local);
-        let stamp = |ns, source| Stamp { ns, source };
+        let stamp = |ns, source| ReceiveStamp { ns, source };
         let hardware = arrival.hardware.filter(|_| self.hardware_stamps);
-        take(Received {
+        take(ReceivedFrame {
             frame,
             stamp: match (hardware, arrival.software) {
                 (Some(ns), _) => stamp(ns, StampSource::Hardware),
@@ -133,22 +133,22 @@ fn is_overflow(frame: FrameRef<'_>) -> bool {
 }
 
 /// Updates the state of the interface from an error frame (`uapi/linux/can/error.h`).
-fn heed(shared: &Shared, frame: FrameRef<'_>, now: Nanos) {
+fn heed(shared: &SharedSockets, frame: FrameRef<'_>, now: Nanos) {
     let id = frame.id();
     if id.raw() & error_class::BUS_OFF != 0 && shared.may_be_bus_off() {
-        shared.lose(State::BusOff, now);
+        shared.lose(SocketState::BusOff, now);
     }
-    if id.raw() & error_class::RESTARTED != 0 && shared.state() != State::Up {
+    if id.raw() & error_class::RESTARTED != 0 && shared.state() != SocketState::Up {
         shared.look_now();
     }
     if id.raw() & error_class::CONTROLLER != 0 {
         let trouble = frame.data().get(1).copied().unwrap_or(0);
         if trouble & controller_trouble::PASSIVE != 0 {
-            shared.set_errors(Errors::Passive);
+            shared.set_errors(ErrorLevel::Passive);
         } else if trouble & controller_trouble::WARNING != 0 {
-            shared.set_errors(Errors::Warning);
+            shared.set_errors(ErrorLevel::Warning);
         } else if trouble & controller_trouble::ACTIVE != 0 {
-            shared.set_errors(Errors::Active);
+            shared.set_errors(ErrorLevel::Active);
         }
     }
 }
@@ -158,7 +158,7 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
         &mut self,
         now: Nanos,
         budget: usize,
-        take: &mut dyn FnMut(Received<'_>),
+        take: &mut dyn FnMut(ReceivedFrame<'_>),
     ) -> Result<RxReport, PortError> {
         self.shared.try_again(now);
         let (mut frames, mut looked, mut more) = (0, 0, false);
@@ -168,9 +168,9 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
                 ..RxReport::default()
             });
         }
-        while looked < budget && self.shared.state() != State::Gone {
+        while looked < budget && self.shared.state() != SocketState::Gone {
             let (shared, inspector) = (&*self.shared, &mut self.inspector);
-            let mut inspect = |arrival: Arrival<'_>| {
+            let mut inspect = |arrival: DatagramArrival<'_>| {
                 frames += usize::from(inspector.hand_over(shared, now, &arrival, take));
             };
             match self.way.receive(budget - looked, &mut inspect) {
@@ -187,12 +187,12 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
                 }
                 // The kernel reports it once; the socket stays bound.
                 Err(Errno::NETDOWN) => {
-                    self.shared.lose(State::Down, now);
+                    self.shared.lose(SocketState::Down, now);
                     more = true;
                     break;
                 }
                 Err(Errno::NODEV | Errno::NXIO) => {
-                    self.shared.lose(State::Gone, now);
+                    self.shared.lose(SocketState::Gone, now);
                     more = false;
                 }
                 Err(Errno::NOBUFS | Errno::NOMEM) => {
@@ -216,7 +216,7 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
     }
 
     fn deadline(&self) -> Option<Nanos> {
-        let due = self.way.is_due() && self.shared.state() != State::Gone;
+        let due = self.way.is_due() && self.shared.state() != SocketState::Gone;
         due.then_some(0).or_else(|| self.shared.next_look())
     }
 
@@ -232,14 +232,14 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
         }
     }
 
-    fn set_interest(&mut self, interest: &Interest) -> Result<(), PortError> {
+    fn set_interest(&mut self, interest: &FrameInterest) -> Result<(), PortError> {
         self.inspector.error_frames = interest.error_frames;
         self.wanted = interest.error_frames || !matches!(interest.ids, Ids::Nothing);
         self.shared.set_filters(filters(interest))
     }
 
     fn is_up(&self) -> bool {
-        self.shared.state() == State::Up
+        self.shared.state() == SocketState::Up
     }
 
     fn link(&self) -> LinkState {
@@ -256,9 +256,9 @@ impl<W: ReceiveWay> Receive for RawReceive<W> {
 }
 
 impl<W: ReceiveWay> PollReceive for RawReceive<W> {
-    fn wait(&self) -> Wait {
-        let bound = self.shared.state() != State::Gone;
-        Wait {
+    fn wait(&self) -> PortWait {
+        let bound = self.shared.state() != SocketState::Gone;
+        PortWait {
             fd: bound.then(|| self.way.fd()),
             readable: bound,
             writable: false,
@@ -266,6 +266,6 @@ impl<W: ReceiveWay> PollReceive for RawReceive<W> {
     }
 
     fn is_busy(&self) -> bool {
-        self.way.is_busy() && self.shared.state() == State::Up
+        self.way.is_busy() && self.shared.state() == SocketState::Up
     }
 }

@@ -5,8 +5,8 @@
 //! continuously and is behind, all frames that are there are a batch, as in the paper's
 //! `readnb-mmap` (syscalls-2014 §3.2: it sends when read(2) finds no more).
 
-use super::super::way::{Arrival, Brought, ReceiveWay};
-use super::mmsg::Lost;
+use super::super::way::{DatagramArrival, CallResult, ReceiveWay};
+use super::mmsg::LossCount;
 use linux::Errno;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
@@ -35,7 +35,7 @@ impl<S> ByRead<S> {
     }
 }
 
-impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRead<S> {
+impl<S: AsFd + AsRawFd + LossCount + Send> ReceiveWay for ByRead<S> {
     fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
@@ -43,8 +43,8 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRead<S> {
     fn receive(
         &mut self,
         _want: usize,
-        take: &mut dyn FnMut(Arrival<'_>),
-    ) -> Result<Brought, Errno> {
+        take: &mut dyn FnMut(DatagramArrival<'_>),
+    ) -> Result<CallResult, Errno> {
         let went_on = std::mem::take(&mut self.went_on);
         let len = match linux::socket::read(&self.socket, &mut self.buffer) {
             Err(Errno::AGAIN) => {
@@ -60,11 +60,11 @@ impl<S: AsFd + AsRawFd + Lost + Send> ReceiveWay for ByRead<S> {
         // the first call shows that frames come faster than they leave one by one: then all frames
         // that are there are one batch, so that they can leave by one call.
         self.went_on = self.busy && !std::mem::take(&mut self.waited);
-        take(Arrival {
+        take(DatagramArrival {
             bytes: self.buffer.get(..len).unwrap_or_default(),
-            ..Arrival::default()
+            ..DatagramArrival::default()
         });
-        Ok(Brought {
+        Ok(CallResult {
             count: 1,
             more: self.went_on,
         })
@@ -86,35 +86,35 @@ mod tests {
     use std::sync::Arc;
 
     #[derive(Clone)]
-    struct End(Arc<UnixDatagram>);
+    struct StreamEnd(Arc<UnixDatagram>);
 
-    impl AsFd for End {
+    impl AsFd for StreamEnd {
         fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
             self.0.as_fd()
         }
     }
 
-    impl AsRawFd for End {
+    impl AsRawFd for StreamEnd {
         fn as_raw_fd(&self) -> RawFd {
             self.0.as_raw_fd()
         }
     }
 
-    impl Lost for End {
+    impl LossCount for StreamEnd {
         fn lost(&self) -> Option<u32> {
             None
         }
     }
 
-    fn pair(busy: bool) -> (ByRead<End>, UnixDatagram) {
+    fn pair(busy: bool) -> (ByRead<StreamEnd>, UnixDatagram) {
         let (here, there) = UnixDatagram::pair().unwrap();
         here.set_nonblocking(true).unwrap();
-        (ByRead::new(End(Arc::new(here)), 16, busy), there)
+        (ByRead::new(StreamEnd(Arc::new(here)), 16, busy), there)
     }
 
     /// Calls the way as a half does, until it returns that there is no more. Returns the numbers of
     /// frames and of calls.
-    fn step(way: &mut ByRead<End>) -> (usize, usize) {
+    fn step(way: &mut ByRead<StreamEnd>) -> (usize, usize) {
         let (mut frames, mut calls) = (0, 0);
         loop {
             calls += 1;

@@ -1,9 +1,9 @@
 //! A ring of memory that the kernel writes frames to. No system call is needed for a frame; the
 //! way asks the kernel for an error if the ring is empty although the kernel woke the worker.
 
-use super::super::way::{Arrival, Brought, ReceiveWay};
+use super::super::way::{DatagramArrival, CallResult, ReceiveWay};
 use linux::Errno;
-use linux::packet::{RxRing, Socket};
+use linux::packet::{RxRing, PacketSocket};
 use linux::socket::take_error;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const BATCH: usize = 64;
 const LOOKS: u32 = 2048;
 
 pub(in super::super) struct ByRing {
-    socket: Arc<Socket>,
+    socket: Arc<PacketSocket>,
     ring: RxRing,
     busy: bool,
     /// Number of calls with an empty ring since the last frame or the last query for an error.
@@ -27,7 +27,7 @@ pub(in super::super) struct ByRing {
 
 impl ByRing {
     /// Makes the way. `busy`: the worker never waits for it.
-    pub(in super::super) fn new(socket: Arc<Socket>, ring: RxRing, busy: bool) -> Self {
+    pub(in super::super) fn new(socket: Arc<PacketSocket>, ring: RxRing, busy: bool) -> Self {
         Self {
             socket,
             ring,
@@ -39,7 +39,7 @@ impl ByRing {
 
     /// Asks the kernel for an error, because the ring is empty; returns EAGAIN if there is none.
     #[cold]
-    fn error(&mut self) -> Result<Brought, Errno> {
+    fn error(&mut self) -> Result<CallResult, Errno> {
         self.empty = 0;
         take_error(&self.socket)?;
         Err(Errno::AGAIN)
@@ -47,7 +47,7 @@ impl ByRing {
 }
 
 /// Asks the kernel for the frames that were lost since the last query; returns the total.
-fn lost(socket: &Socket, lost: &AtomicU32) -> Option<u32> {
+fn lost(socket: &PacketSocket, lost: &AtomicU32) -> Option<u32> {
     let dropped = socket.take_statistics().ok()?.dropped;
     Some(lost.fetch_add(dropped, Relaxed).wrapping_add(dropped))
 }
@@ -60,8 +60,8 @@ impl ReceiveWay for ByRing {
     fn receive(
         &mut self,
         want: usize,
-        take: &mut dyn FnMut(Arrival<'_>),
-    ) -> Result<Brought, Errno> {
+        take: &mut dyn FnMut(DatagramArrival<'_>),
+    ) -> Result<CallResult, Errno> {
         let want = want.min(BATCH);
         let (socket, total) = (&self.socket, &self.lost);
         let count = self.ring.receive(want, &mut |slot| {
@@ -71,7 +71,7 @@ impl ReceiveWay for ByRing {
             } else {
                 (None, stamp)
             };
-            take(Arrival {
+            take(DatagramArrival {
                 bytes: slot.bytes,
                 software,
                 hardware,
@@ -93,7 +93,7 @@ impl ReceiveWay for ByRing {
         }
         self.empty = 0;
         let more = count == want;
-        Ok(Brought { count, more })
+        Ok(CallResult { count, more })
     }
 
     fn lost(&self) -> Option<u32> {

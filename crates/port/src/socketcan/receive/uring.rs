@@ -1,11 +1,11 @@
 //! `io_uring`: the kernel puts each datagram into a buffer that was provided before, with its
 //! stamps. When the worker wakes up, the datagram is already there: no call is needed to fetch it.
 
-use super::super::way::{Arrival, Brought, ReceiveWay};
-use super::mmsg::Lost;
+use super::super::way::{DatagramArrival, CallResult, ReceiveWay};
+use super::mmsg::LossCount;
 use linux::Errno;
-use linux::mmsg::Control;
-use linux::uring::{Inbox, Unavailable};
+use linux::mmsg::DatagramControl;
+use linux::uring::{UringInbox, UringUnavailable};
 use std::os::fd::{AsFd, RawFd};
 
 /// Number of buffers, each for one datagram. Further datagrams wait in the socket.
@@ -14,21 +14,21 @@ const BUFFERS: usize = 64;
 /// The way to receive by io_uring. `S`: a datagram socket.
 pub(in super::super) struct ByUring<S> {
     socket: S,
-    inbox: Inbox,
+    inbox: UringInbox,
 }
 
 impl<S: AsFd> ByUring<S> {
     /// Makes the way. `size`: the largest datagram to expect.
     ///
     /// # Errors
-    /// [`Unavailable`], if this kernel has no io_uring.
-    pub(in super::super) fn new(socket: S, size: usize) -> Result<Self, Unavailable> {
-        let inbox = Inbox::open(&socket, BUFFERS, size)?;
+    /// [`UringUnavailable`], if this kernel has no io_uring.
+    pub(in super::super) fn new(socket: S, size: usize) -> Result<Self, UringUnavailable> {
+        let inbox = UringInbox::open(&socket, BUFFERS, size)?;
         Ok(Self { socket, inbox })
     }
 }
 
-impl<S: AsFd + Lost + Send> ReceiveWay for ByUring<S> {
+impl<S: AsFd + LossCount + Send> ReceiveWay for ByUring<S> {
     fn fd(&self) -> RawFd {
         self.inbox.fd()
     }
@@ -40,14 +40,14 @@ impl<S: AsFd + Lost + Send> ReceiveWay for ByUring<S> {
     fn receive(
         &mut self,
         want: usize,
-        take: &mut dyn FnMut(Arrival<'_>),
-    ) -> Result<Brought, Errno> {
+        take: &mut dyn FnMut(DatagramArrival<'_>),
+    ) -> Result<CallResult, Errno> {
         let count = self.inbox.receive(want)?;
         for i in 0..count {
             // A datagram that cannot be parsed has no bytes: it is counted as malformed.
             let (bytes, control) = self.inbox.get(i).unwrap_or_default();
-            let control = Control::parse(control);
-            take(Arrival {
+            let control = DatagramControl::parse(control);
+            take(DatagramArrival {
                 bytes,
                 software: control.software,
                 hardware: control.hardware,
@@ -56,7 +56,7 @@ impl<S: AsFd + Lost + Send> ReceiveWay for ByUring<S> {
             });
         }
         let more = count == want.min(self.inbox.capacity());
-        Ok(Brought { count, more })
+        Ok(CallResult { count, more })
     }
 
     fn lost(&self) -> Option<u32> {

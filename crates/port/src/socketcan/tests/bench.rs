@@ -1,15 +1,15 @@
 //! The halves over a pair of sockets, and a fake interface that the test controls.
 
 use super::super::config::{ReceiveBy, TransmitBy};
-use super::super::line::Line;
+use super::super::line::SocketLine;
 use super::super::receive::RawReceive;
-use super::super::receive::mmsg::{ByRecvmmsg, Lost};
+use super::super::receive::mmsg::{ByRecvmmsg, LossCount};
 use super::super::receive::read::ByRead;
-use super::super::shared::Shared;
+use super::super::shared::SharedSockets;
 use super::super::transmit::RawTransmit;
-use super::super::transmit::slots::{FromSlots, Loopback};
-use super::super::way::{Arrival, Brought, ReceiveWay, TransmitWay};
-use crate::{Outgoing, PollReceive, PollTransmit, RawFilter, Received, Refused};
+use super::super::transmit::slots::{FromSlots, LoopbackControl};
+use super::super::way::{DatagramArrival, CallResult, ReceiveWay, TransmitWay};
+use crate::{OutgoingFrame, PollReceive, PollTransmit, RawFilter, ReceivedFrame, TransmitRefusal};
 use frame::{CanId, Frame, Nanos};
 use linux::Errno;
 use linux::can::InterfaceState;
@@ -60,7 +60,7 @@ impl Fake {
 #[derive(Clone)]
 pub(super) struct End(pub(super) Arc<Fake>);
 
-impl Line for End {
+impl SocketLine for End {
     fn look(&self) -> Result<InterfaceState, Errno> {
         *self.0.link.lock().unwrap()
     }
@@ -100,13 +100,13 @@ impl AsRawFd for End {
     }
 }
 
-impl Lost for End {
+impl LossCount for End {
     fn lost(&self) -> Option<u32> {
         *self.0.lost.lock().unwrap()
     }
 }
 
-impl Loopback for End {
+impl LoopbackControl for End {
     fn set_loopback(&self, on: bool) -> Result<(), Errno> {
         self.0.called(format!("loopback {on}"));
         Ok(())
@@ -127,14 +127,14 @@ impl<W: ReceiveWay> ReceiveWay for Failing<W> {
     fn receive(
         &mut self,
         want: usize,
-        take: &mut dyn FnMut(Arrival<'_>),
-    ) -> Result<Brought, Errno> {
+        take: &mut dyn FnMut(DatagramArrival<'_>),
+    ) -> Result<CallResult, Errno> {
         match self.fake.receive_errors.lock().unwrap().pop_front() {
             Some(error) => Err(error),
             None => {
                 let local = *self.fake.local.lock().unwrap();
                 self.way.receive(want, &mut |arrival| {
-                    take(Arrival { local, ..arrival });
+                    take(DatagramArrival { local, ..arrival });
                 })
             }
         }
@@ -217,7 +217,7 @@ pub(super) fn bench_of(
         local: Mutex::default(),
     });
     let end = End(Arc::clone(&fake));
-    let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new(), true).unwrap();
+    let shared = SharedSockets::attach(end.clone(), "engine", "can7", Vec::new(), true).unwrap();
     let shared = Arc::new(shared);
     let rx: Box<dyn PollReceive> = match by.0 {
         ReceiveBy::Recvmmsg => receiving(&fake, &shared, ByRecvmmsg::new(end.clone(), XL_SIZE)),
@@ -240,7 +240,7 @@ pub(super) fn bench_of(
 
 pub(super) fn receiving(
     fake: &Arc<Fake>,
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedSockets>,
     way: impl ReceiveWay + 'static,
 ) -> Box<dyn PollReceive> {
     let fake = Arc::clone(fake);
@@ -266,13 +266,13 @@ impl Bench {
 
     pub(super) fn take(&mut self, now: Nanos) -> Vec<String> {
         let mut got = Vec::new();
-        let mut keep = |r: Received<'_>| got.push(r.frame.to_string());
+        let mut keep = |r: ReceivedFrame<'_>| got.push(r.frame.to_string());
         self.rx.receive(now, 100, &mut keep).unwrap();
         got
     }
 
-    pub(super) fn offer(&mut self, now: Nanos, id: u32) -> Result<crate::Accepted, Refused> {
-        self.tx.transmit(now, Outgoing::new(classic(id).view(), 0))
+    pub(super) fn offer(&mut self, now: Nanos, id: u32) -> Result<crate::Accepted, TransmitRefusal> {
+        self.tx.transmit(now, OutgoingFrame::new(classic(id).view(), 0))
     }
 
     /// Returns the frames that went out to the bus.

@@ -1,7 +1,7 @@
 //! Every frame has one fate, with any failures in any order.
 
 use super::bench::{Bench, UP, bench_with, classic};
-use crate::Outgoing;
+use crate::OutgoingFrame;
 use linux::Errno;
 use linux::can::InterfaceState;
 use proptest::prelude::*;
@@ -39,9 +39,9 @@ pub(super) fn each_has_one_fate(mut bench: Bench, ops: Vec<Op>) -> Result<(), Te
         match op {
             Op::Offer(echo) => {
                 let frame = classic(taken);
-                let outgoing = Outgoing {
+                let outgoing = OutgoingFrame {
                     echo,
-                    ..Outgoing::new(frame.view(), 0)
+                    ..OutgoingFrame::new(frame.view(), 0)
                 };
                 taken += u32::from(bench.tx.transmit(now, outgoing).is_ok());
                 out.extend(bench.sent());

@@ -2,7 +2,7 @@
 
 use super::super::config::{ReceiveBy, TransmitBy};
 use super::bench::{Bench, UP, bench, bench_by, bench_with, classic};
-use crate::{Outgoing, Refused};
+use crate::{OutgoingFrame, TransmitRefusal};
 use frame::{CanId, Frame, FrameBuf, Header, Kind, flags};
 use linux::Errno;
 use linux::can::InterfaceState;
@@ -27,7 +27,7 @@ pub(super) fn one_of_each_goes(bench: &mut Bench) -> [String; 3] {
     let mut xl = FrameBuf::new();
     xl.reset(Header::new(Kind::Xl, CanId::from_raw(9), 300).unwrap());
     for view in [classic(1).view(), fd.view(), xl.view()] {
-        bench.tx.transmit(0, Outgoing::new(view, 0)).unwrap();
+        bench.tx.transmit(0, OutgoingFrame::new(view, 0)).unwrap();
     }
     let report = bench.tx.flush(0).unwrap();
     assert_eq!((report.sent, report.held), (3, 0));
@@ -68,7 +68,7 @@ fn one_by_one_a_full_queue_loses_nothing() {
     let report = bench.tx.flush(0).unwrap();
     assert_eq!((report.sent, report.held), (1, 3));
     assert_eq!(bench.offer(0, 4), Ok(crate::Accepted));
-    assert_eq!(bench.offer(0, 5), Err(Refused::Full));
+    assert_eq!(bench.offer(0, 5), Err(TransmitRefusal::Full));
     assert_eq!(bench.tx.flush(1_000_000).unwrap().sent, 4);
     let expected: Vec<String> = (0..5).map(|id| classic(id).view().to_string()).collect();
     assert_eq!(bench.sent(), expected);
@@ -119,7 +119,7 @@ fn no_buffers_means_later_not_lost() {
     assert_eq!(bench.sent().len(), 4);
     let counters = bench.tx.counters();
     assert_eq!((counters.sent, counters.lost, counters.stalled), (4, 0, 2));
-    assert_eq!(bench.tx.wait(), crate::Wait::default());
+    assert_eq!(bench.tx.wait(), crate::PortWait::default());
     assert_eq!(bench.tx.deadline(), None);
 }
 
@@ -148,9 +148,9 @@ fn a_full_ring_refuses() {
     assert!(bench.offer(0, 1).is_ok() && bench.offer(0, 2).is_ok());
     let errors = &bench.line().send_errors;
     errors.lock().unwrap().push_back(Some(Errno::NOBUFS));
-    assert_eq!(bench.offer(0, 3), Err(Refused::Full));
+    assert_eq!(bench.offer(0, 3), Err(TransmitRefusal::Full));
     // The interface has just reported that it has no room: it is not tried for every frame.
-    assert_eq!(bench.offer(0, 3), Err(Refused::Full));
+    assert_eq!(bench.offer(0, 3), Err(TransmitRefusal::Full));
     assert_eq!(bench.tx.counters().stalled, 1);
     bench.tx.flush(1_000_000).unwrap();
     assert!(bench.offer(1_000_000, 3).is_ok());
@@ -171,7 +171,7 @@ fn a_batch_larger_than_the_ring_leaves_as_it_comes() {
         .unwrap()
         .push_back(Some(Errno::NETDOWN));
     bench.set_link(Ok(InterfaceState { up: false, ..UP }));
-    assert_eq!(bench.offer(0, 3), Err(Refused::Down));
+    assert_eq!(bench.offer(0, 3), Err(TransmitRefusal::Down));
     assert_eq!(bench.tx.counters().lost, 2);
 }
 
@@ -196,9 +196,9 @@ fn echo_follows_the_route_where_the_driver_can() {
         bench.calls();
         for (id, echo) in [(1, false), (2, false), (3, true), (4, false)] {
             let frame = classic(id);
-            let outgoing = Outgoing {
+            let outgoing = OutgoingFrame {
                 echo,
-                ..Outgoing::new(frame.view(), 0)
+                ..OutgoingFrame::new(frame.view(), 0)
             };
             bench.tx.transmit(0, outgoing).unwrap();
         }

@@ -3,11 +3,11 @@
 use super::super::words::words;
 use super::bench::{UP, bench, bench_by, bench_of, bench_with, classic};
 use crate::socketcan::config::{ReceiveBy, TransmitBy};
-use crate::{Ids, Interest, LinkState, Outgoing, RawFilter, Refused};
+use crate::{InterestIds, FrameInterest, LinkState, OutgoingFrame, RawFilter, TransmitRefusal};
 use frame::{CanId, Frame};
 use linux::Errno;
 use linux::can::layout::CLASSIC_SIZE;
-use linux::can::{InterfaceState, Obstacle, OpenError, error_class};
+use linux::can::{InterfaceState, SocketObstacle, OpenError, error_class};
 
 #[test]
 fn the_mtu_says_what_is_carried() {
@@ -17,10 +17,10 @@ fn the_mtu_says_what_is_carried() {
     };
     let mut bench = bench_with(8, link);
     let fd = Frame::fd(CanId::from_raw(5), 0, &[]).unwrap();
-    let refused = bench.tx.transmit(0, Outgoing::new(fd.view(), 0));
+    let refused = bench.tx.transmit(0, OutgoingFrame::new(fd.view(), 0));
     assert_eq!(refused, Err(Refused::Unsupported));
     let error = Frame::classic(CanId::from_raw(0x2000_0004), &[0; 8]).unwrap();
-    let refused = bench.tx.transmit(0, Outgoing::new(error.view(), 0));
+    let refused = bench.tx.transmit(0, OutgoingFrame::new(error.view(), 0));
     assert_eq!(refused, Err(Refused::Unsupported));
     assert!(bench.offer(0, 1).is_ok());
 }
@@ -167,9 +167,9 @@ fn unplugged_and_plugged_in_again() {
     assert!(bench.rx.wait().fd.is_none(), "nothing to poll");
     // New filters that are set meanwhile are kept for later.
     let filter = RawFilter { id: 1, mask: 0x7FF };
-    let interest = Interest {
-        ids: Ids::Filters(vec![filter; 1]),
-        ..Interest::default()
+    let interest = FrameInterest {
+        ids: InterestIds::Filters(vec![filter; 1]),
+        ..FrameInterest::default()
     };
     bench.rx.set_interest(&interest).unwrap();
     let mut now = 0;
@@ -210,9 +210,9 @@ fn bus_off_is_noticed_and_its_end_too() {
     assert_eq!(bench.rx.counters().error_frames, 2);
     bench
         .rx
-        .set_interest(&Interest {
+        .set_interest(&FrameInterest {
             error_frames: true,
-            ..Interest::default()
+            ..FrameInterest::default()
         })
         .unwrap();
     bench.come(&error(error_class::CONTROLLER));
@@ -305,13 +305,13 @@ fn the_error_state_is_told_when_it_changes() {
 fn what_is_missing_is_said() {
     let no_can = OpenError {
         interface: "can7".to_owned(),
-        obstacle: Obstacle::NoCan,
+        obstacle: SocketObstacle::NoCan,
         source: Errno::AFNOSUPPORT,
     };
     assert!(words(&no_can).contains("modprobe can`"));
     assert!(words(&no_can).contains("kind = \"bus\""));
     let gone = OpenError {
-        obstacle: Obstacle::NoInterface(vec!["can0".to_owned()]),
+        obstacle: SocketObstacle::NoInterface(vec!["can0".to_owned()]),
         source: Errno::NODEV,
         ..no_can
     };
@@ -325,11 +325,11 @@ fn what_is_missing_is_said() {
 #[test]
 fn a_port_that_no_route_takes_frames_from_is_seldom_looked_at() {
     let mut bench = bench_by((ReceiveBy::ReadNonblock, TransmitBy::Write), 8, UP);
-    let interest = |ids| Interest {
+    let interest = |ids| FrameInterest {
         ids,
-        ..Interest::default()
+        ..FrameInterest::default()
     };
-    bench.rx.set_interest(&interest(Ids::Nothing)).unwrap();
+    bench.rx.set_interest(&interest(InterestIds::Nothing)).unwrap();
     let start = 1_000_000;
     assert_eq!(bench.take(start).len(), 0);
     bench.come(&classic(1));
@@ -337,6 +337,6 @@ fn a_port_that_no_route_takes_frames_from_is_seldom_looked_at() {
     assert_eq!(bench.take(start + 1_000_000).len(), 1);
     bench.come(&classic(2));
     assert_eq!(bench.take(start + 1_000_001).len(), 0);
-    bench.rx.set_interest(&interest(Ids::Everything)).unwrap();
+    bench.rx.set_interest(&interest(InterestIds::Everything)).unwrap();
     assert_eq!(bench.take(start + 1_000_001).len(), 1);
 }

@@ -1,7 +1,7 @@
 //! The same halves by io_uring, if this machine has it.
 
 use super::super::receive::uring::ByUring as ReceiveByUring;
-use super::super::shared::Shared;
+use super::super::shared::SharedSockets;
 use super::super::transmit::RawTransmit;
 use super::super::transmit::uring::ByUring as TransmitByUring;
 use super::bench::{Bench, End, Failing, UP, bench_with, classic, receiving};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 fn uring(queue: usize, link: InterfaceState) -> Option<Bench> {
     let mut bench = bench_with(queue, link);
     let end = End(Arc::clone(&bench.fake));
-    let shared = Shared::attach(end.clone(), "engine", "can7", Vec::new(), false).unwrap();
+    let shared = SharedSockets::attach(end.clone(), "engine", "can7", Vec::new(), false).unwrap();
     let shared = Arc::new(shared);
     let ways = ReceiveByUring::new(end.clone(), XL_SIZE)
         .and_then(|rx| Ok((rx, TransmitByUring::new(end, queue, XL_SIZE)?)));

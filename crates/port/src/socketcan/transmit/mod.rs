@@ -4,10 +4,10 @@ pub(super) mod ring;
 pub(super) mod slots;
 pub(super) mod uring;
 
-use super::shared::{Shared, State};
+use super::shared::{SharedSockets, SocketState};
 use super::way::TransmitWay;
 use crate::{
-    Accepted, FlushReport, Outgoing, PollTransmit, PortError, Refused, Transmit, TxCounters, Wait,
+    Accepted, FlushReport, OutgoingFrame, PollTransmit, PortError, TransmitRefusal, Transmit, TxCounters, PortWait,
 };
 use frame::{FrameRef, Kind, Nanos};
 use linux::Errno;
@@ -21,7 +21,7 @@ const RETRY: Nanos = 500_000;
 
 /// The reason why frames are held.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Held {
+enum HoldReason {
     /// The half has not tried to send them yet.
     Unsent,
     /// The socket's buffer is full; poll(2) reports when it is not.
@@ -32,7 +32,7 @@ enum Held {
 
 /// The rule for which sent frames local listeners see.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Echo {
+pub(super) enum EchoMode {
     /// Those of routes with `echo`; all if the driver does not echo, because on a vcan they reach
     /// other sockets only by the CAN protocol's loopback.
     AsAsked,
@@ -45,18 +45,18 @@ pub(super) enum Echo {
 
 /// The transmitting half. Frames wait in a circular buffer of slots, in the kernel's own layout.
 pub(super) struct RawTransmit<W> {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSockets>,
     way: W,
     /// Maximum number of frames that are held.
     queue: usize,
-    rule: Echo,
+    rule: EchoMode,
     /// For each slot: whether local listeners should see the frame.
     echo: Box<[bool]>,
     first: usize,
     count: usize,
     /// The present setting of the socket, if it is known.
     loopback: Option<bool>,
-    held: Held,
+    held: HoldReason,
     /// True if the remark was made that there is no echo.
     said: bool,
     fd: bool,
@@ -66,18 +66,18 @@ pub(super) struct RawTransmit<W> {
 
 impl<W: TransmitWay> RawTransmit<W> {
     /// Makes the half. `queue`: maximum number of frames that are held.
-    pub(super) fn new(shared: Arc<Shared>, way: W, queue: usize, (fd, xl): (bool, bool)) -> Self {
+    pub(super) fn new(shared: Arc<SharedSockets>, way: W, queue: usize, (fd, xl): (bool, bool)) -> Self {
         let slots = way.slots().max(1);
         Self {
             shared,
             way,
             queue: queue.min(slots),
-            rule: Echo::AsAsked,
+            rule: EchoMode::AsAsked,
             echo: vec![false; slots].into_boxed_slice(),
             first: 0,
             count: 0,
             loopback: None,
-            held: Held::Unsent,
+            held: HoldReason::Unsent,
             said: false,
             fd,
             xl,
@@ -85,7 +85,7 @@ impl<W: TransmitWay> RawTransmit<W> {
         }
     }
 
-    pub(super) const fn with_echo(mut self, rule: Echo) -> Self {
+    pub(super) const fn with_echo(mut self, rule: EchoMode) -> Self {
         self.rule = rule;
         self
     }
@@ -93,9 +93,9 @@ impl<W: TransmitWay> RawTransmit<W> {
     /// Returns whether a frame can be shown to local listeners.
     fn can_echo(&self) -> bool {
         match self.rule {
-            Echo::AsAsked => true,
-            Echo::ByDriver => self.shared.echo(),
-            Echo::Never => false,
+            EchoMode::AsAsked => true,
+            EchoMode::ByDriver => self.shared.echo(),
+            EchoMode::Never => false,
         }
     }
 
@@ -110,7 +110,7 @@ impl<W: TransmitWay> RawTransmit<W> {
     }
 
     /// Returns whether the frame can be sent, and be shown to local listeners if it must be.
-    fn can_carry(&mut self, outgoing: &Outgoing<'_>) -> bool {
+    fn can_carry(&mut self, outgoing: &OutgoingFrame<'_>) -> bool {
         if !self.carries(&outgoing.frame) {
             return false;
         }
@@ -137,7 +137,7 @@ impl<W: TransmitWay> RawTransmit<W> {
         self.counters.lost += self.count as u64;
         self.way.forget(self.first, self.count);
         self.count = 0;
-        self.held = Held::Unsent;
+        self.held = HoldReason::Unsent;
     }
 
     /// Removes the `n` oldest frames, which have left or are lost.
@@ -154,7 +154,7 @@ impl<W: TransmitWay> RawTransmit<W> {
         let run = self.echo.get(self.first..end).unwrap_or_default();
         // Without echo in the driver, and on a vcan, frames reach other sockets only by the
         // kernel's loopback.
-        let always = self.shared.needs_loopback() && self.rule == Echo::AsAsked;
+        let always = self.shared.needs_loopback() && self.rule == EchoMode::AsAsked;
         let first = always || run.first().copied().unwrap_or(false);
         let same = run.iter().take_while(|echo| (always || **echo) == first);
         (same.count(), first)
@@ -168,27 +168,27 @@ impl<W: TransmitWay> RawTransmit<W> {
 }
 
 impl<W: TransmitWay> Transmit for RawTransmit<W> {
-    fn transmit(&mut self, now: Nanos, outgoing: Outgoing<'_>) -> Result<Accepted, Refused> {
+    fn transmit(&mut self, now: Nanos, outgoing: OutgoingFrame<'_>) -> Result<Accepted, TransmitRefusal> {
         if !self.can_carry(&outgoing) {
-            return Err(Refused::Unsupported);
+            return Err(TransmitRefusal::Unsupported);
         }
-        if self.count >= self.queue && self.held == Held::Unsent {
+        if self.count >= self.queue && self.held == HoldReason::Unsent {
             // A batch can be larger than the queue: the queue is for frames that the interface has
             // no room for, and the half has not tried to send these yet. Errors show in the
             // counters.
             let _ = self.flush(now);
         }
         if !self.shared.try_again(now) {
-            return Err(Refused::Down);
+            return Err(TransmitRefusal::Down);
         }
         if self.count >= self.queue {
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         }
         let i = (self.first + self.count) % self.echo.len();
         let (Some((slot, len)), Some(echo)) = (self.way.slot(i), self.echo.get_mut(i)) else {
-            return Err(Refused::Full);
+            return Err(TransmitRefusal::Full);
         };
-        *len = encode(outgoing.frame, slot).ok_or(Refused::Unsupported)?;
+        *len = encode(outgoing.frame, slot).ok_or(TransmitRefusal::Unsupported)?;
         *echo = outgoing.echo;
         self.count += 1;
         self.counters.taken += 1;
@@ -208,21 +208,21 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
                 Ok(n) if n > 0 => {
                     self.leave(n);
                     sent += n;
-                    self.held = Held::Unsent;
+                    self.held = HoldReason::Unsent;
                 }
                 Err(Errno::INTR) => {}
                 Ok(_) | Err(Errno::AGAIN) => {
                     self.counters.stalled += 1;
-                    self.held = Held::Socket;
+                    self.held = HoldReason::Socket;
                     break;
                 }
                 Err(Errno::NOBUFS | Errno::NOMEM) => {
                     self.counters.stalled += 1;
-                    self.held = Held::Queue(now.saturating_add(RETRY));
+                    self.held = HoldReason::Queue(now.saturating_add(RETRY));
                     break;
                 }
-                Err(Errno::NETDOWN) => self.shared.lose(State::Down, now),
-                Err(Errno::NODEV | Errno::NXIO) => self.shared.lose(State::Gone, now),
+                Err(Errno::NETDOWN) => self.shared.lose(SocketState::Down, now),
+                Err(Errno::NODEV | Errno::NXIO) => self.shared.lose(SocketState::Gone, now),
                 // This one frame cannot be sent (the MTU has changed, for example).
                 Err(e) => {
                     let moved = self.way.leave_out(self.first, self.count);
@@ -244,7 +244,7 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
 
     fn room(&self) -> usize {
         match self.shared.state() {
-            State::Up => self.queue.saturating_sub(self.count),
+            SocketState::Up => self.queue.saturating_sub(self.count),
             _ => usize::MAX,
         }
     }
@@ -252,17 +252,17 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
     fn deadline(&self) -> Option<Nanos> {
         match self.held {
             _ if self.count == 0 => None,
-            Held::Unsent => Some(0),
-            Held::Socket => None,
-            Held::Queue(at) => Some(at),
+            HoldReason::Unsent => Some(0),
+            HoldReason::Socket => None,
+            HoldReason::Queue(at) => Some(at),
         }
     }
 
-    fn refuses(&mut self, now: Nanos, outgoing: &Outgoing<'_>) -> Option<Refused> {
+    fn refuses(&mut self, now: Nanos, outgoing: &OutgoingFrame<'_>) -> Option<TransmitRefusal> {
         if !self.can_carry(outgoing) {
-            return Some(Refused::Unsupported);
+            return Some(TransmitRefusal::Unsupported);
         }
-        (!self.shared.try_again(now)).then_some(Refused::Down)
+        (!self.shared.try_again(now)).then_some(TransmitRefusal::Down)
     }
 
     fn recall(&mut self) -> bool {
@@ -270,7 +270,7 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
         if ours {
             self.count = 0;
             self.counters.taken -= 1;
-            self.held = Held::Unsent;
+            self.held = HoldReason::Unsent;
         }
         ours
     }
@@ -284,9 +284,9 @@ impl<W: TransmitWay> Transmit for RawTransmit<W> {
 }
 
 impl<W: TransmitWay> PollTransmit for RawTransmit<W> {
-    fn wait(&self) -> Wait {
-        let full = self.count > 0 && self.held == Held::Socket;
-        Wait {
+    fn wait(&self) -> PortWait {
+        let full = self.count > 0 && self.held == HoldReason::Socket;
+        PortWait {
             fd: full.then(|| self.way.fd()),
             readable: false,
             writable: full,

@@ -1,11 +1,11 @@
 //! A ring of memory from which the kernel sends: one call sends the frames of a batch. The kernel
 //! hands them to the interface's queue or its driver without the CAN protocol in between.
 
-use super::super::line::Outlet;
+use super::super::line::PacketOutlet;
 use super::super::way::TransmitWay;
 use linux::Errno;
 use linux::can::layout::CLASSIC_SIZE;
-use linux::packet::{Protocol, TxRing};
+use linux::packet::{FrameProtocol, TxRing};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use std::sync::Arc;
 pub(in super::super) const IN_THE_KERNEL: usize = 512;
 
 pub(in super::super) struct FromRing {
-    outlet: Arc<Outlet>,
+    outlet: Arc<PacketOutlet>,
     ring: TxRing,
 }
 
 impl FromRing {
-    pub(in super::super) const fn new(outlet: Arc<Outlet>, ring: TxRing) -> Self {
+    pub(in super::super) const fn new(outlet: Arc<PacketOutlet>, ring: TxRing) -> Self {
         Self { outlet, ring }
     }
 
-    fn protocol(&self, i: usize) -> Protocol {
+    fn protocol(&self, i: usize) -> FrameProtocol {
         match self.ring.frame(i) {
-            Some(&[_, _, _, _, flags, ..]) if flags & frame::flags::XL_XLF != 0 => Protocol::CanXl,
-            Some(bytes) if bytes.len() > CLASSIC_SIZE => Protocol::CanFd,
-            _ => Protocol::Can,
+            Some(&[_, _, _, _, flags, ..]) if flags & frame::flags::XL_XLF != 0 => FrameProtocol::CanXl,
+            Some(bytes) if bytes.len() > CLASSIC_SIZE => FrameProtocol::CanFd,
+            _ => FrameProtocol::Can,
         }
     }
 }

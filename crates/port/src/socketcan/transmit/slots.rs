@@ -2,15 +2,15 @@
 
 use super::super::way::TransmitWay;
 use linux::Errno;
-use linux::can::Socket;
-use linux::mmsg::Outbox;
+use linux::can::CanSocket;
+use linux::mmsg::MmsgOutbox;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::sync::Arc;
 
 /// The way to transmit by `write` or `sendmmsg`. `S`: a non-blocking datagram socket.
 pub(in super::super) struct FromSlots<S> {
     socket: S,
-    outbox: Outbox,
+    outbox: MmsgOutbox,
     one_by_one: bool,
 }
 
@@ -20,13 +20,13 @@ impl<S> FromSlots<S> {
     pub(in super::super) fn new(socket: S, queue: usize, size: usize, one_by_one: bool) -> Self {
         Self {
             socket,
-            outbox: Outbox::new(queue, size),
+            outbox: MmsgOutbox::new(queue, size),
             one_by_one,
         }
     }
 }
 
-impl<S: AsFd + AsRawFd + Loopback + Send> TransmitWay for FromSlots<S> {
+impl<S: AsFd + AsRawFd + LoopbackControl + Send> TransmitWay for FromSlots<S> {
     fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
@@ -57,11 +57,11 @@ impl<S: AsFd + AsRawFd + Loopback + Send> TransmitWay for FromSlots<S> {
 }
 
 /// A socket that can show the frames sent on it to local listeners, or not.
-pub(in super::super) trait Loopback {
+pub(in super::super) trait LoopbackControl {
     fn set_loopback(&self, on: bool) -> Result<(), Errno>;
 }
 
-impl Loopback for Arc<Socket> {
+impl LoopbackControl for Arc<CanSocket> {
     fn set_loopback(&self, on: bool) -> Result<(), Errno> {
         (**self).set_loopback(on)
     }

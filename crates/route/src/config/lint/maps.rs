@@ -2,7 +2,7 @@
 //! sequence.
 
 use crate::filter::blocks;
-use crate::match_key::Class;
+use crate::match_key::KeyClass;
 use crate::{Action, MapId, Route};
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{format, string::String};
@@ -43,7 +43,7 @@ pub(super) fn warn(route: &Route, span: Range<usize>, found: &mut Diagnostics) {
 /// another kind that changes IDs.
 fn first_of_both_formats(route: &Route) -> Option<&MapId> {
     let both = |map: &&MapId| {
-        [Class::Sff, Class::Eff]
+        [KeyClass::Sff, KeyClass::Eff]
             .iter()
             .all(|class| takes(route, *class, map))
     };
@@ -55,14 +55,14 @@ fn first_of_both_formats(route: &Route) -> Option<&MapId> {
 }
 
 /// Returns whether the route takes a frame of this format whose number is in the block.
-fn takes(route: &Route, class: Class, map: &MapId) -> bool {
+fn takes(route: &Route, class: KeyClass, map: &MapId) -> bool {
     let kinds = route.matching.kinds;
     let max = match class {
-        Class::Eff => CanId::EFF_MASK,
+        KeyClass::Eff => CanId::EFF_MASK,
         _ => CanId::SFF_MASK,
     };
     // XL frames have a priority of 11 bits, and no EFF ID.
-    if map.from > max || (class == Class::Eff && kinds.xl && !kinds.classic && !kinds.fd) {
+    if map.from > max || (class == KeyClass::Eff && kinds.xl && !kinds.classic && !kinds.fd) {
         return false;
     }
     let last = map

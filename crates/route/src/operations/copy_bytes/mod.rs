@@ -3,13 +3,13 @@
 #[cfg(feature = "config")]
 mod toml;
 
-use super::apply::Apply;
-use super::bpf::{Instruction, Program};
+use super::apply::ApplyOperation;
+use super::bpf::{BpfInstruction, BpfProgram};
 #[cfg(feature = "config")]
 use super::cangw::{CanGw, RulePart};
-use super::draft::Draft;
+use super::draft::FrameDraft;
 use super::operation::Operation;
-use crate::Stop;
+use crate::StopReason;
 use alloc::{format, string::String};
 
 /// Copies payload bytes as they are at this point; ranges may overlap. The length does not change;
@@ -52,14 +52,14 @@ impl Operation for CopyBytes {
         usize::from(self.from.max(self.to)) + usize::from(self.count)
     }
 
-    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
+    fn to_bpf(&self, program: &mut BpfProgram) -> Result<(), String> {
         let Self {
             from,
             to,
             count,
             clear,
         } = *self;
-        program.push(Instruction::Copy {
+        program.push(BpfInstruction::Copy {
             from,
             to,
             count,
@@ -69,8 +69,8 @@ impl Operation for CopyBytes {
     }
 }
 
-impl Apply for CopyBytes {
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+impl ApplyOperation for CopyBytes {
+    fn apply(&self, draft: &mut FrameDraft<'_>) -> Result<(), StopReason> {
         let (from, to) = (usize::from(self.from), usize::from(self.to));
         let size = draft.data.len();
         // Bytes outside the buffer are neither read nor written.

@@ -3,7 +3,7 @@
 use super::CopyBytes;
 use crate::operations::toml::Toml;
 use crate::text::{limits::FrameLimits, words::payload_bytes};
-use ::config::{Diagnostic, Diagnostics, Key, Shape, Value};
+use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlValue};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -14,8 +14,8 @@ const LAST: i64 = frame::dlc::XL_MAX as i64 - 1;
 impl Toml for CopyBytes {
     const KEYS: &'static [&'static str] = &["copy", "move"];
 
-    fn keys() -> Vec<Key> {
-        let place = |name, about| Key::new(name, Shape::Integer(0..=LAST), about);
+    fn keys() -> Vec<KeySpec> {
+        let place = |name, about| KeySpec::new(name, ValueShape::Integer(0..=LAST), about);
         let keys = || {
             vec![
                 place("from", "The first byte, from 0.").needed(),
@@ -40,7 +40,7 @@ impl Toml for CopyBytes {
     /// Parses `{ from = 0, to = 4, count = 2 }`.
     fn parse(
         key: &'static str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         limits: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {

@@ -1,16 +1,16 @@
 //! Application of CRC8 to a frame.
 
 use super::{Crc8, Crc8Profile};
-use crate::Stop;
-use crate::operations::{apply::Apply, draft::Draft};
+use crate::StopReason;
+use crate::operations::{apply::ApplyOperation, draft::FrameDraft};
 use alloc::boxed::Box;
 
 /// A boxed CRC8: its table is too large to be stored inline among the other operations.
 #[derive(Clone, Debug)]
-pub(crate) struct Boxed(pub(super) Box<Crc8>);
+pub(crate) struct BoxedTable(pub(super) Box<Crc8>);
 
-impl Apply for Boxed {
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+impl ApplyOperation for BoxedTable {
+    fn apply(&self, draft: &mut FrameDraft<'_>) -> Result<(), StopReason> {
         draft.check_len()?;
         self.0.write_sum(draft);
         Ok(())
@@ -22,7 +22,7 @@ impl Crc8 {
         self.table[usize::from(crc ^ byte)]
     }
 
-    fn write_sum(&self, draft: &mut Draft<'_>) {
+    fn write_sum(&self, draft: &mut FrameDraft<'_>) {
         let Some((from, to, result)) = self.indices().resolve(draft) else {
             return;
         };

@@ -1,8 +1,8 @@
 //! `-c` and `-p`, and `struct cgw_csum_crc8`.
 
 use super::{Crc8, Crc8Profile};
-use crate::operations::cangw::{Attribute, CanGw, Command, Given, Need, RulePart, Version};
-use crate::text::scan::{Part, Read, whole};
+use crate::operations::cangw::{RuleAttribute, CanGw, OptionSource, GivenOption, KernelNeed, RulePart, KernelVersion};
+use crate::text::scan::{ArgumentPart, Read, whole};
 use crate::text::words::hex;
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{format, string::String, vec::Vec};
@@ -19,15 +19,15 @@ const SIZE: usize = 282;
 /// The versions with the fix of CVE-2026-31570: before it, `cgw_csum_crc8_rel` computes the
 /// positions for negative indices, but then reads and writes at the negative indices themselves,
 /// before the frame's payload in the kernel's memory.
-const FROM_END: &[Version] = &[
-    Version(5, 10, 253),
-    Version(5, 15, 203),
-    Version(6, 1, 168),
-    Version(6, 6, 131),
-    Version(6, 12, 80),
-    Version(6, 18, 21),
-    Version(6, 19, 11),
-    Version(7, 0, 0),
+const FROM_END: &[KernelVersion] = &[
+    KernelVersion(5, 10, 253),
+    KernelVersion(5, 15, 203),
+    KernelVersion(6, 1, 168),
+    KernelVersion(6, 6, 131),
+    KernelVersion(6, 12, 80),
+    KernelVersion(6, 18, 21),
+    KernelVersion(6, 19, 11),
+    KernelVersion(7, 0, 0),
 ];
 
 impl CanGw for Crc8 {
@@ -35,8 +35,8 @@ impl CanGw for Crc8 {
     const ATTRIBUTES: &'static [u16] = &[KIND];
 
     fn from_options(
-        given: &[&Given<'_>],
-        command: Command,
+        given: &[&GivenOption<'_>],
+        command: OptionSource,
         found: &mut Diagnostics,
     ) -> Vec<(Self, Range<usize>)> {
         let mut sum = None;
@@ -99,7 +99,7 @@ impl CanGw for Crc8 {
         text
     }
 
-    fn to_attribute(&self, _: bool) -> Option<Attribute> {
+    fn to_attribute(&self, _: bool) -> Option<RuleAttribute> {
         // The check has made sure that they are within -64 to 63.
         let indices = [self.from, self.to, self.result].map(|index| index as u8);
         let mut value = indices.to_vec();
@@ -112,10 +112,10 @@ impl CanGw for Crc8 {
             Crc8Profile::None | Crc8Profile::SffIdXor => {}
         }
         value.resize(SIZE, 0);
-        Some(Attribute { kind: KIND, value })
+        Some(RuleAttribute { kind: KIND, value })
     }
 
-    fn from_attribute(attribute: &Attribute, _: bool) -> Option<Self> {
+    fn from_attribute(attribute: &RuleAttribute, _: bool) -> Option<Self> {
         let (&[from, to, result, init, final_xor], rest) =
             attribute.value.split_first_chunk::<5>()?;
         let (table, rest) = rest.split_first_chunk::<256>()?;
@@ -139,13 +139,13 @@ impl CanGw for Crc8 {
         })
     }
 
-    fn normal(attribute: &Attribute) -> Option<Attribute> {
+    fn normal(attribute: &RuleAttribute) -> Option<RuleAttribute> {
         (attribute.value.len() == SIZE).then(|| attribute.clone())
     }
 
-    fn needs(all: &[&Self], _: bool) -> Option<Need> {
+    fn needs(all: &[&Self], _: bool) -> Option<KernelNeed> {
         let from_end = |crc: &&Self| [crc.from, crc.to, crc.result].iter().any(|i| *i < 0);
-        all.iter().any(from_end).then_some(Need {
+        all.iter().any(from_end).then_some(KernelNeed {
             since: FROM_END,
             why: |kernel| {
                 format!(
@@ -189,7 +189,7 @@ fn crc8(text: &str, fd: bool) -> Read<Crc8> {
 /// Parses `-p`.
 fn profile(text: &str) -> Read<Crc8Profile> {
     let (number, rest) = text.split_once(':').unwrap_or((text, ""));
-    let data = Part {
+    let data = ArgumentPart {
         text: rest,
         at: number.len() + 1,
     };

@@ -8,8 +8,8 @@ mod table;
 #[cfg(feature = "config")]
 mod toml;
 
-use super::bpf::{Instruction, OneMore, Program};
-use super::checksum::Indices;
+use super::bpf::{BpfInstruction, OneMore, BpfProgram};
+use super::checksum::ByteIndices;
 use super::operation::Operation;
 use alloc::{boxed::Box, string::String};
 
@@ -84,8 +84,8 @@ pub enum Crc8Profile {
 
 impl Crc8 {
     /// Returns its indices.
-    fn indices(&self) -> Indices {
-        Indices {
+    fn indices(&self) -> ByteIndices {
+        ByteIndices {
             from: self.from,
             to: self.to,
             result: self.result,
@@ -95,22 +95,22 @@ impl Crc8 {
 
 impl Operation for Crc8 {
     const NAME: &'static str = "crc8";
-    type Compiled = apply::Boxed;
+    type Compiled = apply::BoxedTable;
 
     fn check(&self, longest: usize, report: &mut dyn FnMut(String)) {
         self.indices().check("CRC8", longest, report);
     }
 
-    fn compile(&self) -> apply::Boxed {
-        apply::Boxed(Box::new(self.clone()))
+    fn compile(&self) -> apply::BoxedTable {
+        apply::BoxedTable(Box::new(self.clone()))
     }
 
     fn reach(&self) -> usize {
         self.indices().reach()
     }
 
-    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
-        program.push(Instruction::Crc8 {
+    fn to_bpf(&self, program: &mut BpfProgram) -> Result<(), String> {
+        program.push(BpfInstruction::Crc8 {
             at: self.indices(),
             init: self.init,
             final_xor: self.final_xor,

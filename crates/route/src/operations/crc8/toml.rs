@@ -1,10 +1,10 @@
 //! `crc8`.
 
 use super::{Crc8, Crc8Profile};
-use crate::operations::checksum_toml::{Range, index_words, range, range_keys};
+use crate::operations::checksum_toml::{ByteRange, index_words, range, range_keys};
 use crate::operations::toml::Toml;
 use crate::text::{limits::FrameLimits, words::hex};
-use ::config::{Diagnostic, Diagnostics, Key, Shape, Table, Value};
+use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable, TomlValue};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -12,7 +12,7 @@ use alloc::{format, string::String};
 impl Toml for Crc8 {
     const KEYS: &'static [&'static str] = &["crc8"];
 
-    fn keys() -> Vec<Key> {
+    fn keys() -> Vec<KeySpec> {
         let mut keys = range_keys();
         let profile = vec![
             Key::new(
@@ -32,24 +32,24 @@ impl Toml for Crc8 {
             ),
         ];
         keys.extend([
-            Key::new(
+            KeySpec::new(
                 "final_xor",
-                Shape::Byte,
+                ValueShape::Byte,
                 "The result is XORed with it. Default \"00\".",
             ),
-            Key::new(
+            KeySpec::new(
                 "polynomial",
-                Shape::Byte,
+                ValueShape::Byte,
                 "Without its top bit: \"1D\" is SAE J1850, \"2F\" AUTOSAR.",
             ),
-            Key::new(
+            KeySpec::new(
                 "table",
-                Shape::Hex,
+                ValueShape::Hex,
                 "The whole table of 256 bytes, in place of `polynomial`.",
             ),
-            Key::new(
+            KeySpec::new(
                 "profile",
-                Shape::OneKey(profile),
+                ValueShape::OneKey(profile),
                 "What the checksum continues over.",
             ),
         ]);
@@ -59,7 +59,7 @@ impl Toml for Crc8 {
 
     fn parse(
         _: &'static str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         limits: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {
@@ -73,7 +73,7 @@ impl Toml for Crc8 {
         };
         table.finish(found);
         let range = range?;
-        let Range { at, init } = range;
+        let ByteRange { at, init } = range;
         Some(Self {
             from: at.from,
             to: at.to,
@@ -129,7 +129,7 @@ impl Toml for Crc8 {
 }
 
 /// Parses `polynomial = "1D"` or `table = "…"`, 256 bytes.
-fn crc_table(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<[u8; 256]> {
+fn crc_table(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<[u8; 256]> {
     let polynomial = table.get("polynomial");
     let whole = table.get("table");
     match (polynomial, whole) {
@@ -158,7 +158,7 @@ fn crc_table(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<[u8; 256]
 }
 
 /// Parses exactly `N` bytes in hex.
-fn bytes<const N: usize>(value: &Value<'_>, found: &mut Diagnostics) -> Option<[u8; N]> {
+fn bytes<const N: usize>(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<[u8; N]> {
     let read = value.hex(found)?;
     let count = read.value.len();
     match <[u8; N]>::try_from(read.value) {
@@ -172,7 +172,7 @@ fn bytes<const N: usize>(value: &Value<'_>, found: &mut Diagnostics) -> Option<[
 }
 
 /// Parses `{ one_byte = "12" }`, `{ sixteen = "…" }` or `{ sff_id_xor = true }`.
-fn profile(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile> {
+fn profile(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Crc8Profile> {
     let mut table = value.table("`profile`", found)?;
     let one = table.get("one_byte");
     let sixteen = table.get("sixteen");
@@ -194,7 +194,7 @@ fn profile(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile> {
     sff_id_xor(&value, found)
 }
 
-fn sff_id_xor(value: &Value<'_>, found: &mut Diagnostics) -> Option<Crc8Profile> {
+fn sff_id_xor(value: &TomlValue<'_>, found: &mut Diagnostics) -> Option<Crc8Profile> {
     if value.boolean(found)?.value {
         return Some(Crc8Profile::SffIdXor);
     }

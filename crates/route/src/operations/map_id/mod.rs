@@ -3,13 +3,13 @@
 #[cfg(feature = "config")]
 mod toml;
 
-use super::apply::Apply;
-use super::bpf::{Instruction, Program};
+use super::apply::ApplyOperation;
+use super::bpf::{BpfInstruction, BpfProgram};
 #[cfg(feature = "config")]
 use super::cangw::{CanGw, RulePart};
-use super::draft::Draft;
+use super::draft::FrameDraft;
 use super::operation::Operation;
-use crate::Stop;
+use crate::StopReason;
 use alloc::{
     format,
     string::{String, ToString},
@@ -70,14 +70,14 @@ impl Operation for MapId {
         None
     }
 
-    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
+    fn to_bpf(&self, program: &mut BpfProgram) -> Result<(), String> {
         let Self {
             from,
             to,
             count,
             eff,
         } = *self;
-        program.push(Instruction::MapId {
+        program.push(BpfInstruction::MapId {
             from,
             to,
             count,
@@ -87,12 +87,12 @@ impl Operation for MapId {
     }
 }
 
-impl Apply for MapId {
+impl ApplyOperation for MapId {
     fn is_header_only(&self) -> bool {
         true
     }
 
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    fn apply(&self, draft: &mut FrameDraft<'_>) -> Result<(), StopReason> {
         let Some(place) = draft.number().and_then(|old| old.checked_sub(self.from)) else {
             return Ok(());
         };
@@ -100,7 +100,7 @@ impl Apply for MapId {
             return Ok(());
         }
         let eff = match (draft.kind, self.eff) {
-            (Kind::Xl, Some(true)) => return Err(Stop::IdRange),
+            (Kind::Xl, Some(true)) => return Err(StopReason::IdRange),
             (Kind::Xl, _) => false,
             (_, Some(eff)) => eff,
             (_, None) => draft.id().is_eff(),

@@ -7,7 +7,7 @@ use crate::text::{
     limits::FrameLimits,
     words::{format_name, id_number},
 };
-use ::config::{Diagnostic, Diagnostics, Key, Shape, Value};
+use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlValue};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -19,7 +19,7 @@ const FORMATS: [(&str, Option<bool>); 3] =
 impl Toml for MapId {
     const KEYS: &'static [&'static str] = &["map_id"];
 
-    fn keys() -> Vec<Key> {
+    fn keys() -> Vec<KeySpec> {
         let keys = vec![
             Key::new("from", Shape::Text, "An ID or a range: \"100-1FF\".").needed(),
             Key::new("to", Shape::Text, "What its first ID becomes.").needed(),
@@ -40,7 +40,7 @@ impl Toml for MapId {
     /// it.
     fn parse(
         _: &'static str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         _: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {

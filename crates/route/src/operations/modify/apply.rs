@@ -1,10 +1,10 @@
 //! Application of AND, OR, XOR and SET to a frame.
 
 use super::{Modify, ModifyOp};
-use crate::Stop;
+use crate::StopReason;
 use crate::operations::{
-    apply::Apply,
-    draft::{Draft, FLAGS},
+    apply::ApplyOperation,
+    draft::{FrameDraft, FLAGS},
 };
 use alloc::boxed::Box;
 use frame::{CanId, Kind};
@@ -18,7 +18,7 @@ use frame::{CanId, Kind};
 /// | XOR v | all ones | v |
 /// | SET v | 0 | v |
 #[derive(Clone, Debug)]
-pub(crate) struct Masks {
+pub(crate) struct ModifyMasks {
     id: (u32, u32),
     /// Little-endian words for the first eight bytes of the payload.
     head: (u64, u64),
@@ -29,7 +29,7 @@ pub(crate) struct Masks {
     flags: (u8, u8),
 }
 
-impl Masks {
+impl ModifyMasks {
     pub(super) fn new(modify: &Modify) -> Self {
         let op = modify.op;
         let byte = |operand| {
@@ -60,18 +60,18 @@ impl Masks {
     }
 }
 
-impl Apply for Masks {
+impl ApplyOperation for ModifyMasks {
     fn is_header_only(&self) -> bool {
         self.head == (u64::MAX, 0) && self.tail.is_none()
     }
 
     #[inline]
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    fn apply(&self, draft: &mut FrameDraft<'_>) -> Result<(), StopReason> {
         let raw = (draft.raw & self.id.0) ^ self.id.1;
         draft.raw = if draft.kind == Kind::Xl {
             // An XL frame has a priority of 11 bits and none of these flags.
             if self.id.1 & FLAGS != 0 {
-                return Err(Stop::IdRange);
+                return Err(StopReason::IdRange);
             }
             (draft.raw & !CanId::SFF_MASK) | (raw & CanId::SFF_MASK)
         } else {
@@ -98,7 +98,7 @@ impl Apply for Masks {
 /// Applies masks to the length. On a classic frame the operation works on the raw DLC
 /// (`mod_retrieve_ccdlc` and `mod_store_ccdlc` of `net/can/gw.c`, since Linux 5.11). Lengths that
 /// do not fit are kept: they may fit again after the next operation, and are refused at the end.
-fn modify_len((and, xor): (u16, u16), draft: &mut Draft<'_>) {
+fn modify_len((and, xor): (u16, u16), draft: &mut FrameDraft<'_>) {
     match draft.kind {
         Kind::Classic => {
             let old = match (draft.len, draft.len8_dlc) {

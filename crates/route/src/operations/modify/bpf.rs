@@ -1,11 +1,11 @@
 //! AND, OR, XOR and SET as masks.
 
 use super::Modify;
-use crate::operations::bpf::{Instruction, Masks};
+use crate::operations::bpf::{BpfInstruction, PartMasks};
 use alloc::boxed::Box;
 
-pub(super) fn masks(modify: &Modify) -> Instruction {
-    let mut masks = Masks::NONE;
+pub(super) fn masks(modify: &Modify) -> BpfInstruction {
+    let mut masks = PartMasks::NONE;
     masks.id = modify.id_masks();
     masks.len = modify.op.mask(modify.len);
     masks.has_len = modify.len.is_some();
@@ -14,5 +14,5 @@ pub(super) fn masks(modify: &Modify) -> Instruction {
     for (mask, byte) in masks.data.iter_mut().zip(data) {
         *mask = modify.op.mask(Some(*byte));
     }
-    Instruction::Masks(Box::new(masks))
+    BpfInstruction::Masks(Box::new(masks))
 }

@@ -3,8 +3,8 @@
 use super::{IdOperand, Modify, ModifyOp};
 use crate::Action;
 use crate::operations::bpf::ByteMask;
-use crate::operations::cangw::{Attribute, CanGw, Command, Given, Need, RulePart, Version};
-use crate::text::scan::{Part, Read, whole};
+use crate::operations::cangw::{RuleAttribute, CanGw, OptionSource, GivenOption, KernelNeed, RulePart, KernelVersion};
+use crate::text::scan::{ArgumentPart, Read, whole};
 use crate::text::words::hex;
 use ::config::{Diagnostic, Diagnostics};
 use alloc::{format, string::String, vec, vec::Vec};
@@ -91,7 +91,7 @@ impl Modification {
     /// Returns the modification that an attribute contains; `None` if it is not a modification of
     /// the size that the kernel sends.
     #[must_use]
-    pub fn of(attribute: &Attribute) -> Option<Self> {
+    pub fn of(attribute: &RuleAttribute) -> Option<Self> {
         let (op, fd) = OPS.into_iter().find_map(|(op, _, classic, fd)| {
             let is_fd = attribute.kind == fd;
             (is_fd || attribute.kind == classic).then_some((op, is_fd))
@@ -116,7 +116,7 @@ impl Modification {
     /// Returns the attribute: `struct can_frame` or `struct canfd_frame`, and a byte that specifies
     /// which parts of it count.
     #[must_use]
-    pub fn to_attribute(&self) -> Attribute {
+    pub fn to_attribute(&self) -> RuleAttribute {
         let (_, _, [classic, fd]) = row(self.op);
         let flags = if self.fd { self.flags } else { 0 };
         let mut value = self.id.to_ne_bytes().to_vec();
@@ -124,7 +124,7 @@ impl Modification {
         value.extend(&self.data);
         value.resize(size(self.fd) + AROUND - 1, 0);
         value.push(self.parts);
-        Attribute {
+        RuleAttribute {
             kind: if self.fd { fd } else { classic },
             value,
         }
@@ -136,8 +136,8 @@ impl CanGw for Modify {
     const ATTRIBUTES: &'static [u16] = &[1, 2, 3, 4, 15, 16, 17, 18];
 
     fn from_options(
-        given: &[&Given<'_>],
-        command: Command,
+        given: &[&GivenOption<'_>],
+        command: OptionSource,
         found: &mut Diagnostics,
     ) -> Vec<(Self, Range<usize>)> {
         let mut kept = [const { None }; OPS.len()];
@@ -255,7 +255,7 @@ impl CanGw for Modify {
 
     /// Returns the attribute. The kernel ignores the operand of a part that is not modified. The
     /// operand is 0 there, so that equal modifications give equal attributes.
-    fn to_attribute(&self, fd: bool) -> Option<Attribute> {
+    fn to_attribute(&self, fd: bool) -> Option<RuleAttribute> {
         let mut parts = 0;
         for (set, part) in [
             (self.id.is_some(), Modification::ID),
@@ -281,7 +281,7 @@ impl CanGw for Modify {
         Some(modification.to_attribute())
     }
 
-    fn from_attribute(attribute: &Attribute, fd: bool) -> Option<Self> {
+    fn from_attribute(attribute: &RuleAttribute, fd: bool) -> Option<Self> {
         let raw = Modification::of(attribute)?;
         let parts = raw.parts & Modification::parts_of(fd);
         let has = |part| parts & part != 0;
@@ -294,13 +294,13 @@ impl CanGw for Modify {
         })
     }
 
-    fn normal(attribute: &Attribute) -> Option<Attribute> {
+    fn normal(attribute: &RuleAttribute) -> Option<RuleAttribute> {
         Some(Modification::of(attribute)?.to_attribute())
     }
 
-    fn needs(all: &[&Self], fd: bool) -> Option<Need> {
-        (!fd && raises_dlc(all)).then_some(Need {
-            since: &[Version(5, 11, 0)],
+    fn needs(all: &[&Self], fd: bool) -> Option<KernelNeed> {
+        (!fd && raises_dlc(all)).then_some(KernelNeed {
+            since: &[KernelVersion(5, 11, 0)],
             why: |kernel| {
                 format!(
                     "it can give a frame a DLC of 9 to 15, which can-gw knows since Linux 5.11, \
@@ -449,7 +449,7 @@ fn read(text: &str, fd: bool) -> Read<Modify> {
             'F' if fd => modify.flags = flags,
             'D' => modify.data = Some(data.clone()),
             c => {
-                let part = Part {
+                let part = ArgumentPart {
                     text: &elements.text[i..i + c.len_utf8()],
                     at: elements.at + i,
                 };

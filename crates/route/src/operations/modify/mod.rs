@@ -10,7 +10,7 @@ mod toml;
 #[cfg(feature = "config")]
 pub use cangw::Modification;
 
-use super::bpf::{ByteMask, Program};
+use super::bpf::{ByteMask, BpfProgram};
 use super::operation::Operation;
 use alloc::{format, string::String, vec::Vec};
 use frame::{CanId, dlc};
@@ -100,7 +100,7 @@ pub struct Modify {
 
 impl Operation for Modify {
     const NAME: &'static str = "modify";
-    type Compiled = apply::Masks;
+    type Compiled = apply::ModifyMasks;
 
     fn check(&self, longest: usize, report: &mut dyn FnMut(String)) {
         let operand = self.data.as_ref().map_or(0, Vec::len);
@@ -133,11 +133,11 @@ impl Operation for Modify {
         flags.xor & FLAGS != 0
     }
 
-    fn compile(&self) -> apply::Masks {
-        apply::Masks::new(self)
+    fn compile(&self) -> apply::ModifyMasks {
+        apply::ModifyMasks::new(self)
     }
 
-    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
+    fn to_bpf(&self, program: &mut BpfProgram) -> Result<(), String> {
         program.push(bpf::masks(self));
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::text::{
     limits::FrameLimits,
     words::{format_name, hex, id_number, join, payload_bytes},
 };
-use ::config::{At, Diagnostic, Diagnostics, Key, Shape, Table, Value};
+use ::config::{SpannedValue, Diagnostic, Diagnostics, KeySpec, ValueShape, TomlTable, TomlValue};
 use alloc::vec;
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use frame::{CanId, dlc, flags as fd_flags};
@@ -17,25 +17,25 @@ const FLAGS: [(&str, u8); 2] = [("brs", fd_flags::BRS), ("esi", fd_flags::ESI)];
 impl Toml for Modify {
     const KEYS: &'static [&'static str] = &["and", "or", "xor", "set"];
 
-    fn keys() -> Vec<Key> {
-        let flags = Shape::Any(vec![
-            Shape::List(Box::new(Shape::words(&FLAGS))),
-            Shape::Byte,
+    fn keys() -> Vec<KeySpec> {
+        let flags = ValueShape::Any(vec![
+            ValueShape::List(Box::new(ValueShape::words(&FLAGS))),
+            ValueShape::Byte,
         ]);
         let keys = vec![
-            Key::new("id", Shape::Text, "Three hex digits (SFF) or eight (EFF)."),
-            Key::new(
+            KeySpec::new("id", ValueShape::Text, "Three hex digits (SFF) or eight (EFF)."),
+            KeySpec::new(
                 "raw_id",
-                Shape::Text,
+                ValueShape::Text,
                 "All 32 bits of SocketCAN's ID, in hex.",
             ),
-            Key::new("len", Shape::Integer(0..=255), "The length."),
-            Key::new(
+            KeySpec::new("len", ValueShape::Integer(0..=255), "The length."),
+            KeySpec::new(
                 "flags",
                 flags,
                 "The FD flags: [\"brs\", \"esi\"], or a byte.",
             ),
-            Key::new("data", Shape::Hex, "The payload from byte 0 on."),
+            KeySpec::new("data", ValueShape::Hex, "The payload from byte 0 on."),
         ];
         let about = |key: &str| match key {
             "and" => "ANDs parts of the frame with these.",
@@ -43,13 +43,13 @@ impl Toml for Modify {
             "xor" => "XORs parts of the frame with these.",
             _ => "Sets parts of the frame.",
         };
-        let of = |key: &&'static str| Key::new(key, Shape::Table(keys.clone()), about(key));
+        let of = |key: &&'static str| KeySpec::new(key, ValueShape::Table(keys.clone()), about(key));
         Self::KEYS.iter().map(of).collect()
     }
 
     fn parse(
         key: &'static str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         limits: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {
@@ -157,7 +157,7 @@ impl Toml for Modify {
 /// Parses `id` and `raw_id`. `id` is an ID as candump writes it: `set` uses its format too, the
 /// other operations use only the number, and all leave the other flags alone. `raw_id` has all 32
 /// bits, as in can-gw.
-fn id(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
+fn id(table: &mut TomlTable<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
     let plain = table.get("id");
     let raw = table.get("raw_id");
     if let (Some(_), Some(raw)) = (&plain, &raw) {
@@ -171,7 +171,7 @@ fn id(table: &mut Table<'_>, found: &mut Diagnostics) -> Option<IdOperand> {
     ids::read(&raw?, ids::raw_id, found).map(IdOperand::Raw)
 }
 
-fn len(op: ModifyOp, value: &Value<'_>, limits: FrameLimits, f: &mut Diagnostics) -> Option<u8> {
+fn len(op: ModifyOp, value: &TomlValue<'_>, limits: FrameLimits, f: &mut Diagnostics) -> Option<u8> {
     let len = value.integer(0..=255, f)?;
     // A classic frame's length is its raw DLC, which can be up to 15.
     let most = if limits.kinds.fd || limits.kinds.xl {
@@ -188,7 +188,7 @@ fn len(op: ModifyOp, value: &Value<'_>, limits: FrameLimits, f: &mut Diagnostics
 }
 
 /// Parses `["brs", "esi"]`, or a byte.
-fn flags(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<u8> {
+fn flags(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<u8> {
     if limits.kinds.classic && !limits.kinds.fd && !limits.kinds.xl {
         let message = "classic frames have no flags that could be changed";
         found.push(Diagnostic::warning(value.span(), message).hint("leave out `flags`"));
@@ -206,8 +206,8 @@ fn flags(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Opt
     Some(bits.value)
 }
 
-fn data(value: &Value<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<Vec<u8>> {
-    let At { value: bytes, span } = value.hex(found)?;
+fn data(value: &TomlValue<'_>, limits: FrameLimits, found: &mut Diagnostics) -> Option<Vec<u8>> {
+    let SpannedValue { value: bytes, span } = value.hex(found)?;
     let most = limits.payload.min(dlc::FD_MAX);
     if bytes.is_empty() {
         let hint = "write the bytes from byte 0 on, or leave out `data`";

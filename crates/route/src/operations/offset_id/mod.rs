@@ -3,13 +3,13 @@
 #[cfg(feature = "config")]
 mod toml;
 
-use super::apply::Apply;
-use super::bpf::{Instruction, Program};
+use super::apply::ApplyOperation;
+use super::bpf::{BpfInstruction, BpfProgram};
 #[cfg(feature = "config")]
 use super::cangw::{CanGw, RulePart};
-use super::draft::Draft;
+use super::draft::FrameDraft;
 use super::operation::Operation;
-use crate::Stop;
+use crate::StopReason;
 use alloc::{format, string::String};
 use frame::{CanId, Kind};
 
@@ -45,18 +45,18 @@ impl Operation for OffsetId {
         None
     }
 
-    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
-        program.push(Instruction::OffsetId(self.by));
+    fn to_bpf(&self, program: &mut BpfProgram) -> Result<(), String> {
+        program.push(BpfInstruction::OffsetId(self.by));
         Ok(())
     }
 }
 
-impl Apply for OffsetId {
+impl ApplyOperation for OffsetId {
     fn is_header_only(&self) -> bool {
         true
     }
 
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    fn apply(&self, draft: &mut FrameDraft<'_>) -> Result<(), StopReason> {
         let Some(old) = draft.number() else {
             return Ok(());
         };

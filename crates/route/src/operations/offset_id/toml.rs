@@ -3,7 +3,7 @@
 use super::OffsetId;
 use crate::operations::toml::Toml;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostic, Diagnostics, Key, Shape, Value};
+use ::config::{Diagnostic, Diagnostics, KeySpec, ValueShape, TomlValue};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -14,14 +14,14 @@ const MOST: i64 = 0x1FFF_FFFF;
 impl Toml for OffsetId {
     const KEYS: &'static [&'static str] = &["id_offset"];
 
-    fn keys() -> Vec<Key> {
+    fn keys() -> Vec<KeySpec> {
         let about = "Adds to the number of the ID.";
         vec![Key::new("id_offset", Shape::Integer(-MOST..=MOST), about)]
     }
 
     fn parse(
         _: &'static str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         _: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {

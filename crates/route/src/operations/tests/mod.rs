@@ -5,8 +5,8 @@
 // here.
 #![allow(dead_code, unreachable_pub)]
 
-use super::apply::Apply as _;
-use super::bpf::Program;
+use super::apply::ApplyOperation as _;
+use super::bpf::BpfProgram;
 use super::registry::operations;
 use alloc::{string::String, vec::Vec};
 use frame::{CanId, Frame, FrameBuf};
@@ -40,7 +40,7 @@ fn it_is_checked() {
 
 #[test]
 fn bpf_refuses_it_by_its_name() {
-    let mut program = Program::default();
+    let mut program = BpfProgram::default();
     let why = THREE.to_bpf(&mut program).unwrap_err();
     assert!(why.contains("`reverse_bytes`"), "{why}");
     assert_eq!(program, Program::default());
@@ -49,14 +49,14 @@ fn bpf_refuses_it_by_its_name() {
 #[cfg(feature = "config")]
 mod text {
     use super::{Action, THREE};
-    use crate::operations::cangw::Command;
+    use crate::operations::cangw::OptionSource;
     use crate::text::limits::FrameLimits;
     use crate::{KindSet, Modify, ModifyOp};
-    use ::config::{Diagnostics, Document, Source};
+    use ::config::{Diagnostics, TomlDocument, SourceText};
     use alloc::{format, string::String, vec::Vec};
 
     fn read(text: &str) -> (Vec<Option<Action>>, Vec<String>) {
-        let source = Source::new("test", text);
+        let source = SourceText::new("test", text);
         let mut found = Diagnostics::new();
         let limits = FrameLimits {
             kinds: KindSet::default(),
@@ -64,7 +64,7 @@ mod text {
         };
         let mut read = Vec::new();
         {
-            let document = Document::parse(&source, &mut found);
+            let document = TomlDocument::parse(&source, &mut found);
             let mut table = document.root();
             Action::each_key(|key, parse| {
                 if let Some(value) = table.get(key) {
@@ -99,7 +99,7 @@ mod text {
         let why = THREE.rule_part().unwrap_err();
         assert!(why.contains("`reverse_bytes`"), "{why}");
         assert!(Action::attributes().next().is_none());
-        let command = Command {
+        let command = OptionSource {
             fd: false,
             has_rule: true,
         };

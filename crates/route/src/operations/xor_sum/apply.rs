@@ -1,13 +1,13 @@
 //! Application of the XOR checksum to a frame.
 
 use super::XorSum;
-use crate::Stop;
-use crate::operations::{apply::Apply, draft::Draft};
+use crate::StopReason;
+use crate::operations::{apply::ApplyOperation, draft::FrameDraft};
 
-impl Apply for XorSum {
+impl ApplyOperation for XorSum {
     /// Applies the checksum. The order does not matter to XOR: a sum that runs downwards is the
     /// same.
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+    fn apply(&self, draft: &mut FrameDraft<'_>) -> Result<(), StopReason> {
         draft.check_len()?;
         let Some((from, to, result)) = self.indices().resolve(draft) else {
             return Ok(());

@@ -1,7 +1,7 @@
 //! `-x`, and `struct cgw_csum_xor`.
 
 use super::XorSum;
-use crate::operations::cangw::{Attribute, CanGw, Command, Given, RulePart};
+use crate::operations::cangw::{RuleAttribute, CanGw, OptionSource, GivenOption, RulePart};
 use crate::text::scan::{Read, whole};
 use ::config::Diagnostics;
 use alloc::{format, string::String, vec::Vec};
@@ -17,8 +17,8 @@ impl CanGw for XorSum {
     const ATTRIBUTES: &'static [u16] = &[KIND];
 
     fn from_options(
-        given: &[&Given<'_>],
-        command: Command,
+        given: &[&GivenOption<'_>],
+        command: OptionSource,
         found: &mut Diagnostics,
     ) -> Vec<(Self, Range<usize>)> {
         let mut sum = None;
@@ -48,14 +48,14 @@ impl CanGw for XorSum {
         )
     }
 
-    fn to_attribute(&self, _: bool) -> Option<Attribute> {
+    fn to_attribute(&self, _: bool) -> Option<RuleAttribute> {
         // The check has made sure that they are within -64 to 63.
         let [from, to, result] = [self.from, self.to, self.result].map(|index| index as u8);
         let value = Vec::from([from, to, result, self.init]);
-        Some(Attribute { kind: KIND, value })
+        Some(RuleAttribute { kind: KIND, value })
     }
 
-    fn from_attribute(attribute: &Attribute, _: bool) -> Option<Self> {
+    fn from_attribute(attribute: &RuleAttribute, _: bool) -> Option<Self> {
         let [from, to, result, init] = attribute.value.first_chunk::<4>()?;
         let [from, to, result] = [from, to, result].map(|index| i16::from(index.cast_signed()));
         Some(Self {
@@ -66,7 +66,7 @@ impl CanGw for XorSum {
         })
     }
 
-    fn normal(attribute: &Attribute) -> Option<Attribute> {
+    fn normal(attribute: &RuleAttribute) -> Option<RuleAttribute> {
         (attribute.value.len() == 4).then(|| attribute.clone())
     }
 }

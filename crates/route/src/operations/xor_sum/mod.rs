@@ -6,8 +6,8 @@ mod cangw;
 #[cfg(feature = "config")]
 mod toml;
 
-use super::bpf::{Instruction, Program};
-use super::checksum::Indices;
+use super::bpf::{BpfInstruction, BpfProgram};
+use super::checksum::ByteIndices;
 use super::operation::Operation;
 use alloc::string::String;
 
@@ -27,8 +27,8 @@ pub struct XorSum {
 
 impl XorSum {
     /// Returns its indices.
-    fn indices(self) -> Indices {
-        Indices {
+    fn indices(self) -> ByteIndices {
+        ByteIndices {
             from: self.from,
             to: self.to,
             result: self.result,
@@ -52,8 +52,8 @@ impl Operation for XorSum {
         self.indices().reach()
     }
 
-    fn to_bpf(&self, program: &mut Program) -> Result<(), String> {
-        program.push(Instruction::XorSum {
+    fn to_bpf(&self, program: &mut BpfProgram) -> Result<(), String> {
+        program.push(BpfInstruction::XorSum {
             at: self.indices(),
             init: self.init,
         });

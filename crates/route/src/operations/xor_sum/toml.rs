@@ -1,10 +1,10 @@
 //! `xor_sum`.
 
 use super::XorSum;
-use crate::operations::checksum_toml::{Range, index_words, range, range_keys};
+use crate::operations::checksum_toml::{ByteRange, index_words, range, range_keys};
 use crate::operations::toml::Toml;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostics, Key, Shape, Value};
+use ::config::{Diagnostics, KeySpec, ValueShape, TomlValue};
 use alloc::vec;
 use alloc::vec::Vec;
 use alloc::{format, string::String};
@@ -12,21 +12,21 @@ use alloc::{format, string::String};
 impl Toml for XorSum {
     const KEYS: &'static [&'static str] = &["xor_sum"];
 
-    fn keys() -> Vec<Key> {
+    fn keys() -> Vec<KeySpec> {
         let about = "Writes the XOR of payload bytes into one of them.";
-        vec![Key::new("xor_sum", Shape::Table(range_keys()), about)]
+        vec![KeySpec::new("xor_sum", ValueShape::Table(range_keys()), about)]
     }
 
     fn parse(
         _: &'static str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         limits: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {
         let mut table = value.table("`xor_sum`", found)?;
         let range = range(&mut table, limits, found);
         table.finish(found);
-        let Range { at, init } = range?;
+        let ByteRange { at, init } = range?;
         Some(Self {
             from: at.from,
             to: at.to,

@@ -47,13 +47,13 @@ fn rates() -> Rates {
     }
 }
 
-fn app() -> App {
-    let mut app = App::new("/run/cangate/body.sock".into(), false);
+fn app() -> TopApp {
+    let mut app = TopApp::new("/run/cangate/body.sock".into(), false);
     assert!(app.hear(rates()));
     app
 }
 
-fn press(app: &mut App, keys: &str) -> bool {
+fn press(app: &mut TopApp, keys: &str) -> bool {
     keys.chars().any(|c| {
         let code = match c {
             '\n' => KeyCode::Enter,
@@ -66,7 +66,7 @@ fn press(app: &mut App, keys: &str) -> bool {
     })
 }
 
-fn screen(app: &mut App, width: u16, height: u16) -> String {
+fn screen(app: &mut TopApp, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(app, frame)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -101,7 +101,7 @@ q quit  h help  s sort: file  r reverse  / filter  p pause  Tab ↑ ↓ scroll
 #[test]
 fn rows_are_sorted_and_filtered() {
     let mut app = app();
-    let order = |app: &mut App| -> Vec<String> {
+    let order = |app: &mut TopApp| -> Vec<String> {
         let names = ["wheel", "doors", "torque"];
         let screen = screen(app, 80, 20);
         let lines = screen.lines();
@@ -138,10 +138,10 @@ fn rows_are_sorted_and_filtered() {
 fn what_is_paused_stands_still() {
     let mut app = app();
     press(&mut app, "p");
-    assert!(!app.hear(Rates::default()));
+    assert!(!app.hear(GatewayRates::default()));
     assert!(screen(&mut app, 80, 12).contains("paused"));
     press(&mut app, "p");
-    assert!(app.hear(Rates::default()));
+    assert!(app.hear(GatewayRates::default()));
     assert!(!screen(&mut app, 80, 12).contains("engine"));
 }
 
@@ -217,7 +217,7 @@ fn help_is_shown_until_the_next_key() {
 
 #[test]
 fn before_the_first_rates() {
-    let mut app = App::new("s".into(), true);
+    let mut app = TopApp::new("s".into(), true);
     assert!(screen(&mut app, 80, 10).contains("measuring"));
 }
 
@@ -236,7 +236,7 @@ fn every_size_is_drawn() {
 /// The picture of the guide, from the buffer that the terminal is drawn from.
 #[test]
 fn picture_of_top() {
-    let mut app = App::new("/run/cangate/body.sock".into(), true);
+    let mut app = TopApp::new("/run/cangate/body.sock".into(), true);
     assert!(app.hear(rates()));
     let (width, height) = (80, 14);
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();

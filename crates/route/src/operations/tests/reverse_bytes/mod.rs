@@ -3,11 +3,11 @@
 #[cfg(feature = "config")]
 mod toml;
 
-use crate::Stop;
-use crate::operations::apply::Apply;
+use crate::StopReason;
+use crate::operations::apply::ApplyOperation;
 #[cfg(feature = "config")]
 use crate::operations::cangw::CanGw;
-use crate::operations::draft::Draft;
+use crate::operations::draft::FrameDraft;
 use crate::operations::operation::Operation;
 use alloc::{format, string::String};
 
@@ -34,8 +34,8 @@ impl Operation for ReverseBytes {
     }
 }
 
-impl Apply for ReverseBytes {
-    fn apply(&self, draft: &mut Draft<'_>) -> Result<(), Stop> {
+impl ApplyOperation for ReverseBytes {
+    fn apply(&self, draft: &mut FrameDraft<'_>) -> Result<(), StopReason> {
         draft.check_len()?;
         let count = self.count.min(draft.len);
         if let Some(bytes) = draft.data.get_mut(..usize::from(count)) {

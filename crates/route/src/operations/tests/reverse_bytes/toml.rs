@@ -3,7 +3,7 @@
 use super::ReverseBytes;
 use crate::operations::toml::Toml;
 use crate::text::limits::FrameLimits;
-use ::config::{Diagnostics, Value};
+use ::config::{Diagnostics, TomlValue};
 use alloc::{format, string::String};
 
 impl Toml for ReverseBytes {
@@ -11,7 +11,7 @@ impl Toml for ReverseBytes {
 
     fn parse(
         _: &'static str,
-        value: &Value<'_>,
+        value: &TomlValue<'_>,
         limits: FrameLimits,
         found: &mut Diagnostics,
     ) -> Option<Self> {
